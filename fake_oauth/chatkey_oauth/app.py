@@ -1,4 +1,4 @@
-"""The fake as an ASGI application, with the lab beside it: here what was made apart is joined."""
+"""The fake as an ASGI application: it connects the providers with the lab (the control API for tests)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BODY_BYTES: Final = 64 * 1024
 
 
 class App(Fake):
-    """A fake that is served, under `/lab` its control API while that is on.
+    """A fake served over ASGI. If the lab is on, its control API is under `/lab`.
 
-    The providers are plain functions of a request and need no framework; Litestar, which costs more time to import
-    than everything else here, carries the lab and is imported with its first request.
+    The providers are plain functions of a request and need no framework. Only the lab uses Litestar, which takes
+    longer to import than everything else here; it is imported at the lab's first request.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,24 +53,24 @@ class App(Fake):
 
 
 def create_app(settings: Settings | None = None, clock: Clock | None = None) -> App:
-    """Make a fake with its own clients, people and tokens."""
+    """Create a fake with its own clients, people and tokens."""
     return App(settings or Settings(), clock or Clock())
 
 
 def first_segment(path: str) -> str:
-    """The part of a path between its first two slashes."""
+    """Return the part of a path between its first two slashes."""
     return path.removeprefix("/").partition("/")[0]
 
 
 def call_of(scope: Scope, body: bytes) -> Call:
-    """The request as a plain value."""
+    """Convert an ASGI request into a `Call`."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     query = scope["query_string"].decode("ascii", "surrogateescape")
     return Call(scope["method"], scope["path"], query, headers, body)
 
 
 async def read_body(receive: Receive) -> bytes | None:
-    """Read a body; None when it is longer than `BODY_BYTES`."""
+    """Read the request body. Returns None if it is longer than `BODY_BYTES`."""
     body, more = bytearray(), True
     while more and len(body) <= BODY_BYTES:
         message = await receive()
@@ -82,7 +82,7 @@ async def read_body(receive: Receive) -> bytes | None:
 
 
 async def live(receive: Receive, send: Send) -> None:
-    """Take part in the server's start and end, with nothing to do."""
+    """Complete the ASGI lifespan protocol. The fake has nothing to start or stop."""
     await receive()
     await send({"type": "lifespan.startup.complete"})
     await receive()

@@ -1,4 +1,4 @@
-"""Which provider is meant by the name it is called by: `google.localhost`, or one of the real hosts that leads here."""
+"""Maps host names to providers: `google.localhost`, or a provider's real host name that resolves to the fake."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ LOCAL = ".localhost"
 
 
 class Called(NamedTuple):
-    """A provider, and the host and port it is at for who called it so."""
+    """A provider, with the host and port for the URLs that it gives this client."""
 
     provider: str
     netloc: str
 
 
 def called(host: str) -> Called | None:
-    """Whom a `Host` header names; None where it names no provider.
+    """Return the provider that a `Host` header names, or None if it names none.
 
-    All real hosts of a provider are one, called by the first of them, as which it signs.
+    A provider's real hosts all map to the first of them, which is also the host in its issuer.
     """
     name = host_name(host)
     if name.endswith(LOCAL):
@@ -39,6 +39,6 @@ def called(host: str) -> Called | None:
 
 
 def every_name() -> Iterator[str]:
-    """Every name by which a provider can be called."""
+    """Yield every host name of every provider."""
     yield from (f"{name}{LOCAL}" for name in NAMES)
     yield from real_hosts()

@@ -107,9 +107,9 @@ def fake_oauth(
     switches: tuple[str, ...],
     lab: bool | None,
 ) -> None:
-    """Run fakes of real OAuth providers, each under its name: /google, /github, /apple and so on.
+    """Run fakes of real OAuth providers, each under its own path: /google, /github, /apple and so on.
 
-    Prints `ready <address>` when it can be asked, and to a terminal what is where.
+    Prints `ready <address>` once it accepts requests. On a terminal it also prints the addresses and client ids.
     """
     from chatkey_lab.guard import TOKEN_VARIABLE
     from chatkey_oauth.engine.switches import SwitchError, read_switch
@@ -164,13 +164,16 @@ def fake_oauth(
                 )
             listening.serve(settings, ready=lambda: announce(settings, own))
     except KeyboardInterrupt:
-        pass  # the way to end it
+        pass  # Ctrl+C ends the command
     except (SettingsError, SwitchError) as error:
         raise click.ClickException(str(error)) from error
 
 
 def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Certified | None]:
-    """The certificate authority of this run, if one is wanted. Raises `SettingsError` where a certificate is given."""
+    """Create the certificate authority of this run if `--tls` asks for one.
+
+    Raises `SettingsError` if a certificate was given as well.
+    """
     from chatkey_oauth.settings import SettingsError
 
     if not tls:
@@ -183,14 +186,14 @@ def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Cert
 
 
 def ready_made() -> Sequence[Client]:
-    """The applications that are there without a clients file; their keys are in every provider's module."""
+    """Return the clients registered when there is no clients file. Each provider's module defines its own."""
     from chatkey_oauth.ready_made import READY_MADE
 
     return READY_MADE
 
 
 def announce(settings: Settings, own: Certified | None = None) -> None:
-    """Say that requests are answered now, and whom to trust; to a person also what is where, and how to stop."""
+    """Print the ready line and the CA file. On a terminal, also print the addresses and how to stop."""
     click.echo(f"ready {settings.for_browsers}")
     if own is not None:
         click.echo(f"ca {own.ca}")
@@ -199,7 +202,7 @@ def announce(settings: Settings, own: Certified | None = None) -> None:
 
 
 def guide(settings: Settings) -> str:
-    """What somebody who has just started the fake wants to know."""
+    """Return the text shown on a terminal at the start: addresses, client ids and secrets."""
     from chatkey_oauth.providers import NAMES
     from chatkey_oauth.ready_made import shown_secret
 

@@ -1,7 +1,7 @@
-"""A typed client of the lab: what a test arranges at the fake and what it sees there. Needs nothing but a running fake.
+"""A typed client for the lab, with which a test arms faults and inspects logins. Needs only a running fake.
 
 with FakeOAuth("http://127.0.0.1:9911") as fake, fake.misbehave("status-500", Scope(provider="github")):
-    ...  # log in, and look what your application makes of it
+    ...  # log in, and check how your application copes
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ T = TypeVar("T")
 EVERYONE = Scope()
 NONE: Mapping[str, Any] = MappingProxyType({})
 PATIENCE = 30
-"""Seconds an answer may take, beside the waiting that was asked for."""
+"""Timeout for a response in seconds, in addition to any `wait` in the request."""
 
 
 class LabError(Exception):
-    """The lab refused. `status` and `code` say how; the message names the request and the member at fault."""
+    """The lab refused a request. `status` and `code` identify the error; the message names request and member."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -69,7 +69,7 @@ class LabError(Exception):
 
 
 class FaultNotHit(AssertionError):
-    """A fault was armed and never met, so that whatever was to be shown with it was not shown."""
+    """An armed fault never acted, so the test did not exercise it."""
 
     def __init__(self, rule: Rule) -> None:
         asked = ((name, getattr(rule.scope, name)) for name in rule.scope.__struct_fields__)
@@ -82,10 +82,10 @@ class FaultNotHit(AssertionError):
 
 
 class FakeOAuth:
-    """The lab of one running fake, at its base address `url`.
+    """Client for the lab of one running fake, whose base address is `url`.
 
-    `verify` is what TLS is verified with, `token` what a lab with CHATKEY_LAB_TOKEN asks for. Every method raises
-    `LabError` when the lab refuses, and `httpx.HTTPError` when there is no answer.
+    `verify` is the TLS verification setting. `token` is the value of the fake's CHATKEY_LAB_TOKEN, if it has one. Every
+    method raises `LabError` if the lab refuses, and `httpx.HTTPError` if there is no response.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class FakeOAuth:
             verify=verify,
             transport=transport,
             headers=bearer(token),
-            limits=httpx.Limits(max_keepalive_connections=0),  # an idle TLS peer holds back a server that restarts
+            limits=httpx.Limits(max_keepalive_connections=0),  # idle TLS connections delay a server restart
             timeout=PATIENCE,
             trust_env=False,
         )
@@ -116,37 +116,36 @@ class FakeOAuth:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
-    # The whole
+    # The fake as a whole
 
     def overview(self) -> Overview:
-        """Return everything there is, the catalogue of faults among it."""
+        """Return the overview: clients, rules, switches, counts, and the fault catalogue."""
         return self._ask(Overview, "GET", "")
 
     def now(self) -> float:
-        """Return the fake's time, seconds since the epoch."""
+        """Return the fake's time in seconds since the epoch."""
         return self._ask(Time, "GET", "/clock").now
 
     def advance(self, seconds: float) -> float:
-        """Move the fake's clock and return its new time."""
+        """Move the fake's clock forward and return its new time."""
         return self._ask(Time, "POST", "/clock", {"advance": seconds}).now
 
     def reset(self) -> None:
-        """Return to the state after the start: clients, people, clock; no faults, flows, codes and tokens."""
+        """Restore the initial clients, people, switches and clock, and drop all faults, flows, codes and tokens."""
         self._ask(Time, "POST", "/reset")
 
     # Applications and people
 
     def clients(self) -> list[Client]:
-        """Return the registered applications, without their secrets."""
+        """Return the registered clients, without their secrets."""
         return self._ask(list[Client], "GET", "/clients")
 
     def add_client(
         self, provider: str, *, client_id: str, redirect_uris: Sequence[str], client_secret: str = "", **members: Any
     ) -> Client:
-        """Register an application, or replace the one of the same id. `members` are further ones of `Client`."""
+        """Register a client, replacing any with the same id. `members` are other fields of `Client`."""
         client = Client(
             provider=provider,
             client_id=client_id,
@@ -157,7 +156,7 @@ class FakeOAuth:
         return self._ask(Client, "POST", "/clients", client)
 
     def remove_client(self, provider: str, client_id: str) -> None:
-        """Forget an application."""
+        """Remove a client."""
         self._ask(type(None), "DELETE", f"/clients/{segment(provider)}/{segment(client_id)}")
 
     def people(self) -> list[Person]:
@@ -165,11 +164,11 @@ class FakeOAuth:
         return self._ask(list[Person], "GET", "/people")
 
     def put_person(self, person: Person) -> Person:
-        """Add a person, or replace the one of the same id."""
+        """Add a person, replacing any with the same id."""
         return self._ask(Person, "PUT", f"/people/{segment(person.id)}", person)
 
     def remove_person(self, person_id: str) -> None:
-        """Forget a person; what they were given stops working."""
+        """Remove a person. Their tokens stop working."""
         self._ask(type(None), "DELETE", f"/people/{segment(person_id)}")
 
     # Faults
@@ -179,22 +178,24 @@ class FakeOAuth:
         return self.overview().faults
 
     def arm(self, fault: str, scope: Scope = EVERYONE, *, times: int | None = 1, **options: Any) -> Rule:
-        """Arm a fault for a scope, so many times (None: until it is disarmed). `options` are those of the fault."""
+        """Arm a fault for a scope. It acts `times` times, or until disarmed if None. `options` are the fault's."""
         return self._ask(Rule, "POST", "/faults", Order(fault=fault, scope=scope, times=times, with_=options))
 
     def disarm(self, rule_id: str) -> Rule:
-        """Take a rule away, and return it with its hits."""
+        """Remove a rule, and return it with its number of hits."""
         return self._ask(Rule, "DELETE", f"/faults/{segment(rule_id)}")
 
     def rules(self) -> list[Rule]:
-        """Return the armed rules with their hits, spent ones among them."""
+        """Return the rules with their number of hits, including spent rules."""
         return self._ask(list[Rule], "GET", "/faults")
 
     @contextmanager
     def misbehave(
         self, fault: str, scope: Scope = EVERYONE, *, times: int | None = 1, **options: Any
     ) -> Iterator[Rule]:
-        """Arm a fault for the length of a block. Raises `FaultNotHit` at its end when the fault was never met."""
+        """Arm a fault for the duration of a block. Raises `FaultNotHit` at the end of the block if the fault never
+        acted.
+        """
         rule = self.arm(fault, scope, times=times, **options)
         try:
             yield rule
@@ -208,7 +209,7 @@ class FakeOAuth:
     # What happened
 
     def flows(self, scope: Scope = EVERYONE) -> list[Flow]:
-        """Return the flows of a scope, the newest first."""
+        """Return the flows that match a scope, newest first."""
         return self._ask(list[Flow], "GET", "/flows", query=msgspec.to_builtins(scope))
 
     def flow(self, flow_id: str) -> Flow:
@@ -220,37 +221,37 @@ class FakeOAuth:
         return timeline_text(self.flow(flow_id))
 
     def page_of(self, flow_id: str) -> str:
-        """Return the address at which a person sees the timeline of a flow."""
+        """Return the URL of the page that shows a flow's timeline."""
         return str(self._http.base_url.join(f"flows/{segment(flow_id)}/page"))
 
     def requests(self, *, wait: float = 0, **filters: Any) -> list[Entry]:
-        """Return what was received and matches `filters`, which are those of `Wanted`.
+        """Return the logged requests that match `filters`, which are the fields of `Wanted`.
 
-        With `wait`, stay up to so many seconds, 30 at most, until anything matches.
+        With `wait`, waits up to that many seconds (at most 30) for a match.
         """
         wanted = {name: value for name, value in msgspec.to_builtins(Wanted(**filters)).items() if value is not None}
         query = wanted | {"wait": wait}
         return self._ask(Requests, "GET", "/requests", query=query, timeout=PATIENCE + wait).requests
 
-    # Handles on the providers
+    # Controlling the providers
 
     def rotate_keys(self, provider: str) -> Keys:
-        """Let a provider sign with a new key; the former ones stay published."""
+        """Make a provider sign with a new key. Its earlier keys stay published."""
         return self._ask(Keys, "POST", f"/providers/{segment(provider)}/keys")
 
     def switches(self) -> list[SwitchShown]:
-        """Return the behaviours that may be either way, and how they stand."""
+        """Return all switches and whether they are on."""
         return self._ask(list[SwitchShown], "GET", "/switches")
 
     def switch(self, key: str, *, on: bool) -> SwitchShown:
-        """Set one of them, such as `discord.iss`."""
+        """Turn a switch, such as `discord.iss`, on or off."""
         return self._ask(SwitchShown, "PUT", f"/switches/{segment(key)}", {"on": on})
 
     def auto_approve(self, account: str | None) -> None:
-        """Let an account approve every request at once; None: the consent page asks again."""
+        """Approve every authorization request as this account, without a page. None restores the page."""
         self._ask(AutoApproval, "PUT", "/auto-approve", AutoApproval(account))
 
-    # The wire
+    # Requests
 
     def _ask(
         self,
@@ -271,7 +272,7 @@ class FakeOAuth:
 
 
 def refusal(answer: httpx.Response) -> LabError:
-    """The error that an answer of the lab, or of whatever else answers there, stands for."""
+    """Convert an error response into a `LabError`, even if it did not come from a lab."""
     asked = f"{answer.request.method} {answer.request.url.path} was answered {answer.status_code}"
     try:
         error = answer.json()["error"]
@@ -282,5 +283,5 @@ def refusal(answer: httpx.Response) -> LabError:
 
 
 def segment(text: str) -> str:
-    """Text as one segment of a path."""
+    """Quote text as one path segment."""
     return quote(text, safe="")

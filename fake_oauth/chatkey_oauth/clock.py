@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class Clock:
-    """Seconds since the epoch, as a callable."""
+    """A callable that returns the seconds since the epoch."""
 
     def __init__(self, source: Callable[[], float] = time.time) -> None:
         self._source = source
@@ -15,10 +15,10 @@ class Clock:
         return self._source() + self.offset
 
     def advance(self, seconds: float) -> float:
-        """Move time forward and return the new time."""
+        """Move time forward by `seconds` and return the new time."""
         self.offset += seconds
         return self()
 
     def reset(self) -> None:
-        """Return to the system's time."""
+        """Remove the offset, which restores the system's time."""
         self.offset = 0.0

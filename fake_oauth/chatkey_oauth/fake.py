@@ -1,4 +1,4 @@
-"""One running fake: its providers under their names, its people and applications, and what it remembers."""
+"""One running fake: its providers by name, its people and clients, and everything it remembers."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ if TYPE_CHECKING:
     from chatkey_oauth.settings import Settings
 
 HOSTS: Final = 64
-"""How many hosts that providers were called by are remembered."""
+"""How many host names to remember, of those by which clients addressed a provider."""
 
 AT_GRAPH: Final = "/oidc/userinfo"
-"""A path of Microsoft's that begins with the name of another provider: here the host goes before it."""
+"""A path of Microsoft's that begins with another provider's name. For this path the `Host` header decides first."""
 
 WELL_KNOWN: Final = re.compile(r"/\.well-known/([a-z-]+)/([a-z]+)(/.*)?")
 
 
 class Fake:
-    """One running fake, which answers requests without a framework. While its lab is on, a watch attends to them."""
+    """One running fake, which answers requests without a framework. While the lab is on, a watch observes every
+    request.
+    """
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self.settings = settings
@@ -54,7 +56,7 @@ class Fake:
 
     @cached_property
     def watch(self) -> Watch:
-        """What attends to every request while the lab is on."""
+        """The watch that observes every request while the lab is on."""
         from chatkey_oauth.faults.catalogue import FAULTS
         from chatkey_oauth.faults.rules import Faults
         from chatkey_oauth.faults.watch import Watch
@@ -64,27 +66,27 @@ class Fake:
 
     @property
     def flows(self) -> Flows:
-        """The login attempts that were seen while the lab is on."""
+        """The login attempts recorded while the lab is on."""
         return self.watch.flows
 
     @property
     def faults(self) -> Faults:
-        """The faults that are armed while the lab is on."""
+        """The faults armed while the lab is on."""
         return self.watch.faults
 
     def provider(self, name: str) -> Provider:
-        """A provider of `NAMES`, made when it is first asked for."""
+        """Return a provider of `NAMES`. It is created at the first call."""
         if name not in self._providers:
             self._providers[name] = load(name)(self.world, self.addresses(name))
         return self._providers[name]
 
     def addresses(self, name: str) -> Addresses:
-        """Where a provider is, for whom."""
+        """Return a provider's addresses and issuer."""
         settings = self.settings
         return Addresses(settings.browser_base(name), settings.server_base(name), settings.issuer(name))
 
     def reset(self) -> None:
-        """Return to the state after the start. Signing keys stay, so that what others cached of them holds."""
+        """Restore the initial state. Signing keys stay, because clients may have cached them."""
         self.clock.reset()
         self.world.clients.reset()
         self.world.people.reset()
@@ -97,7 +99,7 @@ class Fake:
         self.log.clear()
 
     def answer(self, call: Call) -> Answer:
-        """Hand a request to its provider, and write it down while the lab is on."""
+        """Pass a request to its provider, and log it if the lab is on."""
         name, path = provider_path(call.path)
         is_named = name in NAMES
         at_host = None if is_named and call.path != AT_GRAPH else called(call.headers.get("host", ""))
@@ -116,7 +118,7 @@ class Fake:
         return attended.answer
 
     def _at(self, at_host: Called) -> Provider:
-        """A provider as it is called by a host of its own, at whose root its paths are."""
+        """Return a provider as seen under a host of its own, where its paths start at the root."""
         found = self._at_hosts.get(at_host.netloc)
         if found is None:
             base = f"{urlsplit(self.settings.for_browsers).scheme}://{at_host.netloc}"
@@ -133,7 +135,10 @@ class Fake:
 
 
 def provider_path(path: str) -> tuple[str, str]:
-    """Whose path this is, and what it is there; metadata may be asked for before the issuer's path (RFC 8414 3.1)."""
+    """Return the provider's name and the path below it.
+
+    Metadata may also be requested at a well-known path before the issuer's path (RFC 8414 3.1).
+    """
     if found := WELL_KNOWN.fullmatch(path):
         document, name, rest = found.groups("")
         return name, f"/.well-known/{document}{rest}"

@@ -1,4 +1,4 @@
-"""Answers that come late, never, or not whole, and the connection below them, which ASGI has no word for."""
+"""Sends responses late, never or incompletely, using the connection itself, to which ASGI gives no access."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.http import Answer, Receive, Scope, Send
 
 LINE: Final = "chatkey.line"
-"""The extension of the ASGI scope that holds the `Line` of a request."""
+"""The key of the request's `Line` among the extensions of the ASGI scope."""
 
 
 class Line:
-    """The connection a request came on. `held`: its answer is being withheld."""
+    """The connection of a request. `held` is true while its response is being withheld."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self.held = False
 
     def reset(self) -> None:
-        """End the connection at once, with RST instead of FIN."""
+        """Abort the connection at once, with RST instead of FIN."""
         connection = self._transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
 
     def close(self) -> None:
-        """End the connection after what was sent."""
+        """Close the connection once everything written has been sent."""
         self._transport.close()
 
 
 async def misbehave(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:
-    """Send an answer with its delay, or as much of it as its cut leaves."""
+    """Send a response after its delay, and only up to where it is cut."""
     line: Line | None = scope.get("extensions", {}).get(LINE)
     if answer.delay != 0 and await gone(receive, line, answer.delay):
         return
@@ -54,7 +54,7 @@ async def misbehave(scope: Scope, receive: Receive, send: Send, answer: Answer) 
 
 
 async def gone(receive: Receive, line: Line | None, seconds: float | None) -> bool:
-    """Wait so long, or for ever, and tell whether the other side went away meanwhile."""
+    """Wait `seconds`, or forever if None. Returns whether the client disconnected in the meantime."""
     if line is not None:
         line.held = True
     try:
@@ -69,6 +69,6 @@ async def gone(receive: Receive, line: Line | None, seconds: float | None) -> bo
 
 
 async def disconnected(receive: Receive) -> None:
-    """Wait until the connection has ended."""
+    """Wait until the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""Fixtures for pytest: a fake that runs in a thread of the tests' process, and the client of its lab.
+"""Fixtures for pytest: a fake that runs in a thread of the test process, and the client for its lab.
 
 Load it with `-p chatkey_oauth.pytest_plugin`, or `pytest_plugins = ["chatkey_oauth.pytest_plugin"]` in the top-most
 conftest.py.
@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 
 @contextmanager
 def running(**members: Any) -> Iterator[FakeOAuth]:
-    """Run a fake at a free port for the length of a block; `members` are those of `Settings`."""
+    """Run a fake on a free port for the duration of a block. `members` are fields of `Settings`."""
     with Listening(HOST, members.get("port", 0)) as listening:
         here: dict[str, Any] = {"host": HOST, "port": listening.port, "lab": True}
         settings = Settings(**{"clients": READY_MADE, **members, **here})
@@ -32,19 +32,19 @@ def running(**members: Any) -> Iterator[FakeOAuth]:
 
 @pytest.fixture(scope="session")
 def fake_oauth_settings() -> dict[str, Any]:
-    """What the fake is started with, members of `Settings`: to be overridden in a conftest.py."""
+    """The fields of `Settings` with which the fake is started. Override it in a conftest.py."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def running_fake_oauth(fake_oauth_settings: dict[str, Any]) -> Iterator[FakeOAuth]:
-    """The fake of this run, started for the first test that asks for it."""
+    """The fake of this session, started for the first test that uses it."""
     with running(**fake_oauth_settings) as fake:
         yield fake
 
 
 @pytest.fixture
 def fake_oauth(running_fake_oauth: FakeOAuth) -> FakeOAuth:
-    """The client of that fake, which is as it was at the start; its address is `fake_oauth.url`."""
+    """The client for the session's fake, reset to its initial state. `fake_oauth.url` is the fake's address."""
     running_fake_oauth.reset()
     return running_fake_oauth

@@ -1,6 +1,6 @@
-"""One application per provider that is there without a clients file, its keys in the real provider's format.
+"""One client per provider, available without a clients file, with keys in the real provider's format.
 
-They are as public as this file: whoever starts the fake may use them, and their redirect URIs stay on the machine.
+Its keys are public, like this file: anyone who starts the fake may use them. Its redirect URIs are on this machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chatkey_oauth.providers import NAMES, load
 
 
 def ready_made(provider: str) -> Client:
-    """The application at one of `NAMES`, which may come back to any address of this machine."""
+    """Return the ready-made client of one of `NAMES`. It accepts every redirect URI on this machine."""
     return Client(
         provider=provider,
         name="Ready-made App",
@@ -26,7 +26,7 @@ def ready_made(provider: str) -> Client:
 
 
 class ReadyMade(Sequence[Client]):
-    """The applications of all providers, whose modules are imported when somebody looks: the start need not wait."""
+    """The ready-made clients of all providers. Their modules are imported on first access, for a fast start."""
 
     @cached_property
     def _all(self) -> tuple[Client, ...]:
@@ -49,14 +49,16 @@ READY_MADE: Final = ReadyMade()
 
 
 def shown_secret(client: Client) -> str:
-    """What proves a ready-made application, which everybody may know; nothing for any other."""
+    """Return the secret of a ready-made client, which is public. Empty for any other client."""
     if client not in READY_MADE:
         return ""
     return client.client_secret or f"team {client.team_id}, key {client.key_id}, /lab/ready-made/apple.p8"
 
 
 def apple_p8() -> str:
-    """The private key of the ready-made Apple application, as PKCS #8 in PEM, the file Apple lets one download once."""
+    """Return the private key of the ready-made Apple client, as PKCS #8 in PEM. Apple offers this file for download
+    once.
+    """
     from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_private_key
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 

@@ -1,4 +1,4 @@
-"""What the providers were asked, without the secrets: a ring that tests read and wait on."""
+"""A log of the requests to the providers, without secrets. It keeps the newest; tests can read it and wait on it."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
 
 RING: Final = 2000
-"""How many requests are remembered."""
+"""How many requests are kept."""
 
 PLAIN: Final = frozenset(
     {
-        # of the protocol
+        # parameters of the protocol
         *("client_id", "code_challenge_method", "display", "grant_type", "login_hint", "max_age", "prompt"),
         *("redirect_uri", "response_mode", "response_type", "scope", "token_type_hint", "ui_locales"),
-        # of single providers
+        # parameters of individual providers
         *("access_type", "allow_signup", "approval_prompt", "auth_type", "client_key", "disable_auto_auth"),
         *("disable_guild_select", "enable_granular_consent", "expansions", "fields", "guild_id", "hd"),
         *("include_granted_scopes", "integration_type", "interactive", "language", "lang", "locale", "login"),
         *("permissions", "popup", "return_scopes", "scope_data", "tweet.fields", "user.fields"),
-        # of the consent page
+        # fields of the consent page
         *("account", "decision", "email_choice", "flow", "misbehave", "offered", "share", "stop_using"),
     }
 )
-"""Parameters whose values are written down; of all others only a fingerprint is."""
+"""Parameters whose values are logged. Other values are replaced by fingerprints."""
 
 CLIENT_NAMES: Final = ("client_id", "client_key")
 HEADERS: Final = ("accept", "content-type", "user-agent")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One request and the status of its answer. `authorization` has the scheme, a client id, and fingerprints.
+    """One request and its response status. `authorization` has the scheme, the client id, and fingerprints of secrets.
 
-    `flow` and `leg` tell which part of which login it turned out to be, where it was one.
+    `flow` and `leg` say which login it belongs to and which part of it, if any.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What entries are looked for: newer than `after`, and everything given matches; `path` is a beginning."""
+    """A filter for entries: those newer than `after` that match all given fields. `path` is a prefix."""
 
     after: int = 0
     provider: str | None = None
@@ -74,7 +74,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     leg: Leg | None = None
 
     def matches(self, entry: Entry) -> bool:
-        """Tell whether an entry is one of these."""
+        """Return whether an entry passes the filter."""
         return (
             entry.number > self.after
             and entry.path.startswith(self.path)
@@ -100,7 +100,7 @@ class RequestLog:
         self.last = 0
 
     def add(self, provider: str, call: Call, status: int, leg: Leg | None, flow: str | None) -> None:
-        """Write a request down, and which part of which login it was, and wake whoever waits."""
+        """Log a request with its leg and flow, and wake all waiting readers."""
         self.last += 1
         authorization, client_id = redact_authorization(call.headers.get("authorization", ""))
         self._entries.append(
@@ -124,11 +124,11 @@ class RequestLog:
         self._news = asyncio.Event()
 
     def find(self, wanted: Wanted = ALL) -> list[Entry]:
-        """The entries that match, the oldest first."""
+        """Return the matching entries, oldest first."""
         return [entry for entry in self._entries if wanted.matches(entry)]
 
     async def wait(self, wanted: Wanted, seconds: float) -> list[Entry]:
-        """What matches, as soon as anything does, or after so many seconds nothing."""
+        """Return the matching entries as soon as there are any, or an empty list after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 while not (found := self.find(wanted)):
@@ -138,23 +138,23 @@ class RequestLog:
         return found
 
     def clear(self) -> None:
-        """Forget all entries; numbers go on."""
+        """Remove all entries. The numbering continues."""
         self._entries.clear()
 
 
 def named_client(call: Call) -> str:
-    """The client id among the parameters, which one provider calls `client_key`."""
+    """Return the client id in the parameters, which one provider calls `client_key`."""
     values = (params.get(name) for params in (call.form, call.query) for name in CLIENT_NAMES)
     return next(filter(None, values), "")
 
 
 def redact(params: Mapping[str, str]) -> dict[str, str]:
-    """Parameters with only those values that are known to be harmless."""
+    """Replace all parameter values with fingerprints, except those known to be harmless."""
     return {clean(name): clean(value) if name in PLAIN else stand_in(value) for name, value in params.items()}
 
 
 def redact_authorization(header: str) -> tuple[str, str]:
-    """The header without its secret, and the client id of a Basic one."""
+    """Return the header with its secret replaced, and the client id of a Basic header."""
     scheme, _, credentials = header.partition(" ")
     if not credentials:
         return "", ""
@@ -168,5 +168,5 @@ def redact_authorization(header: str) -> tuple[str, str]:
 
 
 def stand_in(value: str) -> str:
-    """What is written for a secret: equal values look equal, and nothing leads back to them."""
+    """Return the fingerprint logged instead of a secret. Equal secrets have equal fingerprints."""
     return f"[{fingerprint(value, 8)}]" if value else ""

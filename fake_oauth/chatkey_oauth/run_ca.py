@@ -1,4 +1,4 @@
-"""A certificate authority that lives as long as one run, for clients that speak https and know their hosts by heart."""
+"""A certificate authority for one run, for clients that use https and have the providers' host names built in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chatkey_oauth.settings import SettingsError
 
 
 class Certified(NamedTuple):
-    """What to serve https with, and the file (PEM) of the authority's certificate to trust."""
+    """The TLS context to serve https with, and the PEM file of the authority's certificate, for clients to trust."""
 
     context: ssl.SSLContext
     ca: Path
@@ -31,11 +31,11 @@ class Certified(NamedTuple):
 
 @contextmanager
 def certified(host: str, ca: str) -> Iterator[Certified]:
-    """Make an authority, and by it a certificate for every name of every provider and for `host`.
+    """Create an authority, and a certificate for `host` and every name of every provider.
 
-    `ca` is where its certificate is to be written; empty: into a folder that is gone after the run. Both private keys
-    stay in memory, so that trusting the authority opens nothing else. Raises `SettingsError` where `ca` cannot be
-    written.
+    The authority's certificate is written to `ca`, or if that is empty to a folder that is deleted after the run. Both
+    private keys stay in memory, so that trusting the authority cannot be abused later. Raises `SettingsError` if `ca`
+    cannot be written.
     """
     authority = trustme.CA(organization_name="chatkey fake-oauth, one run")
     issued = authority.issue_cert("localhost", "127.0.0.1", "::1", host, *every_name())
@@ -49,10 +49,10 @@ def certified(host: str, ca: str) -> Iterator[Certified]:
 
 
 def _context(issued: trustme.LeafCert, file: Path) -> ssl.SSLContext:
-    """Return a context with a certificate and its key.
+    """Return a TLS context with a certificate and its key.
 
-    `ssl` reads both from a file only (https://github.com/python/cpython/issues/60691). So the key is written encrypted,
-    by a password that only this process ever has: even if the process is killed, the file is of no use.
+    `ssl` can only read them from a file (https://github.com/python/cpython/issues/60691). The key is therefore written
+    encrypted, with a password that only this process knows, so that the file is useless even if the process is killed.
     """
     password = secrets.token_bytes(32).hex().encode()
     key = load_pem_private_key(issued.private_key_pem.bytes(), None)

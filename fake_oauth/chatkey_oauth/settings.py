@@ -1,4 +1,4 @@
-"""What the fake provider is told from outside, checked before anything starts."""
+"""The settings of the fake, all checked before anything starts."""
 
 from __future__ import annotations
 
@@ -21,28 +21,30 @@ if TYPE_CHECKING:
 
 
 LIFETIMES: Final = ("code", "access", "refresh", "id")
-"""What has a lifetime of its own at `oidc`."""
+"""The lifetimes that can be set for `oidc`."""
 
 IMPLIED_PORTS: Final = {"http": 80, "https": 443}
-"""The port of an address that names none (RFC 9110 4.2)."""
+"""The default port of each scheme (RFC 9110 4.2)."""
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; the message names it and what to write, without a password."""
+    """An invalid setting. The message names it and says what to write, but never contains a password."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses, clients and switches.
 
-    `browser_url` is the address browsers use, `server_url` the one a login backend uses; both default to where the
-    fake listens. `browser_urls`, `server_urls` and `issuers` replace them for single providers, by name: base addresses
-    of that provider, not of the fake. An issuer is the address browsers use unless told otherwise, and the same for
-    both. `auto_approve` is the account that approves every request unasked, `switches` sets switches by
-    `<provider>.<switch>`. With `any_client` whoever is not registered is taken as well, with any secret and any
-    redirect URI of this machine. `claims` are those of the seeded people at `oidc`, by id or for everybody (`*`), and
-    `lifetimes` the seconds that what it issues lives (`code`, `access`, `refresh`, `id`). A lab that can be reached
-    from elsewhere needs `lab_token`, which `repr` does not show. https is served with `tls`, if it is given, or with
-    the files `tls_cert` and `tls_key`.
+    `browser_url` is the address browsers use, `server_url` the one a login backend uses. Both default to where the
+    fake listens. `browser_urls`, `server_urls` and `issuers` override them by provider name. They are base addresses
+    of that provider, not of the fake. The issuer defaults to the address for browsers, and is the same for both.
+
+    `auto_approve` is the account that approves every request automatically. `switches` sets switches by
+    `<provider>.<switch>`. With `any_client`, unregistered clients are accepted too, with any secret and any redirect
+    URI on this machine. `claims` are the claims of the seeded people at `oidc`, by id or for everybody (`*`).
+    `lifetimes` are the lifetimes at `oidc` in seconds (`code`, `access`, `refresh`, `id`).
+
+    A lab that other machines can reach needs `lab_token`, which `repr` does not show. https is served with the
+    context `tls` if there is one, otherwise with the files `tls_cert` and `tls_key`.
     """
 
     host: str = "127.0.0.1"
@@ -88,7 +90,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def listens_at(self) -> str:
-        """The address of the listening socket, as clients normalise it: without the port that its scheme implies."""
+        """The address of the listening socket in normalised form, without the default port of its scheme."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         scheme = "https" if self.tls_cert or self.tls else "http"
         return f"{scheme}://{host}" if self.port == IMPLIED_PORTS[scheme] else f"{scheme}://{host}:{self.port}"
@@ -104,21 +106,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return (self.server_url or self.for_browsers).rstrip("/")
 
     def browser_base(self, provider: str) -> str:
-        """A provider's base address for browsers."""
+        """Return a provider's base address for browsers."""
         return self.browser_urls.get(provider, f"{self.for_browsers}/{provider}").rstrip("/")
 
     def server_base(self, provider: str) -> str:
-        """A provider's base address for login backends: its own, or the general one, or that for browsers."""
+        """Return a provider's base address for login backends: its own, the general one, or the one for browsers."""
         general = f"{self.for_servers}/{provider}" if self.server_url else self.browser_base(provider)
         return self.server_urls.get(provider, general).rstrip("/")
 
     def issuer(self, provider: str) -> str:
-        """What a provider calls itself, to browsers and backends alike."""
+        """Return a provider's issuer, which is the same for browsers and backends."""
         return self.issuers.get(provider, self.browser_base(provider))
 
 
 def check_lab_token(token: str) -> None:
-    """Refuse a token that can be guessed."""
+    """Refuse a token that could be guessed."""
     try:
         check_token(token)
     except ValueError as wrong:
@@ -126,12 +128,12 @@ def check_lab_token(token: str) -> None:
 
 
 def is_only_here(host: str, browser_url: str) -> bool:
-    """Tell whether what listens at this host, and what browsers call it if that differs, stays on this machine."""
+    """Return whether both the listening host and the address for browsers, if it differs, are on this machine."""
     return is_loopback(host) and (not browser_url or is_loopback(urlsplit(browser_url).hostname or ""))
 
 
 def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> None:
-    """Refuse an address that is none, and one for a provider that is none."""
+    """Refuse invalid addresses and unknown providers."""
     for name in by_provider:
         check_provider(option, name)
     for url in (*by_provider.values(), *filter(None, [general])):
@@ -140,23 +142,23 @@ def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> N
 
 
 def shown(url: str) -> str:
-    """Return an address as an error may quote it: not with a user name and a password in it."""
+    """Return an address for use in an error message. Hides it if it contains a user name or password."""
     return "this" if "@" in url else repr(url)
 
 
 def is_address(url: str) -> bool:
-    """Tell whether paths can be appended to this: http or https, a host, nothing behind the path."""
+    """Return whether paths can be appended to this address: http or https, a host, and no query or fragment."""
     return is_uri(url) and urlsplit(url).scheme in WEB and not {"?", "#"}.intersection(url)
 
 
 def check_provider(what: str, name: str) -> None:
-    """Refuse the name of a provider that is not imitated."""
+    """Refuse an unknown provider name."""
     if name not in NAMES:
         raise SettingsError(f"{what}: {name!r} is not a provider; there are {', '.join(NAMES)}.")
 
 
 def read_addresses(option: str, values: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """Split `http://…` and `google=http://…` into the general address and those by provider. The last one counts."""
+    """Split `http://…` and `google=http://…` into the general address and those by provider. The last of each wins."""
     general, by_provider = "", dict[str, str]()
     for value in values:
         name, equals, url = value.partition("=")
@@ -169,7 +171,7 @@ def read_addresses(option: str, values: Iterable[str]) -> tuple[str, dict[str, s
 
 
 def read_issuers(values: Iterable[str]) -> dict[str, str]:
-    """Read `google=http://…` as issuers by provider."""
+    """Parse values such as `google=http://…` into issuers by provider."""
     general, issuers = read_addresses("--issuer", values)
     if general:
         raise SettingsError(f"--issuer: {shown(general)} names no provider; write it as google=http://127.0.0.1:9911.")
@@ -177,7 +179,7 @@ def read_issuers(values: Iterable[str]) -> dict[str, str]:
 
 
 def read_claims(path: Path) -> dict[str, dict[str, Any]]:
-    """Read claims by account. Raises `SettingsError` naming the file and what is wrong with it."""
+    """Read a file of claims by account. Raises `SettingsError` naming the file and the problem."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Any]])
     except OSError as error:
@@ -187,7 +189,7 @@ def read_claims(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_lifetimes(values: Iterable[str]) -> dict[str, int]:
-    """Read `access=60` and the like. Raises `SettingsError`."""
+    """Parse values such as `access=60`. Raises `SettingsError`."""
     lifetimes = dict[str, int]()
     for value in values:
         name, _, seconds = value.partition("=")
@@ -199,7 +201,7 @@ def read_lifetimes(values: Iterable[str]) -> dict[str, int]:
 
 
 def read_clients(path: Path) -> tuple[Client, ...]:
-    """Read a JSON list of clients. Raises `SettingsError` naming the file and the member at fault."""
+    """Read a JSON list of clients. Raises `SettingsError` naming the file and the invalid member."""
     try:
         clients = msgspec.json.decode(path.read_bytes(), type=tuple[Client, ...])
         for number, client in enumerate(clients):

@@ -1,4 +1,4 @@
-"""A flow's timeline: what is new at each step, and all of it as text for a terminal or a failed test's report."""
+"""A flow's timeline: the new verdicts at each step, and the whole as text for a terminal or a test report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def timeline_text(flow: Flow) -> str:
-    """One line for the flow, one for each step, and below it what is to be said of it."""
+    """Return a line for the flow, and a line for each step with its remarks below."""
     who = f"as {flow.account}" if flow.account else "nobody signed in"
     lines = [f"{flow.id} at {flow.provider}, client {flow.client_id}, {who}"]
     for step, news in steps_with_news(flow):
@@ -21,7 +21,7 @@ def timeline_text(flow: Flow) -> str:
 
 
 def steps_with_news(flow: Flow) -> Iterator[tuple[Step, Mapping[str, Verdict]]]:
-    """Every step with those of its verdicts that no step before has had."""
+    """Yield every step with those of its verdicts that differ from the previous ones."""
     known: dict[str, Verdict] = {}
     for step in flow.steps:
         yield step, {name: verdict for name, verdict in step.verdicts.items() if known.get(name) != verdict}
@@ -29,7 +29,7 @@ def steps_with_news(flow: Flow) -> Iterator[tuple[Step, Mapping[str, Verdict]]]:
 
 
 def remarks(step: Step, news: Mapping[str, Verdict]) -> Iterator[str]:
-    """What is to be said of a step: faults first, then the verdicts that are not good, then the good ones."""
+    """Yield the remarks on a step: faults, then its note, then the verdicts, those that are not good first."""
     if step.faults:
         yield f"fault: {', '.join(step.faults)}"
     if step.note:

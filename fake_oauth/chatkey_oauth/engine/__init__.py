@@ -1,1 +1,1 @@
-"""What all imitated providers have in common: requests, clients, people, codes, tokens, keys."""
+"""Code shared by all imitated providers: requests, clients, people, codes, tokens, keys."""

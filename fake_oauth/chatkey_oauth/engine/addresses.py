@@ -1,4 +1,4 @@
-"""Which texts are addresses, and which of them stay on this machine, to a browser as well as to us."""
+"""Checks for URIs and for addresses on this machine. Accepts only URIs that browsers and `urlsplit` read alike."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from chatkey_lab.hosts import is_loopback
 
 WEB: Final = frozenset({"http", "https"})
 URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]++|%[0-9A-Fa-f]{2})++")
-"""Nothing but the characters of RFC 3986: browsers take a backslash for a slash and leave out white space, `urlsplit`
-does not."""
+"""Matches only the characters of RFC 3986. Browsers read a backslash as a slash and ignore white space; `urlsplit`
+does not.
+"""
 HOST_AND_PORT: Final = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 
 
 def is_uri(text: str) -> bool:
-    """Tell whether this is a whole URI (RFC 3986 3), without user name or password; one of the web has a host."""
+    """Return whether this is an absolute URI (RFC 3986 3) without user name and password. Web URIs need a host."""
     if not URI.fullmatch(text):
         return False
     try:
@@ -27,16 +28,16 @@ def is_uri(text: str) -> bool:
 
 
 def is_redirect_uri(text: str) -> bool:
-    """Tell whether a person can be sent back here: a URI without fragment (RFC 6749 3.1.2), of the web or of an app.
+    """Return whether this can be a redirect URI: a web or app URI without a fragment (RFC 6749 3.1.2).
 
-    The scheme of an app has a dot, because it is a domain name reversed (RFC 8252 7.1); `javascript:` has none.
+    An app's scheme has a dot, because it is a reversed domain name (RFC 8252 7.1). This excludes `javascript:`.
     """
     scheme = text.partition(":")[0].lower()
     return is_uri(text) and "#" not in text and (scheme in WEB or "." in scheme)
 
 
 def leads_here(uri: str) -> bool:
-    """Tell whether a web address is one of this machine, with a host that nobody can read in two ways."""
+    """Return whether a web address is on this machine. Its host must be unambiguous to every URL parser."""
     if not is_uri(uri):
         return False
     parts = urlsplit(uri)

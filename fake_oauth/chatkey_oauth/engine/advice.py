@@ -1,6 +1,6 @@
-"""What a developer has to know of a refused request: the value that came, what is registered, and the remedy.
+"""Advice for developers about a refused request: the value received, the registered values, and the remedy.
 
-The providers' own words stay as they are; this stands below them on the page, and in the timeline.
+It is shown below the provider's own message on the error page, and in the timeline.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     R = TypeVar("R", bound=Refusal)
 
 LONGEST: Final = 200
-"""How much of a value is quoted."""
+"""Longest quoted value, in characters."""
 
 MOST: Final = 5
 """How many registered values are listed."""
 
 
 def advised(refusal: R, words: str) -> R:
-    """A refusal with advice."""
+    """Attach advice to a refusal and return it."""
     refusal.advice = words
     return refusal
 
 
 def unknown_client(provider: str, parameter: str, client_id: str | None, clients: Iterable[Client]) -> str:
-    """An application that is not among the registered ones; `parameter` is what it is named by."""
+    """Return advice about an unregistered client. `parameter` is the name of the client id parameter."""
     known = [client.client_id for client in clients if client.provider == provider]
     return (
         f"{came(parameter, client_id)} Registered at {provider}: {listed(known)}. Use one of these, or register "
@@ -40,7 +40,7 @@ def unknown_client(provider: str, parameter: str, client_id: str | None, clients
 
 
 def foreign_redirect_uri(client: Client, uri: str | None) -> str:
-    """A redirect URI that is not registered, or cannot be."""
+    """Return advice about a redirect URI that is missing, malformed or not registered."""
     loopback = ", and every address of this machine" if client.any_loopback else ""
     return (
         f"{came('redirect_uri', uri)} Registered for {quoted(client.client_id)}: {listed(client.redirect_uris)}"
@@ -50,12 +50,12 @@ def foreign_redirect_uri(client: Client, uri: str | None) -> str:
 
 
 def unknown_scope(label: str, scopes: Collection[str], asked: str | None) -> str:
-    """A scope that is missing or none of those there are."""
+    """Return advice about a missing or unknown scope."""
     return f"{came('scope', asked)} {label} has: {listed(scopes, most=12)}. Ask for one of these."
 
 
 def forgotten_scope(needed: Iterable[str], granted: Collection[str]) -> str:
-    """A token that was not asked for what it is used for."""
+    """Return advice about a token that lacks the scope this endpoint needs."""
     return (
         f"This endpoint needs the scope {' or '.join(map(quoted, needed))}; the token has {listed(granted)}. Add it to "
         "scope in the authorization request, and log in again."
@@ -63,17 +63,17 @@ def forgotten_scope(needed: Iterable[str], granted: Collection[str]) -> str:
 
 
 def came(parameter: str, value: str | None) -> str:
-    """What was sent, or that nothing was."""
+    """Say which value was received for a parameter, or that it was missing."""
     return f"No {parameter} came." if value is None else f"{parameter} {quoted(value)} came."
 
 
 def listed(values: Collection[str], most: int = MOST) -> str:
-    """Values one after another, the first few of many."""
+    """Return the values as a list in words, cut after the first `most`."""
     shown = ", ".join(quoted(value) for value in list(values)[:most])
     more = f" and {len(values) - most} more" if len(values) > most else ""
     return f"{shown}{more}" if shown else "none"
 
 
 def quoted(value: str) -> str:
-    """A value in quotes, not longer than anybody reads."""
+    """Return a value in quotes, cut after `LONGEST` characters."""
     return repr(clean(value if len(value) <= LONGEST else f"{value[:LONGEST]}…"))

@@ -1,4 +1,4 @@
-"""Approval without a page, for those who test without a browser."""
+"""Automatic approval without a consent page, for tests without a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Approval:
-    """Who approves every authorization request unasked: an account, or nobody."""
+    """Approves every authorization request as `account`, without asking. Off if `account` is None."""
 
     def __init__(self, people: People, account: str | None = None) -> None:
         self._people = people
@@ -17,11 +17,13 @@ class Approval:
         self.account = account
 
     def person(self, hint: str) -> Person | None:
-        """Whom the login hint means, or the account; None: the consent page asks."""
+        """Return the person who approves: the one the login hint names, otherwise the account. None if automatic
+        approval is off.
+        """
         if self.account is None:
             return None
         return self._people.find(hint) or self._people.get(self.account)
 
     def reset(self) -> None:
-        """Return to how it was at start."""
+        """Restore the initial setting."""
         self.account = self._initial

@@ -1,4 +1,4 @@
-"""The authorization endpoint (RFC 6749 4.1.1): show the consent page, act on the decision, send the browser back."""
+"""The authorization endpoint (RFC 6749 4.1.1): shows the consent page and redirects to the client."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COOKIE_PREFIX: Final = "chatkey_fake_"
 
 
 def start(provider: Dialect, call: Call) -> Answer:
-    """Show the consent page; or send back at once who need not be asked again."""
+    """Show the consent page, or redirect at once if no consent is needed."""
     request = read(provider, call)
     if answer := call.hooks.instead(request):
         return answer
@@ -45,7 +45,7 @@ def start(provider: Dialect, call: Call) -> Answer:
 
 
 def decide(provider: Dialect, call: Call) -> Answer:
-    """Act on the consent form. The request comes along in the address and is read anew: nothing is kept between."""
+    """Act on the submitted consent form. Re-reads the request from the form's URL, so no state is kept in between."""
     request = read(provider, call)
     if answer := call.hooks.instead(request):
         return answer
@@ -61,7 +61,7 @@ def decide(provider: Dialect, call: Call) -> Answer:
 
 
 def approve(provider: Dialect, call: Call, request: AuthorizationRequest, decision: Decision) -> Answer:
-    """Make the code and send the browser back with it."""
+    """Issue a code and redirect the browser with it."""
     grant = grant_of(provider, call.hooks, request, decision)
     code = provider.new_code()
     provider.grants.codes.put(code, Code(grant, provider.world.clock() + provider.lives().code))
@@ -74,7 +74,7 @@ def approve(provider: Dialect, call: Call, request: AuthorizationRequest, decisi
 
 
 def grant_of(provider: Dialect, hooks: Hooks, request: AuthorizationRequest, decision: Decision) -> Grant:
-    """Remember the decision, and return what it grants. What was chosen the first time stays."""
+    """Record the decision and return its grant. The choices of the first approval are kept."""
     client_id, person = request.client.client_id, decision.person
     first = provider.grants.consented(client_id, person.id) is None
     scopes = hooks.approved(person, provider.granted_scopes(request, person, decision.scopes))
@@ -97,32 +97,32 @@ def grant_of(provider: Dialect, hooks: Hooks, request: AuthorizationRequest, dec
 
 
 def already_allowed(provider: Dialect, request: AuthorizationRequest, person: Person) -> bool:
-    """Tell whether this person allowed this client as much before."""
+    """Return whether this person already granted this client all requested scopes."""
     consented = provider.grants.consented(request.client.client_id, person.id)
     return consented is not None and consented.allowed >= set(request.scopes)
 
 
 def shared(provider: Dialect, request: AuthorizationRequest, call: Call) -> tuple[str, ...]:
-    """The scopes without those that were offered to be left out and not ticked."""
+    """Return the requested scopes, without optional ones that the person left unticked."""
     offered = {value for name, value in call.form_pairs if name == "offered"} & provider.may_decline(request)
     ticked = {value for name, value in call.form_pairs if name == "share"}
     return tuple(scope for scope in request.scopes if scope not in offered - ticked)
 
 
 def account_of(provider: Dialect, call: Call) -> Person | None:
-    """Who signed in last in this browser."""
+    """Return the person who last signed in with this browser."""
     return provider.world.people.get(call.cookie(COOKIE_PREFIX + provider.name) or "")
 
 
 def cookie(provider: Dialect, person: Person) -> str:
-    """Remember who signed in. The name is the provider's, because cookies ignore ports."""
+    """Return the cookie that remembers who signed in. Its name includes the provider, because cookies ignore ports."""
     secure = "; Secure" if provider.addresses.browser.startswith("https:") else ""
     path = provider.browser_path or "/"
     return f"{COOKIE_PREFIX}{provider.name}={person.id}; Path={path}; HttpOnly; SameSite=Lax{secure}"
 
 
 def send_back(call: Call, callback: Callback) -> Answer:
-    """Deliver the callback's parameters in the response mode asked for."""
+    """Send the callback's parameters in the requested response mode."""
     callback = call.hooks.callback(callback)
     uri, params = callback.redirect_uri, callback.params
     if callback.page is not None:

@@ -1,4 +1,4 @@
-"""One request as a plain value, with the hooks it carries along."""
+"""One HTTP request as a plain value, together with its hooks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chatkey_oauth.engine.http import Answer
 
 
 class Call:
-    """A request. Names of headers are lower-case; of a repeated parameter the last value counts.
+    """A request. Header names are lower-case. If a parameter is repeated, the last value counts.
 
-    Parameters keep bytes that are not UTF-8 as surrogate escapes, so that `state` is echoed byte for byte. Whoever
-    answers offers each step of the way to the `hooks`.
+    Bytes in parameters that are not UTF-8 are kept as surrogate escapes, so that `state` is echoed byte for byte. The
+    endpoint calls the `hooks` at each step.
     """
 
     hooks: Hooks = UNTOUCHED
@@ -35,14 +35,14 @@ class Call:
         self.body = body
 
     def watched(self, hooks: Hooks) -> Call:
-        """The same request with these hooks; what was read of it already stays read."""
+        """Return the same request with these hooks. Cached parameters are kept."""
         watched = Call.__new__(Call)
         vars(watched).update(vars(self), hooks=hooks)
         return watched
 
     @cached_property
     def query(self) -> dict[str, str]:
-        """The parameters of the address."""
+        """The query parameters."""
         return dict(query_pairs(self.query_string))
 
     @cached_property
@@ -52,12 +52,12 @@ class Call:
 
     @cached_property
     def form(self) -> dict[str, str]:
-        """The parameters of the body; the text members of a JSON object count too, unless they are not Unicode."""
+        """The parameters of the body. Of a JSON object, these are its string members that are valid Unicode."""
         return self._json_members() if self.is_json else dict(self.form_pairs)
 
     @property
     def is_json(self) -> bool:
-        """Tell whether the body says it is JSON."""
+        """Whether the content type is JSON."""
         return "json" in self.headers.get("content-type", "").lower()
 
     def _json_members(self) -> dict[str, str]:
@@ -70,7 +70,7 @@ class Call:
         return {name: value for name, value in body.items() if isinstance(value, str) and is_unicode(name + value)}
 
     def cookie(self, name: str) -> str | None:
-        """The value of a cookie, or None."""
+        """Return the value of a cookie, or None."""
         for part in self.headers.get("cookie", "").split(";"):
             key, _, value = part.strip().partition("=")
             if key == name:
@@ -79,20 +79,20 @@ class Call:
 
 
 Handler = Callable[[Call], Answer]
-"""An endpoint: a function from the request to its answer."""
+"""An endpoint: a function from a request to its response."""
 
 
 def is_unicode(text: str) -> bool:
-    """Tell whether a text can be written; JSON can escape half of a surrogate pair."""
+    """Return whether text can be encoded as UTF-8. JSON escapes may contain half of a surrogate pair."""
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """Parse form-encoded text without losing blank values or bytes."""
+    """Parse form-encoded text, keeping blank values and all bytes."""
     return parse_qsl(text, keep_blank_values=True, errors="surrogateescape") if text else []
 
 
 @lru_cache(maxsize=64)
 def query_pairs(text: str) -> tuple[tuple[str, str], ...]:
-    """Parse a query, which comes twice in a login: the consent form brings that of the request along."""
+    """Parse a query string. Cached, because the consent form sends the authorization request's query again."""
     return tuple(pairs(text))

@@ -1,4 +1,4 @@
-"""Self-signed certificates around signing keys, apart because `cryptography.x509` is rarely needed."""
+"""Self-signed certificates for signing keys. A separate module, because `cryptography.x509` is rarely needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def certificate(key: RSAPrivateKey, now: float) -> str:
-    """Wrap a public key in a PEM certificate valid from a day before to a fortnight after `now`."""
+    """Return a PEM certificate for a public key, valid from one day before to 14 days after `now`."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "federated-signon.example")])
     today = datetime.fromtimestamp(now, UTC)
     return (

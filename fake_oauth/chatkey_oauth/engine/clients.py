@@ -1,4 +1,4 @@
-"""The applications that may ask: who they are, their secret, and where a person may be sent back to."""
+"""Registered client applications: their id, secret and redirect URIs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r
 
 
 class ClientError(ValueError):
-    """A client that cannot be registered; the message names the member at fault."""
+    """A client that cannot be registered. The message names the invalid member."""
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An application registered at one provider. Without a secret it is a public one, which must use PKCE.
+    """An application registered at one provider. Without a secret it is a public client, which must use PKCE.
 
-    `name` is what the consent page shows, so that service-owned and own keys can be told apart. With `any_loopback`
-    every redirect URI on this machine is as good as registered, with `any_secret` every secret is right, or none.
+    `name` is shown on the consent page, so that people can tell service-owned keys from a customer's own.
+    With `any_loopback`, every redirect URI on this machine is accepted; with `any_secret`, any secret or none.
+    With `remember_approval`, a person who already granted the same scopes is redirected without a page.
 
-    With `remember_approval` nobody is asked twice: who approved as much before is sent back without a page.
-
-    At Apple it has a team, and instead of a secret the id and the public half (PEM or JWK) of the key it signs with.
-    At TikTok, one of the `kind` "desktop" must use PKCE, in a form of TikTok's own.
-    At X, `request_email` is the switch "Request email from users", without which no scope brings an address.
+    An Apple client has a team, and instead of a secret the id and public half (PEM or JWK) of its signing key.
+    A TikTok client of `kind` "desktop" must use PKCE, in TikTok's own variant.
+    For X, `request_email` is the setting "Request email from users"; without it no scope grants the e-mail address.
     """
 
     provider: Identifier
@@ -48,21 +47,21 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_public(self) -> bool:
-        """Tell whether the client has nothing to prove itself by."""
+        """Whether the client has no means of authenticating itself."""
         return not self.client_secret and not self.public_key and not self.any_secret
 
     @property
     def title(self) -> str:
-        """The name a person sees."""
+        """The name shown to people."""
         return self.name or self.client_id
 
     def leads_home(self, uri: str) -> bool:
-        """Tell whether a redirect URI needs no registration, because it leads to this machine (RFC 8252 7.3)."""
+        """Return whether a redirect URI needs no registration, because it is on this machine (RFC 8252 7.3)."""
         return self.any_loopback and is_redirect_uri(uri) and leads_here(uri)
 
 
 def check_redirect_uris(client: Client) -> None:
-    """Refuse a client without redirect URIs, or with one that is none. Raises `ClientError`."""
+    """Require at least one redirect URI, and only valid ones. Raises `ClientError`."""
     if not client.redirect_uris:
         raise ClientError(f"client {client.client_id!r} has no redirect_uris: give at least one")
     for uri in client.redirect_uris:
@@ -75,13 +74,13 @@ def check_redirect_uris(client: Client) -> None:
 
 
 def check_nothing_signed(client: Client) -> None:
-    """Refuse a client with what only an Apple application has. Raises `ClientError`."""
+    """Reject the members that only an Apple client may have. Raises `ClientError`."""
     if client.team_id or client.key_id or client.public_key:
         raise ClientError(f"team_id, key_id and public_key are for apple; {client.client_id!r} is of {client.provider}")
 
 
 def anybody(provider: str, client_id: str) -> Client | None:
-    """A client of this id that nobody registered; None for a text that is no id."""
+    """Make up a client for an unregistered id. Returns None if the id is malformed."""
     if not IDENTIFIER.fullmatch(client_id):
         return None
     return Client(
@@ -94,9 +93,9 @@ def anybody(provider: str, client_id: str) -> Client | None:
 
 
 class Clients:
-    """The registered clients, by provider and client id. `check` raises `ClientError` for one that may not be.
+    """The registered clients, by provider and client id. `check` raises `ClientError` for an invalid client.
 
-    While it `takes_any`, whoever is not registered is one that comes back to this machine.
+    With `takes_any`, every unregistered client id is accepted, with redirect URIs on this machine.
     """
 
     def __init__(self, clients: Sequence[Client], check: Callable[[Client], None], *, takes_any: bool = False) -> None:
@@ -109,23 +108,23 @@ class Clients:
         return {(client.provider, client.client_id): client for client in self._initial}
 
     def reset(self) -> None:
-        """Return to the clients registered at start, which whoever read them has checked."""
+        """Restore the initial clients, which were checked when they were read."""
         self.__dict__.pop("_clients", None)
 
     def add(self, client: Client) -> None:
-        """Register a client, replacing one of the same id. Raises `ClientError`."""
+        """Register a client, replacing any with the same id. Raises `ClientError`."""
         self._check(client)
         self._clients[client.provider, client.client_id] = client
 
     def get(self, provider: str, client_id: str) -> Client | None:
-        """Find a client of a provider."""
+        """Return a provider's client, or None if it is unknown."""
         known = self._clients.get((provider, client_id))
         return known or (anybody(provider, client_id) if self._takes_any else None)
 
     def remove(self, provider: str, client_id: str) -> bool:
-        """Forget a client; tell whether there was one."""
+        """Remove a client. Returns whether it existed."""
         return self._clients.pop((provider, client_id), None) is not None
 
     def all(self) -> list[Client]:
-        """Every registered client."""
+        """Return all registered clients."""
         return list(self._clients.values())

@@ -1,4 +1,4 @@
-"""What a page of another origin may ask and read (Fetch 3.2), at the endpoints that a provider has opened to pages."""
+"""CORS (Fetch 3.2) for the endpoints that a provider opens to pages of other origins."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
 
 UNEXPOSED: Final = frozenset({"cache-control", "content-language", "content-type", "expires", "pragma", "set-cookie"})
-"""Headers that a page may read anyway, or never."""
+"""Response headers that pages can always read, or never."""
 
 
 def is_preflight(call: Call) -> bool:
-    """Tell whether a browser asks, before a page's request, if it may send it."""
+    """Return whether this is a CORS preflight request."""
     return call.method == "OPTIONS" and {"origin", "access-control-request-method"} <= call.headers.keys()
 
 
 def preflight(call: Call, methods: Iterable[str]) -> Answer:
-    """Allow the methods there are, and whatever headers are asked for."""
+    """Allow the endpoint's methods and all requested headers."""
     headers = [
         ("access-control-allow-origin", "*"),
         ("access-control-allow-methods", ", ".join(methods)),
@@ -35,7 +35,7 @@ def preflight(call: Call, methods: Iterable[str]) -> Answer:
 
 
 def opened(answer: Answer) -> Answer:
-    """An answer that pages may read with all of its headers."""
+    """Return the response with headers that let pages of any origin read all of it."""
     exposed = ", ".join(dict.fromkeys(name for name, _ in answer.headers if name not in UNEXPOSED))
     expose = (("access-control-expose-headers", exposed),) if exposed else ()
     return msgspec.structs.replace(answer, headers=(*answer.headers, ("access-control-allow-origin", "*"), *expose))

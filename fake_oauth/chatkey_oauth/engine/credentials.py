@@ -1,4 +1,4 @@
-"""How a client says who it is at the token endpoint, in every style that real client libraries use."""
+"""Client authentication at the token endpoint, in every style that real client libraries use."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Pair = tuple[str, str]
 
 
 def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str]) -> Client:
-    """Find the client that proves to be itself, by Basic header (RFC 6749 2.3.1) or by parameters.
+    """Return the client that authenticates with a Basic header (RFC 6749 2.3.1) or with parameters.
 
-    Which of the two count is the provider's affair, and so is what proves a client. Raises `TokenRefused`.
+    The provider decides which of the two it accepts, and which secret is valid. Raises `TokenRefused`.
     """
     by_header = provider.basic_auth and authorization[:6].lower() == "basic "
     offered = basic_pairs(authorization) if by_header else body_pairs(params, secrets=provider.body_auth)
@@ -40,7 +40,9 @@ def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str
 
 
 def basic_pairs(header: str) -> list[Pair]:
-    """What a Basic header may mean: as it stands, which many libraries send, or form-encoded, which the RFC says."""
+    """Return the possible readings of a Basic header: unencoded, as many libraries send it, and form-decoded, as in
+    the RFC.
+    """
     try:
         text = b64decode(header[6:].strip(), validate=True).decode("utf-8", "surrogateescape")
     except (Base64Error, ValueError):
@@ -52,6 +54,6 @@ def basic_pairs(header: str) -> list[Pair]:
 
 
 def body_pairs(params: Mapping[str, str], *, secrets: bool = True) -> list[Pair]:
-    """The client's parameters; a public client has no secret, and some providers take none here."""
+    """Return the client id and secret from the body. The secret is empty for public clients or without `secrets`."""
     name = params.get("client_id")
     return [(name, params.get("client_secret", "") if secrets else "")] if name else []

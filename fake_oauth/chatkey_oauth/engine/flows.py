@@ -1,4 +1,4 @@
-"""One authorization attempt from the authorization endpoint to the profile, and the timeline that tells of it."""
+"""One login attempt, from the authorization endpoint to the profile, and its timeline."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import msgspec
 from chatkey_oauth.engine.grants import Ring
 
 FLOWS: Final = 1000
-"""How many flows are remembered; the oldest is forgotten for the next."""
+"""How many flows are kept. A new flow replaces the oldest."""
 
 STEPS: Final = 50
-"""How many steps of one flow are written down; a client that refreshes for ever fills no memory."""
+"""How many steps of a flow are recorded. The limit keeps a client that refreshes forever from filling the memory."""
 
 COOKIE: Final = "chatkey_flow"
-"""The cookie by which a browser context marks its flows; whoever drives the browser sets it."""
+"""The cookie that marks the flows of one browser context. A test sets it."""
 
 Mark = Literal["good", "absent", "wrong", "odd"]
 
 
 class Leg(StrEnum):
-    """The parts of a login as a provider sees them. `CODE` is the way back to the client, with a code or an error."""
+    """The parts of a login as a provider sees them. `CODE` is the redirect back to the client, with code or error."""
 
     DISCOVERY = "discovery"
     KEYS = "keys"
@@ -36,17 +36,17 @@ class Leg(StrEnum):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What is to be said of one protection: a mark, and why in words."""
+    """The result of checking one protection: a mark, and the reason in words."""
 
     mark: Mark
     words: str
 
 
 class Step(msgspec.Struct, kw_only=True):
-    """One leg of a flow as it happened. `at` is in seconds; `faults` are those that bent it.
+    """One recorded leg of a flow. `at` is in seconds; `faults` names the faults that acted on it.
 
-    Verdicts have the keys `pkce`, `state`, `nonce`, `client` and `redirect_uri`. No member holds a secret, a code, a
-    token or the value of `state`.
+    The keys of the verdicts are `pkce`, `state`, `nonce`, `client` and `redirect_uri`. No field contains a secret,
+    a code, a token or the value of `state`.
     """
 
     leg: Leg
@@ -60,7 +60,7 @@ class Step(msgspec.Struct, kw_only=True):
 
 
 class Flow(msgspec.Struct, kw_only=True):
-    """One authorization attempt. `state` is kept to find the flow by; what is shown of it is its fingerprint."""
+    """One login attempt. `state` is kept for finding the flow; only its fingerprint is shown."""
 
     id: str
     provider: str
@@ -76,7 +76,7 @@ class Flow(msgspec.Struct, kw_only=True):
         return f"<Flow {self.id} of {self.client_id} at {self.provider}, {len(self.steps)} steps>"
 
     def add(self, step: Step) -> None:
-        """Write a step down, while there is room."""
+        """Record a step, unless the flow already has `STEPS` of them."""
         if len(self.steps) < STEPS:
             self.steps.append(step)
 
@@ -98,7 +98,7 @@ class Flows:
         login_hint: str | None = None,
         cookie: str | None = None,
     ) -> Flow:
-        """Remember a new flow."""
+        """Create and store a new flow."""
         flow = Flow(
             id=f"f_{self._random(8).hex()}",
             provider=provider,
@@ -112,11 +112,11 @@ class Flows:
         return flow
 
     def get(self, flow_id: str) -> Flow | None:
-        """Find a flow that is still remembered."""
+        """Return a flow, or None if it is not kept."""
         return self._flows.get(flow_id)
 
     def all(self) -> list[Flow]:
-        """Every remembered flow, the newest first."""
+        """Return all kept flows, newest first."""
         return self._flows.newest_first()
 
     def clear(self) -> None:

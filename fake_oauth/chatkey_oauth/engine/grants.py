@@ -1,4 +1,4 @@
-"""What a person allowed, and the codes and tokens that stand for it, in rings that forget the oldest."""
+"""Grants, codes and tokens. They are stored in rings, which drop the oldest entry when full."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 RING: Final = 4096
-"""How many codes, tokens and consents of one provider are remembered; older ones become unknown."""
+"""How many codes, tokens and consents of one provider are kept. Older ones count as unknown."""
 
 V = TypeVar("V")
 
@@ -22,7 +22,9 @@ class Challenge(msgspec.Struct, frozen=True):
 
 
 class Consent(msgspec.Struct):
-    """What one person allowed one client so far. Withdrawn, it takes the tokens of every approval with it."""
+    """The scopes that one person has allowed one client so far. Withdrawing the consent invalidates all tokens issued
+    for it.
+    """
 
     allowed: frozenset[str]
     declined: frozenset[str]
@@ -31,11 +33,11 @@ class Consent(msgspec.Struct):
 
 
 class Grant(msgspec.Struct):
-    """One approval by one person for one client. Revoked, it takes all its tokens with it.
+    """One approval by one person for one client. Revoking it invalidates all its tokens.
 
-    `first` tells whether it was the first; `flow` is the id of the login it came from, while the lab is on. With
-    `for_itself` the application asked for itself, and nobody was asked (RFC 6749 4.4). `whole` is the approval that
-    this is a part of, where a refresh asked for fewer scopes.
+    `first` says whether it was this person's first approval of the client. `flow` is the id of the login, if the
+    lab is on. With `for_itself` the application asked on its own behalf, without a person (RFC 6749 4.4). If a
+    refresh asked for fewer scopes, `whole` is the original grant.
     """
 
     consent: Consent
@@ -55,18 +57,18 @@ class Grant(msgspec.Struct):
 
     @property
     def is_revoked(self) -> bool:
-        """Tell whether the approval, or the whole that it is a part of, was taken back."""
+        """Whether this grant, its consent or its original grant was revoked."""
         of_whole = self.whole is not None and self.whole.is_revoked
         return self.revoked or self.consent.withdrawn or of_whole
 
     def narrowed(self, scopes: tuple[str, ...]) -> Grant:
-        """The same approval with these scopes only."""
+        """Return the same grant with only these scopes."""
         whole = self.whole or self
         return whole if set(scopes) == set(whole.scopes) else msgspec.structs.replace(self, scopes=scopes, whole=whole)
 
 
 class Code(msgspec.Struct):
-    """An authorization code, which stays known after its use so that a second one is told apart."""
+    """An authorization code. It is kept after its use so that a second use can be recognised."""
 
     grant: Grant
     expires_at: float
@@ -74,9 +76,9 @@ class Code(msgspec.Struct):
 
 
 class Issued(msgspec.Struct):
-    """An access token, and the refresh token that came with it. `expires_at` None: it does not end.
+    """An access token, and the refresh token issued with it. If `expires_at` is None, it never expires.
 
-    `refreshed` tells that it came for a refresh token, not for a code.
+    `refreshed` says that it was issued for a refresh token instead of a code.
     """
 
     grant: Grant
@@ -89,12 +91,12 @@ class Issued(msgspec.Struct):
 
     @property
     def is_revoked(self) -> bool:
-        """Tell whether the token or the whole approval was taken back."""
+        """Whether the token or its grant was revoked."""
         return self.revoked or self.grant.is_revoked
 
 
 class Device(msgspec.Struct):
-    """A device that waits for somebody's approval (RFC 8628), which brings the `grant`. `interval` is in seconds."""
+    """A device waiting for approval (RFC 8628). The approval sets `grant`. `interval` is in seconds."""
 
     client_id: str
     scopes: tuple[str, ...]
@@ -107,32 +109,32 @@ class Device(msgspec.Struct):
 
 
 class Ring(Generic[V]):
-    """A mapping that holds its newest `size` entries."""
+    """A mapping that keeps only its newest `size` entries."""
 
     def __init__(self, size: int = RING) -> None:
         self._size = size
-        self._entries = OrderedDict[str, V]()  # of a dict the oldest entry is looked for among those that are gone
+        self._entries = OrderedDict[str, V]()  # finds the oldest entry faster than a dict does
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def put(self, key: str, value: V) -> None:
-        """Remember a value as the newest."""
+        """Store a value as the newest entry."""
         self._entries.pop(key, None)
         if len(self._entries) >= self._size:
             self._entries.popitem(last=False)
         self._entries[key] = value
 
     def get(self, key: str) -> V | None:
-        """Find a value that is still remembered."""
+        """Return a value, or None if it is not kept."""
         return self._entries.get(key)
 
     def pop(self, key: str) -> V | None:
-        """Forget a value, and return it if it was still remembered."""
+        """Remove a value and return it, or None if it is not kept."""
         return self._entries.pop(key, None)
 
     def newest_first(self) -> list[V]:
-        """Every value that is still remembered."""
+        """Return all kept values."""
         return list(reversed(self._entries.values()))
 
     def clear(self) -> None:
@@ -151,21 +153,21 @@ class Grants:
         self._consents: Ring[Consent] = Ring()
 
     def issue(self, issued: Issued) -> None:
-        """Remember a token response under the tokens it carries."""
+        """Store a token response under its access token and its refresh token."""
         self.access.put(issued.access, issued)
         if issued.refresh is not None:
             self.refresh.put(issued.refresh, issued)
 
     def find(self, token: str) -> Issued | None:
-        """Find what an access or refresh token belongs to."""
+        """Return the token response that an access or refresh token belongs to."""
         return self.access.get(token) or self.refresh.get(token)
 
     def consented(self, client_id: str, person_id: str) -> Consent | None:
-        """What this person already allowed this client, or None before the first time."""
+        """Return the consent that this person gave this client, or None if there is none yet."""
         return self._consents.get(f"{client_id} {person_id}")
 
     def consent(self, client_id: str, person_id: str, asked: Iterable[str], allowed: Iterable[str]) -> Consent:
-        """Remember what of the scopes asked for this person allowed this client."""
+        """Record which of the requested scopes this person allowed this client."""
         consent = self.consented(client_id, person_id) or Consent(frozenset(), frozenset())
         consent.allowed |= frozenset(allowed)
         consent.declined = (consent.declined | frozenset(asked)) - consent.allowed
@@ -173,17 +175,17 @@ class Grants:
         return consent
 
     def waiting(self, signs: str) -> Device | None:
-        """The device whose code has these letters and digits, and that nobody approved or refused so far."""
+        """Return the device with this user code that is still waiting for a decision."""
         shown = (one for one in self.devices.newest_first() if one.user_code.replace("-", "") == signs)
         return next((one for one in shown if one.grant is None and not one.denied), None)
 
     def withdraw(self, grant: Grant) -> None:
-        """Take back all that the person of a grant ever allowed its client: the next login is the first again."""
+        """Withdraw everything the person allowed the client. Their next approval counts as the first again."""
         grant.consent.withdrawn = True
         self.forget(grant.client_id, grant.person_id)
 
     def forget(self, client_id: str, person_id: str) -> None:
-        """Take back all that this person allowed this client, if they did."""
+        """Withdraw this person's consent for this client, if there is one."""
         if consent := self._consents.pop(f"{client_id} {person_id}"):
             consent.withdrawn = True
 

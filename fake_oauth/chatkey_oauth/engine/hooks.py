@@ -1,4 +1,4 @@
-"""The points at which the answer to a request can be bent from outside. A request carries its hooks along."""
+"""Hooks: the points at which the lab's faults can change a response. Each request carries its hooks."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 class Hooks:
-    """Hooks that leave everything as it is; whoever wants to bend something overrides what it takes."""
+    """Hooks that change nothing. Subclasses override the ones they need."""
 
     @property
     def flow_id(self) -> str | None:
-        """The flow that an approval is remembered with, if the request belongs to one."""
+        """The id of the request's flow, which is stored with the grant. None if there is no flow."""
         return None
 
     def instead(self, request: AuthorizationRequest) -> Answer | None:
-        """Return what takes the place of the consent page and of the decision. May raise `Refusal`."""
+        """Return a response that replaces the consent page or the handling of its form, or None. Raises `Refusal`."""
         del request
         return None
 
     def form_part(self, request: AuthorizationRequest) -> str:
-        """Return what the consent form carries beside its own fields, as HTML."""
+        """Return HTML to add to the consent form."""
         del request
         return ""
 
@@ -35,17 +35,17 @@ class Hooks:
         return scopes
 
     def callback(self, callback: Callback) -> Callback:
-        """Return the way back to the client."""
+        """Return the callback that is sent to the client."""
         return callback
 
     def token(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the members of the token answer."""
+        """Return the members of the token response."""
         return body
 
     def id_token(self, draft: Draft) -> Draft:
-        """Return an id_token before it is signed."""
+        """Return the unsigned id_token."""
         return draft
 
 
 UNTOUCHED = Hooks()
-"""The hooks of a request that nobody watches."""
+"""The hooks of a request that no fault can change, for example while the lab is off."""

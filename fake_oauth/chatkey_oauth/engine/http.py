@@ -1,4 +1,4 @@
-"""An answer as a plain value, the usual ones, and how it is sent."""
+"""HTTP responses as plain values, helpers that build the common ones, and sending."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
 class Answer(msgspec.Struct, frozen=True):
     """A response. The content length is added when it is sent.
 
-    `delay` is in seconds, or None: it is never sent. `cut` ends the connection before the answer or in its midst.
+    `delay` is in seconds; None means that the response is never sent. `cut` closes the connection before the
+    response or in the middle of it.
     """
 
     status: int
@@ -36,20 +37,20 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 async def send_answer(send: Send, answer: Answer, *, with_body: bool = True) -> None:
-    """Send an answer."""
+    """Send a response."""
     await send_head(send, answer)
     await send({"type": "http.response.body", "body": answer.body if with_body else b"", "more_body": False})
 
 
 async def send_head(send: Send, answer: Answer) -> None:
-    """Send the status and the headers of an answer."""
+    """Send a response's status and headers."""
     headers = [(name.encode("latin-1"), header_bytes(value)) for name, value in answer.headers]
     headers.append((b"content-length", str(len(answer.body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
 
 
 def header_bytes(value: str) -> bytes:
-    """A header's value as it is sent, with spaces for control characters: a line end would begin another header."""
+    """Encode a header value. Control characters become spaces, because a line end would start another header."""
     return (value if value.isprintable() else value.translate(CONTROLS)).encode("latin-1", "replace")
 
 
@@ -59,15 +60,15 @@ def encode(params: Mapping[str, str]) -> str:
 
 
 def json_answer(data: Any, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> Answer:
-    """Answer with compact JSON."""
+    """Return a response with compact JSON."""
     return Answer(status, msgspec.json.encode(data), (("content-type", "application/json; charset=utf-8"), *headers))
 
 
 def text_answer(text: str, status: int = 200, content_type: str = "text/plain") -> Answer:
-    """Answer with text, whatever bytes it came from."""
+    """Return a response with text. Bytes that are not UTF-8 are replaced."""
     return Answer(status, clean(text).encode(), (("content-type", f"{content_type}; charset=utf-8"),))
 
 
 def redirect(location: str) -> Answer:
-    """Send the browser elsewhere with 302, as the real providers do."""
+    """Redirect the browser with 302, as the real providers do."""
     return Answer(302, headers=(("location", location), ("cache-control", "no-store")))

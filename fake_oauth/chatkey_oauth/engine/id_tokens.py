@@ -1,4 +1,4 @@
-"""Making id_tokens (OpenID Connect Core 2) out of what a provider says of a person."""
+"""Builds id_tokens (OpenID Connect Core 2) from a provider's claims about a person."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def sign(provider: Dialect, hooks: Hooks, issued: Issued, **bound: str) -> str:
-    """Sign an id_token, bound to the access token by `at_hash` where the provider has it, or else `bound`.
+    """Sign an id_token. It contains `at_hash` if the provider uses that, or the claims in `bound` instead.
 
-    It has the nonce of the request where the provider repeats it, but after a refresh none (OpenID Connect Core 12.2).
+    It contains the request's nonce if the provider repeats it, except after a refresh (OpenID Connect Core 12.2).
     """
     if not bound and provider.hashes_access_token:
         bound = {"at_hash": half_hash(issued.access)}

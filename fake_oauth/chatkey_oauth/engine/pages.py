@@ -1,4 +1,7 @@
-"""The pages a person sees: consent, error, the automatic form, avatars. No script but the form's, nothing external."""
+"""The pages a person sees: consent, error, the self-submitting form, avatars.
+
+Only that form has a script. Nothing is loaded from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ HUES: Final = 12
 
 
 def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *, selected: Person | None) -> Answer:
-    """Ask who it is and whether the application may know."""
+    """Return the page that asks for the account and for consent."""
     destination = escape(urlsplit(request.redirect_uri).netloc or request.redirect_uri)
     return approval_page(
         provider,
@@ -42,7 +45,7 @@ def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *
 
 
 def device_page(provider: Dialect, call: Call, message: str = "") -> Answer:
-    """Ask for the code that a device shows; the message says what is wrong with the last one."""
+    """Return the page that asks for a device's user code. `message` says what was wrong with the last one."""
     body = template("device.html").substitute(
         frame(provider),
         action=escape(clean(f"{provider.browser_path}{provider.canonical(call.path)}")),
@@ -56,7 +59,7 @@ def device_page(provider: Dialect, call: Call, message: str = "") -> Answer:
 def approval_page(
     provider: Dialect, request: AuthorizationRequest, *, selected: Person | None, action: str, leads: str, lab: str = ""
 ) -> Answer:
-    """The form that asks. The one `selected` leads the list, whose first is chosen; `leads` and `lab` are HTML."""
+    """Return the consent form. `selected` comes first in the list and is preselected. `leads` and `lab` are HTML."""
     people = sorted(provider.world.people.all(), key=lambda person: person != selected)
     body = template("consent.html").substitute(
         frame(provider),
@@ -73,7 +76,7 @@ def approval_page(
 
 
 def account(person: Person, *, checked: bool) -> str:
-    """One line of the list of accounts."""
+    """Return one entry in the list of accounts."""
     who = account_words(person.id, person.name or person.login, person.email or f"@{person.login}", person.note)
     return (
         f'<label class="account"><input type="radio" name="account" value="{person.id}"{" checked" * checked} required>'
@@ -83,7 +86,7 @@ def account(person: Person, *, checked: bool) -> str:
 
 @lru_cache(maxsize=256)
 def account_words(person_id: str, name: str, email: str, note: str) -> str:
-    """What an account's line says, made once: the list is most of the page, and hardly ever changes."""
+    """Return the text of an account's entry. Cached, because the list is most of the page and rarely changes."""
     noted = f" <i>· {escape(note)}</i>" if note else ""
     return (
         f'<span class="face hue-{hue(person_id)}" aria-hidden="true">{escape(initial(name))}</span>'
@@ -93,7 +96,7 @@ def account_words(person_id: str, name: str, email: str, note: str) -> str:
 
 
 def share(provider: Dialect, request: AuthorizationRequest, scope: str) -> str:
-    """One line of what is shared; with a box to untick where this provider lets people leave it out."""
+    """Return one line in the list of scopes, with a checkbox if the person may leave it out."""
     words = escape(clean(provider.scopes.get(scope, scope)))
     if scope not in provider.may_decline(request):
         return f"<li><span>{words}</span></li>"
@@ -105,7 +108,7 @@ def share(provider: Dialect, request: AuthorizationRequest, scope: str) -> str:
 
 
 def error_page(provider: Dialect, refusal: ShownToPerson) -> Answer:
-    """Say on the provider's own page what is wrong with a request."""
+    """Return an error page in the provider's design."""
     title = escape(f"Error {refusal.status}: {refusal.error}")
     heading, message = escape(provider.error_heading), escape(clean(provider.error_lead + refusal.message))
     advice = f'<p class="advice"><b>For the developer</b> {escape(refusal.advice)}</p>' if refusal.advice else ""
@@ -115,14 +118,14 @@ def error_page(provider: Dialect, refusal: ShownToPerson) -> Answer:
 
 
 def closing_page(provider: Dialect) -> Answer:
-    """Say that there is nothing more to do here."""
+    """Return a page saying that the person is finished here."""
     return page(provider, template("closing.html").substitute(frame(provider)))
 
 
 def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
-    """A form that sends itself to the client (OAuth 2.0 Form Post Response Mode), and says where it comes from.
+    """Return a form that submits itself to the client (OAuth 2.0 Form Post Response Mode).
 
-    Without a referrer a browser would send `Origin: null`, which the real providers' forms do not.
+    It sends a referrer: without one, browsers would send `Origin: null`, unlike with the real providers' forms.
     """
     inputs = "".join(
         f'<input type="hidden" name="{escape(name)}" value="{escape(clean(value))}">' for name, value in params.items()
@@ -134,7 +137,7 @@ def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
 
 
 def index_page(addresses: Mapping[str, str], *, lab: bool) -> Answer:
-    """The front page: where each provider is, and the lab."""
+    """Return the front page: the addresses of the providers, and a link to the lab."""
     bases = "\n".join(f"<li>{escape(name)}: <b>{escape(address)}</b></li>" for name, address in addresses.items())
     css = style(("#3b5bdb", "#5c7cfa"))
     more = '<p class="leads"><a href="/lab">The lab</a>: applications, flows, faults</p>' if lab else ""
@@ -142,7 +145,7 @@ def index_page(addresses: Mapping[str, str], *, lab: bool) -> Answer:
 
 
 def avatar(person: Person) -> Answer:
-    """A round picture with the person's initial."""
+    """Return a picture with the person's initial."""
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 96" width="96" height="96">'
         f'<rect width="96" height="96" fill="hsl({hue(person.id) * 30 + 10} 42% 36%)"/>'
@@ -158,16 +161,16 @@ def avatar(person: Person) -> Answer:
     return Answer(200, svg.encode(), headers)
 
 
-# Parts
+# Parts of pages
 
 
 def page(provider: Dialect, body: str, status: int = 200) -> Answer:
-    """A page in the provider's dress."""
+    """Return a page in the provider's design."""
     return html(body, policy(style(provider.accent)), status)
 
 
 def html(body: str, content_security_policy: str, status: int = 200, referrer: str = "no-referrer") -> Answer:
-    """An HTML answer that no cache keeps and no other page frames."""
+    """Return an HTML response that is not cached. `content_security_policy` must forbid embedding."""
     headers = (
         ("content-type", "text/html; charset=utf-8"),
         ("cache-control", "no-store"),
@@ -180,27 +183,27 @@ def html(body: str, content_security_policy: str, status: int = 200, referrer: s
 
 @cache
 def policy(css: str, script: str = "") -> str:
-    """No script but this one, which may ask where it came from; no other request.
+    """Return a Content-Security-Policy that allows only this script, and requests only to its own origin.
 
-    `form-action` is left out: browsers apply it to the redirects after the form, and where those lead after the
-    client's callback is the client's affair.
+    It has no `form-action`: browsers apply that to the redirects after the form too, and the client decides where to
+    redirect after its callback.
     """
     scripted = f"; script-src '{digest(script)}'; connect-src 'self'" if script else ""
     return f"default-src 'none'; style-src '{digest(css)}'{scripted}; base-uri 'none'; frame-ancestors 'none'"
 
 
 def digest(inline: str) -> str:
-    """The source expression that allows one inline script or style."""
+    """Return the CSP source expression for an inline script or style."""
     return f"sha256-{b64encode(sha256(inline.encode()).digest()).decode()}"
 
 
 def frame(provider: Dialect) -> dict[str, str]:
-    """What every page of a provider has."""
+    """Return the template values that all pages of a provider need."""
     return {"label": escape(provider.label), "mark": mark(provider), "style": style(provider.accent)}
 
 
 def mark(provider: Dialect) -> str:
-    """A provider's sign; of one that has none, its initial."""
+    """Return a provider's logo, or its initial if it has none."""
     shapes = LOGOS.get(provider.name)
     if shapes is None:
         return f'<span class="mark" aria-hidden="true">{provider.label[0]}</span>'
@@ -208,7 +211,7 @@ def mark(provider: Dialect) -> str:
 
 
 def drawn(shape: Shape) -> str:
-    """An area, or a line."""
+    """Return the SVG of one shape: filled, or a line if it has a width."""
     if shape.width is None:
         return f'<path d="{shape.path}" fill="{shape.colour}" fill-rule="evenodd"/>'
     return f'<path d="{shape.path}" fill="none" stroke="{shape.colour}" stroke-width="{shape.width}"/>'
@@ -216,21 +219,21 @@ def drawn(shape: Shape) -> str:
 
 @cache
 def style(accent: tuple[str, str]) -> str:
-    """The style sheet with a provider's colours."""
+    """Return the style sheet with a provider's colours."""
     return template("page.css").substitute(accent_light=accent[0], accent_dark=accent[1])
 
 
 @cache
 def template(name: str) -> Template:
-    """A file of the folder `pages`."""
+    """Read a template from the folder `pages`."""
     return Template((FOLDER / name).read_text(encoding="utf-8"))
 
 
 def initial(name: str) -> str:
-    """The letter on a person's picture."""
+    """Return the letter on a person's picture."""
     return next((letter for letter in name if letter.isalnum()), "?").upper()
 
 
 def hue(person_id: str) -> int:
-    """The colour of a person's picture, as a number below `HUES`."""
+    """Return the colour of a person's picture, as a number below `HUES`."""
     return int(fingerprint(person_id, 4), 16) % HUES

@@ -1,4 +1,4 @@
-"""The people who can sign in: a dozen accounts chosen to hurt, and any that a test adds."""
+"""The people who can sign in: test people with one awkward trait each, and those that a test adds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_-]{1,64}(?!\n)$")]
 class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A person with an account of the same `id` at every provider.
 
-    `subjects` fixes the subject id at a provider by its name; without it one is derived that never changes.
-    `later_email` is the address from the second login at an application on. `claims` are more claims at `oidc`, or
-    other values of those there are; null takes one away.
+    `subjects` sets the subject id by provider name; otherwise it is derived and never changes. `later_email` is the
+    address from the second login at an application on. `claims` adds or replaces claims at `oidc`; null removes
+    one.
     """
 
     id: Slug
@@ -37,17 +37,17 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def later(self) -> Person:
-        """The same person at the second login."""
+        """The same person at a second login."""
         return msgspec.structs.replace(self, email=self.later_email) if self.later_email else self
 
     @property
     def given_name(self) -> str | None:
-        """The name up to its last word, or all of a single word."""
+        """The name without its last word, or the whole name if it has only one."""
         return self.name and (self.name.rpartition(" ")[0] or self.name)
 
     @property
     def family_name(self) -> str | None:
-        """The last word of a name that has several."""
+        """The last word of the name, or None if it has only one."""
         return self.name.rpartition(" ")[2] if self.name and " " in self.name else None
 
 
@@ -94,13 +94,13 @@ SEEDED: Final = (
 
 
 EVERYBODY: Final = "*"
-"""The id under which claims are everybody's."""
+"""The id whose claims apply to everybody."""
 
 
 class People:
-    """Everyone who can sign in, by id, in the order in which the consent page lists them.
+    """Everyone who can sign in, by id, in the order of the consent page.
 
-    `claims` are those that the seeded people have at `oidc`, by id or for everybody.
+    `claims` are the claims that seeded people have at `oidc`, by id, or under `*` for everybody.
     """
 
     def __init__(self, claims: Mapping[str, Mapping[str, Any]] | None = None) -> None:
@@ -109,7 +109,7 @@ class People:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the seeded people, with the claims they were given at the start."""
+        """Restore the seeded people with their initial claims."""
         self._people = {person.id: self._claiming(person) for person in SEEDED}
 
     def _claiming(self, person: Person) -> Person:
@@ -117,21 +117,21 @@ class People:
         return msgspec.structs.replace(person, claims=claims) if claims else person
 
     def put(self, person: Person) -> None:
-        """Add a person, or replace the one of the same id."""
+        """Add a person, replacing any with the same id."""
         self._people[person.id] = person
 
     def get(self, person_id: str) -> Person | None:
-        """Find a person."""
+        """Return a person, or None."""
         return self._people.get(person_id)
 
     def remove(self, person_id: str) -> bool:
-        """Forget a person; tell whether there was one."""
+        """Remove a person. Returns whether they existed."""
         return self._people.pop(person_id, None) is not None
 
     def all(self) -> list[Person]:
-        """Everyone, in order."""
+        """Return everyone, in order."""
         return list(self._people.values())
 
     def find(self, hint: str) -> Person | None:
-        """Find whom a login hint means: an id, a user name or an e-mail address."""
+        """Return the person that a login hint names: by id, user name or e-mail address."""
         return next((p for p in self._people.values() if hint in (p.id, p.login, p.email)), None)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_verifier(challenge: Challenge | None, verifier: str | None) -> None:
-    """Demand the verifier exactly when a challenge was stored; without one a verifier is ignored."""
+    """Require the right verifier if there is a challenge. Without a challenge, a verifier is ignored."""
     if challenge is None:
         return
     if not verifier:
@@ -24,17 +24,17 @@ def check_verifier(challenge: Challenge | None, verifier: str | None) -> None:
 
 
 def s256(verifier: str) -> str:
-    """The S256 challenge of a verifier (RFC 7636 4.2)."""
+    """Return the S256 challenge of a verifier (RFC 7636 4.2)."""
     return base64url(sha256(verifier.encode("utf-8", "surrogateescape")).digest())
 
 
 def s256_hex(verifier: str) -> str:
-    """The challenge of TikTok's making: the digest in lower-case hexadecimal digits."""
+    """Return the challenge in TikTok's variant: the digest in lower-case hexadecimal digits."""
     return sha256(verifier.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def plain(verifier: str) -> str:
-    """The challenge that is the verifier itself (RFC 7636 4.2)."""
+    """Return the `plain` challenge, which is the verifier itself (RFC 7636 4.2)."""
     return verifier
 
 
@@ -44,4 +44,5 @@ FORMS: Final[Mapping[str, tuple[Callable[[str], str], ...]]] = {
     "S256 hex": (s256_hex,),
     "S256 any": (s256, s256_hex),
 }
-"""What a challenge of each method may have been made by. The last two are no methods on the wire."""
+"""The functions that can produce a matching challenge, by comparison. A request cannot name the last two as its method.
+"""

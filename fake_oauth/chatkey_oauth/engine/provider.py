@@ -1,4 +1,4 @@
-"""An imitated provider: a dialect with endpoints."""
+"""An imitated provider: a dialect together with its endpoints."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
 
 
 class Provider(Dialect):
-    """One imitated provider. Subclasses say what is theirs; paths are relative to the provider's base address."""
+    """Base class of the imitated providers. Paths are relative to the provider's base address."""
 
     def __init__(self, world: World, addresses: Addresses) -> None:
         super().__init__(world, addresses)
         self._routes = Routes(self.endpoints())
 
     def at(self, addresses: Addresses) -> Self:
-        """The same provider at other addresses: what it remembers and signs with is one."""
+        """Return the same provider at other addresses. Both share their grants and keys."""
         twin = copy(self)
         twin.addresses = addresses
         twin._routes = Routes(twin.endpoints())  # noqa: SLF001 - of its own kind
         return twin
 
     def endpoints(self) -> dict[str, Route]:
-        """The provider's endpoints and the fake's own: `"GET /path"` or `"GET POST /path"`."""
+        """Return the provider's endpoints and the fake's own, by `"GET /path"` or `"GET POST /path"`."""
         return self.routes() | {
             "POST /consent": Route(Leg.CONSENT, self.consent),
             "GET /avatars/{person}": Route(None, self.avatar),
         }
 
     def routes(self) -> dict[str, Route]:
-        """The provider's endpoints by method and path, where `{name}` stands for one segment."""
+        """Return the provider's endpoints by method and path. `{name}` stands for one segment."""
         raise NotImplementedError
 
-    # The way through
+    # Handling a request
 
     def route(self, call: Call) -> Route:
-        """Find the endpoint that a request is for; where pages are let in, a browser may ask first."""
+        """Return the endpoint for a request. Answers CORS preflights for endpoints that are open to pages."""
         path = self.canonical(call.path)
         if cors.is_preflight(call):
             methods = [method for method, route in self._routes.at(path).items() if route.leg in self.open_to_pages]
@@ -57,7 +57,7 @@ class Provider(Dialect):
         return self._routes.find(call.method, path) or Route(None, self.nothing)
 
     def nothing(self, call: Call) -> Answer:
-        """What is answered at a path where there is nothing."""
+        """Answer a request to an unknown path."""
         return text_answer(f"There is nothing at {self.canonical(call.path)}.", 404)
 
     def respond(self, call: Call) -> Answer:
@@ -65,7 +65,7 @@ class Provider(Dialect):
         return self.answer(self.route(call).handler, call)
 
     def answer(self, handler: Handler, call: Call) -> Answer:
-        """What an endpoint answers, or how this provider puts its refusal."""
+        """Call an endpoint. If it refuses, return the refusal in this provider's words."""
         try:
             answer = handler(call)
         except Refusal as refusal:
@@ -74,7 +74,7 @@ class Provider(Dialect):
         return cors.opened(answer) if by_page else answer
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """A refusal as this provider puts it."""
+        """Convert a refusal into this provider's response."""
         match refusal:
             case ShownToPerson():
                 return pages.error_page(self, refusal)
@@ -89,23 +89,23 @@ class Provider(Dialect):
     # Endpoints that every provider has
 
     def authorize(self, call: Call) -> Answer:
-        """The authorization endpoint: the consent page, or what is wrong with the request."""
+        """The authorization endpoint: shows the consent page, or reports an invalid request."""
         return authorize.start(self, call)
 
     def consent(self, call: Call) -> Answer:
-        """The target of the consent form."""
+        """The endpoint to which the consent form is submitted."""
         return authorize.decide(self, call)
 
     def token(self, call: Call) -> Answer:
-        """The token endpoint: a code or refresh token against an access token."""
+        """The token endpoint: exchanges a code or refresh token for an access token."""
         return token.exchange(self, call)
 
     def jwks(self, call: Call) -> Answer:
-        """The endpoint of the public signing keys, as a JWK set."""
+        """The endpoint that publishes the public signing keys as a JWK set."""
         del call
         return json_answer(self.keys.jwks(), headers=(("cache-control", "public, max-age=3600, must-revalidate"),))
 
     def avatar(self, call: Call) -> Answer:
-        """The endpoint of people's pictures, by their ids."""
+        """The endpoint that serves people's pictures by their ids."""
         person = self.world.people.get(call.path.rpartition("/")[2].removesuffix(".svg"))
         return pages.avatar(person) if person else text_answer("No such avatar.", 404)

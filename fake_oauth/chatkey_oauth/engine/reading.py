@@ -1,4 +1,4 @@
-"""Reading an authorization request (RFC 6749 4.1.1): what is in it, and which fault goes where."""
+"""Reads and checks an authorization request (RFC 6749 4.1.1), and decides where to report errors."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.dialect import Dialect
 
 METHODS: Final = {"s256": "S256", "plain": "plain"}
-"""The PKCE methods by how they may be spelt, in any case."""
+"""The PKCE methods by their names in lower case, since any case is accepted."""
 
 
 def read(provider: Dialect, call: Call) -> AuthorizationRequest:
-    """Check a request in the order that keeps it from being an open redirector: client, redirect URI, the rest."""
+    """Check a request: first the client, then the redirect URI, then the rest. Any other order would allow open
+    redirects.
+    """
     query = call.query
     client = provider.world.clients.get(provider.name, query.get(provider.client_parameter, ""))
     if client is None:
@@ -47,7 +49,7 @@ def read(provider: Dialect, call: Call) -> AuthorizationRequest:
 
 
 def read_redirect_uri(provider: Dialect, client: Client, call: Call) -> str:
-    """The registered URI asked for, or the first one where the parameter is optional."""
+    """Return the requested redirect URI, which must be registered, or the first one if the parameter is optional."""
     uri = call.query.get("redirect_uri")
     if uri is None and not provider.redirect_uri_required:
         return client.redirect_uris[0]
@@ -60,7 +62,7 @@ def read_redirect_uri(provider: Dialect, client: Client, call: Call) -> str:
 
 
 def read_response(provider: Dialect, query: Mapping[str, str], redirect_uri: str) -> str:
-    """The response mode, for a response type this provider knows."""
+    """Return the response mode, after checking the response type."""
     response_type = query.get("response_type")
     if response_type is None and provider.response_type_required:
         raise fault(provider, query, redirect_uri, "invalid_request", "Missing required parameter: response_type.")
@@ -75,7 +77,7 @@ def read_response(provider: Dialect, query: Mapping[str, str], redirect_uri: str
 
 
 def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) -> tuple[str, ...]:
-    """The scopes asked for, or those granted by default. Raises `Refusal` for one that is none."""
+    """Return the requested scopes, or the default ones. Raises `Refusal` for an invalid scope."""
     asked = query.get("scope", provider.default_scope)
     if asked is None or (provider.scope_required and not asked):
         error = "invalid_request" if provider.scope_required else "invalid_scope"
@@ -91,17 +93,17 @@ def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) 
 
 
 def split_scopes(text: str) -> tuple[str, ...]:
-    """Scopes separated by spaces, commas or plus signs, each once."""
+    """Split scopes at spaces, commas or plus signs, dropping duplicates."""
     return tuple(dict.fromkeys(part for part in re.split(r"[ ,+]+", text) if part))
 
 
 def is_visible(scope: str) -> bool:
-    """Tell whether a scope consists of visible ASCII (RFC 6749 3.3), so that it can stand in a header."""
+    """Return whether a scope is visible ASCII (RFC 6749 3.3), so that it can appear in a header."""
     return scope.isascii() and scope.isprintable() and " " not in scope
 
 
 def read_challenge(provider: Dialect, client: Client, query: Mapping[str, str], redirect_uri: str) -> Challenge | None:
-    """The PKCE challenge; the method `plain` where none is named (RFC 7636 4.3)."""
+    """Return the PKCE challenge. The method defaults to `plain` (RFC 7636 4.3)."""
     value = query.get("code_challenge")
     if not value or provider.ignores_challenge():
         if provider.needs_challenge(client):
@@ -117,7 +119,7 @@ def read_challenge(provider: Dialect, client: Client, query: Mapping[str, str], 
 def fault(
     provider: Dialect, query: Mapping[str, str], redirect_uri: str, error: str, description: str
 ) -> ShownToPerson | SentBack:
-    """A fault of the request, on the provider's page or back to the client, whichever this provider does."""
+    """Build the error for an invalid request: a page, or a redirect to the client, whichever this provider uses."""
     if provider.shows_fault(error):
         return ShownToPerson(400, error, description)
     mode = query.get("response_mode", "query")

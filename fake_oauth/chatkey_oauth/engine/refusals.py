@@ -1,4 +1,4 @@
-"""Every way in which an endpoint refuses. The engine says why; the provider says it in its own words."""
+"""All refusals. The engine gives the reason; the provider chooses the wording."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class Reason(StrEnum):
-    """Why the token endpoint refuses."""
+    """The reasons for which the token endpoint refuses a request."""
 
     CLIENT_MISSING = "client_missing"
     CLIENT_UNKNOWN = "client_unknown"
@@ -56,19 +56,19 @@ VERIFIER_REASONS: Final = (Reason.VERIFIER_MISSING, Reason.VERIFIER_WRONG)
 
 
 class Words(NamedTuple):
-    """How a provider puts a refusal: HTTP status, `error`, `error_description` (may name `{member}`)."""
+    """A provider's wording of a refusal: HTTP status, `error`, `error_description` (may contain `{member}`)."""
 
     status: int
     error: str
     description: str | None = None
 
     def naming(self, member: str) -> Words:
-        """The same about this member, whichever is at fault."""
+        """Return the same wording with this member filled in."""
         return self._replace(description=(self.description or "").replace("{member}", member))
 
 
 class Problem(StrEnum):
-    """Why an endpoint behind an access token refuses."""
+    """The reasons for which an endpoint refuses an access token."""
 
     MISSING = "missing"
     UNKNOWN = "unknown"
@@ -79,18 +79,18 @@ class Problem(StrEnum):
 
 
 class Refusal(Exception):
-    """What ends the work of an endpoint; the provider makes the answer of it.
+    """Raised to end an endpoint's work. The provider turns it into a response.
 
-    `advice` is what the developer of the application has to know, beside what the provider says.
+    `advice` tells the application's developer more than the provider's message does.
     """
 
     advice = ""
 
 
 class TokenRefused(Refusal):
-    """The token endpoint refuses; `member` is the parameter at fault, where there is one.
+    """The token endpoint refuses. `member` is the invalid parameter, if there is one.
 
-    `detail` says more than the provider tells its clients, for the timeline. It quotes no secret.
+    `detail` appears only in the timeline. It says more than the provider tells its clients, but contains no secret.
     """
 
     def __init__(self, reason: Reason, member: str = "", detail: str = "") -> None:
@@ -101,7 +101,7 @@ class TokenRefused(Refusal):
 
 
 class SlowDown(TokenRefused):
-    """A device asks too often (RFC 8628 3.5), and has to wait so many seconds from now on."""
+    """A device polls too often (RFC 8628 3.5). `interval` is its new polling interval in seconds."""
 
     def __init__(self, interval: int) -> None:
         super().__init__(Reason.SLOW_DOWN, "device_code")
@@ -109,7 +109,7 @@ class SlowDown(TokenRefused):
 
 
 class BearerRefused(Refusal):
-    """The access token does not open this endpoint; `scope` is what was needed."""
+    """The access token is not accepted at this endpoint. `scope` is the scope it lacks."""
 
     def __init__(self, problem: Problem, scope: str = "") -> None:
         super().__init__(str(problem))
@@ -118,7 +118,7 @@ class BearerRefused(Refusal):
 
 
 class ShownToPerson(Refusal):
-    """An authorization request whose fault stays on the provider's own page, never a redirect (RFC 6749 4.1.2.1)."""
+    """An invalid authorization request, shown on the provider's own page, never by redirect (RFC 6749 4.1.2.1)."""
 
     def __init__(self, status: int, error: str, message: str) -> None:
         super().__init__(message)
@@ -128,7 +128,7 @@ class ShownToPerson(Refusal):
 
 
 class SentBack(Refusal):
-    """An authorization request whose fault is reported to the client through the browser."""
+    """An invalid authorization request, reported to the client through the browser."""
 
     def __init__(self, redirect_uri: str, params: dict[str, str], mode: str = "query") -> None:
         super().__init__(params.get("error", ""))

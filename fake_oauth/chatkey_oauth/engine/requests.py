@@ -1,4 +1,4 @@
-"""What the authorization endpoint is about, as plain values: the request, the decision, and the way back."""
+"""Plain values of the authorization endpoint: the request, the decision and the callback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatkey_oauth.engine.people import Person
 
 
 class AuthorizationRequest(msgspec.Struct, frozen=True):
-    """An authorization request that may be shown to a person. `query` has all parameters as they came."""
+    """A checked authorization request, ready for the consent page. `query` has all its parameters, unchanged."""
 
     client: Client
     redirect_uri: str
@@ -24,7 +24,7 @@ class AuthorizationRequest(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """Who approves which scopes. What they `chose` beside that is kept with a first approval."""
+    """The person who approves, and the scopes. `chose` is stored with their first approval."""
 
     person: Person
     scopes: tuple[str, ...]
@@ -32,7 +32,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Callback(msgspec.Struct, frozen=True):
-    """The way back to the client: where to, with which parameters, and how. `page` is shown instead of going there."""
+    """The callback to the client: redirect URI, parameters and mode. If there is a `page`, it is shown instead."""
 
     redirect_uri: str
     params: Mapping[str, str]

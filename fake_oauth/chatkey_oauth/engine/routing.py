@@ -1,4 +1,4 @@
-"""From a request's method and path to the endpoint that answers it."""
+"""Finds the endpoint for a request's method and path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatkey_oauth.engine.http import Answer
 
 
 class Route(NamedTuple):
-    """An endpoint, and which leg of a login it is; None: of no login."""
+    """An endpoint and its leg of a login. None if it does not belong to a login."""
 
     leg: Leg | None
     handler: Handler
@@ -33,11 +33,14 @@ class Routes:
         self._patterns = [(pattern(path), methods) for path, methods in by_path.items() if "{" in path]
 
     def at(self, path: str) -> Methods:
-        """The endpoints at a path, by method."""
+        """Return the endpoints at a path, by method."""
         return self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), {})
 
     def find(self, method: str, path: str) -> Route | None:
-        """The endpoint, or one that answers 405, or None where there is nothing. HEAD is answered as GET is."""
+        """Return the endpoint for a request. HEAD counts as GET.
+
+        Returns an endpoint that answers 405 if the path has other methods, and None if the path is unknown.
+        """
         methods = self.at(path)
         if not methods:
             return None
@@ -45,11 +48,11 @@ class Routes:
 
 
 def not_allowed(methods: Methods) -> Route:
-    """An endpoint that names the methods there are (RFC 9110 15.5.6)."""
+    """Return an endpoint that answers 405 and lists the allowed methods (RFC 9110 15.5.6)."""
     allowed = ", ".join(methods)
     return Route(None, lambda _: Answer(405, headers=(("allow", allowed),)))
 
 
 def pattern(path: str) -> re.Pattern[str]:
-    """A path with `{name}` segments as an expression."""
+    """Compile a path with `{name}` segments into a regular expression."""
     return re.compile("/".join("[^/]+" if part.startswith("{") else re.escape(part) for part in path.split("/")))

@@ -1,4 +1,4 @@
-"""Signing keys and id_tokens. `cryptography` is loaded, and a key made, when the first signature is asked for."""
+"""Signing keys and JWTs. `cryptography` is imported, and a key generated, only when the first signature is needed."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 KEYS: Final = 5
-"""How many keys stay published: the one that signs and the ones before it."""
+"""How many keys stay published: the current one and the ones before it."""
 
 
 def make_key() -> RSAPrivateKey:
-    """Make a 2048-bit RSA key, which takes some 50 ms."""
+    """Generate a 2048-bit RSA key, which takes about 50 ms."""
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def hexadecimal(digest: bytes) -> str:
-    """The `kid` as most write it: 40 hexadecimal digits."""
+    """Return a `kid` in the most common format: 40 hexadecimal digits."""
     return digest.hex()[:40]
 
 
 class Draft(NamedTuple):
-    """A JWT before it is signed, and what will sign it."""
+    """An unsigned JWT with the function that signs it."""
 
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
@@ -39,9 +39,9 @@ class Draft(NamedTuple):
 
 
 class KeyRing:
-    """The signing keys of one provider, newest first. Only public halves leave it.
+    """The signing keys of one provider, newest first. It publishes only their public halves.
 
-    `kid` writes the digest of a key as the provider's ids are written.
+    `kid` formats the digest of a key as the provider formats its key ids.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class KeyRing:
         self._keys: list[tuple[str, RSAPrivateKey]] = []
 
     def rotate(self) -> str:
-        """Sign with a new key from now on, keep publishing the former ones, and return the new `kid`."""
+        """Switch to a new signing key and return its `kid`. The earlier keys stay published."""
         key = self._make()
         kid = self._kid(sha256(public_numbers(key)[1].encode()).digest())
         self._keys = [(kid, key), *self._keys][:KEYS]
@@ -61,26 +61,26 @@ class KeyRing:
 
     @property
     def keys(self) -> list[tuple[str, RSAPrivateKey]]:
-        """`kid` and key, newest first; the first call makes the first ones."""
+        """The keys with their `kid`, newest first. The first access generates them."""
         while len(self._keys) < self._first:
             self.rotate()
         return self._keys
 
     def jwks(self) -> dict[str, list[dict[str, str]]]:
-        """The public keys as a JWK set (RFC 7517 5)."""
+        """Return the public keys as a JWK set (RFC 7517 5)."""
         return {"keys": [public_jwk(kid, key) for kid, key in self.keys]}
 
     def draft(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> Draft:
-        """A JWT that the newest key will sign with RS256."""
+        """Return an unsigned JWT that will be signed with the newest key and RS256."""
         kid, key = self.keys[0]
         return Draft({"alg": "RS256", "kid": kid} | ({"typ": typ} if typ else {}), claims, partial(rs256, key))
 
     def sign(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> str:
-        """Make an RS256 JWT in compact form."""
+        """Return a signed RS256 JWT in compact form."""
         return seal(self.draft(claims, typ=typ))
 
     def verified(self, token: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Header and claims of a JWT that one of these keys signed; None for any other text."""
+        """Return header and claims of a JWT signed with one of these keys. None if it is anything else."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
         from cryptography.hazmat.primitives.hashes import SHA256
@@ -97,20 +97,20 @@ class KeyRing:
         return header, claims
 
     def certificates(self, now: float) -> dict[str, str]:
-        """The public keys as self-signed PEM certificates by `kid`, the older of Google's two formats."""
+        """Return the public keys as self-signed PEM certificates by `kid`, the older of Google's two formats."""
         from chatkey_oauth.engine.certificates import certificate
 
         return {kid: certificate(key, now) for kid, key in self.keys}
 
 
 def seal(draft: Draft) -> str:
-    """Sign a JWT, and write it in compact form (RFC 7515 3.1)."""
+    """Sign a JWT and return it in compact form (RFC 7515 3.1)."""
     signed = f"{base64url(msgspec.json.encode(draft.header))}.{base64url(msgspec.json.encode(draft.claims))}"
     return f"{signed}.{base64url(draft.signature(signed.encode()))}"
 
 
 def rs256(key: RSAPrivateKey, signed: bytes) -> bytes:
-    """An RS256 signature (RFC 7518 3.3)."""
+    """Return the RS256 signature (RFC 7518 3.3)."""
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
 
@@ -118,22 +118,22 @@ def rs256(key: RSAPrivateKey, signed: bytes) -> bytes:
 
 
 def public_numbers(key: RSAPrivateKey) -> tuple[str, str]:
-    """Exponent and modulus in base64url."""
+    """Return the exponent and the modulus in base64url."""
     numbers = key.public_key().public_numbers()
     return base64url(octets(numbers.e)), base64url(octets(numbers.n))
 
 
 def public_jwk(kid: str, key: RSAPrivateKey) -> dict[str, str]:
-    """The public half as a JWK (RFC 7518 6.3.1)."""
+    """Return the public half of a key as a JWK (RFC 7518 6.3.1)."""
     e, n = public_numbers(key)
     return {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": kid, "n": n, "e": e}
 
 
 def octets(number: int) -> bytes:
-    """A positive integer as big-endian bytes without leading zeros (RFC 7518 2)."""
+    """Encode a positive integer as big-endian bytes without leading zeros (RFC 7518 2)."""
     return number.to_bytes((number.bit_length() + 7) // 8)
 
 
 def half_hash(token: str) -> str:
-    """`at_hash` and `c_hash`: the left half of the SHA-256, in base64url (OpenID Connect Core 3.1.3.6)."""
+    """Return `at_hash` or `c_hash`: the left half of the SHA-256, in base64url (OpenID Connect Core 3.1.3.6)."""
     return base64url(sha256(token.encode()).digest()[:16])

@@ -1,4 +1,4 @@
-"""Behaviours that are known from one source or none, so that each can be had either way: switches of a provider."""
+"""Switches for provider behaviours that are poorly documented, so that tests can choose either variant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ POSITIONS: Final = {"on": True, "off": False}
 
 
 class Switch(NamedTuple):
-    """A behaviour that is on or off; `summary` says in one sentence what happens while it is on."""
+    """A behaviour that can be on or off. `summary` says in one sentence what happens when it is on."""
 
     name: str
     default: bool
@@ -17,7 +17,7 @@ class Switch(NamedTuple):
 
 
 class Position(NamedTuple):
-    """How a switch stands. `key` is `<provider>.<switch>`."""
+    """The current setting of a switch. `key` is `<provider>.<switch>`."""
 
     key: str
     on: bool
@@ -26,11 +26,11 @@ class Position(NamedTuple):
 
 
 class SwitchError(ValueError):
-    """A switch that does not exist or cannot stand so; the message says which there are."""
+    """An unknown switch or an invalid setting. The message lists the valid ones."""
 
 
 class Switches:
-    """The switches of all providers, by key. `declared` has each provider's, and is asked only when one is set."""
+    """The switches of all providers, by key. `declared` returns each provider's; it is called only when needed."""
 
     def __init__(
         self, declared: Callable[[], Mapping[str, tuple[Switch, ...]]], initial: Mapping[str, bool] | None = None
@@ -41,13 +41,13 @@ class Switches:
         self.reset()
 
     def reset(self) -> None:
-        """Return to how the switches stood at start."""
+        """Restore the initial settings."""
         self._set.clear()
         for key, on in self._initial.items():
             self.set(key, on=on)
 
     def set(self, key: str, *, on: bool) -> Position:
-        """Set a switch. Raises `SwitchError`."""
+        """Turn a switch on or off. Raises `SwitchError`."""
         provider, _, name = key.partition(".")
         switches = self._declared()
         if provider not in switches:
@@ -60,11 +60,11 @@ class Switches:
         return Position(key, on, switch.default, switch.summary)
 
     def is_on(self, key: str, default: bool) -> bool:
-        """How a switch stands: as it was set, else as its provider declares it."""
+        """Return whether a switch is on. If it was never set, this is the provider's default."""
         return self._set.get(key, default)
 
     def all(self) -> list[Position]:
-        """Every switch there is."""
+        """Return all switches."""
         return [
             Position(key := f"{provider}.{name}", self.is_on(key, default), default, summary)
             for provider, switches in self._declared().items()
@@ -73,7 +73,7 @@ class Switches:
 
 
 def read_switch(text: str) -> tuple[str, bool]:
-    """Read `<provider>.<switch>=on` or `=off`. Raises `SwitchError`."""
+    """Parse `<provider>.<switch>=on` or `=off`. Raises `SwitchError`."""
     key, _, position = text.partition("=")
     if position not in POSITIONS:
         raise SwitchError(f"{text!r} is not a switch and its position: write it as {key or 'discord.iss'}=on or =off.")

@@ -1,4 +1,4 @@
-"""Text as the fake writes, compares and derives it; what comes in may hold bytes that are no UTF-8, as surrogates."""
+"""Cleaning, comparing and deriving text. Input may contain bytes that are not UTF-8, as surrogate escapes."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from hmac import compare_digest
 
 
 def clean(text: str) -> str:
-    """Text that can be written as UTF-8, whatever bytes it came from."""
+    """Return text that can be encoded as UTF-8. Other bytes are replaced."""
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def same(known: str, offered: str) -> bool:
-    """Compare secrets without telling by the time where they differ."""
+    """Compare secrets in constant time."""
     return compare_digest(known.encode("utf-8", "surrogateescape"), offered.encode("utf-8", "surrogateescape"))
 
 
 def base64url(raw: bytes) -> str:
-    """Base64url without padding (RFC 7515 2)."""
+    """Encode bytes as base64url without padding (RFC 7515 2)."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def from_base64url(text: str) -> bytes:
-    """What unpadded base64url stands for. Raises `ValueError`."""
+    """Decode base64url without padding. Raises `ValueError`."""
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def digits(seed: str, length: int) -> str:
-    """A number of that many digits which a seed always leads to."""
+    """Derive a number with `length` digits from a seed."""
     smallest: int = 10 ** (length - 1)
     return str(smallest + int.from_bytes(sha256(seed.encode()).digest()) % (9 * smallest))
 
 
 def fingerprint(seed: str, length: int = 32) -> str:
-    """Lower-case hexadecimal digits which a seed always leads to."""
+    """Derive lower-case hexadecimal digits from a seed."""
     return sha256(seed.encode("utf-8", "surrogateescape")).hexdigest()[:length]

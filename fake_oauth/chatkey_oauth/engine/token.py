@@ -1,4 +1,6 @@
-"""The token endpoint (RFC 6749 4.1.3, 4.4, 6): codes, refresh tokens and a client's word against access tokens."""
+"""The token endpoint (RFC 6749 4.1.3, 4.4, 6): exchanges codes, refresh tokens and client credentials for access
+tokens.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ CLIENT_CREDENTIALS: Final = "client_credentials"
 
 
 def exchange(provider: Dialect, call: Call) -> Answer:
-    """Answer a token request: who asks first, then what for."""
+    """Answer a token request: authenticate the client, then handle its grant type."""
     params = provider.token_params(call)
     client = client_of(provider, call, params)
     issued = granted(provider, client, params)
@@ -33,13 +35,13 @@ def exchange(provider: Dialect, call: Call) -> Answer:
 
 
 def client_of(provider: Dialect, call: Call, params: Mapping[str, str]) -> Client:
-    """The client that makes a back-channel request. Raises `TokenRefused`."""
+    """Return the authenticated client of a back-channel request. Raises `TokenRefused`."""
     header = call.headers.get("authorization", "")
     return authenticate(provider, header, params)
 
 
 def own_token(provider: Dialect, call: Call) -> Issued | None:
-    """What the parameter `token` stands for, if it is known and was issued to the client that asks."""
+    """Return the token response for the parameter `token`, or None if it is unknown or was issued to another client."""
     params = provider.token_params(call)
     client = client_of(provider, call, params)
     issued = provider.grants.find(required(params, "token"))
@@ -47,7 +49,7 @@ def own_token(provider: Dialect, call: Call) -> Issued | None:
 
 
 def granted(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """What the grant type asked for brings."""
+    """Issue a token for the requested grant type."""
     grant_type = params.get("grant_type")
     if grant_type is None and provider.grant_type_required:
         raise TokenRefused(Reason.PARAMETER_MISSING, "grant_type")
@@ -61,7 +63,7 @@ def granted(provider: Dialect, client: Client, params: Mapping[str, str]) -> Iss
 
 
 def by_client(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """A token for the application itself (RFC 6749 4.4), which no public one gets, and never with a refresh token."""
+    """Issue a token for the application itself (RFC 6749 4.4), without a refresh token. Public clients are refused."""
     if client.is_public:
         raise TokenRefused(Reason.PUBLIC_CLIENT, "client_secret")
     asked = split_scopes(params.get("scope", ""))
@@ -85,7 +87,7 @@ def by_client(provider: Dialect, client: Client, params: Mapping[str, str]) -> I
 
 
 def by_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """Take a code: once, by its client, with its redirect URI and verifier."""
+    """Exchange a code for a token: once, for its client, with its redirect URI and verifier."""
     code = find_code(provider, client, required(params, "code"))
     check_redirect_uri(provider, code.grant, params)
     check_verifier(code.grant.challenge, params.get("code_verifier"))
@@ -95,7 +97,7 @@ def by_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Iss
 
 
 def find_code(provider: Dialect, client: Client, text: str) -> Code:
-    """Find a code that may still be used. Using one twice may take back what it brought."""
+    """Return a code that can still be used. With some providers, using a code twice revokes its tokens."""
     if not provider.code_shape.fullmatch(text):
         raise TokenRefused(Reason.CODE_MALFORMED, "code")
     code = provider.grants.codes.get(text)
@@ -112,7 +114,7 @@ def find_code(provider: Dialect, client: Client, text: str) -> Code:
 
 
 def check_redirect_uri(provider: Dialect, grant: Grant, params: Mapping[str, str]) -> None:
-    """Demand the redirect URI of the authorization request, byte for byte (RFC 6749 4.1.3)."""
+    """Require the redirect URI of the authorization request, byte for byte (RFC 6749 4.1.3)."""
     given = params.get("redirect_uri")
     if given is None and not provider.redirect_uri_required:
         return
@@ -121,7 +123,7 @@ def check_redirect_uri(provider: Dialect, grant: Grant, params: Mapping[str, str
 
 
 def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """Take a refresh token, which may bring the next. Where they rotate, the pair it came with ends."""
+    """Exchange a refresh token. If the provider rotates them, this revokes the old pair of tokens."""
     issued = provider.grants.refresh.get(required(params, "refresh_token"))
     if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id:
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
@@ -136,14 +138,14 @@ def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str
 
 
 def issue(provider: Dialect, grant: Grant, refresh: str | None) -> Issued:
-    """Make an access token for a grant."""
+    """Create an access token for a grant."""
     now = provider.now
     life = provider.lives().access
     return Issued(grant, provider.new_access_token(), refresh, now, None if life is None else now + life)
 
 
 def required(params: Mapping[str, str], name: str) -> str:
-    """A parameter that must be there and not be empty."""
+    """Return a parameter. Raises `TokenRefused` if it is missing or empty."""
     if not params.get(name):
         raise TokenRefused(Reason.PARAMETER_MISSING, name)
     return params[name]

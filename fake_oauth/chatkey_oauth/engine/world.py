@@ -1,4 +1,4 @@
-"""What all providers of one running fake share, and what each of them is told about itself."""
+"""State that all providers of one running fake share, and the addresses of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class World(NamedTuple):
-    """What all providers of one running fake share."""
+    """State that all providers of one running fake share."""
 
     clock: Callable[[], float]
     clients: Clients
@@ -27,13 +27,13 @@ class World(NamedTuple):
     switches: Switches
     approval: Approval
     lifetimes: Mapping[str, int] = MappingProxyType({})
-    """How long what `oidc` issues lives, in seconds: `code`, `access`, `refresh`, `id`."""
+    """Lifetimes in seconds at `oidc`, by name: `code`, `access`, `refresh`, `id`."""
     random: Callable[[int], bytes] = token_bytes
     make_key: Callable[[], RSAPrivateKey] = make_key
 
 
 class Addresses(NamedTuple):
-    """One provider's base address for browsers and for servers, and the issuer it signs as."""
+    """One provider's base addresses for browsers and for servers, and its issuer."""
 
     browser: str
     server: str
@@ -41,7 +41,7 @@ class Addresses(NamedTuple):
 
 
 class Lives(NamedTuple):
-    """How long a code, an access token and a refresh token live, in seconds; None: they do not end."""
+    """Lifetimes of a code, an access token and a refresh token, in seconds. None: never expires."""
 
     code: int
     access: int | None

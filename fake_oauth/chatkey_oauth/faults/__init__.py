@@ -1,1 +1,1 @@
-"""Misbehaviour on purpose: faults by name, the rules that arm them, and the watch that lets them act."""
+"""Deliberate misbehaviour: the faults by name, the rules that arm them, and the watch that applies them to requests."""

@@ -1,4 +1,4 @@
-"""Faults of any answer, whichever endpoint it comes from: late, never, broken, refused."""
+"""Faults that can affect any endpoint's response: late, missing, broken or refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BROKEN_JSON = b'{"error": "server_error", "error_descr'
 
 
 class Slow(Fault):
-    """The answer comes late."""
+    """The response comes late."""
 
     name = "slow"
     legs = ANYWHERE
@@ -36,12 +36,12 @@ class Slow(Fault):
     seconds: Seconds = 3.0
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Hold the answer back for so many seconds."""
+        """Delay the response by `seconds`."""
         return replace(answer, delay=self.seconds)
 
 
 class Hang(Fault):
-    """The answer never comes; the connection stays open until the other side gives up."""
+    """The response never comes. The connection stays open until the other side gives up."""
 
     name = "hang"
     legs = ANYWHERE
@@ -49,12 +49,12 @@ class Hang(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Hold the answer back without end."""
+        """Delay the response forever."""
         return replace(answer, delay=None)
 
 
 class Reset(Fault):
-    """The connection is reset instead of an answer; what was asked for has been done."""
+    """The connection is reset instead of a response, after the request has taken effect."""
 
     name = "reset"
     legs = ANYWHERE
@@ -62,24 +62,24 @@ class Reset(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Cut the connection before the first byte of the answer."""
+        """Cut the connection before the first byte of the response."""
         return replace(answer, cut="before")
 
 
 class Truncated(Fault):
-    """The connection ends in the midst of the answer, before as much has come as its length says."""
+    """The connection ends in the middle of the response, before its full length has been sent."""
 
     name = "truncated"
     legs = ANYWHERE
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Cut the connection after half of the body; an answer without a body stays whole."""
+        """Cut the connection after half of the body. Does nothing if there is no body."""
         return replace(answer, cut="midway") if answer.body else None
 
 
 class Status500(Fault):
-    """The server fails with an HTML page, having done nothing of what was asked for; `status` may be another."""
+    """The server fails with an HTML page, and the request has no effect. `status` can be another 4xx or 5xx."""
 
     name = "status-500"
     legs = ANYWHERE
@@ -88,7 +88,7 @@ class Status500(Fault):
     status: ErrorStatus = 500
 
     def instead(self, at: Moment) -> Answer:
-        """Return the HTML page of a server in trouble."""
+        """Return the HTML error page of a failing server."""
         return error_page(self.status)
 
 
@@ -101,12 +101,12 @@ class Unavailable(Fault):
     retry_after: RetryAfter = 30
 
     def instead(self, at: Moment) -> Answer:
-        """Return the HTML page of a server in maintenance, which says when to come again."""
+        """Return the HTML page of a server in maintenance, with a `Retry-After` header."""
         return with_headers(error_page(503), ("retry-after", str(self.retry_after)))
 
 
 class RateLimited(Fault):
-    """Too many requests: the status, headers and body with which this provider says so."""
+    """Too many requests: a refusal with this provider's own status, headers and body."""
 
     name = "rate-limited"
     legs = ANYWHERE
@@ -115,12 +115,12 @@ class RateLimited(Fault):
     retry_after: RetryAfter = 30
 
     def instead(self, at: Moment) -> Answer:
-        """Return the refusal in the provider's own shape."""
+        """Return this provider's rate limit response."""
         return at.provider.rate_limited(self.retry_after)
 
 
 class Redirected(Fault):
-    """The answer is a redirect to another address, which must not be given the client's secret."""
+    """The response is a redirect to another address, to which a client must not send its secret."""
 
     name = "redirected"
     legs = BACK_CHANNEL
@@ -128,12 +128,12 @@ class Redirected(Fault):
     to: Address = "http://127.0.0.1:9/elsewhere"
 
     def instead(self, at: Moment) -> Answer:
-        """With 307, after which a client that follows would send its request there again."""
+        """Redirect with 307, which makes a client that follows redirects repeat its request there."""
         return Answer(307, headers=(("location", self.to),))
 
 
 class MalformedJson(Fault):
-    """The answer says it is JSON and is half of it."""
+    """The response claims to be JSON but is cut off in the middle."""
 
     name = "malformed-json"
     legs = ANYWHERE
@@ -141,20 +141,20 @@ class MalformedJson(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """The first half of what it would be, or of an error where that is no JSON."""
+        """Return the first half of the JSON body. If the body is not JSON, return half of an error object."""
         body = answer.body[: len(answer.body) // 2] if is_json(answer) else BROKEN_JSON
         return with_headers(replace(answer, status=200, body=body), ("content-type", "application/json"))
 
 
 class DuplicateMembers(Fault):
-    """One member of the JSON comes twice, the second time with another value."""
+    """One member of the JSON occurs twice, with another value the second time."""
 
     name = "duplicate-members"
     legs = (Leg.TOKEN, Leg.PROFILE)
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Repeat the access token of a token answer, or the subject of a profile."""
+        """Repeat the access token of a token response, or the subject of a profile."""
         members = json_object(answer)
         name = subject_name(members) if at.leg is Leg.PROFILE else "access_token"
         if name is None or name not in members:
@@ -164,7 +164,7 @@ class DuplicateMembers(Fault):
 
 
 class EmptyAnswer(Fault):
-    """Success without content."""
+    """A successful response with an empty body."""
 
     name = "empty-answer"
     legs = BACK_CHANNEL
@@ -172,12 +172,12 @@ class EmptyAnswer(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Return 200 with the headers of the answer and no body."""
+        """Return 200 with the response's headers and no body."""
         return replace(answer, status=200, body=b"")
 
 
 class HugeAnswer(Fault):
-    """The answer is far larger than any real one."""
+    """The response is far larger than any real one."""
 
     name = "huge-answer"
     legs = BACK_CHANNEL
@@ -185,13 +185,13 @@ class HugeAnswer(Fault):
     megabytes: Megabytes = 8
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Add a member of so many megabytes to those there are."""
+        """Add a member of `megabytes` MB to the response."""
         members = json_object(answer) | {"padding": "x" * self.megabytes * 1_000_000}
         return replace(answer, body=msgspec.json.encode(members))
 
 
 class WrongContentType(Fault):
-    """The answer is right, its content type is not: JSON as HTML, pages as a download."""
+    """The body is correct but its content type is wrong: JSON as HTML, pages as a download."""
 
     name = "wrong-content-type"
     legs = ANYWHERE
@@ -200,19 +200,19 @@ class WrongContentType(Fault):
     content_type: ContentType = ""
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Replace the content type by the one given, or by one that the body is not."""
+        """Replace the content type with the given one, or with one that does not fit the body."""
         other = "application/octet-stream" if b"<html" in answer.body[:200] else "text/html; charset=utf-8"
         return with_headers(answer, ("content-type", self.content_type or other))
 
 
 class FormEncoded(Fault):
-    """The token answer is form-encoded where JSON was asked for."""
+    """The token response is form-encoded although JSON was requested."""
 
     name = "form-encoded"
     legs = (Leg.TOKEN,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Write the members of a JSON answer form-encoded; other answers stay as they are."""
+        """Form-encode the members of a JSON response. Other responses are unchanged."""
         if not is_json(answer):
             return None
         members = {name: str(value) for name, value in json_object(answer).items()}
@@ -221,7 +221,7 @@ class FormEncoded(Fault):
 
 
 class ErrorWith200(Fault):
-    """An error of the token endpoint with the status of a success."""
+    """The token endpoint returns an error with a success status."""
 
     name = "error-with-200"
     legs = (Leg.TOKEN,)
@@ -232,7 +232,7 @@ class ErrorWith200(Fault):
 
 
 def error_page(status: int) -> Answer:
-    """The page that a proxy in front of a broken server shows."""
+    """Return an error page like that of a proxy in front of a broken server."""
     phrase = responses.get(status, "Error")
     page = f"<!doctype html><html><title>{phrase}</title><h1>{status} {phrase}</h1></html>"
     return text_answer(page, status, "text/html")

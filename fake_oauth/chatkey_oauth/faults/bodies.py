@@ -1,4 +1,4 @@
-"""Reading and rewriting finished answers."""
+"""Reads and changes finished responses."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from msgspec.structs import replace
 from chatkey_oauth.engine.http import Answer
 
 SUBJECTS: Final = ("sub", "id", "user_id", "open_id", "resourceName")
-"""What the providers call a person's id, in the order in which it is looked for."""
+"""The providers' names for a person's id, in the order in which they are looked up."""
 
 ENVELOPES: Final = ("data", "user")
-"""Members in which a profile may be wrapped, from the outside in."""
+"""Members in which a provider may wrap the profile, outermost first."""
 
 
 def is_json(answer: Answer) -> bool:
-    """Tell whether an answer has a JSON body."""
+    """Return whether a response has a JSON body."""
     return "json" in dict(answer.headers).get("content-type", "") and bool(answer.body)
 
 
 def json_object(answer: Answer) -> dict[str, Any]:
-    """The members of a JSON answer; none where it is not an object, or another fault has broken it."""
+    """Return the members of a JSON object. Empty if the body is not one, for example because another fault broke it."""
     try:
         body = msgspec.json.decode(answer.body) if is_json(answer) else None
     except msgspec.DecodeError:
@@ -32,13 +32,13 @@ def json_object(answer: Answer) -> dict[str, Any]:
 
 
 def with_headers(answer: Answer, *headers: tuple[str, str]) -> Answer:
-    """An answer with headers set anew."""
+    """Return a response with these headers replaced."""
     names = {name for name, _ in headers}
     return replace(answer, headers=(*(pair for pair in answer.headers if pair[0] not in names), *headers))
 
 
 def unwrapped(members: dict[str, Any]) -> dict[str, Any]:
-    """The profile itself, out of the envelope that some providers put it into."""
+    """Return the profile itself, without the envelope that some providers wrap it in."""
     for name in ENVELOPES:
         inner = members.get(name)
         members = inner if isinstance(inner, dict) else members
@@ -46,12 +46,15 @@ def unwrapped(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def subject_name(profile: dict[str, Any]) -> str | None:
-    """What a profile calls the person's id; None where it is no profile."""
+    """Return the profile's name for the person's id, or None if this is not a profile."""
     return next((name for name in SUBJECTS if name in profile), None)
 
 
 def change_profile(answer: Answer, change: Callable[[dict[str, Any], str], bool]) -> Answer | None:
-    """A profile after `change`, which is given its members and the name of the subject, and says if it did anything."""
+    """Apply `change` to a profile and return the new response, or None if nothing changed.
+
+    `change` gets the profile's members and the name of the subject, and returns whether it changed anything.
+    """
     members = json_object(answer)
     profile = unwrapped(members)
     name = subject_name(profile)

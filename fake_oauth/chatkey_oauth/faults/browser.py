@@ -1,4 +1,4 @@
-"""Faults of the pages in the popup: cut off from its opener, left open, or not there."""
+"""Faults of pages in the popup: the link to its opener is cut, it stays open, or it shows an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.faults.moment import Moment
 
 PASSED: Final = "chatkey_passed"
-"""The parameter that tells that a browser was already sent through the entrance."""
+"""Query parameter that marks a browser as already redirected once by the "entrance" variant."""
 
 Page = Annotated[
     Literal["any", "entrance", "consent", "return"],
@@ -31,7 +31,7 @@ Page = Annotated[
 
 
 class CoopSameOrigin(Fault):
-    """`Cross-Origin-Opener-Policy: same-origin` on a page of the popup, which cuts it off from its opener for good."""
+    """A popup page has `Cross-Origin-Opener-Policy: same-origin`, which cuts its link to the opener for good."""
 
     name = "coop-same-origin"
     legs = BROWSER
@@ -40,14 +40,14 @@ class CoopSameOrigin(Fault):
     page: Page = "any"
 
     def instead(self, at: Moment) -> Answer | None:
-        """Send the browser here once more, over a redirect that carries the policy."""
+        """Redirect the browser to the same page, with the policy on the redirect."""
         if self.page != "entrance" or at.leg is not Leg.AUTHORIZE or PASSED in at.call.query:
             return None
         here = f"{at.provider.addresses.browser}{at.call.path}?{at.call.query_string}&{PASSED}=1"
         return with_headers(redirect(here), ("cross-origin-opener-policy", self.policy))
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Put the header on the answer, if it is the page asked for."""
+        """Add the header if this is the selected page."""
         page = "consent" if at.way_back is None else "return"
         if self.page not in {"any", page}:
             return None
@@ -55,38 +55,41 @@ class CoopSameOrigin(Fault):
 
 
 class CoopSameOriginAllowPopups(CoopSameOrigin):
-    """`same-origin-allow-popups` on a page of the popup, which cuts it off like `same-origin`: it is the one opened."""
+    """A popup page has the policy `same-origin-allow-popups`, which cuts its link to the opener like `same-origin`.
+
+    The policy keeps links only to popups that the page itself opens, and here the page is the popup.
+    """
 
     name = "coop-same-origin-allow-popups"
     policy = "same-origin-allow-popups"
 
 
 class CoopNoopenerAllowPopups(CoopSameOrigin):
-    """`noopener-allow-popups` on a page of the popup, which cuts it off even from openers of its own origin."""
+    """A popup page has the policy `noopener-allow-popups`, which cuts its link even to openers of the same origin."""
 
     name = "coop-noopener-allow-popups"
     policy = "noopener-allow-popups"
 
 
 class PopupLeftOpen(Fault):
-    """Nobody is sent back: the popup says that it can be closed, and stays."""
+    """The browser is not redirected: the popup says that it can be closed, and stays open."""
 
     name = "popup-left-open"
     legs = (Leg.CODE,)
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback:
-        """Show a page that says the window can be closed, instead of sending the browser back."""
+        """Show a page saying that the window can be closed, instead of redirecting the browser."""
         return replace(callback, page=pages.closing_page(at.provider))
 
 
 class ErrorPage(Fault):
-    """The provider shows an error on its own page, and nobody is sent back."""
+    """The provider shows an error on its own page and never redirects to the client."""
 
     name = "error-page"
     legs = BROWSER
     on_menu = True
 
     def instead(self, at: Moment) -> ShownToPerson:
-        """Refuse with the page of a provider that blocks an application."""
+        """Refuse with a page saying that the application is blocked."""
         return ShownToPerson(403, "app_blocked", "This application is blocked for now. Try again later.")

@@ -1,4 +1,4 @@
-"""Faults of the way back to the client, which anybody could have sent the browser on."""
+"""Faults of the callback. Clients must check callbacks, since anyone can send a browser to their redirect URI."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ Scope = Annotated[str | None, msgspec.Meta(description="Which scope; the one for
 
 
 class EndedAtOnce(Fault):
-    """What all faults have in common that end a login with an error, and with no page where they are met in time."""
+    """Base of the faults that end a login with an error. If armed before the consent page, they skip that page."""
 
     legs = (Leg.AUTHORIZE, Leg.CODE)
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """Return the parameters with which the client is told."""
+        """Return the parameters that report the error to the client."""
         raise NotImplementedError
 
     def instead(self, at: Moment) -> SentBack | None:
-        """Send the browser back before the person is asked, once the request is known."""
+        """Redirect the browser before the consent page, once the request has been read."""
         request = at.request
         if request is None:
             return None
@@ -46,24 +46,24 @@ class EndedAtOnce(Fault):
         return SentBack(request.redirect_uri, params, request.response_mode)
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Replace an approval on its way back, where the fault was armed for an account or on the page."""
+        """Turn an approval into the error, if the fault was armed for an account or on the consent page."""
         if "code" not in callback.params or at.request is None:
             return None
         return replace(callback, params=at.provider.callback(self.params(at), at.request.query), fragment="")
 
 
 class Cancel(EndedAtOnce):
-    """The person cancels without being asked, and the client is told in the provider's own way."""
+    """The login is cancelled without asking the person, and reported in the provider's own way."""
 
     name = "cancel"
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """Return what the provider's own button for cancelling sends."""
+        """Return the parameters that the provider sends when a person cancels."""
         return at.provider.denied_params()
 
 
 class Deny(EndedAtOnce):
-    """The login is denied with nothing but `error=access_denied` (RFC 6749 4.1.2.1)."""
+    """The login is denied with only `error=access_denied` (RFC 6749 4.1.2.1)."""
 
     name = "deny"
 
@@ -73,19 +73,19 @@ class Deny(EndedAtOnce):
 
 
 class CallbackError(EndedAtOnce):
-    """The login ends with an error of the provider's: `server_error`, or the one given."""
+    """The login ends with an error from the provider: `server_error`, or the given one."""
 
     name = "callback-error"
     on_menu = True
     error: ErrorCode = "server_error"
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """Return the error in the members that this provider uses for errors."""
+        """Return the error in the parameters that this provider uses for errors."""
         return at.provider.fault_params(self.error, "The authorization server failed.")
 
 
 class MissingScope(Fault):
-    """Less is granted than was asked for: one scope is left out."""
+    """One of the requested scopes is not granted."""
 
     name = "missing-scope"
     legs = (Leg.CODE,)
@@ -93,14 +93,14 @@ class MissingScope(Fault):
     left_out: Scope = None
 
     def grants(self, scopes: tuple[str, ...], at: Moment) -> tuple[str, ...] | None:
-        """Return the scopes without the one given, or without that for e-mail, or without the last."""
+        """Return the scopes without `left_out`, which defaults to the e-mail scope or, without one, the last one."""
         by_default = next((scope for scope in scopes if "email" in scope), scopes[-1] if scopes else None)
         left_out = self.left_out or by_default
         return tuple(scope for scope in scopes if scope != left_out) if left_out in scopes else None
 
 
 class StateDropped(Fault):
-    """The callback comes without `state`."""
+    """The callback has no `state`."""
 
     name = "state-dropped"
     legs = (Leg.CODE,)
@@ -112,14 +112,14 @@ class StateDropped(Fault):
 
 
 class StateAltered(Fault):
-    """One character of the callback's `state` is another."""
+    """One character of the callback's `state` is changed."""
 
     name = "state-altered"
     legs = (Leg.CODE,)
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Change the character in the middle of `state`, where a signature covers it."""
+        """Change the character in the middle of `state`, the part covered by a signature."""
         state = callback.params.get("state")
         if not state:
             return None
@@ -129,20 +129,22 @@ class StateAltered(Fault):
 
 
 class StateSwapped(Fault):
-    """The callback carries the `state` of another flow, as in login CSRF."""
+    """The callback has the `state` of another flow, as in login CSRF."""
 
     name = "state-swapped"
     legs = (Leg.CODE,)
     state: State = None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Replace `state` by the one given, or by that of the client's newest other flow, if there is any."""
+        """Replace `state` with the given one, or with that of the client's newest other flow. Does nothing if there is
+        none.
+        """
         other = self.state if self.state is not None else state_of_other_flow(at)
         return with_params(callback, state=other) if other is not None else None
 
 
 class CodeDropped(Fault):
-    """The callback comes with neither `code` nor `error`."""
+    """The callback has neither `code` nor `error`."""
 
     name = "code-dropped"
     legs = (Leg.CODE,)
@@ -154,19 +156,19 @@ class CodeDropped(Fault):
 
 
 class CodeAltered(Fault):
-    """The callback's `code` is one that was never issued."""
+    """The callback has a `code` that was never issued."""
 
     name = "code-altered"
     legs = (Leg.CODE,)
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Replace `code` by one of the right format that was never issued."""
+        """Replace `code` with one that has the right format but was never issued."""
         return with_params(callback, code=at.provider.new_code()) if "code" in callback.params else None
 
 
 class ErrorAndCode(Fault):
-    """The callback carries `error` and `code` together."""
+    """The callback has both `error` and `code`."""
 
     name = "error-and-code"
     legs = (Leg.CODE,)
@@ -179,7 +181,7 @@ class ErrorAndCode(Fault):
 
 
 class WrongCallbackIssuer(Fault):
-    """The callback's `iss` names another issuer, as in a mix-up attack (RFC 9207); added where there is none."""
+    """The callback's `iss` names another issuer, as in a mix-up attack (RFC 9207). Added if there is none."""
 
     name = "wrong-callback-iss"
     legs = (Leg.CODE,)
@@ -192,7 +194,7 @@ class WrongCallbackIssuer(Fault):
 
 
 class NoCallbackIssuer(Fault):
-    """The callback comes without `iss`, where this provider sends it."""
+    """The callback has no `iss`, although this provider sends it."""
 
     name = "no-callback-iss"
     legs = (Leg.CODE,)
@@ -203,7 +205,7 @@ class NoCallbackIssuer(Fault):
 
 
 class OtherRedirectUri(Fault):
-    """The browser is sent to another of the client's registered redirect URIs than was asked for."""
+    """The browser is redirected to another of the client's registered redirect URIs than the requested one."""
 
     name = "other-redirect-uri"
     legs = (Leg.CODE,)
@@ -211,26 +213,26 @@ class OtherRedirectUri(Fault):
     redirect_uri: RedirectUri = None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Send the browser to another registered address, so that nothing is sent to strangers."""
+        """Redirect to another registered URI, so that the code does not reach strangers."""
         registered = at.request.client.redirect_uris if at.request else ()
         others = [uri for uri in registered if uri != callback.redirect_uri and self.redirect_uri in {None, uri}]
         return replace(callback, redirect_uri=others[0]) if others else None
 
 
 def with_params(callback: Callback, **params: str) -> Callback:
-    """A callback with parameters set anew."""
+    """Return a callback with these parameters replaced."""
     return replace(callback, params={**callback.params, **params})
 
 
 def without(callback: Callback, name: str) -> Callback | None:
-    """A callback without a parameter; None if it had none."""
+    """Return a callback without a parameter, or None if it did not have it."""
     if name not in callback.params:
         return None
     return replace(callback, params={key: value for key, value in callback.params.items() if key != name})
 
 
 def state_of_other_flow(at: Moment) -> str | None:
-    """The state of the newest other flow of the same client."""
+    """Return the `state` of the newest other flow of the same client."""
     flow = at.flow
     others = [
         other.state

@@ -1,4 +1,4 @@
-"""Every fault by name, in the order of the way a login takes."""
+"""Every fault by name, in the order in which a login meets them."""
 
 from __future__ import annotations
 
@@ -100,6 +100,6 @@ FAMILIES: Final[Mapping[str, tuple[type[Fault], ...]]] = {
         anywhere.WrongContentType,
     ),
 }
-"""The faults by where a login meets them."""
+"""The faults, grouped by the part of a login that they affect."""
 
 FAULTS: Final[Mapping[str, type[Fault]]] = {fault.name: fault for family in FAMILIES.values() for fault in family}

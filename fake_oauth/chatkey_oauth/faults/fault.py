@@ -1,4 +1,4 @@
-"""What a fault is: a value whose fields are its options and whose methods bend what a provider does."""
+"""The base class of faults. Its fields are the fault's options; its methods change the provider's behaviour."""
 
 from __future__ import annotations
 
@@ -23,50 +23,49 @@ Where = Annotated[Leg, msgspec.Meta(description="The leg it acts on.")]
 
 
 class Fault(msgspec.Struct, forbid_unknown_fields=True):
-    """One misbehaviour. The first line of a subclass's docstring is its description in the catalogue.
+    """One way to misbehave. The first line of a subclass's docstring is its description in the catalogue.
 
-    Each method is a point at which a fault may act, and returns None where it leaves things as they are: only what
-    does something counts as a hit.
+    Each method is a point at which a fault can act. It returns None if it changes nothing; only changes count as hits.
     """
 
     name: ClassVar[str]
     legs: ClassVar[tuple[Leg, ...]]
-    """Where it can act. One with an option `leg` acts on that one of them, any other on all."""
+    """The legs on which it can act. A fault with an option `leg` acts on just that one, others on all of these."""
 
     on_menu: ClassVar[bool] = False
-    """Whether the consent page offers it."""
+    """Whether the consent page's menu offers this fault."""
 
     @property
     def acts_on(self) -> tuple[Leg, ...]:
-        """The legs it acts on, as it was armed."""
+        """The legs on which this armed fault acts."""
         leg = getattr(self, "leg", None)
         return self.legs if leg is None else (leg,)
 
     def instead(self, at: Moment) -> Answer | Refusal | None:
-        """Return what happens instead of the endpoint's work, or the refusal it ends with."""
+        """Return a response that replaces the endpoint's work, or a refusal that ends it."""
         return None
 
     def grants(self, scopes: tuple[str, ...], at: Moment) -> tuple[str, ...] | None:
-        """Return the scopes that are granted instead of these."""
+        """Return the scopes to grant instead of these."""
         return None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Return another way back to the client."""
+        """Return a changed callback."""
         return None
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Return other members of the token answer."""
+        """Return changed members of the token response."""
         return None
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Return another id_token, before it is signed."""
+        """Return a changed id_token, before it is signed."""
         return None
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Return another answer in place of the finished one."""
+        """Return a changed response."""
         return None
 
 
 def summary(kind: type[Fault]) -> str:
-    """The description of a fault, in one line."""
+    """Return the description of a fault, in one line."""
     return (kind.__doc__ or "").partition("\n")[0].replace("`", "")

@@ -1,4 +1,4 @@
-"""Faults of the id_token, each of which alone makes it worthless (OpenID Connect Core 3.1.3.7)."""
+"""Faults of the id_token. With any one of them a client must reject it (OpenID Connect Core 3.1.3.7)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STRANGER_KID = "0" * 40
 
 
 class IdTokenFault(Fault):
-    """What all faults of the id_token have in common."""
+    """Base of all id_token faults."""
 
     legs = (Leg.TOKEN,)
 
@@ -34,7 +34,7 @@ class IdTokenFault(Fault):
 
 
 class BadSignature(IdTokenFault):
-    """One byte of the id_token's signature is another."""
+    """One byte of the id_token's signature is wrong."""
 
     name = "bad-signature"
     on_menu = True
@@ -45,38 +45,38 @@ class BadSignature(IdTokenFault):
 
 
 class ForeignKey(IdTokenFault):
-    """The id_token names a published key and is signed by another."""
+    """The id_token names a published key but is signed with another one."""
 
     name = "foreign-key"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Sign with a key that is never published, under the `kid` of the published one."""
+        """Sign with a key that is never published, but keep the `kid` of the published key."""
         return signed_by_stranger(token, at)
 
 
 class UnknownKid(IdTokenFault):
-    """The id_token is signed by a key that is not published, under a `kid` that nobody knows."""
+    """The id_token is signed with an unpublished key, under an unknown `kid`."""
 
     name = "unknown-kid"
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Sign with a key that is never published, under a `kid` of its own."""
+        """Sign with a key that is never published, under its own `kid`."""
         return with_header(signed_by_stranger(token, at), kid=STRANGER_KID)
 
 
 class EmbeddedKey(IdTokenFault):
-    """The id_token brings the key along by which it is signed, in the header `jwk`."""
+    """The id_token contains the key that it is signed with, in the header `jwk`."""
 
     name = "embedded-key"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Sign with a stranger's key and put its public half into the header, where nobody may trust it."""
+        """Sign with an unpublished key and put its public half into the header, where clients must not trust it."""
         return with_header(signed_by_stranger(token, at), jwk=public_jwk(STRANGER_KID, at.stranger()))
 
 
 class NoKid(IdTokenFault):
-    """The id_token does not name the key it is signed by; the signature holds."""
+    """The id_token does not name its signing key. The signature is valid."""
 
     name = "no-kid"
 
@@ -86,13 +86,13 @@ class NoKid(IdTokenFault):
 
 
 class AlgNone(IdTokenFault):
-    """The id_token has `alg` none and no signature."""
+    """The id_token has the `alg` "none" and no signature."""
 
     name = "alg-none"
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `alg` to none and leave the signature empty (RFC 7518 3.6)."""
+        """Set `alg` to "none" and leave the signature empty (RFC 7518 3.6)."""
         return with_header(token, alg="none")._replace(signature=lambda _: b"")
 
 
@@ -102,7 +102,7 @@ class AlgHs256(IdTokenFault):
     name = "alg-hs256"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Make an HMAC with the public key as its secret: the confusion of algorithms (RFC 8725 2.1)."""
+        """Compute an HMAC with the public key as the secret, an algorithm confusion attack (RFC 8725 2.1)."""
         secret = public_pem(at.provider.keys.keys[0][1])
         return with_header(token, alg="HS256")._replace(
             signature=lambda signed: hmac.new(secret, signed, sha256).digest()
@@ -110,17 +110,17 @@ class AlgHs256(IdTokenFault):
 
 
 class UnknownCrit(IdTokenFault):
-    """The id_token demands, in the header `crit`, an extension that nobody knows (RFC 7515 4.1.11)."""
+    """The id_token's header `crit` requires an unknown extension (RFC 7515 4.1.11)."""
 
     name = "unknown-crit"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Name an invented extension in `crit`, and put it into the header."""
+        """Name an invented extension in `crit`, and add it to the header."""
         return with_header(token, crit=["https://extension.invalid"], **{"https://extension.invalid": True})
 
 
 class KeysRotated(IdTokenFault):
-    """The signing key changes in the midst of the login; both keys are published."""
+    """The signing key changes during the login. Both keys are published."""
 
     name = "keys-rotated"
     on_menu = True
@@ -135,7 +135,7 @@ class KeysRotated(IdTokenFault):
 
 
 class WrongIssuer(IdTokenFault):
-    """The id_token's `iss` is another issuer."""
+    """The id_token has the `iss` of another issuer."""
 
     name = "wrong-iss"
     on_menu = True
@@ -147,33 +147,33 @@ class WrongIssuer(IdTokenFault):
 
 
 class WrongAudience(IdTokenFault):
-    """The id_token is for another client."""
+    """The id_token was issued for another client."""
 
     name = "wrong-aud"
     on_menu = True
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `aud` to another client, as text or list, whichever this provider sends."""
+        """Set `aud` to another client, as a string or a list, whichever this provider uses."""
         is_list = isinstance(token.claims.get("aud"), list)
         return with_claims(token, aud=[self.value] if is_list else self.value)
 
 
 class SecondAudience(IdTokenFault):
-    """The id_token is for this client and another, and does not say who asked for it (no `azp`)."""
+    """The id_token's `aud` lists this client and another one, without `azp` to say which requested it."""
 
     name = "second-aud"
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Make `aud` a list of this client and another, and leave out `azp`."""
+        """Make `aud` a list of this client and another one, and remove `azp`."""
         aud = token.claims.get("aud")
         ours = aud if isinstance(aud, list) else [aud]
         return with_claims(without_claim(token, "azp") or token, aud=[*ours, self.value])
 
 
 class WrongAzp(IdTokenFault):
-    """The id_token was asked for by another client: `azp` is not ours."""
+    """The id_token was requested by another client: `azp` is wrong."""
 
     name = "wrong-azp"
     value: Value = "another-client"
@@ -184,29 +184,29 @@ class WrongAzp(IdTokenFault):
 
 
 class WrongNonce(IdTokenFault):
-    """The id_token carries the nonce of another login."""
+    """The id_token has the nonce of another login."""
 
     name = "wrong-nonce"
     on_menu = True
     value: Value = "another-nonce"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Set `nonce` to another value, where the request carried one."""
+        """Set `nonce` to another value, if the id_token has one."""
         return with_claims(token, nonce=self.value) if "nonce" in token.claims else None
 
 
 class NoNonce(IdTokenFault):
-    """The id_token does not carry the nonce that was sent."""
+    """The id_token lacks the nonce of the request."""
 
     name = "no-nonce"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Leave out `nonce`, where the request carried one."""
+        """Remove `nonce`, if the id_token has one."""
         return without_claim(token, "nonce")
 
 
 class Expired(IdTokenFault):
-    """The id_token expired before it was issued to us: all its times are in the past."""
+    """The id_token has already expired: all its times are in the past."""
 
     name = "expired"
     on_menu = True
@@ -234,67 +234,67 @@ class WrongAtHash(IdTokenFault):
     name = "wrong-at-hash"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Replace `at_hash`, where there is one, by that of no token of ours."""
+        """Replace `at_hash`, if there is one, with a value that matches no token."""
         return with_claims(token, at_hash="AAAAAAAAAAAAAAAAAAAAAA") if "at_hash" in token.claims else None
 
 
 class NoClaim(IdTokenFault):
-    """The id_token lacks a claim it must have."""
+    """The id_token lacks a required claim."""
 
     name = "no-claim"
     claim: Claim = "sub"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Leave out the claim, where there is one."""
+        """Remove the claim, if there is one."""
         return without_claim(token, self.claim)
 
 
 class SubjectNumber(IdTokenFault):
-    """The id_token's `sub` is a number, where a text is due."""
+    """The id_token's `sub` is a number instead of a string."""
 
     name = "sub-number"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `sub` to a number beyond what a double holds."""
+        """Set `sub` to a number too large for a double."""
         return with_claims(token, sub=109_876_543_210_987_654)
 
 
 def with_header(token: Draft, **members: Any) -> Draft:
-    """A draft with members of the header set anew."""
+    """Return a draft with these header members replaced."""
     return token._replace(header={**token.header, **members})
 
 
 def with_claims(token: Draft, **claims: Any) -> Draft:
-    """A draft with claims set anew."""
+    """Return a draft with these claims replaced."""
     return token._replace(claims={**token.claims, **claims})
 
 
 def without_claim(token: Draft, name: str) -> Draft | None:
-    """A draft without a claim; None if it has none."""
+    """Return a draft without a claim, or None if it does not have it."""
     if name not in token.claims:
         return None
     return token._replace(claims={key: value for key, value in token.claims.items() if key != name})
 
 
 def moved(token: Draft, seconds: int) -> Draft:
-    """A draft with all its times moved."""
+    """Return a draft with all its times moved by `seconds`."""
     times = {name: token.claims[name] + seconds for name in ("iat", "exp", "auth_time") if name in token.claims}
     return with_claims(token, **times)
 
 
 def flipped(signature: bytes) -> bytes:
-    """A signature with the bits of its first byte inverted."""
+    """Return a signature with the bits of its first byte inverted."""
     return bytes([signature[0] ^ 0xFF]) + signature[1:]
 
 
 def signed_by_stranger(token: Draft, at: Moment) -> Draft:
-    """A draft that a key will sign which is never published."""
+    """Return a draft that will be signed with a key that is never published."""
     key = at.stranger()
     return token._replace(signature=lambda signed: rs256(key, signed))
 
 
 def public_pem(key: RSAPrivateKey) -> bytes:
-    """The public half of a key as anybody can write it down."""
+    """Return the public half of a key as PEM, which anyone can derive from the JWK set."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)

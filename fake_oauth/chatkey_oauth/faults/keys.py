@@ -1,4 +1,4 @@
-"""Faults of what a provider publishes about itself: keys and discovery document. They belong to no flow."""
+"""Faults of the published keys and of the discovery document. They do not belong to a flow."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Issuer = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,300}(?!\n)$", desc
 
 
 class KeysFault(Fault):
-    """What all faults of the published keys have in common."""
+    """Base of the faults of the published keys."""
 
     legs = (Leg.KEYS,)
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
-        """Return the keys that are published instead of these, which are the newest first."""
+        """Return the keys to publish instead of these, which are newest first."""
         raise NotImplementedError
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Replace the keys of an answer that is a JWK set."""
+        """Replace the keys in a JWK set response. Other responses are unchanged."""
         members = json_object(answer)
         if not isinstance(members.get("keys"), list):
             return None
@@ -39,34 +39,34 @@ class KeysFault(Fault):
 
 
 class KeyMissing(KeysFault):
-    """The key that signs is not among the published ones."""
+    """The current signing key is missing from the published keys."""
 
     name = "key-missing"
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
-        """Return all keys but the newest, which is the one that signs."""
+        """Return all keys except the newest, which is the signing key."""
         return keys[1:]
 
 
 class OtherModulus(KeysFault):
-    """A key is published under the `kid` that signs, and is another one."""
+    """Another key is published under the `kid` of the signing key."""
 
     name = "other-modulus"
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
-        """Return the keys with a stranger's under the `kid` of the newest."""
+        """Replace the newest key with an unrelated one under the same `kid`."""
         return [public_jwk(keys[0]["kid"], at.stranger()), *keys[1:]]
 
 
 class OtherIssuer(Fault):
-    """The discovery document is another issuer's."""
+    """The discovery document names another issuer."""
 
     name = "other-issuer"
     legs = (Leg.DISCOVERY,)
     issuer: Issuer = "https://issuer.invalid"
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Set `issuer` to another one, in a document that has it."""
+        """Set `issuer` to another one, if the document has it."""
         members = json_object(answer)
         if "issuer" not in members:
             return None

@@ -1,4 +1,4 @@
-"""The part of the consent form that the lab adds: which flow it is, and faults that a person may choose by hand."""
+"""The lab's part of the consent form: the flow's id, and a menu of faults that a person can choose."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FIELD: Final = "misbehave"
 
 
 def form_part(flow: Flow, *, with_id_token: bool) -> str:
-    """The hidden field with the flow and the menu."""
+    """Return the hidden field with the flow's id, and the menu."""
     return f'<input type="hidden" name="flow" value="{flow.id}">{menu(with_id_token=with_id_token)}'
 
 
 @cache
 def menu(*, with_id_token: bool) -> str:
-    """The menu, with faults of the id_token only where there will be one."""
+    """Return the menu. It offers id_token faults only if the login will have an id_token."""
     families = {title: [fault for fault in family if fault.on_menu] for title, family in FAMILIES.items()}
     if not with_id_token:
         del families[SIGNED]
@@ -39,7 +39,7 @@ def menu(*, with_id_token: bool) -> str:
 
 
 def group(title: str, faults: list[type[Fault]]) -> str:
-    """The checkboxes for the faults of one family."""
+    """Return the checkboxes for one family of faults."""
     rows = "".join(
         f'<label><input type="checkbox" name="{FIELD}" value="{fault.name}">'
         f"<span><b>{fault.name}</b> {escape(summary(fault))}</span></label>"
@@ -49,7 +49,7 @@ def group(title: str, faults: list[type[Fault]]) -> str:
 
 
 def arm_chosen(faults: Faults, flow_id: str | None, call: Call) -> None:
-    """Arm what a person ticked, once, for this very flow. Raises `ShownToPerson`."""
+    """Arm the faults that the person ticked. Each acts once, in this flow only. Raises `ShownToPerson`."""
     if flow_id is None:
         return
     for name in dict.fromkeys(value for field, value in call.form_pairs if field == FIELD):

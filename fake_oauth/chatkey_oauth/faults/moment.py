@@ -1,4 +1,4 @@
-"""What is known of a request while the lab is on: what the armed faults look at, and the timeline is written from."""
+"""What is known about a request while the lab is on. Faults and the timeline use it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class Moment:
-    """One request between its arrival and its answer.
+    """One request that is being answered.
 
-    `flow` is the login it belongs to, one of `flows`; `request` is known once the authorization endpoint has read it;
-    `way_back` is the step of the callback, once the browser is sent there. `stranger` makes a key of nobody's.
+    `flow` is its login, one of `flows`. `request` is set once the authorization endpoint has read it, and
+    `way_back`, the step of the callback, once the browser is redirected. `stranger` returns a key that the provider
+    does not own.
     """
 
     def __init__(

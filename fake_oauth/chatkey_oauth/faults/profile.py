@@ -1,4 +1,4 @@
-"""Faults of the profile, which is not to be believed merely because it came from the right address."""
+"""Faults of the profile response, which clients must check although it comes from the right address."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLAGS = ("email_verified", "verified_email", "verified")
 
 
 class ProfileRefused(Fault):
-    """The access token just issued does not open the profile, in the words of this provider."""
+    """The profile endpoint refuses the new access token, in this provider's words."""
 
     name = "profile-refused"
     legs = (Leg.PROFILE,)
@@ -29,53 +29,53 @@ class ProfileRefused(Fault):
     why: Why = Problem.UNKNOWN
 
     def instead(self, at: Moment) -> BearerRefused:
-        """Refuse the access token as this provider refuses any that is bad for that reason."""
+        """Refuse the access token as this provider does for the reason `why`."""
         return BearerRefused(self.why, "profile")
 
 
 class OtherSubject(Fault):
-    """The profile is another person's: its subject is not the one of the id_token, or of the last login."""
+    """The profile is another person's: its subject differs from the id_token's or the last login's."""
 
     name = "other-sub"
     legs = (Leg.PROFILE,)
     on_menu = True
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Replace the subject by another of the same type and length."""
+        """Replace the subject with another one of the same type and length."""
         return change_profile(answer, change_subject)
 
 
 class NoSubject(Fault):
-    """The profile does not say whose it is."""
+    """The profile has no subject."""
 
     name = "no-sub"
     legs = (Leg.PROFILE,)
     on_menu = True
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Leave the subject out of the profile."""
+        """Remove the subject from the profile."""
         return change_profile(answer, lambda profile, name: profile.pop(name) is not None)
 
 
 class EmptySubject(Fault):
-    """The subject of the profile is an empty text."""
+    """The subject of the profile is an empty string."""
 
     name = "empty-sub"
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Set the subject to an empty text."""
+        """Set the subject to an empty string."""
         return change_profile(answer, clear_subject)
 
 
 class EmailVerifiedText(Fault):
-    """Whether the e-mail address is verified comes as a text, and "false" is true to a careless eye."""
+    """The flag for a verified e-mail address is a string, so that a careless client takes "false" for true."""
 
     name = "email-verified-text"
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Write whether the address is verified as a text, where the profile says it."""
+        """Turn the flag for a verified address into a string, if the profile has one."""
         return change_profile(answer, flags_as_text)
 
 
@@ -91,18 +91,18 @@ class EmptyProfile(Fault):
 
 
 class ProfileList(Fault):
-    """The profile is a list, where an object is due."""
+    """The profile is a list instead of an object."""
 
     name = "profile-list"
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Wrap the profile into a list."""
+        """Wrap the profile in a list."""
         return replace(answer, body=b"[" + answer.body + b"]")
 
 
 def change_subject(profile: dict[str, Any], name: str) -> bool:
-    """Replace the subject by somebody else's, of the same type and length."""
+    """Replace the subject with another person's, of the same type and length. Always returns true."""
     subject = profile[name]
     last = str(subject)[-1:]
     other = f"{str(subject)[:-1]}{'1' if last != '1' else '2'}"
@@ -111,13 +111,13 @@ def change_subject(profile: dict[str, Any], name: str) -> bool:
 
 
 def clear_subject(profile: dict[str, Any], name: str) -> bool:
-    """Set the subject to an empty text."""
+    """Set the subject to an empty string. Always returns true."""
     profile[name] = ""
     return True
 
 
 def flags_as_text(profile: dict[str, Any], name: str) -> bool:
-    """Write booleans about verification as text; tell whether there were any."""
+    """Turn the booleans about verification into strings. Returns whether there were any."""
     del name
     flags = {flag: profile[flag] for flag in FLAGS if isinstance(profile.get(flag), bool)}
     profile.update({flag: "true" if value else "false" for flag, value in flags.items()})

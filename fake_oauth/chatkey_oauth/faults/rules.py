@@ -1,4 +1,4 @@
-"""Arming faults: for whom, how often, and whether they were ever met."""
+"""Arming faults with rules, which say for whom a fault acts and how often, and count its hits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 RULES: Final = 1000
-"""How many rules are remembered, spent ones among them; the oldest is forgotten for the next."""
+"""How many rules are kept, including spent ones. A new rule replaces the oldest."""
 
 WITHOUT_FLOW: Final = frozenset({Leg.DISCOVERY, Leg.KEYS})
-"""Requests to these belong to no flow and name no client."""
+"""Legs whose requests belong to no flow and name no client."""
 
 
 class FaultError(ValueError):
-    """An order that cannot be armed. `member` is the part of it at fault, such as `with.seconds`."""
+    """A fault that cannot be armed as ordered. `member` is the invalid part, such as `with.seconds`."""
 
     def __init__(self, member: str, message: str) -> None:
         super().__init__(f"{member}: {message}")
@@ -30,10 +30,10 @@ class FaultError(ValueError):
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Whom a fault is for: everything given must match. Nothing given: everyone.
+    """The logins that a fault affects. All given members must match; without any, every login does.
 
-    `state`, `login_hint` and `cookie` are what the authorization request carried; `cookie` is the value of the cookie
-    `chatkey_flow` of that browser context; `account` is known once the person has chosen.
+    `state`, `login_hint` and `cookie` are compared with the authorization request; `cookie` is the value of that
+    browser context's cookie `chatkey_flow`. `account` matches only after the person has chosen.
     """
 
     provider: str | None = None
@@ -45,7 +45,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     cookie: str | None = None
 
     def matches(self, flow: Flow) -> bool:
-        """Tell whether a flow is meant."""
+        """Return whether the scope includes a flow."""
         return (
             self.provider in {None, flow.provider}
             and self.account in {None, flow.account}
@@ -57,7 +57,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         )
 
     def matches_request(self, provider: str, client_id: str | None) -> bool:
-        """Tell whether a request that belongs to no known flow is meant."""
+        """Return whether the scope includes a request that belongs to no known flow."""
         asked = {name for name in self.__struct_fields__ if getattr(self, name) is not None}
         return (
             asked <= {"provider", "client_id"}
@@ -70,7 +70,10 @@ Times = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 
 class Order(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A fault by name, for whom, how often (None: until it is disarmed), and its options, `with` on the wire."""
+    """An order to arm a fault: its name, its scope, how often it acts, and its options.
+
+    `times` None lasts until the rule is disarmed. The options are called `with` in JSON.
+    """
 
     fault: str
     scope: Scope = Scope()
@@ -79,7 +82,7 @@ class Order(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Rule(Order, kw_only=True):
-    """An armed order, and how often it was met."""
+    """An armed order, with its number of hits."""
 
     id: str
     armed_at: float
@@ -87,12 +90,12 @@ class Rule(Order, kw_only=True):
 
     @property
     def spent(self) -> bool:
-        """Tell whether it will not act any more."""
+        """Whether it has acted as often as ordered."""
         return self.times is not None and self.hits >= self.times
 
 
 class OptionInfo(msgspec.Struct, frozen=True):
-    """An option of a fault, with what it does and the value it has when it is not given."""
+    """An option of a fault: its name, its description and its default."""
 
     name: str
     summary: str
@@ -100,7 +103,7 @@ class OptionInfo(msgspec.Struct, frozen=True):
 
 
 class FaultInfo(msgspec.Struct, frozen=True):
-    """A fault as the catalogue shows it."""
+    """A fault's entry in the catalogue."""
 
     name: str
     legs: tuple[Leg, ...]
@@ -109,7 +112,7 @@ class FaultInfo(msgspec.Struct, frozen=True):
 
 
 class Faults:
-    """The faults there are (`kinds`, by name) and the rules that arm them."""
+    """The existing faults (`kinds`, by name) and the rules that arm them."""
 
     def __init__(
         self,
@@ -126,7 +129,7 @@ class Faults:
         self._armed: dict[str, tuple[Rule, Fault]] = {}
 
     def arm(self, order: Order) -> Rule:
-        """Let a fault act from now on. Raises `FaultError`, which names the member at fault."""
+        """Arm a fault. Raises `FaultError`, which names the invalid member."""
         fault = self._fault(order)
         self._check_scope(order, fault)
         rule = Rule(
@@ -143,42 +146,42 @@ class Faults:
         return rule
 
     def disarm(self, rule_id: str) -> Rule | None:
-        """Take a rule away, and return it with its hits; None when there is none of that id."""
+        """Remove a rule, and return it with its number of hits. Returns None if the id is unknown."""
         self._armed.pop(rule_id, None)
         return self._rules.pop(rule_id)
 
     def get(self, rule_id: str) -> Rule | None:
-        """Find a rule that is still remembered."""
+        """Return a rule, or None if it is not kept."""
         return self._rules.get(rule_id)
 
     def rules(self) -> list[Rule]:
-        """Every remembered rule, spent or not, the newest first."""
+        """Return all kept rules, including spent ones, newest first."""
         return self._rules.newest_first()
 
     def unused(self) -> list[Rule]:
-        """The rules that were never met."""
+        """Return the rules that never acted."""
         return [rule for rule in self.rules() if not rule.hits]
 
     def clear(self) -> None:
-        """Take every rule away."""
+        """Remove all rules."""
         self._rules.clear()
         self._armed.clear()
 
     def armed(self, provider: str, client_id: str | None, flow: Flow | None) -> Iterator[tuple[Rule, Fault]]:
-        """The rules meant for a request, in the order in which they were armed."""
+        """Yield the rules that apply to a request, in the order in which they were armed."""
         for rule, fault in tuple(self._armed.values()):
             meant = rule.scope.matches(flow) if flow else rule.scope.matches_request(provider, client_id)
             if meant:
                 yield rule, fault
 
     def hit(self, rule: Rule) -> None:
-        """Count that a rule acted; a spent one does not act again."""
+        """Count a hit of a rule, and disarm the rule if it is spent."""
         rule.hits += 1
         if rule.spent:
             self._armed.pop(rule.id, None)
 
     def catalogue(self) -> list[FaultInfo]:
-        """Every fault with its legs, its description and its options."""
+        """Return every fault with its legs, description and options."""
         return [describe(kind) for kind in self._kinds.values()]
 
     def _fault(self, order: Order) -> Fault:
@@ -209,14 +212,14 @@ class Faults:
             raise FaultError(f"scope.{given[0]}", f"{why}. Scope {order.fault} to a provider.")
 
     def _forget_old(self) -> None:
-        """Disarm the oldest rule if it was forgotten for the newest; both are kept in the order of their arming."""
+        """Disarm the oldest armed rule if the ring has dropped it. Both are in the order of arming."""
         oldest = next(iter(self._armed))
         if self._rules.get(oldest) is None:
             del self._armed[oldest]
 
 
 def describe(kind: type[Fault]) -> FaultInfo:
-    """A fault's entry in the catalogue."""
+    """Return a fault's entry in the catalogue."""
     options = tuple(
         OptionInfo(field.name, option_summary(field.type), field.default) for field in msgspec.structs.fields(kind)
     )
@@ -224,13 +227,13 @@ def describe(kind: type[Fault]) -> FaultInfo:
 
 
 def option_summary(annotation: Any) -> str:
-    """The description in an annotated type."""
+    """Return the description from an annotated type."""
     notes = (note.description for note in getattr(annotation, "__metadata__", ()) if isinstance(note, msgspec.Meta))
     return next((note for note in notes if note), "")
 
 
 def unknown_fault(name: str, known: Collection[str]) -> str:
-    """The message about a name that no fault has, with the nearest that one has."""
+    """Return the message about an unknown fault, with the most similar known name."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, known, n=1)

@@ -1,4 +1,4 @@
-"""Faults of the token endpoint: refusals without a reason, and answers that lack something."""
+"""Faults of the token endpoint: refusals without cause, and incomplete responses."""
 
 from __future__ import annotations
 
@@ -20,99 +20,99 @@ Member = Annotated[str, msgspec.Meta(min_length=1, max_length=100, description="
 
 
 class TokenFault(Fault):
-    """What all faults of the token answer have in common."""
+    """Base of all faults of the token response."""
 
     legs = (Leg.TOKEN,)
 
 
 class CodeUsed(TokenFault):
-    """The code counts as used already."""
+    """The code is refused as already used."""
 
     name = "code-used"
     on_menu = True
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Refuse before the request is looked at, as for a used code."""
+        """Refuse as for a used code, without looking at the request."""
         return TokenRefused(Reason.CODE_USED, "code")
 
 
 class CodeExpired(TokenFault):
-    """The code counts as expired."""
+    """The code is refused as expired."""
 
     name = "code-expired"
     on_menu = True
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Refuse before the request is looked at, as for an expired code."""
+        """Refuse as for an expired code, without looking at the request."""
         return TokenRefused(Reason.CODE_EXPIRED, "code")
 
 
 class ClientRefused(TokenFault):
-    """The client's secret counts as wrong, as after a rotation nobody told of."""
+    """The client's secret is refused as wrong, as after an unannounced rotation."""
 
     name = "client-refused"
     on_menu = True
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Refuse before the request is looked at, as for a wrong secret."""
+        """Refuse as for a wrong secret, without looking at the request."""
         return TokenRefused(Reason.CLIENT_SECRET, "client_secret")
 
 
 class TokenRequestRefused(TokenFault):
-    """The token endpoint refuses a good request, in the words this provider has for `why`; the code stays good."""
+    """The token endpoint refuses a valid request in this provider's words for `why`. The code stays valid."""
 
     name = "token-refused"
     why: Why = Reason.CODE_UNKNOWN
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Refuse before the request is looked at, for the reason given."""
+        """Refuse for the reason `why`, without looking at the request."""
         return TokenRefused(self.why, "code")
 
 
 class NoAccessToken(TokenFault):
-    """The token answer has no access token."""
+    """The token response has no access token."""
 
     name = "no-access-token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Leave out `access_token`."""
+        """Remove `access_token`."""
         return without(body, "access_token")
 
 
 class NoIdToken(TokenFault):
-    """The token answer has no id_token, where one is due."""
+    """The token response lacks the id_token."""
 
     name = "no-id-token"
     on_menu = True
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Leave out `id_token`, where there is one."""
+        """Remove `id_token`, if there is one."""
         return without(body, "id_token")
 
 
 class NoRefreshToken(TokenFault):
-    """The token answer has no refresh token, where one is due."""
+    """The token response lacks the refresh token."""
 
     name = "no-refresh-token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Leave out `refresh_token`, where there is one."""
+        """Remove `refresh_token`, if there is one."""
         return without(body, "refresh_token")
 
 
 class NullMember(TokenFault):
-    """One member of the token answer is null."""
+    """One member of the token response is null."""
 
     name = "null-member"
     member: Member = "access_token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Set the member to null, if there is one of that name."""
+        """Set the member to null, if there is one with that name."""
         return body | {self.member: None} if self.member in body else None
 
 
 class OtherTokenType(TokenFault):
-    """The access token is of another type than bearer (RFC 6749 7.1)."""
+    """The access token's type is not bearer (RFC 6749 7.1)."""
 
     name = "token-type"
     type: Type = "mac"
@@ -123,26 +123,26 @@ class OtherTokenType(TokenFault):
 
 
 class OddExpiresIn(TokenFault):
-    """The access token's lifetime is none: negative, a text, or missing."""
+    """The access token's lifetime is unusable: negative, a string, or missing."""
 
     name = "expires-in"
     expires_in: ExpiresIn = -1
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Set `expires_in` to the value given, or leave it out."""
+        """Set `expires_in` to the given value, or remove it if that is None."""
         return without(body, "expires_in") if self.expires_in is None else body | {"expires_in": self.expires_in}
 
 
 class MalformedIdToken(TokenFault):
-    """The id_token is no JWT."""
+    """The id_token is not a JWT."""
 
     name = "malformed-id-token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Replace the id_token, where there is one, by three parts that are no JSON."""
+        """Replace the id_token, if there is one, with three parts that are not JSON."""
         return body | {"id_token": "not.a.token"} if "id_token" in body else None
 
 
 def without(body: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """The members without one; None if it is not there."""
+    """Return the body without a member, or None if it does not have it."""
     return {key: value for key, value in body.items() if key != name} if name in body else None

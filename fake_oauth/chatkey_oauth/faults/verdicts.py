@@ -1,4 +1,4 @@
-"""What is to be said of a login's protections at each leg: PKCE, state, nonce, client authentication, redirect URI."""
+"""Judges a login's protections at each leg: PKCE, state, nonce, client authentication, redirect URI."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     Verdicts = dict[str, Verdict]
 
 GUESSABLE: Final = 16
-"""A value of fewer characters cannot hold the 96 bits that keep it from being guessed."""
+"""Values with fewer characters cannot hold the 96 bits that make them impossible to guess."""
 
 
 def good(words: str) -> Verdict:
-    """A verdict on a protection that is there and right."""
+    """Return a verdict on a protection that is present and correct."""
     return Verdict("good", words)
 
 
 def absent(words: str) -> Verdict:
-    """A verdict on a protection that is not there, and what that means."""
+    """Return a verdict on a missing protection, saying what that allows."""
     return Verdict("absent", words)
 
 
 def wrong(words: str) -> Verdict:
-    """A verdict on a protection that is there and is not what it has to be."""
+    """Return a verdict on a protection that is present but wrong."""
     return Verdict("wrong", words)
 
 
 def odd(words: str) -> Verdict:
-    """A verdict on a protection that works and could be better, or protects nothing."""
+    """Return a verdict on a protection that works but could be better, or that protects nothing."""
     return Verdict("odd", words)
 
 
@@ -50,7 +50,7 @@ def odd(words: str) -> Verdict:
 
 
 def of_request(provider: Dialect, call: Call) -> Verdicts:
-    """The protections that an authorization request brings along."""
+    """Judge the protections of an authorization request."""
     query = call.query
     verdicts = {"pkce": of_challenge(query), "state": of_state(query.get("state"))}
     if nonce := of_nonce(provider, query):
@@ -62,7 +62,7 @@ def of_request(provider: Dialect, call: Call) -> Verdicts:
 
 
 def of_challenge(query: Mapping[str, str]) -> Verdict:
-    """The PKCE challenge (RFC 7636 4.3)."""
+    """Judge the PKCE challenge (RFC 7636 4.3)."""
     if not query.get("code_challenge"):
         return absent("no code_challenge: whoever gets hold of the code can redeem it")
     method = query.get("code_challenge_method", "plain")
@@ -72,20 +72,20 @@ def of_challenge(query: Mapping[str, str]) -> Verdict:
 
 
 def of_state(state: str | None) -> Verdict:
-    """The protection against login CSRF (RFC 6749 10.12)."""
+    """Judge `state`, the protection against login CSRF (RFC 6749 10.12)."""
     if not state:
         return absent("no state: login CSRF is possible, unless PKCE or a nonce is tied to this browser")
     return of_chance("state", state)
 
 
 def of_chance(name: str, value: str) -> Verdict:
-    """Whether a value is long enough for nobody to guess it. What it is made of cannot be told."""
+    """Judge whether a value is long enough not to be guessed. Its randomness cannot be judged."""
     words = f"{name} of {len(value)} character{'s' * (len(value) != 1)}"
     return good(words) if len(value) >= GUESSABLE else odd(f"{words}: too short not to be guessed")
 
 
 def of_nonce(provider: Dialect, query: Mapping[str, str]) -> Verdict | None:
-    """The nonce (OpenID Connect Core 3.1.2.1), where there will be an id_token."""
+    """Judge the nonce (OpenID Connect Core 3.1.2.1). Returns None if it is absent and not needed."""
     if nonce := query.get("nonce"):
         return of_chance("nonce", nonce)
     if not provider.signs(split_scopes(query.get("scope", ""))):
@@ -94,7 +94,7 @@ def of_nonce(provider: Dialect, query: Mapping[str, str]) -> Verdict | None:
 
 
 def of_redirect_uri(provider: Dialect, client: Client, uri: str | None) -> Verdict:
-    """Whether the redirect URI is one of the client's."""
+    """Judge whether the client has registered the redirect URI."""
     if uri is None:
         return absent("no redirect_uri: the registered one is taken")
     if client.leads_home(uri) or provider.redirect_allowed(client, uri):
@@ -106,7 +106,7 @@ def of_redirect_uri(provider: Dialect, client: Client, uri: str | None) -> Verdi
 
 
 def of_callback(flow: Flow, asked: Callback, sent: Callback) -> Verdicts:
-    """What the client is told, against what it has a right to; nothing where it is told nothing."""
+    """Compare the callback after faults with the intended one. Returns nothing if a page replaces the callback."""
     if sent.page is not None:
         return {}
     verdicts = {"state": of_echo(flow.state, sent.params.get("state"))}
@@ -116,7 +116,7 @@ def of_callback(flow: Flow, asked: Callback, sent: Callback) -> Verdicts:
 
 
 def of_echo(asked: str | None, sent: str | None) -> Verdict:
-    """Whether `state` comes back as it was sent."""
+    """Judge whether `state` is returned unchanged."""
     if sent == asked:
         return of_state(asked) if not asked else good("sent back as it came")
     return wrong("left out on the way back" if sent is None else "altered on the way back")
@@ -126,7 +126,7 @@ def of_echo(asked: str | None, sent: str | None) -> Verdict:
 
 
 def of_exchange(provider: Dialect, call: Call, grant: Grant, flow: Flow | None) -> Verdicts:
-    """The protections that a token request honours or does not."""
+    """Judge the protections of a token request."""
     try:
         params = provider.token_params(call)
     except TokenRefused as refusal:
@@ -141,7 +141,7 @@ def of_exchange(provider: Dialect, call: Call, grant: Grant, flow: Flow | None) 
 
 
 def of_verifier(challenge: Challenge | None, verifier: str | None) -> Verdict:
-    """The verifier against the challenge (RFC 7636 4.6)."""
+    """Judge the verifier against the challenge (RFC 7636 4.6)."""
     if challenge is None and verifier:
         return odd("code_verifier without a challenge: it protects nothing")
     if challenge is None:
@@ -155,14 +155,14 @@ def of_verifier(challenge: Challenge | None, verifier: str | None) -> Verdict:
 
 
 def of_same_uri(asked: str, given: str | None) -> Verdict:
-    """The redirect URI against that of the authorization request (RFC 6749 4.1.3)."""
+    """Compare the redirect URI with that of the authorization request (RFC 6749 4.1.3)."""
     if given is None:
         return absent("no redirect_uri")
     return good("the one of the authorization request") if given == asked else wrong("not the one asked for before")
 
 
 def of_client(provider: Dialect, call: Call, params: Mapping[str, str]) -> Verdict:
-    """How the client says who it is, and whether it proves it."""
+    """Judge how the client authenticates, and whether it succeeds."""
     style = client_style(call)
     try:
         client = client_of(provider, call, params)
@@ -176,7 +176,7 @@ def of_client(provider: Dialect, call: Call, params: Mapping[str, str]) -> Verdi
 
 
 def client_style(call: Call) -> str:
-    """The style in the words of OpenID Connect Core 9."""
+    """Return the authentication method, by its name in OpenID Connect Core 9."""
     if call.headers.get("authorization", "")[:6].lower() == "basic ":
         return "client_secret_basic"
     if "client_secret" in call.query:
@@ -185,7 +185,7 @@ def client_style(call: Call) -> str:
 
 
 def of_trust(flow: Flow) -> Verdict | None:
-    """Whether the client went on with a callback that it had to refuse."""
+    """Return a verdict if the client redeems the code of a callback that it should have rejected, otherwise None."""
     returned = next((step for step in reversed(flow.steps) if step.leg is Leg.CODE), None)
     state = returned.verdicts.get("state") if returned else None
     if state is None or state.mark != "wrong":

@@ -1,4 +1,4 @@
-"""The watch over every request while the lab is on: which leg of which flow it is, and what becomes of it."""
+"""Observes every request while the lab is on: finds its flow and leg, applies faults, and records the result."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from chatkey_oauth.faults.rules import Faults
 
 PAGES: Final = (Leg.AUTHORIZE, Leg.CONSENT)
-"""The legs that carry an authorization request. Once they have read it, they ask their hooks by themselves."""
+"""The legs with an authorization request. Their endpoints call the hook `instead` after reading it."""
 
 NOTE: Final = 60
-"""How much of a grant type is noted."""
+"""How many characters of a grant type are noted."""
 
 LONGEST_ID: Final = 255
-"""How much of a client id is kept of a client that is not known."""
+"""How many characters of an unknown client's id are kept."""
 
 APPROVED: Final = "approved"
 DECLINED: Final = "declined"
@@ -41,7 +41,7 @@ STAND_FOR_GRANTS: Final = ("refresh_token", "token", "access_token", "input_toke
 
 
 class Attended(NamedTuple):
-    """An answer, and which part of which login it turned out to be, where it was one."""
+    """A response, and the leg and flow of the login that it belongs to, if any."""
 
     answer: Answer
     leg: Leg | None = None
@@ -57,7 +57,7 @@ class Watch:
         self._stranger: RSAPrivateKey | None = None
 
     def attend(self, provider: Provider, call: Call) -> Attended:
-        """Let a provider answer under the eyes of the armed faults, and write it into the timeline of its flow."""
+        """Let a provider answer with the armed faults applied, and record the step in its flow's timeline."""
         leg, handler = provider.route(call)
         if leg is None:
             return Attended(provider.answer(handler, call))
@@ -73,7 +73,7 @@ class Watch:
         self.faults.clear()
 
     def _attended(self, misbehaviour: Misbehaviour, leg: Leg, handler: Handler) -> Handler:
-        """An endpoint that lets faults go first, and whose refusals are noted."""
+        """Wrap an endpoint so that faults can act first and its refusals are noted."""
 
         def attend(call: Call) -> Answer:
             try:
@@ -90,12 +90,12 @@ class Watch:
         return attend
 
     def _page(self, provider: Provider, leg: Leg, call: Call) -> Misbehaviour:
-        """What the armed faults will make of a browser's request, with the flow it begins or goes on with."""
+        """Return the hooks for a browser's request, with the flow that it starts or continues."""
         moment = self._moment(provider, leg, call, self._asking(provider, leg, call))
         return Misbehaviour(self.faults, moment, verdicts.of_request(provider, call))
 
     def _back_channel(self, provider: Provider, leg: Leg, call: Call) -> Misbehaviour:
-        """What the armed faults will make of a client's own request, with the flow its code or token is of."""
+        """Return the hooks for a client's back-channel request, with the flow of its code or token."""
         params = call.query | call.form
         grant = grant_of(provider, call, params)
         flow = self.flows.get(grant.flow) if grant is not None and grant.flow is not None else None
@@ -112,13 +112,13 @@ class Watch:
         return Moment(provider, leg, call, flow=flow, flows=self.flows, stranger=stranger, client_id=client_id)
 
     def _make_stranger(self, provider: Provider) -> RSAPrivateKey:
-        """A key of nobody's, which is never published."""
+        """Return a key that is never published. It is created once."""
         if self._stranger is None:
             self._stranger = provider.world.make_key()
         return self._stranger
 
     def _asking(self, provider: Provider, leg: Leg, call: Call) -> Flow | None:
-        """The flow of the consent form, or a new one, though it end at once because nobody knows the client."""
+        """Return the flow of the consent form, or start a new one, even for an unknown client."""
         flow = self.flows.get(call.form.get("flow", "")) if leg is Leg.CONSENT else None
         if flow is not None and flow.provider == provider.name:
             return flow
@@ -132,7 +132,7 @@ class Watch:
 
 
 def grant_of(provider: Provider, call: Call, params: Mapping[str, str]) -> Grant | None:
-    """The approval that the code or token of a request stands for."""
+    """Return the grant that the request's code or token belongs to."""
     code = provider.grants.codes.get(params.get("code", ""))
     if code is not None:
         return code.grant
@@ -142,7 +142,7 @@ def grant_of(provider: Provider, call: Call, params: Mapping[str, str]) -> Grant
 
 
 def client_id_of(provider: Provider, call: Call, params: Mapping[str, str]) -> str | None:
-    """Which client a request says it comes from."""
+    """Return the client id that a request names."""
     header = call.headers.get("authorization", "")
     by_header = basic_pairs(header) if header[:6].lower() == "basic " else []
     return by_header[0][0] if by_header else params.get(provider.client_parameter)

@@ -1,1 +1,1 @@
-"""Controls for tests: clients, people, clock, and what was received. Absent unless switched on (D-14)."""
+"""The lab, a control API for tests: clients, people, clock, and received requests. Off unless enabled (D-14)."""

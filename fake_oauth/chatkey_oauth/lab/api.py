@@ -1,4 +1,4 @@
-"""The control API under `/lab`: JSON, every answer in `data`, every refusal with a code (D-02, D-14)."""
+"""The control API under `/lab`. Responses are JSON with the result in `data`; errors have a code (D-02, D-14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab's applications and people."""
+"""The lab's endpoints for clients and people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """The endpoints for the registered applications."""
+    """Return the endpoints for the registered clients."""
 
     @get("/clients", summary="The registered clients, without their secrets")
     async def clients() -> Data[list[Client]]:
@@ -47,7 +47,7 @@ def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def people_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """The endpoints for the people who can sign in."""
+    """Return the endpoints for the people who can sign in."""
 
     @get("/people", summary="Everyone who can sign in")
     async def people() -> Data[list[Person]]:
@@ -74,19 +74,19 @@ def people_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def check_provider(member: str, name: str) -> None:
-    """Refuse the name of a provider that is not imitated."""
+    """Refuse an unknown provider name."""
     if name not in NAMES:
         raise LabRefused(404, "provider_unknown", f"{member}: {name!r} is not one of {', '.join(NAMES)}.")
 
 
 def check_filter(provider: str | None) -> None:
-    """Refuse to look for a provider that is not imitated: nothing would ever be found, however long one waits."""
+    """Refuse a filter for an unknown provider, which could never match."""
     if provider is not None:
         check_provider("provider", provider)
 
 
 def check_subject(name: str, subject: str) -> None:
-    """Refuse a subject id that its provider would never give anybody."""
+    """Refuse a subject id in a format that its provider does not use."""
     if name not in NAMES:
         known = ", ".join(NAMES)
         raise LabRefused(400, "person_invalid", f"subjects.{name}: there is no such provider; there are {known}.")
@@ -96,5 +96,5 @@ def check_subject(name: str, subject: str) -> None:
 
 
 def without_secret(client: Client) -> Client:
-    """A client as it may be shown."""
+    """Return a client with its secret removed."""
     return msgspec.structs.replace(client, client_secret="")

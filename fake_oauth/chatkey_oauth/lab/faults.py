@@ -1,4 +1,4 @@
-"""The lab's faults: what is armed, for whom, and how often it was met."""
+"""The lab's endpoints for faults: which are armed, for whom, and how often they acted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fault_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """The endpoints that arm, list and disarm faults."""
+    """Return the endpoints that arm, list and disarm faults."""
 
     @get("/faults", summary="The armed rules with their hits, spent ones among them")
     async def rules() -> Data[list[Rule]]:

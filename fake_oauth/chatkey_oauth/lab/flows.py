@@ -1,4 +1,4 @@
-"""The lab's flows: every login attempt with its timeline, as JSON and as a page."""
+"""The lab's endpoints for flows: every login attempt with its timeline, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def flow_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """The endpoints that find flows and show one."""
+    """Return the endpoints that list flows and show one."""
 
     @get("/flows", summary="The flows that match everything given, the newest first")
     async def flows(
@@ -34,7 +34,7 @@ def flow_handlers(fake: Fake) -> list[HTTPRouteHandler]:
         flow: FromQuery[str | None] = None,
         login_hint: FromQuery[str | None] = None,
         cookie: FromQuery[str | None] = None,
-        wanted_state: Annotated[str | None, QueryParameter(name="state")] = None,  # the framework keeps the name
+        wanted_state: Annotated[str | None, QueryParameter(name="state")] = None,  # Litestar reserves the name
     ) -> Data[list[Flow]]:
         check_filter(provider)
         wanted = Scope(
@@ -60,7 +60,7 @@ def flow_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def find(fake: Fake, flow_id: str) -> Flow:
-    """A flow that is still remembered."""
+    """Return a flow. Refuses with 404 if it is not kept."""
     flow = fake.flows.get(flow_id)
     if flow is None:
         message = (
@@ -71,5 +71,5 @@ def find(fake: Fake, flow_id: str) -> Flow:
 
 
 def shown(flow: Flow) -> Flow:
-    """A flow as it may be shown: of `state` the fingerprint, as in the request log."""
+    """Return a flow with `state` replaced by its fingerprint, as in the request log."""
     return msgspec.structs.replace(flow, state=None if flow.state is None else stand_in(flow.state))

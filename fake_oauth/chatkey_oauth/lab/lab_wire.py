@@ -1,4 +1,4 @@
-"""What goes over the wire of the control API; the typed client reads the same structs."""
+"""The JSON structures of the control API. The typed client uses the same ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Data(msgspec.Struct, Generic[T]):
-    """Every successful answer."""
+    """The body of every successful response."""
 
     data: T
 
@@ -26,13 +26,13 @@ class Time(msgspec.Struct):
 
 
 class Advance(msgspec.Struct, forbid_unknown_fields=True):
-    """How far to move the clock forward, in seconds, ten years at most."""
+    """How far to move the clock forward, in seconds, at most ten years."""
 
     advance: Annotated[float, msgspec.Meta(ge=0, le=315_360_000)]
 
 
 class Place(msgspec.Struct):
-    """Where a provider is, for browsers and for servers, and the issuer it signs as."""
+    """A provider's addresses for browsers and servers, and its issuer."""
 
     browser_url: str
     server_url: str
@@ -40,7 +40,7 @@ class Place(msgspec.Struct):
 
 
 class SwitchShown(msgspec.Struct):
-    """A behaviour that may be either way, and how it stands."""
+    """A switch and whether it is on."""
 
     key: str
     on: bool
@@ -49,26 +49,26 @@ class SwitchShown(msgspec.Struct):
 
 
 class SwitchSet(msgspec.Struct, forbid_unknown_fields=True):
-    """How a switch shall stand."""
+    """The new setting of a switch."""
 
     on: bool
 
 
 class AutoApproval(msgspec.Struct, forbid_unknown_fields=True):
-    """The account that approves every request unasked; none: the consent page asks."""
+    """The account that approves every request automatically. With null, the consent page asks."""
 
     account: str | None
 
 
 class Keys(msgspec.Struct):
-    """A provider's published signing keys as JWKs, newest first, and the one it signs with."""
+    """A provider's published keys as JWKs, newest first, and the `kid` of the current signing key."""
 
     kid: str
     keys: list[dict[str, str]]
 
 
 class Overview(msgspec.Struct):
-    """Everything there is: applications without their secrets, numbers of people, flows and requests."""
+    """The state of the fake. Clients have no secrets; people, flows and requests are numbers."""
 
     now: float
     providers: dict[str, Place]
@@ -83,7 +83,7 @@ class Overview(msgspec.Struct):
 
 
 class Requests(msgspec.Struct):
-    """Entries of the request log, and the number of the newest there is: the next `after`."""
+    """Entries of the request log, and the number of the newest one. Use that as the next `after`."""
 
     requests: list[Entry]
     last: int

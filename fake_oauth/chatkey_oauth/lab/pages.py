@@ -1,4 +1,4 @@
-"""The lab's pages: everything there is, and one flow. No script but the lab's own, nothing external."""
+"""The lab's pages: the overview, and one flow. They run only the lab's own script and load nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -32,33 +32,35 @@ if TYPE_CHECKING:
     from chatkey_oauth.lab.lab_wire import Overview, SwitchShown
 
 NEWEST: Final = 20
-"""How many flows the lab's page lists."""
+"""How many flows the overview page lists."""
 
 WAY: Final = (Leg.AUTHORIZE, Leg.CONSENT, Leg.CODE, Leg.TOKEN, Leg.PROFILE)
-"""The way of a login that goes well."""
+"""The legs of a successful login, in order."""
 
 CODE: Final = re.compile("`([^`]+)`")
 
 STEPS: Final = {"a minute": 60, "10 minutes": 600, "an hour": 3600, "a day": 86400}
-"""By how much the clock is moved at a click."""
+"""The buttons that move the clock, with their seconds."""
 
 SIGNS: Final = {"good": "✓", "absent": "○", "wrong": "✕", "odd": "!"}
 
 
 def is_wanted(request: Request[Any, Any, Any]) -> bool:
-    """Tell whether a page is asked for rather than JSON, as browsers do."""
+    """Return whether the client wants a page instead of JSON, as browsers do."""
     return "text/html" in request.headers.get("accept", "")
 
 
 def response(answer: Answer) -> Response[Any]:
-    """A page as the lab's framework sends it."""
+    """Convert a page into a Litestar response."""
     return Response(answer.body, status_code=answer.status, headers=dict(answer.headers) | {"vary": "accept"})
 
 
 def lab_page(
     found: Overview, flows: Sequence[Flow], people: Sequence[Person], address: str, secrets: Callable[[Client], str]
 ) -> Answer:
-    """Everything there is, in the lab at this address. `secrets` tells what of an application everybody may know."""
+    """Return the overview page of the lab at this address. `secrets` returns a client's secret if it is public
+    knowledge.
+    """
     approval = f"as {found.auto_approve}, unasked" if found.auto_approve else "on the consent page"
     asking = option("", "nobody: ask on the page", selected=found.auto_approve is None)
     return page(
@@ -89,7 +91,7 @@ def lab_page(
 
 
 def flow_page(flow: Flow) -> Answer:
-    """One flow from the authorization endpoint to the profile."""
+    """Return the page of one flow, from the authorization endpoint to the profile."""
     known = (
         ("client", flow.client_id),
         ("account", flow.account),
@@ -112,7 +114,7 @@ def flow_page(flow: Flow) -> Answer:
 
 
 def flow_row(flow: Flow) -> str:
-    """A flow as a line that leads to its page."""
+    """Return a flow's line, which links to its page."""
     who = f" · <bdi>{text(flow.account)}</bdi>" if flow.account else ""
     when = f"{datetime.fromtimestamp(flow.began_at, UTC):%H:%M:%S}"
     last = f"{flow.steps[-1].leg} {flow.steps[-1].status}" if flow.steps else "begun"
@@ -125,7 +127,7 @@ def flow_row(flow: Flow) -> str:
 
 
 def rule_row(rule: Rule) -> str:
-    """An armed fault, for whom, and how often it was met."""
+    """Return the line of an armed fault: its scope, and how often it acted."""
     scope = ", ".join(f"{name} {value}" for name in rule.scope.__struct_fields__ if (value := scope_value(rule, name)))
     times = "until disarmed" if rule.times is None else f"of {rule.times}"
     mark = "good" if rule.hits else "absent"
@@ -137,14 +139,14 @@ def rule_row(rule: Rule) -> str:
 
 
 def person_row(person: Person) -> str:
-    """A person, and what is special about them."""
+    """Return a person's line, with what is special about them."""
     what = " · ".join(filter(None, (person.name or "no name", person.email or "no e-mail", person.note)))
     forget = action("Forget", "DELETE", f"/lab/people/{person.id}")
     return f'<li><b>{text(person.id)}</b><span class="soft"><bdi>{text(what)}</bdi></span>{forget}</li>'
 
 
 def client_row(client: Client, secret: str) -> str:
-    """An application, with what a developer copies into a configuration."""
+    """Return a client's line, with the id and secret that a developer copies into a configuration."""
     proof = f'<span class="soft">secret</span> {copied(secret)}' if secret else ""
     return (
         f'<li><b>{text(client.provider)}</b><span><span class="soft">{text(client.name)}</span> '
@@ -153,30 +155,30 @@ def client_row(client: Client, secret: str) -> str:
 
 
 def copied(value: str) -> str:
-    """A value with a button that copies it."""
+    """Return a value with a button that copies it."""
     shown = text(value)
     return f'<code>{shown}</code> <button data-copy="{shown}" aria-label="Copy {shown}">Copy</button>'
 
 
 def scope_value(rule: Rule, name: str) -> str | None:
-    """What a rule's scope demands of a member; of `state` only the fingerprint is shown."""
+    """Return one member of a rule's scope. `state` is replaced by its fingerprint."""
     value: str | None = getattr(rule.scope, name)
     return stand_in(value) if value and name == "state" else value
 
 
 def family_of(fault: FaultInfo) -> str:
-    """Where a login meets a fault."""
+    """Return the family of a fault: the part of a login that it affects."""
     return next((title for title, kinds in FAMILIES.items() if fault.name in {kind.name for kind in kinds}), "Others")
 
 
 def family(title: str, faults: list[FaultInfo]) -> str:
-    """The faults that a login meets at one place."""
+    """Return one family of faults with its title."""
     listed = "\n".join(map(fault_row, faults))
     return f'<div class="family"><h3>{text(title)}</h3><ul class="rows catalogue">\n{listed}\n</ul></div>'
 
 
 def fault_row(fault: FaultInfo) -> str:
-    """A fault of the catalogue."""
+    """Return a fault's line in the catalogue."""
     legs = " ".join(fault.legs)
     options = "".join(f" <code>{text(option.name)}</code>" for option in fault.options)
     return (
@@ -187,7 +189,7 @@ def fault_row(fault: FaultInfo) -> str:
 
 
 def switch_row(switch: SwitchShown) -> str:
-    """A switch, and how it stands."""
+    """Return a switch's line, with its setting."""
     position, mark = ("on", "good") if switch.on else ("off", "absent")
     turn = action("Turn off" if switch.on else "Turn on", "PUT", f"/lab/switches/{switch.key}", {"on": not switch.on})
     return (
@@ -197,23 +199,23 @@ def switch_row(switch: SwitchShown) -> str:
 
 
 def rows(pairs: Iterable[tuple[str, str]]) -> str:
-    """Lines of a name and what there is to it."""
+    """Return lines with a name and a value each."""
     return "\n".join(f'<li><b>{text(name)}</b><span class="soft">{text(what)}</span></li>' for name, what in pairs)
 
 
 def action(words: str, method: str, path: str, body: object = None) -> str:
-    """A button that asks the lab for something."""
+    """Return a button that sends a request to the lab."""
     given = "" if body is None else f' data-body="{text(msgspec.json.encode(body).decode())}"'
     return f'<button data-method="{method}" data-path="{text(path)}"{given}>{text(words)}</button>'
 
 
 def option(value: str, words: str, *, selected: bool) -> str:
-    """A choice of a select."""
+    """Return an option of a select."""
     return f'<option value="{text(value)}"{" selected" * selected}>{text(words)}</option>'
 
 
 def nothing(words: str) -> str:
-    """A line that says why there is none."""
+    """Return a line that explains why a list is empty."""
     return f'<li class="soft">{words}</li>'
 
 
@@ -221,7 +223,7 @@ def nothing(words: str) -> str:
 
 
 def station(flow: Flow, leg: Leg) -> str:
-    """A leg of the way, with a sign that says how far the flow came and how it went there."""
+    """Return one leg in the overview of a flow, with a sign for missing, failed or successful."""
     steps = [step for step in flow.steps if step.leg is leg]
     mark = "absent" if not steps else "wrong" if any(map(is_bad, steps)) else "good"
     reached = {"absent": "no such step", "wrong": "something is wrong", "good": "went well"}[mark]
@@ -232,12 +234,12 @@ def station(flow: Flow, leg: Leg) -> str:
 
 
 def is_bad(step: Step) -> bool:
-    """Tell whether a step failed, was bent, or lacks a protection it should have."""
+    """Return whether a step failed, was changed by a fault, or has a wrong protection."""
     return step.status >= 400 or bool(step.faults) or any(v.mark == "wrong" for v in step.verdicts.values())
 
 
 def step_item(flow: Flow, step: Step, news: Mapping[str, Verdict]) -> str:
-    """A step with everything that is to be said of it and was not said before."""
+    """Return a step with its faults, its note and those verdicts that are new."""
     faults = "".join(f'<li class="chip wrong">fault: {text(name)}</li>' for name in step.faults)
     verdicts = "".join(verdict_item(name, verdict) for name, verdict in news.items())
     note = f"<p>{text(step.note)}</p>" if step.note else ""
@@ -250,43 +252,43 @@ def step_item(flow: Flow, step: Step, news: Mapping[str, Verdict]) -> str:
 
 
 def verdict_item(name: str, verdict: Verdict) -> str:
-    """What is to be said of one protection."""
+    """Return the verdict on one protection as a list item."""
     return (
         f'<li><span class="chip {verdict.mark}"><span aria-hidden="true">{SIGNS[verdict.mark]}</span> {text(name)}'
         f'<span class="hidden"> {verdict.mark}</span></span> {text(verdict.words)}</li>'
     )
 
 
-# Small things
+# Helpers
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """A list of names and values."""
+    """Return a list of names and values."""
     return "".join(f"<div><dt>{text(name)}</dt><dd><bdi>{text(value)}</bdi></dd></div>" for name, value in pairs)
 
 
 def page(name: str, **parts: str) -> Answer:
-    """A page of the lab, filled in."""
+    """Fill in a page template of the lab."""
     return html(template(name).substitute(parts, style=style()), policy(style(), parts.get("script", "")))
 
 
 @cache
 def style() -> str:
-    """The style sheet of the lab's pages."""
+    """Return the style sheet of the lab's pages."""
     return template("lab.css").template
 
 
 @cache
 def script() -> str:
-    """The script of the lab's page."""
+    """Return the script of the overview page."""
     return template("lab.js").template
 
 
 def prose(value: str) -> str:
-    """A sentence as HTML, with code where it has backticks."""
+    """Convert a sentence to HTML, with text in backticks as code."""
     return CODE.sub(r"<code>\1</code>", text(value))
 
 
 def text(value: str) -> str:
-    """Text as HTML, whatever bytes it came from."""
+    """Escape text as HTML. Bytes that are not UTF-8 are replaced."""
     return escape(clean(value))

@@ -1,4 +1,4 @@
-"""Query parameters of the lab: those that an endpoint has, and no others."""
+"""Checks the query parameters of the lab: an endpoint accepts only those that it has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def only_known_parameters(connection: Connection, handler: BaseRouteHandler) -> None:
-    """Refuse a query parameter that the endpoint does not have: a filter with a typing error would match everything."""
+    """Refuse an unknown query parameter: a misspelt filter would otherwise match everything."""
     known = {
         definition.kwarg_definition.name or name
         for name, definition in handler.parsed_fn_signature.parameters.items()

@@ -1,4 +1,4 @@
-"""The lab's handles on the providers: signing keys, switches, approval without a page."""
+"""The lab's endpoints for the providers: signing keys, switches, automatic approval."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """The endpoints for signing keys, switches and approval without a page."""
+    """Return the endpoints for signing keys, switches and automatic approval."""
 
     @post("/providers/{name:str}/keys", status_code=200, summary="Sign with a new key; the former ones stay published")
     async def rotate(name: FromPath[str]) -> Data[Keys]:
@@ -29,7 +29,7 @@ def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
         if all(route.leg is not Leg.KEYS for route in provider.routes().values()):
             raise LabRefused(400, "keys_none", f"name: {name} signs nothing and has no keys to rotate.")
         keys = provider.keys
-        keys.jwks()  # makes the first key where none was needed yet: after a rotation there are two
+        keys.jwks()  # creates the first key if there is none yet, so that a rotation leaves two
         return Data(Keys(keys.rotate(), keys.jwks()["keys"]))
 
     @get("/switches", summary="The behaviours that may be either way, and how they stand")

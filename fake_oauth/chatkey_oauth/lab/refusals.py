@@ -1,4 +1,4 @@
-"""How the lab refuses: a status, a code, and a message that names the member at fault and what to do."""
+"""The lab's error responses: a status, a code, and a message that names the invalid member and the remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DOCUMENT: Final = "/lab/schema/openapi.json"
 
 
 class LabRefused(Exception):
-    """A control request that cannot be done."""
+    """The lab refuses a request."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -20,17 +20,17 @@ class LabRefused(Exception):
 
 
 def failure(status: int, code: str, message: str) -> Response[dict[str, Any]]:
-    """The answer that every refusal of the lab has."""
+    """Return an error response of the lab."""
     return Response({"data": None, "error": {"code": code, "message": message}}, status_code=status)
 
 
 def refused(_: Request[Any, Any, Any], error: LabRefused) -> Response[dict[str, Any]]:
-    """The answer to a refusal that the lab itself raised."""
+    """Convert a refusal raised by the lab itself into a response."""
     return failure(error.status, error.code, str(error))
 
 
 def http_refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, Any]]:
-    """A refusal of the framework: unknown path, wrong method, a body that does not fit."""
+    """Convert an error raised by Litestar into a response: unknown path, wrong method, invalid body."""
     if error.status_code == 404:
         return failure(404, "not_found", f"There is nothing at {request.url.path}; {DOCUMENT} says what is.")
     extra = error.extra if isinstance(error.extra, list) else []

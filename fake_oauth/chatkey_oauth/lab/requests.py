@@ -1,4 +1,4 @@
-"""The lab's request log, which a test can wait on."""
+"""The lab's endpoint for the request log, on which a test can wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def requests_handler(fake: Fake) -> HTTPRouteHandler:
-    """The endpoint that tells what was received."""
+    """Return the endpoint that lists received requests."""
 
     @get("/requests", summary="What the providers were asked; waits for a match when told how long")
     async def requests(

@@ -1,4 +1,4 @@
-"""The lab's overview, clock and reset."""
+"""The lab's endpoints for the overview, the clock and the reset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """The endpoints for the overview, the clock and the reset."""
+    """Return the endpoints for the overview, the clock and the reset."""
 
     @get("/", summary="Everything there is; a page when a browser asks")
     async def overview(request: Request[Any, Any, Any]) -> Response[Data[Overview]]:
@@ -51,7 +51,7 @@ def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def overview_of(fake: Fake) -> Overview:
-    """What there is in a fake, as the overview shows it."""
+    """Return the overview of a fake."""
     return Overview(
         now=fake.clock(),
         providers={name: Place(*fake.addresses(name)) for name in NAMES},

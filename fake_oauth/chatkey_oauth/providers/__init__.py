@@ -1,4 +1,4 @@
-"""One module per real provider imitated; each is imported when it is first asked for."""
+"""One module per imitated provider. Each is imported when it is first needed."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.switches import Switch
 
 NAMES: Final = (*SOCIALS, "microsoft", "linkedin", "oidc")
-"""Those the chat service offers, further ones, and nobody in particular; each has a module with a class `Imitated`."""
+"""All imitated providers: those the chat service offers, two others, and generic OpenID Connect.
+
+Each has a module with a class `Imitated`.
+"""
 
 
 def load(name: str) -> type[Provider]:
-    """The class that imitates a provider of `NAMES`."""
+    """Return the class that imitates a provider of `NAMES`."""
     return cast("type[Provider]", import_module(f"{__name__}.{name}").Imitated)
 
 
 @cache
 def real_hosts() -> dict[str, str]:
-    """The provider of each real host. Imports them all."""
+    """Return the provider name for each real host. Imports all provider modules."""
     return {host: name for name in NAMES for host in load(name).hosts}
 
 
 def declared_switches() -> dict[str, tuple[Switch, ...]]:
-    """The switches of every provider."""
+    """Return the switches of every provider."""
     return {name: load(name).switches for name in NAMES}
 
 
 def check_client(client: Client) -> None:
-    """Refuse a client that its provider, one of `NAMES`, would not register. Raises `ClientError`."""
+    """Check whether the client's provider, one of `NAMES`, would register it. Raises `ClientError` if not."""
     load(client.provider).check_client(client)

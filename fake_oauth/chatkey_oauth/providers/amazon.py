@@ -1,8 +1,8 @@
-"""Amazon (Login with Amazon): tokens with a bar, three ways to present them, errors in an order of their own.
+"""Amazon (Login with Amazon): tokens contain a bar, there are three ways to send them, and errors have their own order.
 
-The token endpoint takes JSON too, which clients that post an object with axios rely on. A refresh brings another
-refresh token, and the one it was made with does not end. Below developer.amazon.com/docs:
-login-with-amazon/access-token.html and refresh-token.html, amazon-data-portability/use-refresh-token.html (an answer).
+The token endpoint also takes JSON; clients that post an object with axios rely on that. A refresh returns another
+refresh token, and the old one stays valid. Sources below developer.amazon.com/docs: login-with-amazon/access-token.html
+and refresh-token.html, amazon-data-portability/use-refresh-token.html (an example response).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BAD_GRANT: Final = Words(400, "invalid_grant", "The request has an invalid grant
 
 
 class Voluntary(msgspec.Struct):
-    """A scope in `scope_data`: whether the application cannot do without it."""
+    """An entry of `scope_data`: whether the application requires the scope."""
 
     essential: bool = True
 
@@ -86,7 +86,7 @@ class Imitated(Provider):
     switches = (Switch("callback-scope", True, "The callback carries the granted scopes as `scope`."),)
 
     def routes(self) -> dict[str, Route]:
-        """Four endpoints, no discovery, no revocation."""
+        """Return four endpoints. There is no discovery and no revocation."""
         return {
             "GET /ap/oa": Route(Leg.AUTHORIZE, self.authorize),
             "POST /auth/o2/token": Route(Leg.TOKEN, self.token),
@@ -102,27 +102,27 @@ class Imitated(Provider):
         return ShownToPerson(400, "invalid_request", text)
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """A bad scope in Amazon's words, other faults in the engine's."""
+        """Use Amazon's words for an invalid scope, and the engine's for other errors."""
         if error == "invalid_scope":
             description = "An unknown scope was requested"
         return {"error_description": description, "error": error}
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal in Amazon's words."""
+        """Report the denial in Amazon's words."""
         return self.fault_params("access_denied", "Access not permitted.")
 
     def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
-        """Move `error` behind all other parameters."""
+        """Move `error` to the end of the parameters."""
         ordered = super().callback(params, query)
         error = {"error": ordered.pop("error")} if "error" in ordered else {}
         return ordered | error
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Tell the granted scopes, while that is switched on."""
+        """Add the granted scopes, if the switch `callback-scope` is on."""
         return {"scope": " ".join(grant.scopes)} if self.on("callback-scope") else {}
 
     def may_decline(self, request: AuthorizationRequest) -> frozenset[str]:
-        """The scopes that `scope_data` calls voluntary."""
+        """Return the scopes that `scope_data` marks as not essential."""
         try:
             data = msgspec.json.decode(request.query.get("scope_data", "{}"), type=dict[str, Voluntary])
         except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
@@ -132,12 +132,12 @@ class Imitated(Provider):
     # Token endpoint
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Leave out the scope, and write the token type in lower case."""
+        """Remove the scope, and write the token type in lower case."""
         body = super().token_body(issued, id_token) | {"token_type": "bearer"}
         return {name: value for name, value in body.items() if name != "scope"}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Answer with four members, `error` the third of them."""
+        """Return an error with four members, of which `error` is the third."""
         words = self.words_for(refusal.reason)
         description = (words.description or "").replace("{member}", refusal.member)
         body = {
@@ -148,13 +148,13 @@ class Imitated(Provider):
         }
         return json_answer(body, words.status, NO_STORE)
 
-    # Behind the access token
+    # Endpoints that need an access token
 
     def bearer_text(self, call: Call) -> str | None:
         return super().bearer_text(call) or call.headers.get("x-amz-access-token")
 
     def user(self, call: Call) -> Answer:
-        """What the granted scopes open; what a person does not have is absent."""
+        """The profile endpoint. Returns what the granted scopes allow; values that the person lacks are left out."""
         grant = self.bearer(call, *self.scopes).grant
         person = self.person(grant)
         profile: dict[str, Any] = {"user_id": self.subject(person, grant.client_id)}
@@ -165,7 +165,7 @@ class Imitated(Provider):
         return json_answer({name: value for name, value in profile.items() if value is not None})
 
     def token_info(self, call: Call) -> Answer:
-        """Whom and which application a token is for; `exp` is the seconds it has left."""
+        """The endpoint that names a token's person and application. `exp` is its remaining lifetime in seconds."""
         issued = self.bearer(call)
         return json_answer(
             {
@@ -179,7 +179,7 @@ class Imitated(Provider):
         )
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Answer a bad token as a bad parameter, with 400."""
+        """Report a bad token as an invalid parameter, with status 400."""
         if refusal.problem is Problem.SCOPE:
             description, error, status = "The access token does not have the required scope", "insufficient_scope", 403
         else:
@@ -190,21 +190,21 @@ class Imitated(Provider):
     # Formats
 
     def request_id(self) -> str:
-        """A random id in the format of a UUID."""
+        """Return a random id in the format of a UUID."""
         return "-".join(self.hexadecimal(length) for length in (8, 4, 4, 4, 12))
 
     def new_code(self) -> str:
-        """`AN` and 18 letters and digits."""
+        """Return `AN` and 18 letters and digits."""
         return "AN" + self.alphanumeric(18)
 
     def new_access_token(self) -> str:
-        """`Atza|` and more than 350 letters and digits, so that a query has to encode it."""
+        """Return `Atza|` and more than 350 letters and digits. The bar has to be encoded in a query."""
         return f"Atza|IwEB{self.alphanumeric(360)}"
 
     def new_refresh_token(self) -> str:
-        """`Atzr|` and more than 350 letters and digits."""
+        """Return `Atzr|` and more than 350 letters and digits."""
         return f"Atzr|IwEB{self.alphanumeric(360)}"
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """`amzn1.account.A` and 27 hexadecimal digits, the same for every client."""
+        """Return `amzn1.account.A` and 27 hexadecimal digits, the same for every client."""
         return f"amzn1.account.A{fingerprint(f'amazon {person.id}', 27).upper()}"

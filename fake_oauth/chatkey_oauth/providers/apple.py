@@ -1,6 +1,6 @@
-"""Apple: the callback is a form posted across sites, the secret a JWT, the name is told once and never again.
+"""Apple: the callback is a cross-site form post, the client secret is a JWT, and the name is sent only once.
 
-That the flags of the id_token are booleans since February 2024: github.com/nicokaiser/passport-apple/pull/86,
+Sources for the id_token's flags being booleans since February 2024: github.com/nicokaiser/passport-apple/pull/86,
 github.com/AzimoLabs/apple-sign-in-php-sdk/issues/39.
 """
 
@@ -115,7 +115,7 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """Five endpoints. There is no userinfo: all there is to know is in the id_token."""
+        """Return five endpoints. There is no userinfo, because the id_token contains everything."""
         return {
             "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
             "GET /auth/authorize": Route(Leg.AUTHORIZE, self.authorize),
@@ -149,20 +149,20 @@ class Imitated(Provider):
 
     @classmethod
     def check_client(cls, client: Client) -> None:
-        """Demand what an application needs to sign its secret."""
+        """Require the members with which an application signs its secret."""
         check_redirect_uris(client)
         check_application(client)
 
     # Authorization endpoint
 
     def authorize(self, call: Call) -> Answer:
-        """Refuse scopes that are joined by `+` instead of `%20`, while that is switched on."""
+        """Refuse scopes joined by `+` instead of `%20`, if the switch `strict-scope` is on."""
         if self.on("strict-scope") and PLUS_IN_SCOPE.search(call.query_string):
             raise ShownToPerson(400, "invalid_scope", "Scopes are separated by %20, not by +.")
         return super().authorize(call)
 
     def shows_fault(self, error: str) -> bool:
-        """Show every fault on the page: only the person's own refusal is sent back."""
+        """Show every error on a page. Only a person's denial is sent to the client."""
         return True
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
@@ -170,7 +170,7 @@ class Imitated(Provider):
         return ShownToPerson(400, "invalid_request", "Invalid web redirect url.")
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Demand a form for name and e-mail, and anything but the query for an id_token."""
+        """Require `form_post` for name and e-mail, and a mode other than `query` for an id_token."""
         if self.on("strict-redirect") and not is_public(request.redirect_uri):
             raise ShownToPerson(400, "invalid_request", "Invalid web redirect url.")
         if request.response_mode != "form_post" and {"name", "email"}.intersection(request.scopes):
@@ -180,27 +180,29 @@ class Imitated(Provider):
             raise ShownToPerson(400, "invalid_request", "Invalid response mode.")
 
     def ignores_challenge(self) -> bool:
-        """Tell whether PKCE is switched off."""
+        """Return whether the switch `pkce` is off."""
         return not self.on("pkce")
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal by Apple's own error."""
+        """Report the denial with Apple's own error."""
         return {"error": "user_cancelled_authorize"}
 
     def choices(self, request: AuthorizationRequest) -> str:
-        """The name that is told, and whether the e-mail address is hidden: both count the first time only."""
+        """Ask for the name to send, and whether to hide the e-mail address. Both count only at the first approval."""
         name = NAME_CHOICE if "name" in request.scopes else ""
         email = EMAIL_CHOICE if "email" in request.scopes else ""
         return f'<div class="choices">{name}{email}{STOP_USING}</div>'
 
     def settle(self, request: AuthorizationRequest, person: Person, form: Mapping[str, str]) -> dict[str, str]:
-        """Forget an earlier approval when told so, as "stop using" does in the settings of an Apple account."""
+        """Store the choices. If asked to, forget an earlier approval, like "stop using" in the settings of an Apple
+        account.
+        """
         if form.get("stop_using"):
             self.grants.forget(request.client.client_id, person.id)
         return {name: clean(form[name]) for name in ("given_name", "family_name", "email_choice") if form.get(name)}
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Who it is, unsigned, the first time only and only what the scopes open."""
+        """Add the person's name and address, unsigned, at the first approval only and as far as the scopes allow."""
         if not first:
             return {}
         person = self.person(grant)
@@ -210,26 +212,26 @@ class Imitated(Provider):
         return {"user": msgspec.json.encode(user).decode()} if user else {}
 
     def told_name(self, person: Person, grant: Grant) -> dict[str, Any]:
-        """The name as it was edited, or the account's; nothing for who has none."""
+        """Return the name as the person edited it, otherwise the account's. Empty if there is none."""
         chosen = grant.consent.chosen
         given = chosen.get("given_name", person.given_name)
         family = chosen.get("family_name", person.family_name)
         return {"name": {"firstName": given or "", "lastName": family or ""}} if given or family else {}
 
     def address(self, person: Person, grant: Grant) -> str | None:
-        """The e-mail address, or the relaying one in its place; that one is of the team's."""
+        """Return the e-mail address, or a relay address if the person hides it. A team's clients get the same one."""
         if not person.email or grant.consent.chosen.get("email_choice") != "hide":
             return person.email
         return fingerprint(f"relay {person.id} {self.team(grant.client_id)}", 10) + RELAY
 
     def is_hybrid(self, request: AuthorizationRequest) -> bool:
-        """Tell whether the response type is `code id_token`."""
+        """Return whether the response type is `code id_token`."""
         return request.query.get("response_type") == HYBRID
 
     # Token endpoint
 
     def proves(self, client: Client, secret: str) -> bool:
-        """A JWT of the client's, made out to Apple's real address or to one of the fake's."""
+        """Accept a JWT that the client signed, with Apple's real address or one of the fake's as its audience."""
         if client.any_secret:
             return True
         try:
@@ -239,39 +241,45 @@ class Imitated(Provider):
         return True
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Leave out the scope."""
+        """Remove the scope."""
         return {name: value for name, value in super().token_body(issued, id_token).items() if name != "scope"}
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """Bring an id_token with every login, whatever its scopes."""
+        """Return true: every login yields an id_token, whatever its scopes."""
         return True
 
     def brings_id_token(self, issued: Issued) -> bool:
-        """Bring one with every token, but with refreshed ones only while that is switched on."""
+        """Return whether there is an id_token: always for a code, and for a refresh if the switch `refresh-id-token`
+        is on.
+        """
         return issued.refresh is not None or self.on("refresh-id-token")
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Name the client that asked with the code of another, while that is switched on."""
+        """If another client's code is used, name the requesting client, if the switch `mismatch-text` is on."""
         if refusal.reason is Reason.CODE_OF_OTHER_CLIENT:
             named = TokenRefused(refusal.reason, call.form["client_id"])
             refusal = named if self.on("mismatch-text") else TokenRefused(Reason.CODE_EXPIRED)
         return super().token_refusal(call, refusal)
 
     def revoke(self, call: Call) -> Answer:
-        """Take an approval back by any of its tokens, so that the next login is the first again. No content."""
+        """Withdraw an approval through any of its tokens. The next login counts as the first again. The response is
+        empty.
+        """
         issued = own_token(self, call)
         if issued is not None and not issued.is_revoked:
             self.grants.withdraw(issued.grant)
         return Answer(200, headers=NO_STORE)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Access tokens open nothing here; only a code whose person is gone ends so."""
+        """Report `invalid_grant`. No endpoint takes access tokens; this occurs only if the person of a code was
+        removed.
+        """
         return json_answer({"error": "invalid_grant"}, 400, NO_STORE)
 
     # id_token
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """24 hours of life, no name; the address at every login once it was allowed."""
+        """Return claims valid for 24 hours. There is no name; the address is in every id_token once it was allowed."""
         grant = issued.grant
         person = self.person(grant)
         claims: dict[str, Any] = {
@@ -289,34 +297,34 @@ class Imitated(Provider):
         return claims
 
     def flag(self, value: bool) -> bool | str:
-        """A boolean, or while that is switched on the word for it."""
+        """Return a boolean, or "true" or "false" as text if the switch `text-booleans` is on."""
         return str(value).lower() if self.on("text-booleans") else value
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """A subject id in Apple's format, the same for all clients of a team."""
+        """Return a subject id in Apple's format, the same for all clients of a team."""
         return f"000517.{fingerprint(f'apple {person.id} {self.team(client_id)}')}.0730"
 
     def team(self, client_id: str) -> str:
-        """The team of a client; one that was forgotten is a team of its own."""
+        """Return the team of a client. A removed client counts as a team of its own."""
         client = self.world.clients.get(self.name, client_id)
         return (client and client.team_id) or client_id
 
     # Formats
 
     def kid(self, digest: bytes) -> str:
-        """Ten letters and digits."""
+        """Return ten letters and digits."""
         return letters(digest[:10])
 
     def new_code(self) -> str:
-        """`c`, 32 hexadecimal digits, and letters and digits behind dots."""
+        """Return `c`, 32 hexadecimal digits, and groups of letters and digits separated by dots."""
         return self._token("c")
 
     def new_access_token(self) -> str:
-        """`a`, and the rest as in a code."""
+        """Return a token like a code, but starting with `a`."""
         return self._token("a")
 
     def new_refresh_token(self) -> str:
-        """`r`, and the rest as in a code."""
+        """Return a token like a code, but starting with `r`."""
         return self._token("r")
 
     def _token(self, kind: str) -> str:
@@ -324,14 +332,14 @@ class Imitated(Provider):
 
 
 def is_public(redirect_uri: str) -> bool:
-    """Tell whether a redirect URI is https, at a name that others know."""
+    """Return whether a redirect URI uses https and a public host name."""
     parts = urlsplit(redirect_uri)
     host = parts.hostname or ""
     return parts.scheme == "https" and not is_loopback(host) and not is_ip_address(host)
 
 
 def is_ip_address(host: str) -> bool:
-    """Tell whether a host is an address and not a name."""
+    """Return whether a host is an IP address instead of a name."""
     try:
         ip_address(host)
     except ValueError:

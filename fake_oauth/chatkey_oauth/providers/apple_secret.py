@@ -1,4 +1,4 @@
-"""Apple's client secret: an ES256 JWT that the client signs anew, verified against the key it registered."""
+"""Apple's client secret: an ES256 JWT that the client signs itself. It is verified with the client's registered key."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.clients import Client
 
 LONGEST: Final = 15_777_000
-"""How many seconds a secret may live: six months."""
+"""Longest lifetime of a secret, in seconds: six months."""
 SKEW: Final = 60
-"""How many seconds the clock of a client may be ahead."""
+"""How many seconds the client's clock may be ahead."""
 BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 T = TypeVar("T")
 
 
 class Header(msgspec.Struct):
-    """The protected header, as far as it matters."""
+    """The members of the JWT header that are checked."""
 
     alg: str
     kid: str
 
 
 class Claims(msgspec.Struct):
-    """The claims, all of which are required."""
+    """The claims, all of them required."""
 
     iss: str
     sub: str
@@ -44,11 +44,13 @@ class Claims(msgspec.Struct):
 
 
 class BadSecret(ValueError):
-    """A client secret that proves nothing; the message says which part is at fault and why, and quotes no secret."""
+    """An invalid client secret. The message names the invalid part and the reason, but never contains the secret."""
 
 
 def verify(secret: str, client: Client, *, audiences: Collection[str], now: float) -> None:
-    """Demand a secret that the client's key signed, for this client and one of the audiences. Raises `BadSecret`."""
+    """Verify that a secret was signed with the client's key, for this client and one of the audiences. Raises
+    `BadSecret`.
+    """
     parts = secret.split(".")
     if len(parts) != 3:
         raise BadSecret(f"it has {len(parts)} parts, not the three of a JWT")
@@ -63,7 +65,7 @@ def verify(secret: str, client: Client, *, audiences: Collection[str], now: floa
 
 
 def check_claims(claims: Claims, client: Client, audiences: Collection[str], now: float) -> None:
-    """Compare every claim with what is registered and with the time."""
+    """Compare every claim with the client's registration and the time."""
     if claims.iss != client.team_id:
         raise BadSecret(f"its iss is {claims.iss!r:.100}, and the registered team_id {client.team_id!r}")
     if claims.sub != client.client_id:
@@ -79,7 +81,7 @@ def check_claims(claims: Claims, client: Client, audiences: Collection[str], now
 
 
 def check_signature(signed: str, signature: bytes, key: EllipticCurvePublicKey) -> None:
-    """Verify an ES256 signature: r and s, 32 bytes each, one behind the other (RFC 7518 3.4)."""
+    """Verify an ES256 signature: r and s concatenated, 32 bytes each (RFC 7518 3.4)."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
     from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
@@ -95,7 +97,7 @@ def check_signature(signed: str, signature: bytes, key: EllipticCurvePublicKey) 
 
 
 def decode(part: str, kind: type[T], name: str) -> T:
-    """Read the header or the claims."""
+    """Decode the header or the claims."""
     try:
         return msgspec.json.decode(unbase64url(part, name), type=kind)
     except msgspec.MsgspecError as error:
@@ -118,7 +120,7 @@ def unbase64url(part: str, name: str) -> bytes:
 
 
 def check_application(client: Client) -> None:
-    """Refuse an Apple client that could never prove itself. Raises `ClientError` naming the member at fault."""
+    """Check that an Apple client can authenticate. Raises `ClientError` naming the invalid member."""
     where = f"client {client.client_id!r} of apple"
     if client.client_secret:
         raise ClientError(f"client_secret: {where} has none; it signs one with its key: give public_key instead")
@@ -132,7 +134,7 @@ def check_application(client: Client) -> None:
 
 
 def public_key(key: str | Mapping[str, Any]) -> EllipticCurvePublicKey:
-    """Read a P-256 public key, PEM or JWK. Raises `ValueError`."""
+    """Read a P-256 public key from PEM or a JWK. Raises `ValueError`."""
     return from_pem(key) if isinstance(key, str) else from_jwk(key)
 
 

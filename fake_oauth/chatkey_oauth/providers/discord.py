@@ -1,15 +1,15 @@
-"""Discord: snowflakes that only fit into strings, one revocation for a whole authorisation.
+"""Discord: snowflake ids that only fit into strings, and one revocation for a whole authorisation.
 
-The headers of the rate limit: docs.discord.com/developers/topics/rate-limits.
-That JSON is `application/json` with no charset behind it, which clients compare as a whole:
+Sources. Rate limit headers: docs.discord.com/developers/topics/rate-limits.
+JSON has the content type `application/json` without a charset, and clients compare the whole value:
 github.com/Rapptz/discord.py `discord/http.py` (`json_or_text`), github.com/reboxer/discord-oauth2
 `lib/eris/rest/RequestHandler.js`.
 The servers behind the scope `guilds`, and the accounts behind `connections`:
 docs.discord.com/developers/resources/user, "Get Current User Guilds" and "Get Current User Connections".
-The older name of the host, which clients still have: github.com/discord/discord-api-docs/issues/1665,
+The older host name, which clients still use: github.com/discord/discord-api-docs/issues/1665,
 github.com/klen/aioauth-client `aioauth_client.py`.
-An application's own token, which is its owner's, and every scope there is: docs.discord.com/developers/topics/oauth2,
-"Client Credentials Grant" and "OAuth2 Scopes". How a scope is refused there:
+An application's own token, which belongs to its owner, and all existing scopes:
+docs.discord.com/developers/topics/oauth2, "Client Credentials Grant" and "OAuth2 Scopes". The refusal of a scope there:
 github.com/discord/discord-api-docs/issues/2310.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.requests import AuthorizationRequest
 
 BUCKET = 5
-"""How many requests of one person a route answers in a second. The fake tells it and does not hold anybody to it."""
+"""Requests per second that a route allows one person. The fake sends this limit in headers but does not enforce it."""
 API_VERSION = re.compile(r"^/api/v\d+(?=/)")
 EVERY_SCOPE = frozenset(
     {
@@ -55,7 +55,7 @@ BAD_CODE = Words(400, "invalid_grant", 'Invalid "code" in request.')
 
 
 class Imitated(Provider):
-    """discord.com, and discordapp.com as it was called before."""
+    """discord.com, and its former name discordapp.com."""
 
     name = "discord"
     hosts = ("discord.com", "discordapp.com")
@@ -95,7 +95,7 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """The two spellings of authorize, the API, and the OpenID Connect endpoints."""
+        """Return both spellings of authorize, the API, and the OpenID Connect endpoints."""
         return {
             "GET /oauth2/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "GET /api/oauth2/authorize": Route(Leg.AUTHORIZE, self.authorize),
@@ -112,7 +112,7 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """Fold `/api/v10` and all other versions of the API into `/api`."""
+        """Map `/api/v10` and all other API versions to `/api`."""
         return API_VERSION.sub("/api", path)
 
     def discovery(self, call: Call) -> Answer:
@@ -120,7 +120,7 @@ class Imitated(Provider):
         return json_answer(self.document())
 
     def metadata(self, call: Call) -> Answer:
-        """The authorization server's metadata (RFC 8414), which says more than discovery."""
+        """The authorization server's metadata (RFC 8414), which has more members than discovery."""
         return json_answer(
             self.document()
             | {
@@ -133,7 +133,7 @@ class Imitated(Provider):
         )
 
     def document(self) -> dict[str, Any]:
-        """The members that discovery and metadata have in common."""
+        """Return the members that discovery and metadata have in common."""
         browser, server, issuer = self.addresses
         return {
             "issuer": issuer,
@@ -148,51 +148,51 @@ class Imitated(Provider):
         }
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal in Discord's words."""
+        """Report the denial in Discord's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request")
 
     def callback_extras(self) -> dict[str, str]:
-        """Add `iss`, while that is switched on."""
+        """Add `iss`, if the switch `iss` is on."""
         return {"iss": self.addresses.issuer} if self.on("iss") else {}
 
     def lives(self) -> Lives:
-        """Codes live 100 seconds, or ten minutes while that is switched off."""
+        """Return lifetimes with codes of 100 seconds, or of ten minutes if the switch `short-codes` is off."""
         lives = super().lives()
         return lives if self.on("short-codes") else lives._replace(code=Provider.code_life)
 
     def route(self, call: Call) -> Route:
-        """The edge may ask who it is before anything else is looked at."""
+        """Refuse requests without a User-Agent before routing them, if the switch `user-agent` is on."""
         if self.on("user-agent") and not call.headers.get("user-agent"):
             return Route(None, lambda _: text_answer("error code: 1010", 403))
         return super().route(call)
 
     def answer(self, handler: Handler, call: Call) -> Answer:
-        """Name the type of JSON without a charset."""
+        """Send JSON with a content type that has no charset."""
         return bare_json(super().answer(handler, call))
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Those asked for; there must be one at least, and none that Discord does not have."""
+        """Return the requested scopes. There must be at least one, and Discord must have them all."""
         if not asked or not EVERY_SCOPE.issuperset(asked):
             raise TokenRefused(Reason.SCOPE, "scope")
         return asked
 
     def owner(self) -> str:
-        """The first of the people: every application is theirs."""
+        """Return the first person, who owns every application."""
         return next((person.id for person in self.world.people.all()), "")
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Call a bad code an `invalid_request`, while that is switched on."""
+        """Report a bad code as `invalid_request`, if the switch `older-errors` is on."""
         if refusal.reason in CODE_REASONS and self.on("older-errors"):
             body = {"error": "invalid_request", "error_description": BAD_CODE.description}
             return self.token_answer(call, body, BAD_CODE.status)
         return super().token_refusal(call, refusal)
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Ask with `prompt=none` only those who did not approve before."""
+        """With `prompt=none`, ask only people who have not approved before."""
         return request.query.get("prompt") == "none" or super().skips_consent(request)
 
     def revoke(self, call: Call) -> Answer:
-        """One token takes with it every other that the person allowed the application."""
+        """Revoke a token and all others that the person granted to the application."""
         if issued := own_token(self, call):
             self.grants.withdraw(issued.grant)
         return json_answer({})
@@ -203,7 +203,7 @@ class Imitated(Provider):
         return json_answer(self.profile(grant), headers=self.rate_headers(call))
 
     def profile(self, grant: Grant) -> dict[str, Any]:
-        """The user object; `email` and `verified` are there with the scope only."""
+        """Return the user object. `email` and `verified` need the scope `email`."""
         person = self.person(grant)
         profile: dict[str, Any] = {
             "id": self.subject(person, grant.client_id),
@@ -227,23 +227,23 @@ class Imitated(Provider):
         return profile
 
     def guilds(self, call: Call) -> Answer:
-        """The servers a person is in, which are none; it needs the scope `guilds`."""
+        """The endpoint of the person's servers, an empty list here. Needs the scope `guilds`."""
         self.bearer(call, "guilds")
         return json_answer([], headers=self.rate_headers(call))
 
     def connections(self, call: Call) -> Answer:
-        """The accounts elsewhere that a person connected, which are none; it needs the scope `connections`."""
+        """The endpoint of the person's accounts elsewhere, an empty list here. Needs the scope `connections`."""
         self.bearer(call, "connections")
         return json_answer([], headers=self.rate_headers(call))
 
     def avatar_hash(self, person: Person) -> str | None:
-        """The hash that the CDN's address is made of; `a_` marks the animated ones, which Rhea's is."""
+        """Return the hash in the avatar's CDN address. The prefix `a_` means animated, as for Rhea."""
         if not person.picture:
             return None
         return ("a_" if person.id == "rhea" else "") + fingerprint(f"avatar {person.id}")
 
     def authorization(self, call: Call) -> Answer:
-        """The application, the scopes and, with the scope `identify`, the user behind a token."""
+        """The endpoint that describes a token: its application, scopes and, with the scope `identify`, its user."""
         issued = self.bearer(call)
         client = self.world.clients.get(self.name, issued.grant.client_id)
         user = {"user": self.profile(issued.grant)} if "identify" in issued.grant.scopes else {}
@@ -258,7 +258,7 @@ class Imitated(Provider):
         )
 
     def rate_headers(self, call: Call) -> Headers:
-        """What is left of the route's bucket, which is always full but for this request."""
+        """Return the headers of a route's rate limit, in which this is always the only request."""
         return (
             ("x-ratelimit-bucket", fingerprint(f"bucket {self.canonical(call.path)}")),
             ("x-ratelimit-limit", str(BUCKET)),
@@ -268,7 +268,7 @@ class Imitated(Provider):
         )
 
     def claims(self, grant: Grant) -> dict[str, Any]:
-        """The claims that the granted scopes open."""
+        """Return the claims that the granted scopes allow."""
         person = self.person(grant)
         claims: dict[str, Any] = {
             "sub": self.subject(person, grant.client_id),
@@ -282,11 +282,11 @@ class Imitated(Provider):
         return claims
 
     def userinfo(self, call: Call) -> Answer:
-        """The claims, for tokens with the scope `openid`."""
+        """The userinfo endpoint, which needs the scope `openid`."""
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Name the audience as a list of one."""
+        """Return the id_token's claims, with `aud` as a list of one."""
         return {
             "aud": [issued.grant.client_id],
             "sub": self.subject(self.person(issued.grant), issued.grant.client_id),
@@ -296,7 +296,7 @@ class Imitated(Provider):
         }
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """429 with the wait in seconds and fractions in the body, and in whole seconds in `Retry-After`."""
+        """Return 429, with fractional seconds in the body and whole seconds in `Retry-After`."""
         headers = (
             ("retry-after", str(retry_after)),
             ("x-ratelimit-limit", "5"),
@@ -310,23 +310,23 @@ class Imitated(Provider):
         return json_answer(body, 429, headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Answer every bad token alike."""
+        """Return the same response for every bad token."""
         return json_answer({"message": "401: Unauthorized", "code": 0}, 401)
 
     def new_code(self) -> str:
-        """30 letters and digits, like all of Discord's tokens."""
+        """Return 30 letters and digits, the format of all Discord tokens."""
         return self.alphanumeric(30)
 
     new_access_token = new_code
     new_refresh_token = new_code
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """A snowflake beyond what a double can hold."""
+        """Return a snowflake that is too large for a double."""
         return self.number(person, 18)
 
 
 def bare_json(answer: Answer) -> Answer:
-    """An answer whose content type, where it is JSON, says no more than that."""
+    """Remove the charset from the content type of a JSON response."""
     bare = ("content-type", "application/json")
     is_json = ("content-type", "application/json; charset=utf-8")
     return msgspec.structs.replace(answer, headers=tuple(bare if one == is_json else one for one in answer.headers))

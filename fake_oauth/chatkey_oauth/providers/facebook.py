@@ -1,7 +1,7 @@
-"""Facebook: Graph API versions in every path, errors that are objects, a token endpoint that takes GET.
+"""Facebook: Graph API versions in every path, errors as objects, and a token endpoint that accepts GET.
 
-A client id that is missing: github.com/facebookarchive/php-graph-sdk/issues/50, github.com/nov/fb_graph/issues/204.
-The host without www, which clients have: github.com/fastify/fastify-oauth2 `index.js`.
+Sources. Missing client id: github.com/facebookarchive/php-graph-sdk/issues/50, github.com/nov/fb_graph/issues/204.
+The host without www, which clients use: github.com/fastify/fastify-oauth2 `index.js`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Imitated(Provider):
         Reason.REDIRECT_URI: Words(400, "100/36008", NO_REDIRECT_URI),
         **say(Words(400, "100", "Invalid code_verifier parameter."), VERIFIER_REASONS),
     }
-    """`error` is the code and, after a slash, the subcode of the error object."""
+    """`error` is the error object's code, followed by a slash and the subcode if there is one."""
     open_to_pages = frozenset({Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
         Switch("granted-scopes", True, "With `return_scopes=true` the callback tells what was granted and declined."),
@@ -96,7 +96,7 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """The dialog, the Graph endpoints, and the keys of Limited Login."""
+        """Return the login dialog, the Graph endpoints, and the keys of Limited Login."""
         return {
             "GET /dialog/oauth": Route(Leg.AUTHORIZE, self.authorize),
             "GET POST /oauth/access_token": Route(Leg.TOKEN, self.token),
@@ -108,7 +108,7 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """Any Graph version or none, with or without a slash at the end."""
+        """Remove the Graph version and a trailing slash."""
         return VERSION.sub("", path).rstrip("/")
 
     def discovery(self, call: Call) -> Answer:
@@ -130,20 +130,20 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse on a page that blames the app id."""
+        """Refuse on a page that reports an invalid app id."""
         return ShownToPerson(400, "Invalid App ID", "The provided app ID does not look like a valid app ID.")
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Refuse on a page that calls the address blocked."""
+        """Refuse on a page that reports a blocked URL."""
         text = "This redirect failed because the redirect URI is not white-listed in the app's client OAuth settings."
         return ShownToPerson(400, "URL blocked", text)
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """Tell of a fault in two members, neither of which is `error`."""
+        """Report an invalid request in two parameters, neither of them named `error`."""
         return {"error_code": "100", "error_message": description}
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal in four members."""
+        """Report the denial in four parameters."""
         return {
             "error": "access_denied",
             "error_code": "200",
@@ -152,18 +152,18 @@ class Imitated(Provider):
         }
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """`public_profile` always; who declined a scope is not asked for it again unless by `auth_type=rerequest`."""
+        """Add `public_profile`, and remove scopes that the person declined before unless `auth_type=rerequest`."""
         before = self.grants.consented(request.client.client_id, person.id)
         declined = before.declined if before and request.query.get("auth_type") != "rerequest" else ()
         asked = dict.fromkeys((*scopes, "public_profile"))
         return tuple(scope for scope in asked if scope not in declined)
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Take parameters from address and form alike; the form goes before."""
+        """Take parameters from both query and form. The form has priority."""
         return call.query | super().token_params(call)
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """`fb_exchange_token`: a fresh token for one that still lives."""
+        """Handle `fb_exchange_token`: exchange a token that was not revoked for a new one."""
         if params.get("grant_type") != "fb_exchange_token":
             raise TokenRefused(Reason.GRANT_TYPE, "grant_type")
         issued = self.grants.access.get(required(params, "fb_exchange_token"))
@@ -172,12 +172,12 @@ class Imitated(Provider):
         return issue(self, issued.grant, None)
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Leave out the scope, and write the token type in lower case."""
+        """Remove the scope, and write the token type in lower case."""
         body = super().token_body(issued, id_token) | {"token_type": "bearer"}
         return {name: value for name, value in body.items() if name != "scope"}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Answer with an error object instead of OAuth's two members."""
+        """Return an error object instead of OAuth's two members."""
         words = self.words_for(refusal.reason)
         code, _, subcode = words.error.partition("/")
         message = (words.description or "").replace("{member}", refusal.member)
@@ -188,7 +188,7 @@ class Imitated(Provider):
     def graph_error(
         self, message: str, code: int, subcode: int | None = None, *, kind: str = "OAuthException", status: int = 400
     ) -> Answer:
-        """Graph's error envelope, and its header."""
+        """Return an error in Graph's envelope, with its header."""
         error: dict[str, Any] = {"message": message, "type": kind, "code": code}
         if subcode is not None:
             error["error_subcode"] = subcode
@@ -197,7 +197,7 @@ class Imitated(Provider):
         return graph_json({"error": error}, status, (("www-authenticate", challenge), *NO_STORE))
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """Code 4 in an error object with status 400, and how much of the quota is used."""
+        """Return error code 4 with status 400, and a header with the used quota."""
         del retry_after
         error = {
             "message": "(#4) Application request limit reached",
@@ -209,7 +209,7 @@ class Imitated(Provider):
         return json_answer({"error": error}, 400, (("x-app-usage", usage),))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Answer with code 190 and what is wrong with the token, or 2500 where there is none."""
+        """Return code 190 with the problem of the token, or 2500 if it is missing."""
         if refusal.problem is Problem.MISSING:
             message = "An active access token must be used to query information about the current user."
             return self.graph_error(message, 2500, status=401 if self.on("missing-token-401") else 400)
@@ -223,7 +223,7 @@ class Imitated(Provider):
         return self.graph_error("Invalid OAuth access token - Cannot parse access token", 190)
 
     def me(self, call: Call) -> Answer:
-        """The profile: only the fields asked for, and only those that exist."""
+        """The profile endpoint. Returns only the requested fields, and of these only the ones that have a value."""
         issued = self.bearer(call)
         if refusal := self._proof_refused(call, issued):
             return refusal
@@ -250,7 +250,7 @@ class Imitated(Provider):
         return self.graph_error("Invalid appsecret_proof provided in the API argument", 100)
 
     def graph_headers(self, call: Call) -> Headers:
-        """The version that answered, and how much of its limit the app has used."""
+        """Return headers with the Graph version and the app's used quota."""
         if not self.on("graph-headers"):
             return ()
         version = VERSION.match(call.path)
@@ -258,7 +258,7 @@ class Imitated(Provider):
         return (("facebook-api-version", version[0][1:] if version else NEWEST), ("x-app-usage", usage))
 
     def profile(self, issued: Issued) -> dict[str, Any]:
-        """Every field there is; `email` is absent without the scope, without one, and while it is unconfirmed."""
+        """Return all fields. `email` is None without the scope, without an address, or if it is unconfirmed."""
         grant = issued.grant
         person = self.person(grant)
         mail = person.email if "email" in grant.scopes and person.email_verified else None
@@ -272,7 +272,7 @@ class Imitated(Provider):
         }
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The profile under OpenID Connect's names, for an hour."""
+        """Return the profile under OpenID Connect's names, valid for one hour."""
         profile = self.profile(issued)
         claims = {
             "aud": issued.grant.client_id,
@@ -289,7 +289,7 @@ class Imitated(Provider):
         return {name: value for name, value in claims.items() if value is not None}
 
     def debug_token(self, call: Call) -> Answer:
-        """What a token is worth, told to the app that presents `APP_ID|SECRET`."""
+        """The endpoint that describes a token to an app, which authenticates with `APP_ID|SECRET`."""
         app_id, _, secret = call.query.get("access_token", "").partition("|")
         client = self.world.clients.get(self.name, app_id)
         if client is None or not self.proves(client, secret):
@@ -312,7 +312,7 @@ class Imitated(Provider):
         }
 
     def remove_permissions(self, call: Call) -> Answer:
-        """Take back all that the person of the token allowed the app."""
+        """The endpoint that withdraws everything the token's person allowed the app."""
         grant = self.bearer(call).grant
         who = self.canonical(call.path).split("/")[1]
         if who not in {"me", self.subject(self.person(grant), grant.client_id)}:
@@ -321,7 +321,7 @@ class Imitated(Provider):
         return graph_json({"success": True})
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """What was granted and what declined, when `return_scopes` asks for it."""
+        """Add the granted and declined scopes, if the request has `return_scopes`."""
         if request.query.get("return_scopes") != "true" or not self.on("granted-scopes"):
             return {}
         granted = frozenset(grant.scopes)
@@ -329,26 +329,26 @@ class Imitated(Provider):
         return {"granted_scopes": ",".join(grant.scopes), "denied_scopes": ",".join(declined)}
 
     def new_code(self) -> str:
-        """`AQ` and 180 letters and digits."""
+        """Return `AQ` and 180 letters and digits."""
         return "AQ" + self.alphanumeric(180)
 
     def new_access_token(self) -> str:
-        """`EAAG`, 120 letters and digits, and `ZDZD`."""
+        """Return `EAAG`, 120 letters and digits, and `ZDZD`."""
         return f"EAAG{self.alphanumeric(120)}ZDZD"
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """A number of 17 digits, another for every app."""
+        """Return a number of 17 digits, different for every app."""
         return self.number(person, 17, client_id)
 
 
 def picture_of(url: str, options: str, *, silhouette: bool) -> dict[str, Any]:
-    """The picture object, in the size asked for; a silhouette is a picture too."""
+    """Return the picture object in the requested size. People without a picture have a silhouette."""
     size = {name: int(pixels) for name, pixels in SIZE.findall(options)}
     width = size.get("width", 200 if "large" in options else 50)
     return {"data": {"height": size.get("height", width), "is_silhouette": silhouette, "width": width, "url": url}}
 
 
 def graph_json(data: Any, status: int = 200, headers: Headers = ()) -> Answer:
-    """JSON as Facebook writes it: ASCII, with escaped slashes and at signs."""
+    """Return JSON as Facebook writes it: ASCII, with escaped slashes and at signs."""
     text = json.dumps(data, separators=(",", ":")).replace("/", "\\/").replace("@", "\\u0040")
     return Answer(status, text.encode(), (("content-type", "application/json; charset=UTF-8"), *headers))

@@ -1,13 +1,13 @@
-"""GitHub (OAuth app): answers in the encoding `Accept` asks for, form-encoded by default, and errors with 200.
+"""GitHub (OAuth app): responses are encoded as `Accept` asks, form-encoded by default. Errors have status 200.
 
-Reset and check of tokens: docs.github.com/rest/apps/oauth-applications. Tokens that expire:
-docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens.
-The device flow: docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, "Device flow". The three
-members of one that is switched off: github.com/octokit/create-octokit-project.js/issues/208; an unknown application:
-github.com/github/app/issues/1320; that asking too early comes before an approval: github.com/cli/cli/issues/9370; the
-words for a code that is none: github.com/cli/cli/issues/9302. That codes live a second less than documented:
+Sources. Reset and check of tokens: docs.github.com/rest/apps/oauth-applications. Tokens that expire:
+docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens. The device
+flow: docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, "Device flow". The three members of
+its error if it is disabled: github.com/octokit/create-octokit-project.js/issues/208; an unknown application:
+github.com/github/app/issues/1320; polling too early is refused even after an approval: github.com/cli/cli/issues/9370;
+the words for an invalid code: github.com/cli/cli/issues/9302. Codes live one second less than documented:
 docs.rs/crate/oauth2-github, `docs/Device_Authorization_Grant.md`.
-What is left of the limits: docs.github.com/rest/rate-limit/rate-limit, as answered in
+Remaining rate limits: docs.github.com/rest/rate-limit/rate-limit, with an example response in
 github.com/link-assistant/hive-mind/issues/1000.
 """
 
@@ -70,13 +70,15 @@ ERROR_LINKS = {
     ),
     **dict.fromkeys((Reason.DEVICE_FLOW, Reason.SLOW_DOWN), DOCS),
 }
-"""Where errors lead to that do not lead to the page of the token endpoint's."""
+"""Documentation links of errors that do not link to the page about the token endpoint's errors."""
 DEVICE_FLOW = "Device Flow must be explicitly enabled for this App"
 EXPIRING = Lives(code=600, access=8 * 60 * 60, refresh=15897600)
-"""How long what a GitHub App is given lives, while that is switched on: eight hours, half a year."""
+"""Lifetimes of a GitHub App's tokens: eight hours, and half a year for refresh tokens. See the switch
+`expiring-tokens`.
+"""
 API_HOST = "api.github.com"
 ENTERPRISE = "/api/v3"
-"""Where Enterprise Server has the API."""
+"""The path of the API on GitHub Enterprise Server."""
 ISSUER_PATH = "/login/oauth"
 MAIL_SCOPES = ("user:email", "user")
 ACCEPTED = "user, user:email"
@@ -84,7 +86,7 @@ NOT_FOUND = {"message": "Not Found", "documentation_url": f"{DOCS}/rest", "statu
 
 
 class Imitated(Provider):
-    """github.com and api.github.com, with the API also under `/api/v3` as Enterprise Server has it."""
+    """github.com and api.github.com, with the API also under `/api/v3` as on Enterprise Server."""
 
     name = "github"
     hosts = ("github.com", API_HOST)
@@ -146,7 +148,7 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """The login endpoints, the API, and metadata at both of its places. The root has no discovery document."""
+        """Return the login endpoints, the API, and metadata at both of its paths. There is no discovery document."""
         return {
             "GET /login/oauth/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "GET POST /login/oauth/access_token": Route(Leg.TOKEN, self.token),
@@ -164,11 +166,11 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """Fold the API's path on Enterprise Server, `/api/v3`, into that on github.com."""
+        """Map the API's path on Enterprise Server, `/api/v3`, to that on github.com."""
         return path.removeprefix(ENTERPRISE)
 
     def nothing(self, call: Call) -> Answer:
-        """Answer as the API where that is meant, by its host or by its path on Enterprise Server."""
+        """Answer an unknown path. Responds like the API if the host or the path is the API's."""
         by_path = f"{call.path}/".startswith(f"{ENTERPRISE}/")
         if not by_path and host_name(call.headers.get("host", "")) != API_HOST:
             return super().nothing(call)
@@ -176,7 +178,7 @@ class Imitated(Provider):
 
     @property
     def issuer(self) -> str:
-        """The issuer has a path of its own, which whoever sets the issuer may write or leave out."""
+        """The issuer, which has its own path. An `issuer` setting may include or omit that path."""
         return f"{self.addresses.issuer.removesuffix(ISSUER_PATH)}{ISSUER_PATH}"
 
     def metadata(self, call: Call) -> Answer:
@@ -203,28 +205,28 @@ class Imitated(Provider):
     # Authorization endpoint
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse with GitHub's page for what is not found."""
+        """Refuse with GitHub's "not found" page."""
         return ShownToPerson(404, "Not Found", "There is no application with this client_id.")
 
     def redirect_allowed(self, client: Client, uri: str) -> bool:
-        """Allow the registered address and anything below its path."""
+        """Allow the registered URI, and any URI below its path."""
         ports = self.on("loopback-ports")
         return is_redirect_uri(uri) and any(
             uri == registered or lies_below(uri, registered, any_port=ports) for registered in client.redirect_uris
         )
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Tell the registered address, never the one asked for."""
+        """Redirect to the registered URI with an error, never to the requested one."""
         params = self.fault_params("redirect_uri_mismatch", MISMATCH)
         return SentBack(client.redirect_uris[0], self.callback(params, call.query))
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page to those who approved before, while that is switched on."""
+        """Show no page to people who approved before, if the switch `remember-approval` is on."""
         remembered = self.on("remember-approval") and not self.asks_anew(request)
         return remembered or super().skips_consent(request)
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Refuse whatever a suspended application asks, while that is switched on."""
+        """Refuse every request as from a suspended application, if the switch `suspended` is on."""
         if self.on("suspended"):
             params = self.fault_params("application_suspended", "Your application has been suspended.")
             raise SentBack(request.redirect_uri, self.callback(params, request.query))
@@ -235,35 +237,35 @@ class Imitated(Provider):
         return {"error": error, "error_description": description, "error_uri": uri}
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal in GitHub's words."""
+        """Report the denial in GitHub's words."""
         return self.fault_params("access_denied", "The user has denied your application access.")
 
     def callback_extras(self) -> dict[str, str]:
-        """Add `iss` to success and error, while that is switched on."""
+        """Add `iss` to approvals and errors, if the switch `iss` is on."""
         return {"iss": self.issuer} if self.on("iss") else {}
 
     # Token endpoint
 
     def token(self, call: Call) -> Answer:
-        """Answer POST, and GET while that is switched on."""
+        """Answer POST, and also GET if the switch `token-by-get` is on."""
         if call.method == "GET" and not self.on("token-by-get"):
             return Answer(405, headers=(("allow", "POST"),))
         return super().token(call)
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Take the parameters of a POST from its form, those of a GET from its address."""
+        """Take a POST's parameters from its form, and a GET's from its query."""
         return call.query if call.method == "GET" else super().token_params(call)
 
     def lives(self) -> Lives:
-        """Tokens do not end, or while that is switched on as those of GitHub Apps do."""
+        """Return unlimited lifetimes, or those of GitHub Apps if the switch `expiring-tokens` is on."""
         return EXPIRING if self.on("expiring-tokens") else super().lives()
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """A refresh token comes with tokens that expire."""
+        """Return whether the switch `expiring-tokens` is on. Only expiring tokens come with a refresh token."""
         return self.on("expiring-tokens")
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """A refresh token or a device code, while there are such."""
+        """Exchange a refresh token or a device code, if the switch `expiring-tokens` or `device-flow` is on."""
         grant_type = params.get("grant_type")
         if grant_type == "refresh_token" and self.on("expiring-tokens"):
             return by_refresh_token(self, client, params)
@@ -274,17 +276,17 @@ class Imitated(Provider):
         return by_device_code(self, client, params.get("device_code", ""))
 
     def before_issue(self, grant: Grant) -> None:
-        """Demand a verified e-mail address, while that is switched on."""
+        """Require a verified e-mail address, if the switch `verified-email` is on."""
         person = self.person(grant)
         if self.on("verified-email") and not (person.email and person.email_verified):
             raise TokenRefused(Reason.EMAIL_UNVERIFIED)
 
     def asks_proof(self, params: Mapping[str, str]) -> bool:
-        """A device has no secret to keep, nor has who refreshes what a device was given."""
+        """Require no secret in the device flow, nor for refreshing its tokens."""
         return params.get("grant_type") != DEVICE_CODE and not was_given(self, params)
 
     def device(self, call: Call) -> Answer:
-        """The endpoint that gives a device its codes, unless the application did not switch that on."""
+        """The endpoint that issues the codes of the device flow. Refuses if the switch `device-flow` is off."""
         client = self.world.clients.get(self.name, call.form.get("client_id", ""))
         if client is None:
             return self.token_answer(call, {"error": "Not Found"}, 404)
@@ -302,15 +304,15 @@ class Imitated(Provider):
         return self.token_answer(call, codes)
 
     def device_page(self, call: Call) -> Answer:
-        """The page where a person types the code that a device shows, and approves."""
+        """The page where a person types the device's code and approves."""
         return page(self, call)
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """Bring no id_token, whatever is asked for: GitHub has none."""
+        """Return false: GitHub has no id_tokens."""
         return False
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Answer with three members; the token does not expire, unless that is switched on."""
+        """Return three members, and more if the switch `expiring-tokens` is on."""
         scope = self.scope_separator.join(issued.grant.scopes)
         body: dict[str, Any] = {"access_token": issued.access, "token_type": "bearer", "scope": scope}
         if issued.refresh is None:
@@ -323,7 +325,7 @@ class Imitated(Provider):
         }
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Answer with status 200, and a link to the documentation."""
+        """Return an error with status 200 and a link to the documentation."""
         words = self.words_for(refusal.reason)
         body: dict[str, Any] = {
             "error": words.error,
@@ -335,12 +337,12 @@ class Imitated(Provider):
         return self.token_answer(call, body, words.status)
 
     def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
-        """JSON or XML for those who ask for it, form encoding for the rest."""
+        """Encode the response as JSON or XML if `Accept` asks for it, otherwise as a form."""
         accept = call.headers.get("accept", "")
         if "json" in accept:
             return json_answer(body, status, NO_STORE)
         if "xml" in accept:
-            # In GitHub's order, which happens to be the alphabet's from its end.
+            # GitHub's order, which happens to be reverse alphabetical.
             members = "".join(f"<{name}>{escape(str(body[name]))}</{name}>" for name in sorted(body, reverse=True))
             return encoded(f"<OAuth>{members}</OAuth>", "application/xml", status)
         return encoded(encode(body), "application/x-www-form-urlencoded", status)
@@ -348,7 +350,7 @@ class Imitated(Provider):
     # API
 
     def api(self, handler: Handler, accepted: str = "") -> Handler:
-        """An endpoint of the API, which wants to know who asks; `accepted` names the scopes that would do."""
+        """Wrap an API endpoint, which requires a User-Agent. `accepted` lists the scopes that it accepts."""
 
         @wraps(handler)
         def answer(call: Call) -> Answer:
@@ -361,14 +363,14 @@ class Imitated(Provider):
         return answer
 
     def with_headers(self, call: Call, answer: Answer, accepted: str = "") -> Answer:
-        """An answer of the API with its usual headers."""
+        """Add the API's usual headers to a response."""
         issued = self.grants.access.get(self.bearer_text(call) or "")
         request_id = self.hexadecimal(16).upper()
         headers = github_api.headers(issued.grant if issued else None, accepted, request_id, self.now)
         return msgspec.structs.replace(answer, headers=(*answer.headers, *headers))
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """Put the API's headers on its refusals too."""
+        """Add the API's headers to its refusals."""
         answer = super().refused(call, refusal)
         if not isinstance(refusal, BearerRefused):
             return answer
@@ -379,22 +381,22 @@ class Imitated(Provider):
         return json_answer(self.profile(self.person(self.bearer(call).grant)))
 
     def profile(self, person: Person) -> dict[str, Any]:
-        """The profile object of a person."""
+        """Return a person's profile object."""
         number = int(self.subject(person, ""))
         return github_api.user(number, person, self.addresses, self.portrait(person))
 
     def emails(self, call: Call) -> Answer:
-        """The endpoint of the person's e-mail addresses, which needs a scope for them."""
+        """The endpoint of the person's e-mail addresses, which needs one of the scopes in `MAIL_SCOPES`."""
         person = self.person(self.bearer(call, *MAIL_SCOPES).grant)
         return json_answer(github_api.addresses(self.subject(person, ""), person))
 
     def rate_limit(self, call: Call) -> Answer:
-        """The endpoint of what is left of the limits, for which nobody has to say who asks."""
+        """The endpoint of the remaining rate limits. The token is optional."""
         issued = self.any_bearer(call) if self.bearer_text(call) else None
         return json_answer(github_api.rates(issued.grant if issued else None, self.now))
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """403, which only the message and the headers tell from other refusals."""
+        """Return 403. Only the message and the headers distinguish it from other refusals."""
         headers = (
             ("x-ratelimit-limit", "5000"),
             ("x-ratelimit-remaining", "0"),
@@ -407,7 +409,7 @@ class Imitated(Provider):
         return json_answer(body, 403, headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Ask for credentials, call them bad, or for a missing scope answer as if there were no such page."""
+        """Report missing or bad credentials with 401, and a missing scope with 404."""
         if refusal.problem is Problem.SCOPE:
             docs = f"{DOCS}/rest/users/emails#list-email-addresses-for-the-authenticated-user"
             body = {"message": "Not Found", "documentation_url": docs, "status": "404"}
@@ -416,7 +418,7 @@ class Imitated(Provider):
         return json_answer({"message": message, "documentation_url": f"{DOCS}/rest", "status": "401"}, 401)
 
     def check_token(self, call: Call) -> Answer:
-        """Tell the application what one of its tokens is worth."""
+        """The endpoint at which an application checks one of its tokens."""
         client, issued = self._own_token(call)
         if client is None or issued is None:
             return not_found(call)
@@ -424,7 +426,7 @@ class Imitated(Provider):
         return json_answer(github_api.authorization(issued, client, user, self.addresses))
 
     def reset_token(self, call: Call) -> Answer:
-        """Put a new token in the place of one of the application's, which ends."""
+        """The endpoint that replaces one of the application's tokens with a new one and revokes the old one."""
         client, issued = self._own_token(call)
         if client is None or issued is None:
             return not_found(call)
@@ -435,7 +437,7 @@ class Imitated(Provider):
         return json_answer(github_api.authorization(fresh, client, user, self.addresses))
 
     def delete_token(self, call: Call) -> Answer:
-        """Take a token, or the whole approval, back."""
+        """The endpoint that revokes a token or, with `/grant`, the whole approval."""
         _, issued = self._own_token(call)
         if issued is None:
             return not_found(call)
@@ -455,24 +457,24 @@ class Imitated(Provider):
         return client, issued if mine else None
 
     def new_code(self) -> str:
-        """20 hexadecimal digits."""
+        """Return 20 hexadecimal digits."""
         return self.hexadecimal(20)
 
     def new_access_token(self) -> str:
-        """`gho_`, or of a GitHub App `ghu_`, and 36 letters and digits."""
+        """Return `gho_` and 36 letters and digits, or `ghu_` instead for a GitHub App."""
         return ("ghu_" if self.on("expiring-tokens") else "gho_") + self.alphanumeric(36)
 
     def new_refresh_token(self) -> str:
-        """`ghr_` and 76 letters and digits."""
+        """Return `ghr_` and 76 letters and digits."""
         return "ghr_" + self.alphanumeric(76)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """A number of 7 digits, the same for every client."""
+        """Return a number of 7 digits, the same for every client."""
         return self.number(person, 7)
 
 
 def lies_below(uri: str, registered: str, *, any_port: bool) -> bool:
-    """Tell whether a redirect URI is at the same place as the registered one and has its path or one below it."""
+    """Return whether a redirect URI has the registered one's scheme and host, and its path or one below it."""
     asked, own = urlsplit(uri), urlsplit(registered)
     loopback = any_port and is_loopback(own.hostname or "")
     here, there = ((at.hostname if loopback else at.netloc) for at in (asked, own))
@@ -483,12 +485,12 @@ def lies_below(uri: str, registered: str, *, any_port: bool) -> bool:
 
 
 def not_found(call: Call) -> Answer:
-    """A token that is not there or not this application's; 422 where none was named."""
+    """Return 404 for an unknown token or another application's, and 422 if the request has no token."""
     if call.form.get("access_token"):
         return json_answer(NOT_FOUND, 404)
     return json_answer(NOT_FOUND | {"message": "Validation Failed", "status": "422"}, 422)
 
 
 def encoded(text: str, content_type: str, status: int) -> Answer:
-    """Text in an encoding other than JSON."""
+    """Return a response with text in an encoding other than JSON."""
     return Answer(status, text.encode(), (("content-type", f"{content_type}; charset=utf-8"), *NO_STORE))

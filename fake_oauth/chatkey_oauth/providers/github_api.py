@@ -1,4 +1,4 @@
-"""What GitHub's API says: the user, the addresses, and the headers of every answer."""
+"""The data of GitHub's API: the user, the e-mail addresses, and the headers of every response."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIMITS: Final = {
     "dependency_sbom": (100, MINUTE),
     "code_search": (10, MINUTE),
 }
-"""How many requests of each kind a token is good for, and in how many seconds."""
+"""Rate limits with a token: the number of requests of each kind, and the period in seconds."""
 
 LIMITS_OF_NOBODY: Final = {
     "core": (60, HOUR),
@@ -37,7 +37,7 @@ LIMITS_OF_NOBODY: Final = {
     "graphql": (0, HOUR),
     "integration_manifest": (5000, HOUR),
 }
-"""The same without a token."""
+"""Rate limits without a token."""
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def user(number: int, person: Person, addresses: Addresses, avatar: str) -> dict[str, Any]:
-    """The authenticated user. `email` is the public address, which nobody here has."""
+    """Return the authenticated user. `email` is the public address, which is always None here."""
     api = f"{addresses.server}/users/{person.login}"
     return {
         "login": person.login,
@@ -91,7 +91,7 @@ def user(number: int, person: Person, addresses: Addresses, avatar: str) -> dict
 
 
 def addresses(number: str, person: Person) -> list[dict[str, Any]]:
-    """The person's own address, if there is one, and the one GitHub gives everybody."""
+    """Return the person's own address, if there is one, and the noreply address that GitHub gives to everyone."""
     given = f"{number}+{person.login}@users.noreply.github.com"
     rows: list[dict[str, Any]] = [{"email": given, "primary": False, "verified": True, "visibility": None}]
     if not person.email:
@@ -101,7 +101,7 @@ def addresses(number: str, person: Person) -> list[dict[str, Any]]:
 
 
 def authorization(issued: Issued, client: Client, person: dict[str, Any], places: Addresses) -> dict[str, Any]:
-    """What an application is told about a token of its own."""
+    """Return the description of a token that its application gets."""
     number = int(fingerprint(issued.access, 8), 16)
     return {
         "id": number,
@@ -122,24 +122,24 @@ def authorization(issued: Issued, client: Client, person: dict[str, Any], places
 
 
 def rates(grant: Grant | None, now: int) -> dict[str, Any]:
-    """How many requests are left of each kind; `rate` is the older name of the first."""
+    """Return the remaining requests of each kind. `rate` is an older name for `core`."""
     kinds = limits_of(grant)
     resources = {name: left(*kind, now, used=1 if name == "core" else 0) for name, kind in kinds.items()}
     return {"resources": resources, "rate": resources["core"]}
 
 
 def limits_of(grant: Grant | None) -> Mapping[str, tuple[int, int]]:
-    """The limits for who has a token, or for nobody in particular."""
+    """Return the rate limits with a token, or without one if `grant` is None."""
     return LIMITS if grant else LIMITS_OF_NOBODY
 
 
 def left(limit: int, seconds: int, now: int, *, used: int) -> dict[str, int]:
-    """What is left of one limit."""
+    """Return what remains of one limit."""
     return {"limit": limit, "used": used, "remaining": limit - used, "reset": now + seconds}
 
 
 def tagged(answer: Answer, known: str | None) -> Answer:
-    """A successful answer with its ETag (RFC 9110 8.8.3); 304 for who knows it already."""
+    """Add an ETag to a successful response (RFC 9110 8.8.3). Returns 304 if the client already knows it."""
     if answer.status != 200:
         return answer
     tag = f'W/"{sha256(answer.body).hexdigest()}"'
@@ -150,12 +150,12 @@ def tagged(answer: Answer, known: str | None) -> Answer:
 
 
 def zulu(seconds: float) -> str:
-    """A time as the API writes it."""
+    """Return a time in the API's format."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def headers(grant: Grant | None, accepted: str, request_id: str, now: int) -> Headers:
-    """What every answer carries; `accepted` names the scopes that would do. Without a token less is allowed."""
+    """Return the headers of every response. `accepted` lists the accepted scopes. Limits are lower without a token."""
     core = left(*limits_of(grant)["core"], now, used=1)
     return (
         ("x-oauth-scopes", ", ".join(grant.scopes) if grant else ""),

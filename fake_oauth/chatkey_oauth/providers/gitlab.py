@@ -1,17 +1,17 @@
-"""GitLab: Doorkeeper's words, rotating refresh tokens, id_tokens that live two minutes.
+"""GitLab: error messages from Doorkeeper, rotating refresh tokens, and id_tokens that live two minutes.
 
-The words for a missing parameter, and what a code does that comes twice (nothing before version 6):
+Sources. The words for a missing parameter, and the effect of using a code twice (none before version 6):
 github.com/doorkeeper-gem/doorkeeper `lib/doorkeeper/oauth/authorization_code_request.rb`, `CHANGELOG.md`.
-Who approved before is asked no more where the application is confidential: gitlab.com/gitlab-org/gitlab
+People who approved a confidential application are not asked again: gitlab.com/gitlab-org/gitlab
 `app/controllers/oauth/authorizations_controller.rb`.
-That a refreshed id_token has no nonce: github.com/doorkeeper-gem/doorkeeper-openid_connect
+A refreshed id_token has no nonce: github.com/doorkeeper-gem/doorkeeper-openid_connect
 `lib/doorkeeper/openid_connect/oauth/token_response.rb`.
-Fewer scopes for a refresh, which its next refresh token keeps: Doorkeeper's
+A refresh can ask for fewer scopes, and the next refresh token has only those: Doorkeeper's
 `lib/doorkeeper/oauth/refresh_token_request.rb`.
-What version 3 of the API says since it is gone: github.com/abrader/abrader-gms/issues/43.
-An application's own token, of no resource owner and with no refresh token: Doorkeeper's
+The response of version 3 of the API, which was removed: github.com/abrader/abrader-gms/issues/43.
+An application's own token, without resource owner and refresh token: Doorkeeper's
 `lib/doorkeeper/oauth/client_credentials/`, github.com/gitlabhq/gitlabhq
-`spec/requests/oauth/flows/client_credentials_spec.rb`. The older names in the token's info, and its refusal:
+`spec/requests/oauth/flows/client_credentials_spec.rb`. The older names in the token info, and its refusal:
 `app/controllers/oauth/token_info_controller.rb` there with its spec, and `doc/api/oauth2.md`.
 """
 
@@ -62,12 +62,12 @@ TOKEN_INFO = "/oauth/token/info"  # noqa: S105 - a path, not a secret
 ID_CLAIMS = ("sub", "sub_legacy", "email", "email_verified")
 BAD_TOKEN = "The access token is invalid"  # noqa: S105 - words, not a secret
 DOORKEEPER = {Problem.EXPIRED: "expired", Problem.REVOKED: "was revoked"}
-"""What is wrong with an access token, where it is not simply invalid."""
+"""How a message describes an access token that is expired or revoked. All others are "invalid"."""
 GROUPS = "https://gitlab.org/claims/groups"
 
 
 class Imitated(Provider):
-    """gitlab.com, or an instance of one's own."""
+    """gitlab.com, or a self-managed instance."""
 
     name = "gitlab"
     hosts = ("gitlab.com",)
@@ -120,7 +120,7 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """Doorkeeper's endpoints, OpenID Connect's, and the API's user."""
+        """Return Doorkeeper's endpoints, those of OpenID Connect, and the API's user."""
         return {
             "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
             "GET /.well-known/oauth-authorization-server": Route(Leg.DISCOVERY, self.discovery),
@@ -136,7 +136,7 @@ class Imitated(Provider):
         }
 
     def discovery(self, call: Call) -> Answer:
-        """The discovery document, which serves as metadata (RFC 8414) too."""
+        """The discovery document, which is also the metadata document (RFC 8414)."""
         browser, server, issuer = self.addresses
         return json_answer(
             {
@@ -168,40 +168,45 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse with a page and status 401."""
+        """Refuse on a page with status 401."""
         return ShownToPerson(401, "invalid_client", BAD_CLIENT)
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page to those who approved before, unless switched off; those of a public application are asked."""
+        """Show no page to people who approved before, if the switch `remember-approval` is on.
+
+        People are always asked if the application is public.
+        """
         remembered = self.on("remember-approval") and not request.client.is_public and not self.asks_anew(request)
         return remembered or self.is_silent(request) or super().skips_consent(request)
 
     def is_silent(self, request: AuthorizationRequest) -> bool:
-        """Whether `prompt=none` forbids a page, unless switched off."""
+        """Return whether `prompt=none` forbids a page. False if the switch `prompt` is off."""
         return self.on("prompt") and request.query.get("prompt") == "none"
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """Refuse a page that `prompt=none` forbids (OpenID Connect Core 3.1.2.6)."""
+        """Return an error instead of a page if `prompt=none` forbids one (OpenID Connect Core 3.1.2.6)."""
         if not self.is_silent(request):
             return None
         return "consent_required" if signed_in else "login_required"
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal in Doorkeeper's words."""
+        """Report the denial in Doorkeeper's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request.")
 
     def takes_back(self) -> bool:
-        """Take back what a code brought that comes twice, while that is switched on."""
+        """Return whether using a code twice revokes its tokens: the switch `reuse-revokes`."""
         return self.on("reuse-revokes")
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Those asked for, which must be known ones, or else the default."""
+        """Return the requested scopes, which must all be known, or the default scope."""
         if not self.scopes.keys() >= set(asked):
             raise TokenRefused(Reason.SCOPE, "scope")
         return asked or (DEFAULT_SCOPE,)
 
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Those asked for, of those that the refresh token has: what was narrowed stays so."""
+        """Return the requested scopes, which the refresh token must have. Scopes dropped at an earlier refresh stay
+        dropped.
+        """
         if not set(asked) <= set(grant.scopes):
             raise TokenRefused(Reason.SCOPE_NOT_GRANTED, "scope")
         return asked or grant.scopes
@@ -211,7 +216,9 @@ class Imitated(Provider):
         return super().token_body(issued, id_token) | {"created_at": issued.issued_at}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Put what the body says into `WWW-Authenticate` as well. A redirect URI that is not there is a missing one."""
+        """Return the error in the body and in `WWW-Authenticate`. A missing redirect URI is reported as a missing
+        parameter.
+        """
         if refusal.reason is Reason.REDIRECT_URI and not self.token_params(call).get("redirect_uri"):
             refusal = TokenRefused(Reason.PARAMETER_MISSING, refusal.member)
         words = self.words_for(refusal.reason)
@@ -221,7 +228,7 @@ class Imitated(Provider):
         return json_answer(body, words.status, (header, *NO_STORE))
 
     def revoke(self, call: Call) -> Answer:
-        """Take one pair of tokens back; an unknown one is as good as taken back."""
+        """Revoke a pair of tokens. An unknown token counts as revoked already."""
         params = self.token_params(call)
         client = client_of(self, call, params)
         issued = self.grants.find(required(params, "token"))
@@ -234,7 +241,7 @@ class Imitated(Provider):
         return json_answer({})
 
     def introspect(self, call: Call) -> Answer:
-        """Tell a client whether its token is active (RFC 7662)."""
+        """The endpoint that tells a client whether its token is active (RFC 7662)."""
         issued = own_token(self, call)
         if issued is None or issued.is_revoked or self.ended(issued):
             return json_answer({"active": False})
@@ -250,11 +257,11 @@ class Imitated(Provider):
         )
 
     def ended(self, issued: Issued) -> bool:
-        """Tell whether a token's time is over."""
+        """Return whether a token has expired."""
         return issued.expires_at is not None and issued.expires_at <= self.now
 
     def token_info(self, call: Call) -> Answer:
-        """The endpoint that tells whose a token is, for what, and how long; an older name stands beside two members."""
+        """The endpoint that describes a token: person, scopes, lifetime. Two members are repeated under older names."""
         issued = self.any_bearer(call)
         scopes, left = list(issued.grant.scopes), (issued.expires_at or 0) - self.now
         return json_answer(
@@ -270,11 +277,11 @@ class Imitated(Provider):
         )
 
     def number_of(self, grant: Grant) -> int:
-        """The subject id of a grant's person as a number."""
+        """Return the subject id of the grant's person as a number."""
         return int(self.subject(self.person(grant), grant.client_id))
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The claims of two minutes' life; the subject is the number as text."""
+        """Return claims valid for two minutes. The subject is the number as text."""
         claims = self.claims(issued.grant)
         kept = {name: value for name, value in claims.items() if name in ID_CLAIMS}
         return {
@@ -287,7 +294,7 @@ class Imitated(Provider):
         }
 
     def claims(self, grant: Grant) -> dict[str, Any]:
-        """The claims that the granted scopes open."""
+        """Return the claims that the granted scopes allow."""
         person = self.person(grant)
         subject = self.subject(person, grant.client_id)
         claims: dict[str, Any] = {"sub": subject, "sub_legacy": fingerprint(f"legacy {subject}", 64)}
@@ -305,11 +312,11 @@ class Imitated(Provider):
         return claims
 
     def userinfo(self, call: Call) -> Answer:
-        """The claims, for tokens with the scope `openid`."""
+        """The userinfo endpoint, which needs the scope `openid`."""
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """With Doorkeeper's header for a bad token at the endpoints that are not of the API."""
+        """Add Doorkeeper's header to the refusal of a bad token, at endpoints outside the API."""
         if call.path == TOKEN_INFO and isinstance(refusal, BearerRefused):
             body = {"error": "invalid_token", "error_description": BAD_TOKEN, "state": "unauthorized"}
             return json_answer(body, 401, (("www-authenticate", challenge("invalid_token", BAD_TOKEN)), *NO_STORE))
@@ -321,12 +328,12 @@ class Imitated(Provider):
         return msgspec.structs.replace(answer, headers=(*answer.headers, header))
 
     def gone(self, call: Call) -> Answer:
-        """What the API says whose version is no more, to clients that still ask for it."""
+        """Answer clients that still use version 3 of the API, which was removed."""
         del call
         return json_answer({"error": "API V3 is no longer supported. Use API V4 instead."}, 410)
 
     def user(self, call: Call) -> Answer:
-        """The API's user; `id` is a number, `confirmed_at` says whether the address is confirmed."""
+        """The API's user endpoint. `id` is a number; `confirmed_at` is null if the address is not confirmed."""
         grant = self.bearer(call, "api", "read_api", "read_user").grant
         person = self.person(grant)
         return json_answer(
@@ -358,7 +365,7 @@ class Imitated(Provider):
         )
 
     def rate_headers(self) -> Headers:
-        """Headers that say how often the API may still be asked, while that is switched on."""
+        """Return headers with the API's remaining rate limit, if the switch `rate-headers` is on."""
         if not self.on("rate-headers"):
             return ()
         return (
@@ -369,7 +376,7 @@ class Imitated(Provider):
         )
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """429 as plain text, with GitLab's `RateLimit-*` headers."""
+        """Return 429 as plain text, with GitLab's `RateLimit-*` headers."""
         headers = (
             ("content-type", "text/plain"),
             ("retry-after", str(retry_after)),
@@ -381,7 +388,7 @@ class Imitated(Provider):
         return Answer(429, b"Retry later\n", headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Answer by what is wrong: the scope, the age, a revocation, or anything else."""
+        """Return an error that distinguishes a missing scope, an expired token, a revoked one, and all others."""
         match refusal.problem:
             case Problem.SCOPE:
                 description = "The request requires higher privileges than provided by the access token."
@@ -397,17 +404,17 @@ class Imitated(Provider):
                 return json_answer({"message": "401 Unauthorized"}, 401)
 
     def new_code(self) -> str:
-        """64 hexadecimal digits, like all of GitLab's tokens."""
+        """Return 64 hexadecimal digits, the format of all GitLab tokens."""
         return self.hexadecimal(64)
 
     new_access_token = new_code
     new_refresh_token = new_code
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """A number of 5 digits, the same for every client."""
+        """Return a number of 5 digits, the same for every client."""
         return self.number(person, 5)
 
 
 def challenge(error: str, description: str) -> str:
-    """Doorkeeper's `WWW-Authenticate`."""
+    """Return Doorkeeper's `WWW-Authenticate` value."""
     return f'Bearer realm="Doorkeeper", error="{error}", error_description="{description}"'

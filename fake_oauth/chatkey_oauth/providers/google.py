@@ -1,16 +1,17 @@
-"""Google: OpenID Connect with two spellings of everything, refresh tokens on the first consent only.
+"""Google: OpenID Connect with two spellings of everything, and refresh tokens on the first consent only.
 
-The token endpoint takes JSON too, which clients that post an object with axios rely on.
-The shape of `/tokeninfo`: pkg.go.dev/go.chromium.org/luci/common/gcloud/googleoauth, where every member is a text; that
-of its versions 1 and 2: googleapis.dev/ruby/google-api-client/latest/Google/Apis/Oauth2V2/Tokeninfo.html.
-That a refused grant type is named: github.com/android/play-billing-samples/issues/471; that a missing one is an empty
-one: github.com/googleapis/google-api-ruby-client/issues/862. The APIs' words for a bad token and for none:
-github.com/mxrch/GHunt/issues/513, github.com/googleapis/google-api-php-client/issues/2479. A client or a secret that is
-missing: github.com/openid/AppAuth-iOS/issues/226, github.com/googleapis/google-api-nodejs-client/issues/1582.
-That a scope that is missing or empty is a missing parameter: github.com/olivierbon/Placid/issues/25; one that is none,
-at a refresh too: github.com/googleapis/google-auth-library-python/issues/999; one that a refresh token does not have:
-github.com/kelproject/pykube/issues/86, github.com/openid/AppAuth-Android/issues/419. That id_tokens come from either
-spelling of the issuer: github.com/coreos/go-oidc/issues/125, github.com/googleapis/google-auth-library-nodejs/pull/63.
+The token endpoint also takes JSON; clients that post an object with axios rely on that.
+Sources. The response of `/tokeninfo`, in which every member is a string:
+pkg.go.dev/go.chromium.org/luci/common/gcloud/googleoauth; that of its versions 1 and 2:
+googleapis.dev/ruby/google-api-client/latest/Google/Apis/Oauth2V2/Tokeninfo.html.
+A refused grant type is named in the error: github.com/android/play-billing-samples/issues/471; a missing one counts as
+empty: github.com/googleapis/google-api-ruby-client/issues/862. The APIs' words for a bad and for a missing token:
+github.com/mxrch/GHunt/issues/513, github.com/googleapis/google-api-php-client/issues/2479. A missing client id or
+secret: github.com/openid/AppAuth-iOS/issues/226, github.com/googleapis/google-api-nodejs-client/issues/1582.
+A missing or empty scope is a missing parameter: github.com/olivierbon/Placid/issues/25; an invalid scope, at a refresh
+too: github.com/googleapis/google-auth-library-python/issues/999; a scope that the refresh token does not have:
+github.com/kelproject/pykube/issues/86, github.com/openid/AppAuth-Android/issues/419. id_tokens use either spelling of
+the issuer: github.com/coreos/go-oidc/issues/125, github.com/googleapis/google-auth-library-nodejs/pull/63.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ SCOPE_URLS = {
     "profile": "https://www.googleapis.com/auth/userinfo.profile",
 }
 SCOPE_NAMES = {url: name for name, url in SCOPE_URLS.items()}
-"""Both spellings may be asked for, and open the same."""
+"""The short names of the scope URLs. Requests may use either spelling with the same effect."""
 WORDS = {"openid": "Who you are at Google", "profile": "Your name and picture", "email": "Your e-mail address"}
 OPENID_USERINFO = ("/v1/userinfo", "/oauth2/v3/userinfo")
 EXPECTED = (
@@ -70,7 +71,7 @@ TOKEN_INFO_V2 = {
     "email_verified": "verified_email",
     "access_type": "access_type",
 }
-"""What `/tokeninfo` was called in its versions before."""
+"""The names of `/tokeninfo`'s members in its versions 1 and 2."""
 URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
@@ -127,7 +128,9 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """Discovery, the authorization endpoint and its older spelling, four spellings of token and of userinfo."""
+        """Return discovery, both spellings of the authorization endpoint, and all spellings of token, userinfo and
+        token info.
+        """
         return {
             "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
             "GET /o/oauth2/v2/auth": Route(Leg.AUTHORIZE, self.authorize),
@@ -190,17 +193,17 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse with a page, for an unknown client with status 401."""
+        """Refuse on a page, with status 401 for an unknown client."""
         if client_id:
             return ShownToPerson(401, "invalid_client", "The OAuth client was not found.")
         return super().client_refused(client_id)
 
     def shows_fault(self, error: str) -> bool:
-        """Show every fault on the page."""
+        """Show every error on a page."""
         return True
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Refuse scopes that cannot be any; which of the addresses are scopes of some API is not known here."""
+        """Refuse scopes that cannot exist. Any URL may be a scope of some API, so URLs are accepted."""
         if invalid := none_at_all(request.scopes):
             valid = ", ".join(scope for scope in request.scopes if may_be(scope))
             words = f"Some requested scopes were invalid. {{valid=[{valid}], invalid=[{', '.join(invalid)}]}}"
@@ -208,26 +211,29 @@ class Imitated(Provider):
             raise advised(ShownToPerson(400, "invalid_scope", words), advice)
 
     def callback_extras(self) -> dict[str, str]:
-        """Add `iss` to success and error, while that is switched on."""
+        """Add `iss` to approvals and errors, if the switch `iss` is on."""
         return {"iss": self.addresses.issuer} if self.on("iss") else {}
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page with `prompt=none` to those who approved before, and without it while that is switched on."""
+        """Show no page to people who approved before, with `prompt=none` or if the switch `remember-approval` is on."""
         remembered = self.on("remember-approval") and not self.asks_anew(request)
         return silent(request) or remembered or super().skips_consent(request)
 
     def asks_anew(self, request: AuthorizationRequest) -> bool:
-        """Know the older spelling too."""
+        """Recognise the older parameter `approval_prompt` as well."""
         return forced(request) or super().asks_anew(request)
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """Refuse a page that `prompt=none` forbids (OpenID Connect Core 3.1.2.6), unless switched off."""
+        """Return an error instead of a page if `prompt=none` forbids one (OpenID Connect Core 3.1.2.6).
+
+        Returns None if the switch `silent-prompt` is off.
+        """
         if not silent(request) or not self.on("silent-prompt"):
             return None
         return "interaction_required" if signed_in else "login_required"
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Add the expanded scopes, and what clients have to tolerate: `authuser`, `prompt`, `hd`."""
+        """Add the scopes in both spellings, and parameters that clients must tolerate: `authuser`, `prompt`, `hd`."""
         names = short(grant.scopes)
         expanded = names | {SCOPE_URLS.get(scope, scope) for scope in names}
         person = self.person(grant)
@@ -239,18 +245,18 @@ class Imitated(Provider):
         }
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Only offline access brings a refresh token, and only on the first consent or a forced one."""
+        """Issue a refresh token only for offline access, and only at the first or a forced consent."""
         return request.query.get("access_type") == "offline" and (first or forced(request))
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """`openid` comes with the address unasked, and `include_granted_scopes` brings what was allowed before."""
+        """Add `openid` to the e-mail scope. With `include_granted_scopes`, also add all scopes granted before."""
         before = self.grants.consented(request.client.client_id, person.id)
         if before and request.query.get("include_granted_scopes") == "true":
             scopes = (*scopes, *sorted(before.allowed))
         return tuple(dict.fromkeys((*scopes, *(["openid"] if "email" in short(scopes) else []))))
 
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Those asked for, in either spelling."""
+        """Return the requested scopes, in either spelling."""
         if invalid := none_at_all(asked):
             raise TokenRefused(Reason.SCOPE, clean(", ".join(invalid)))
         if not short(asked) <= short(grant.scopes):
@@ -263,14 +269,14 @@ class Imitated(Provider):
         return super().token_body(issued, id_token) | {"scope": scope}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Name the grant type that is refused; a missing one is an empty one."""
+        """Name the refused grant type in the error. A missing one counts as empty."""
         missing = refusal.reason is Reason.PARAMETER_MISSING and refusal.member == "grant_type"
         if missing or refusal.reason is Reason.GRANT_TYPE:
             refusal = TokenRefused(Reason.GRANT_TYPE, clean(self.token_params(call).get("grant_type", "")))
         return super().token_refusal(call, refusal)
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The claims of userinfo, and an hour of life."""
+        """Return the claims of userinfo, valid for one hour."""
         grant = issued.grant
         return {
             **self.issuer_claim(),
@@ -282,11 +288,11 @@ class Imitated(Provider):
         }
 
     def issuer_claim(self) -> dict[str, str]:
-        """Another issuer than discovery names, while that is switched on."""
+        """Return an issuer without its scheme, unlike in discovery, if the switch `bare-iss` is on."""
         return {"iss": self.addresses.issuer.partition("://")[2]} if self.on("bare-iss") else {}
 
     def claims(self, grant: Grant) -> dict[str, Any]:
-        """The claims that the granted scopes open; what a person does not have is absent."""
+        """Return the claims that the granted scopes allow. Values that the person lacks are left out."""
         person, scopes = self.person(grant), short(grant.scopes)
         claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id), "hd": person.hosted_domain}
         if "email" in scopes and person.email:
@@ -297,22 +303,22 @@ class Imitated(Provider):
         return {name: value for name, value in claims.items() if value is not None}
 
     def userinfo(self, call: Call) -> Answer:
-        """The claims as OpenID Connect spells them."""
+        """The userinfo endpoint with OpenID Connect's names."""
         return json_answer(self.claims(self.bearer(call).grant))
 
     def userinfo_v2(self, call: Call) -> Answer:
-        """The claims as they were spelt before: `id` and `verified_email`."""
+        """The userinfo endpoint with the older names `id` and `verified_email`."""
         claims = self.claims(self.bearer(call).grant)
         older = {"sub": "id", "email_verified": "verified_email"}
         return json_answer({older.get(name, name): value for name, value in claims.items()})
 
     def token_info(self, call: Call) -> Answer:
-        """What an access token or an id_token is worth; every member is a text."""
+        """The endpoint that describes an access token or an id_token. Every member is a string."""
         known = self.about_token(call)
         return json_answer({name: as_text(value) for name, value in known.items()}) if known else invalid_value()
 
     def token_info_v2(self, call: Call) -> Answer:
-        """The same under the names it had before; numbers and booleans are what they are."""
+        """The older version of `/tokeninfo`, with other names. Numbers and booleans are not strings."""
         known = self.about_token(call)
         if known is None:
             return invalid_value()
@@ -320,17 +326,17 @@ class Imitated(Provider):
         return json_answer({older: known[name] for name, older in TOKEN_INFO_V2.items() if name in known})
 
     def about_token(self, call: Call) -> dict[str, Any] | None:
-        """What the token of a request is worth, of whichever kind it is; None: nothing."""
+        """Return the description of the request's id_token or access token, or None if it is not valid."""
         params = call.query | call.form
         return self.about_id_token(params["id_token"]) if "id_token" in params else self.about_access_token(call)
 
     def about_id_token(self, text: str) -> dict[str, Any] | None:
-        """The claims and the header of an id_token that was signed here and still lives."""
+        """Return claims and header of an id_token that was signed here, or None if it is invalid or expired."""
         header, claims = self.keys.verified(text) or ({}, {})
         return claims | header if claims.get("exp", 0) > self.now else None
 
     def about_access_token(self, call: Call) -> dict[str, Any] | None:
-        """Whom and whose an access token is, what it opens, and for how long."""
+        """Return an access token's client, person, scopes and remaining lifetime, or None if it is not valid."""
         try:
             issued = self.bearer(call)
         except BearerRefused:
@@ -349,39 +355,39 @@ class Imitated(Provider):
         }
 
     def people_me(self, call: Call) -> Answer:
-        """The person as the People API has it, with the `personFields` asked for."""
+        """The People API's endpoint for the person, with the requested `personFields`."""
         claims = self.claims(self.bearer(call).grant)
         return google_people.answer(claims, split_scopes(call.query.get("personFields", "")))
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """A bad token in the words of Google's APIs, except at the userinfo endpoint of OpenID Connect."""
+        """Refuse a bad token in the words of Google's APIs, except at OpenID Connect's userinfo endpoint."""
         if not isinstance(refusal, BearerRefused) or call.path in OPENID_USERINFO:
             return super().refused(call, refusal)
         message = NO_TOKEN if refusal.problem is Problem.MISSING else BAD_TOKEN
         return google_people.refusal(401, message, "UNAUTHENTICATED", self.challenge())
 
     def challenge(self) -> Headers:
-        """The header that goes with 401 (RFC 6750 3)."""
+        """Return the header that accompanies a 401 (RFC 6750 3)."""
         value = f'Bearer realm="{self.addresses.issuer}/", error="invalid_token"'
         return (("www-authenticate", value),) if self.on("www-authenticate") else ()
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """Google's error object with 429, without saying when to come again."""
+        """Return Google's error object with status 429, without saying when to retry."""
         del retry_after
         message = "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'."
         return json_answer({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}}, 429)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Answer every bad token alike."""
+        """Return the same response for every bad token."""
         body = {"error": "invalid_request", "error_description": "Invalid Credentials"}
         return json_answer(body, 401, self.challenge())
 
     def certificates(self, call: Call) -> Answer:
-        """The endpoint of the public keys as certificates, by `kid`."""
+        """The endpoint that publishes the keys as certificates, by `kid`."""
         return json_answer(self.keys.certificates(self.world.clock()))
 
     def revoke(self, call: Call) -> Answer:
-        """Take back an approval by any of its tokens; no client authentication."""
+        """Withdraw an approval through any of its tokens. The client does not authenticate."""
         issued = self.grants.find(call.form.get("token") or call.query.get("token", ""))
         if issued is None or issued.is_revoked:
             return json_answer({"error": "invalid_token", "error_description": "Token expired or revoked"}, 400)
@@ -389,57 +395,57 @@ class Imitated(Provider):
         return json_answer({})
 
     def device(self, call: Call) -> Answer:
-        """What a web application is told that asks for a device code."""
+        """Refuse a device code to a web application."""
         return json_answer({"error": "invalid_client", "error_description": "Invalid client type."}, 401)
 
     def new_code(self) -> str:
-        """`4/0A` and 60 characters; the slash must be decoded exactly once."""
+        """Return `4/0A` and 60 characters. Clients must decode the slash exactly once."""
         return "4/0A" + self.alphanumeric(60, URL_SAFE)
 
     def new_access_token(self) -> str:
-        """`ya29.a0` and 90 characters that need no encoding."""
+        """Return `ya29.a0` and 90 characters that need no encoding."""
         return "ya29.a0" + self.alphanumeric(90, URL_SAFE)
 
     def new_refresh_token(self) -> str:
-        """`1//0` and 60 characters that need no encoding."""
+        """Return `1//0` and 60 characters that need no encoding."""
         return "1//0" + self.alphanumeric(60, URL_SAFE)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """A number of 21 digits, the same for every client."""
+        """Return a number of 21 digits, the same for every client."""
         return self.number(person, 21)
 
 
 def invalid_value() -> Answer:
-    """What is said of a token that is worth nothing."""
+    """Return the error for an invalid token."""
     return json_answer({"error": "invalid_token", "error_description": "Invalid Value"}, 400)
 
 
 def as_text(value: Any) -> str:
-    """A claim as text, a boolean as JSON has it."""
+    """Return a claim as a string, with booleans as in JSON."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def silent(request: AuthorizationRequest) -> bool:
-    """Whether the client wants no page to be shown."""
+    """Return whether the client asks for no page to be shown."""
     return request.query.get("prompt") == "none"
 
 
 def may_be(scope: str) -> bool:
-    """Tell whether a scope is one of OpenID Connect, or an address, as those of all APIs are."""
+    """Return whether a scope can exist: an OpenID Connect scope, or a URL like those of all APIs."""
     return scope in WORDS or scope.startswith(("https://", "http://"))
 
 
 def none_at_all(scopes: Iterable[str]) -> list[str]:
-    """The scopes that cannot be any."""
+    """Return the scopes that cannot exist."""
     return [scope for scope in scopes if not may_be(scope)]
 
 
 def short(scopes: Iterable[str]) -> set[str]:
-    """Scopes in their short spelling, each once."""
+    """Return the scopes in their short spelling, without duplicates."""
     return {SCOPE_NAMES.get(scope, scope) for scope in scopes}
 
 
 def forced(request: AuthorizationRequest) -> bool:
-    """Whether the client asks for consent even from someone who gave it."""
+    """Return whether the client asks for consent even from people who gave it before."""
     query = request.query
     return "consent" in query.get("prompt", "").split() or query.get("approval_prompt") == "force"

@@ -1,4 +1,4 @@
-"""What Google's People API says of the person whose token it is, and how Google's APIs refuse."""
+"""Google's People API: its data about the person of a token, and its error format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MASK_MISSING = (
 
 
 def answer(claims: Mapping[str, Any], fields: Collection[str]) -> Answer:
-    """The person with the fields asked for; what is not known or not allowed is absent."""
+    """Return the person with the requested fields. Unknown fields and those not allowed are left out."""
     if not fields:
         return refusal(400, MASK_MISSING, "INVALID_ARGUMENT")
     subject = claims["sub"]
@@ -29,7 +29,7 @@ def answer(claims: Mapping[str, Any], fields: Collection[str]) -> Answer:
 
 
 def names(claims: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The name, whole and in parts."""
+    """Return the full name and its parts."""
     parts = {
         "displayName": claims.get("name"),
         "familyName": claims.get("family_name"),
@@ -39,13 +39,13 @@ def names(claims: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def addresses(claims: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The address of the account; `verified` is there only when it is true."""
+    """Return the account's e-mail address. `verified` is present only if true."""
     verified = {"verified": True} if claims.get("email_verified") else {}
     return entry(claims["sub"], {"value": claims.get("email")}, source="ACCOUNT", **verified)
 
 
 def entry(subject: str, values: Mapping[str, Any], *, source: str = "PROFILE", **marks: bool) -> list[dict[str, Any]]:
-    """A list of the one value there is, or of none."""
+    """Return a list with the one value, or an empty list if there is none."""
     known = {name: value for name, value in values.items() if value is not None}
     if not known:
         return []
@@ -53,5 +53,5 @@ def entry(subject: str, values: Mapping[str, Any], *, source: str = "PROFILE", *
 
 
 def refusal(code: int, message: str, status: str, headers: Iterable[tuple[str, str]] = ()) -> Answer:
-    """An error object of Google's APIs."""
+    """Return an error object of Google's APIs."""
     return json_answer({"error": {"code": code, "message": message, "status": status}}, code, headers)

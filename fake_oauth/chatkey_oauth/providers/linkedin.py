@@ -1,15 +1,15 @@
-"""LinkedIn: an id_token without the nonce, a verifier that is refused, and one sentence for everything about a code.
+"""LinkedIn: id_tokens lack the nonce, PKCE verifiers are refused, and every problem with a code gets the same message.
 
 Sources: learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 and
 docs.pingidentity.com/integrations/linkedin/setup (an example of userinfo). The nonce:
-github.com/authlib/authlib/issues/763. The verifier: github.com/nextauthjs/next-auth/issues/8831. The sentence:
+github.com/authlib/authlib/issues/763. The verifier: github.com/nextauthjs/next-auth/issues/8831. The message for codes:
 github.com/thephpleague/oauth2-linkedin/issues/27. The refusals of the API:
 learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling and
-github.com/decioferreira/omniauth-linkedin-oauth2/issues/81. The older profile API, which the scopes of OpenID
-Connect do not open: github.com/linkedin-developers/linkedin-api-js-client/issues/35. The access token as
-`oauth2_access_token` in the query: passport-linkedin-oauth2, lib/oauth2.js, and the refusal of one that is missing.
-What is missing in the form, also when it came by Basic: github.com/scribejava/scribejava/issues/822 and
-github.com/badgateway/oauth2-client/issues/141.
+github.com/decioferreira/omniauth-linkedin-oauth2/issues/81. The older profile API, which OpenID Connect's scopes do not
+give access to: github.com/linkedin-developers/linkedin-api-js-client/issues/35. The access token as
+`oauth2_access_token` in the query, and the refusal if it is missing: passport-linkedin-oauth2, lib/oauth2.js.
+Parameters count as missing from the form even if they came in a Basic header:
+github.com/scribejava/scribejava/issues/822 and github.com/badgateway/oauth2-client/issues/141.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ API: Final = {
     ),
     Problem.SCOPE: (403, 100, "ACCESS_DENIED", "Not enough permissions to access: {resource}.GET.NO_VERSION"),
 }
-"""How the API refuses: the status, LinkedIn's number, its code, and words."""
+"""The API's refusals: status, LinkedIn's error number, code, and message."""
 
 
 class Imitated(Provider):
@@ -92,11 +92,11 @@ class Imitated(Provider):
 
     @property
     def label(self) -> str:
-        """It is in no table of the chat service, which does not offer it."""
+        """The name shown to people. The chat service does not offer this provider, so its table has no name for it."""
         return "LinkedIn"
 
     def routes(self) -> dict[str, Route]:
-        """The endpoints that discovery names."""
+        """Return the endpoints named in discovery, and the older profile."""
         return {
             "GET /oauth/.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
             "GET /oauth/v2/authorization": Route(Leg.AUTHORIZE, self.authorize),
@@ -108,11 +108,11 @@ class Imitated(Provider):
 
     @property
     def issuer(self) -> str:
-        """What it signs as, below which discovery is."""
+        """The issuer. The discovery document is below its path."""
         return f"{self.addresses.issuer}/oauth"
 
     def discovery(self, call: Call) -> Answer:
-        """The discovery document, which names no PKCE."""
+        """The discovery document, which does not mention PKCE."""
         del call
         browser, server, _ = self.addresses
         return json_answer(
@@ -134,34 +134,34 @@ class Imitated(Provider):
         )
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """A bad scope in LinkedIn's words, other faults in the engine's."""
+        """Use LinkedIn's words for an invalid scope, and the engine's for other errors."""
         if error == "invalid_scope":
             error, description = "unauthorized_scope_error", "Scope is not authorized for your application"
         return super().fault_params(error, description)
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal in LinkedIn's words."""
+        """Report the denial in LinkedIn's words."""
         return self.fault_params("user_cancelled_authorize", "The user cancelled the authorization")
 
     # Tokens
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Take a verifier of an application without PKCE for a client that cannot prove itself."""
+        """Refuse a verifier as a wrong client secret, if the switch `pkce` is off."""
         params = super().token_params(call)
         if "code_verifier" in params and not self.on("pkce"):
             raise TokenRefused(Reason.CLIENT_SECRET, "code_verifier", "PKCE is not switched on for this application.")
         return params
 
     def ignores_challenge(self) -> bool:
-        """Ignore PKCE while it is not switched on."""
+        """Return whether the switch `pkce` is off."""
         return not self.on("pkce")
 
     def repeats_nonce(self) -> bool:
-        """Leave the nonce out, unless switched on."""
+        """Return whether the switch `nonce` is on."""
         return self.on("nonce")
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The claims of userinfo, for an hour."""
+        """Return the claims of userinfo, valid for one hour."""
         return {
             **self.claims(issued.grant),
             "iss": self.issuer,
@@ -171,7 +171,7 @@ class Imitated(Provider):
         }
 
     def claims(self, grant: Grant) -> dict[str, Any]:
-        """What the granted scopes open; the locale is an object."""
+        """Return the claims that the granted scopes allow. The locale is an object."""
         person = self.person(grant)
         claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id)}
         if "profile" in grant.scopes:
@@ -186,27 +186,27 @@ class Imitated(Provider):
             claims |= {"email": person.email, "email_verified": person.email_verified}
         return {name: value for name, value in claims.items() if value is not None}
 
-    # Behind the token
+    # Endpoints that need an access token
 
     def bearer_text(self, call: Call) -> str | None:
-        """The access token, which may also be a parameter under LinkedIn's own name."""
+        """Return the access token, which may also be in LinkedIn's own query parameter."""
         return super().bearer_text(call) or call.query.get("oauth2_access_token")
 
     def userinfo(self, call: Call) -> Answer:
-        """The claims, for tokens with the scope `openid`."""
+        """The userinfo endpoint, which needs the scope `openid`."""
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def older_profile(self, call: Call) -> Answer:
-        """What nobody's token opens: its scopes are those of a product that applications no longer get."""
+        """Refuse every token: the scopes for this endpoint belong to a product that new applications cannot get."""
         self.bearer(call)
         return self.api_refusal(BearerRefused(Problem.SCOPE), "me")
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Refuse as the whole API does."""
+        """Refuse in the API's format."""
         return self.api_refusal(refusal, "userinfo")
 
     def api_refusal(self, refusal: BearerRefused, resource: str) -> Answer:
-        """Refuse a resource of the API, with a number of LinkedIn's own."""
+        """Refuse access to an API resource, with LinkedIn's error number."""
         status, number, code, message = API.get(refusal.problem, API[Problem.UNKNOWN])
         named = {"code": code} if code else {}
         return json_answer(
@@ -217,13 +217,13 @@ class Imitated(Provider):
     # Formats
 
     def new_code(self) -> str:
-        """`AQ` and 150 letters and digits."""
+        """Return `AQ` and 150 letters and digits."""
         return "AQ" + self.alphanumeric(150)
 
     def new_access_token(self) -> str:
-        """`AQ` and 350 letters and digits."""
+        """Return `AQ` and 350 letters and digits."""
         return "AQ" + self.alphanumeric(350)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Ten letters and digits, others for each application."""
+        """Return ten letters and digits, different for each application."""
         return letters(sha256(f"linkedin {person.id} {client_id}".encode()).digest()[:10])

@@ -1,31 +1,32 @@
-"""Microsoft (Entra ID, v2.0): an issuer per tenant, subjects per application, errors with AADSTS numbers.
+"""Microsoft (Entra ID, v2.0): an issuer per tenant, subjects per application, and errors with AADSTS numbers.
 
 Sources, in github.com/MicrosoftDocs/entra-docs below docs/identity-platform: v2-protocols-oidc.md,
-v2-oauth2-auth-code-flow.md (answers and errors of the token endpoint, refresh tokens) and id-token-claims-reference.md
-(no `at_hash` from the token endpoint). The sentences behind the numbers are those that applications quote: of 700016
-github.com/MicrosoftDocs/azure-docs/issues/21690 and github.com/Azure/login/issues/561, of 7000215, and `error_uri`,
-github.com/OfficeDev/microsoft-365-agents-toolkit/issues/8621 and github.com/qkqpttgf/OneManager-cfworkerskv/issues/11.
-An application's own token: v2-oauth2-client-creds-grant-flow.md there. Of 1002012
-github.com/MicrosoftDocs/azure-docs/issues/99862, of 70011 for several resources
-github.com/AzureAD/microsoft-authentication-library-for-js/issues/6069, of 7000216 and 7000218
-github.com/MicrosoftDocs/azure-docs/issues/30777 and github.com/haystackeditor/haystack-editor/issues/41, of Graph for a
-token of nobody's github.com/pnp/pnpcore/pull/905. The names of the cloud, and `client_info`:
+v2-oauth2-auth-code-flow.md (responses and errors of the token endpoint, refresh tokens) and
+id-token-claims-reference.md (no `at_hash` from the token endpoint). The messages of the error numbers, as quoted by
+applications: 700016 in github.com/MicrosoftDocs/azure-docs/issues/21690 and github.com/Azure/login/issues/561; 7000215
+and `error_uri` in github.com/OfficeDev/microsoft-365-agents-toolkit/issues/8621 and
+github.com/qkqpttgf/OneManager-cfworkerskv/issues/11.
+An application's own token: v2-oauth2-client-creds-grant-flow.md there. Its errors: 1002012 in
+github.com/MicrosoftDocs/azure-docs/issues/99862; 70011 for several resources in
+github.com/AzureAD/microsoft-authentication-library-for-js/issues/6069; 7000216 and 7000218 in
+github.com/MicrosoftDocs/azure-docs/issues/30777 and github.com/haystackeditor/haystack-editor/issues/41; Graph's error
+for a token without a person in github.com/pnp/pnpcore/pull/905. The names of the cloud, and `client_info`:
 github.com/AzureAD/microsoft-authentication-library-for-python `msal/authority.py`, `msal/application.py`.
-What is missing, also where it came otherwise than in a form: github.com/openid/AppAuth-iOS/issues/671 and
+Missing parameters, also if they came outside a form: github.com/openid/AppAuth-iOS/issues/671 and
 github.com/microsoftgraph/microsoft-graph-docs/issues/9207.
-Slashes too many, which are passed over: github.com/AzureAD/microsoft-authentication-library-for-python
-`msal/authority.py`, github.com/seanfisher/passport-microsoft `lib/strategy.js`. That `offline_access` is asked for and
-not told: github.com/requests/requests-oauthlib/issues/507, github.com/oauthlib/oauthlib/issues/562. A refresh that asks
-for what nobody allowed: github.com/O365/python-o365/issues/323, and where the account is personal
+Superfluous slashes, which are ignored: github.com/AzureAD/microsoft-authentication-library-for-python
+`msal/authority.py`, github.com/seanfisher/passport-microsoft `lib/strategy.js`. `offline_access` is requested but not
+listed in the response: github.com/requests/requests-oauthlib/issues/507, github.com/oauthlib/oauthlib/issues/562. A
+refresh with scopes that were never granted: github.com/O365/python-o365/issues/323, and for a personal account
 github.com/AzureAD/microsoft-authentication-library-for-js/issues/3303.
-The device flow: v2-oauth2-device-code.md there, which knows no `slow_down`. Its scope:
+The device flow: v2-oauth2-device-code.md there, which has no `slow_down`. Its scope:
 github.com/MicrosoftDocs/azure-docs/issues/60942. The older grant type, which MSAL for Node sends, and 70016:
 github.com/AzureAD/microsoft-authentication-library-for-js `lib/msal-common/src/utils/Constants.ts`,
 `lib/msal-node/test/test_kit/StringConstants.ts`; the older parameter `code`:
-github.com/AzureAD/microsoft-authentication-library-for-dotnet/issues/658; which is missed:
+github.com/AzureAD/microsoft-authentication-library-for-dotnet/issues/658; the parameter that is reported missing:
 github.com/mvelazc0/msInvader/issues/7; 70020:
-github.com/Azure/azure-cli/issues/22251; 7000014: github.com/MicrosoftDocs/microsoft-graph-training/issues/97. That an
-application with a secret gets its codes, and is asked for the secret once somebody approved:
+github.com/Azure/azure-cli/issues/22251; 7000014: github.com/MicrosoftDocs/microsoft-graph-training/issues/97. An
+application with a secret gets its codes without it, but needs it once a person has approved:
 github.com/AzureAD/azure-activedirectory-library-for-nodejs/issues/140 and
 github.com/Azure-Samples/active-directory-dotnetcore-devicecodeflow-v2/issues/9.
 """
@@ -74,23 +75,23 @@ CONSUMERS: Final = "9188040d-6c67-4c5b-b112-36a304b66dad"
 """The tenant of all personal accounts."""
 
 OF_NO_TENANT: Final = ("common", "organizations")
-"""Names in the path that leave the tenant open; discovery then names it by a placeholder."""
+"""Path names that stand for any tenant. Discovery then has a placeholder for the tenant."""
 
 EVERYTHING: Final = "/.default"
-"""How a scope ends that means all that was granted of a resource."""
+"""The suffix of a scope that means everything granted for a resource."""
 
 OF_GRAPH: Final = "https://graph.microsoft.com/"
-"""The resource of a scope that names none."""
+"""The default resource of a scope."""
 
 OFFLINE: Final = "offline_access"
 OF_OPENID: Final = frozenset({"openid", "profile", "email", OFFLINE})
-"""The scopes that are of no resource."""
+"""The scopes that do not belong to a resource."""
 
 READS_ME: Final = frozenset({"user.read", "user.readwrite", EVERYTHING[1:]})
-"""The scopes of Graph that open one's own user."""
+"""Graph's scopes that allow reading one's own user."""
 
 OF_DEVICES: Final = (DEVICE_CODE, "device_code")
-"""The grant type of devices, and the older name of it."""
+"""The grant type of the device flow, and its older name."""
 
 GRAPH: Final = {
     Problem.MISSING: (401, "InvalidAuthenticationToken", "Access token is empty."),
@@ -103,7 +104,7 @@ GRAPH: Final = {
     Problem.SCOPE: (403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation."),
     Problem.NOBODY: (400, "BadRequest", "/me request is only valid with delegated authentication flow."),
 }
-"""How Graph refuses: the status, its code, and words."""
+"""Graph's refusals: status, code, and message."""
 
 NOT_IN_BODY: Final = Words(
     400, "invalid_request", "AADSTS900144: The request body must contain the following parameter: '{member}'."
@@ -241,11 +242,11 @@ class Imitated(Provider):
 
     @property
     def label(self) -> str:
-        """It is in no table of the chat service, which does not offer it."""
+        """The name shown to people. The chat service does not offer this provider, so its table has no name for it."""
         return "Microsoft"
 
     def routes(self) -> dict[str, Route]:
-        """The endpoints of any tenant, and Graph's."""
+        """Return the endpoints of all tenants, and Graph's."""
         return {
             "GET /{tenant}/v2.0/.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
             "GET /{tenant}/discovery/instance": Route(Leg.DISCOVERY, self.instance),
@@ -259,11 +260,11 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """Pass over slashes too many, between two names and at the end."""
+        """Remove superfluous slashes, in the middle and at the end."""
         return "/" + "/".join(filter(None, path.split("/")))
 
     def discovery(self, call: Call) -> Answer:
-        """The discovery document of a tenant; where that is open, the issuer has a placeholder for it."""
+        """The discovery document of a tenant. If the path stands for any tenant, the issuer has a placeholder."""
         browser, server, _ = self.addresses
         asked = tenant_of(call)
         tenant = "{tenantid}" if asked in OF_NO_TENANT else CONSUMERS if asked == "consumers" else asked
@@ -297,7 +298,7 @@ class Imitated(Provider):
         )
 
     def instance(self, call: Call) -> Answer:
-        """Which names this cloud goes by, and where the tenant of an address is described: MSAL asks that first."""
+        """The endpoint with the cloud's host names and a tenant's discovery address, which MSAL requests first."""
         asked = urlsplit(call.query.get("authorization_endpoint", "")).path.split("/")
         tenant = clean(asked[1]) if len(asked) > 1 and asked[1] else "common"
         return json_answer(
@@ -318,13 +319,13 @@ class Imitated(Provider):
         )
 
     def issuer(self, tenant: str) -> str:
-        """What it signs as for the people of a tenant."""
+        """Return the issuer for the people of a tenant."""
         return f"{self.addresses.issuer}/{tenant}/v2.0"
 
     # Authorization endpoint
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse on a page, with Microsoft's number."""
+        """Refuse on a page, with Microsoft's error number."""
         if not client_id:
             words = "AADSTS900144: The request body must contain the following parameter: 'client_id'."
             return ShownToPerson(400, "invalid_request", words)
@@ -332,32 +333,32 @@ class Imitated(Provider):
         return ShownToPerson(400, "unauthorized_client", words)
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Refuse on a page, with Microsoft's number."""
+        """Refuse on a page, with Microsoft's error number."""
         words = "AADSTS50011: The redirect URI specified in the request does not match the redirect URIs configured."
         return ShownToPerson(400, "invalid_request", words)
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """Refuse a page that `prompt=none` forbids."""
+        """Return an error instead of a page if `prompt=none` forbids one."""
         if request.query.get("prompt") != "none":
             return None
         return "interaction_required" if signed_in else "login_required"
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page with `prompt=none` to those who approved before."""
+        """With `prompt=none`, show no page to people who approved before."""
         return request.query.get("prompt") == "none" or super().skips_consent(request)
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Only offline access brings a refresh token."""
+        """Issue a refresh token only for offline access."""
         return OFFLINE in request.scopes
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal with Microsoft's number."""
+        """Report the denial with Microsoft's error number."""
         return self.fault_params("access_denied", DECLINED)
 
     # Devices
 
     def device(self, call: Call) -> Answer:
-        """The endpoint that gives a device its codes, and a sentence to show with them."""
+        """The endpoint that issues the codes of the device flow, with a message to show to the person."""
         params = {} if call.is_json else call.form
         client = self.world.clients.get(self.name, required(params, "client_id"))
         if client is None:
@@ -379,17 +380,17 @@ class Imitated(Provider):
         )
 
     def device_page(self, call: Call) -> Answer:
-        """The page where a person types the code that a device shows, and approves."""
+        """The page where a person types the device's code and approves."""
         return page(self, call)
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """What a device asks for."""
+        """Exchange a device code."""
         if params.get("grant_type") not in OF_DEVICES:
             return super().other_grant(client, params)
         return by_device_code(self, client, params.get("code") or required(params, "device_code"))
 
     def asks_proof(self, params: Mapping[str, str]) -> bool:
-        """Let a device wait without a secret; where public flows are allowed, it needs none for its tokens either."""
+        """Require no secret while a device waits. With the switch `public-flows`, tokens need none either."""
         by_device = params.get("grant_type") in OF_DEVICES
         if self.on("public-flows"):
             return not by_device and not was_given(self, params)
@@ -398,7 +399,9 @@ class Imitated(Provider):
     # Tokens
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """All that the application may do with one resource, whichever that is: `<resource>/.default`."""
+        """Return `<resource>/.default`, everything that the application may do with one resource. Any resource is
+        accepted.
+        """
         if not asked:
             raise TokenRefused(Reason.PARAMETER_MISSING, "scope")
         if not all(one.endswith(EVERYTHING) for one in asked):
@@ -408,7 +411,7 @@ class Imitated(Provider):
         return asked
 
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """All that were granted, whichever of them are asked for; others want the person's consent first."""
+        """Return all granted scopes, whichever of them are requested. Scopes that were not granted are refused."""
         if resource_scopes(asked) <= resource_scopes(grant.scopes) | {EVERYTHING[1:]}:
             return grant.scopes
         if self.tenant(self.person(grant)) == CONSUMERS:
@@ -417,7 +420,7 @@ class Imitated(Provider):
         raise TokenRefused(Reason.CONSENT, client.title if client else "")
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Add the lifetime during an outage, and do not tell `offline_access`; an application's own has no scope."""
+        """Add the lifetime during an outage, and hide `offline_access`. An application's own token has no scope."""
         body = super().token_body(issued, id_token)
         body["scope"] = " ".join(scope for scope in issued.grant.scopes if scope != OFFLINE)
         if issued.grant.for_itself:
@@ -425,7 +428,7 @@ class Imitated(Provider):
         return body | {"ext_expires_in": body["expires_in"]}
 
     def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
-        """Say who it is in a member of its own, where that is asked for, as MSAL does."""
+        """Add the account's ids as `client_info` if the request asks for it, as MSAL does."""
         issued = self.grants.access.get(body.get("access_token") or "")
         if call.form.get("client_info") != "1" or issued is None or issued.grant.for_itself:
             return super().token_answer(call, body, status)
@@ -434,7 +437,7 @@ class Imitated(Provider):
         return super().token_answer(call, {**body, "client_info": base64url(info)}, status)
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Answer with the number in a member of its own, and with what support would ask for."""
+        """Return the error with its number as a separate member, and with ids for Microsoft's support."""
         words = self.words_for(self.reason_of(call, refusal))
         description = (words.description or "").replace("{member}", refusal.member)
         description = description.replace("{tenant}", tenant_of(call)).replace("{client}", client_named(call))
@@ -455,12 +458,14 @@ class Imitated(Provider):
         return json_answer(body, words.status, NO_STORE)
 
     def reason_of(self, call: Call, refusal: TokenRefused) -> Reason:
-        """Say of a secret that is not there what it is needed for."""
+        """Distinguish a secret that is missing for the `client_credentials` grant from one missing otherwise."""
         machine = call.form.get("grant_type") == CLIENT_CREDENTIALS
         return Reason.PUBLIC_CLIENT if machine and refusal.reason is Reason.SECRET_MISSING else refusal.reason
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The tenant's issuer, the object's id beside the subject, and never whether an address is verified."""
+        """Return claims with the tenant's issuer and, besides the subject, an object id. `email_verified` is never
+        included.
+        """
         grant = issued.grant
         person = self.person(grant)
         tenant = self.tenant(person)
@@ -482,10 +487,10 @@ class Imitated(Provider):
             claims["email"] = person.email
         return {name: value for name, value in claims.items() if value is not None}
 
-    # Behind the token
+    # Endpoints that need an access token
 
     def userinfo(self, call: Call) -> Answer:
-        """The names and the address, for tokens with the scope `openid`."""
+        """The userinfo endpoint: names and e-mail address. Needs the scope `openid`."""
         grant = self.bearer(call, "openid").grant
         person = self.person(grant)
         claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id)}
@@ -501,7 +506,7 @@ class Imitated(Provider):
         return json_answer({name: value for name, value in claims.items() if value is not None})
 
     def me(self, call: Call) -> Answer:
-        """Graph's user, for tokens with the scope `User.Read` or one that holds it, in whatever case."""
+        """Graph's user endpoint. Needs the scope `User.Read` or one that includes it, in any case."""
         grant = self.bearer(call).grant
         if READS_ME.isdisjoint(resource_scopes(grant.scopes)):
             raise advised(BearerRefused(Problem.SCOPE, "User.Read"), forgotten_scope(["User.Read"], grant.scopes))
@@ -524,7 +529,7 @@ class Imitated(Provider):
         )
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Refuse as Graph does."""
+        """Refuse in Graph's format."""
         status, code, message = GRAPH[refusal.problem]
         inner = {
             "date": f"{datetime.fromtimestamp(self.now, UTC):%Y-%m-%dT%H:%M:%S}",
@@ -536,52 +541,52 @@ class Imitated(Provider):
     # Formats
 
     def tenant(self, person: Person) -> str:
-        """The tenant of a work account is that of its domain; all others are personal."""
+        """Return the tenant of a work account's domain, or the one of all personal accounts."""
         return self.uuid(fingerprint(f"microsoft {person.hosted_domain}", 32)) if person.hosted_domain else CONSUMERS
 
     def object_id(self, person: Person) -> str:
-        """A UUID, the same for every application."""
+        """Return a UUID, the same for every application."""
         return self.uuid(fingerprint(f"microsoft {person.id}", 32))
 
     def uuid(self, digits: str) -> str:
-        """32 hexadecimal digits as a UUID."""
+        """Format 32 hexadecimal digits as a UUID."""
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
     def kid(self, digest: bytes) -> str:
-        """27 letters of base64url, as of a thumbprint."""
+        """Return 27 letters of base64url, like a thumbprint."""
         return base64url(digest[:20])
 
     def new_code(self) -> str:
-        """`1.A` and 500 letters and digits."""
+        """Return `1.A` and 500 letters and digits."""
         return "1.A" + self.alphanumeric(500)
 
     def new_access_token(self) -> str:
-        """`EwB` and 900 letters and digits, as of personal accounts; nobody but Graph may read one."""
+        """Return `EwB` and 900 letters and digits, as for personal accounts. Only Graph may parse this token."""
         return "EwB" + self.alphanumeric(900)
 
     new_refresh_token = new_code
 
     def new_device_code(self) -> str:
-        """`HAQABIQEAAAB` and 180 letters and digits."""
+        """Return `HAQABIQEAAAB` and 180 letters and digits."""
         return "HAQABIQEAAAB" + self.alphanumeric(180)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """43 letters of base64url, others for each application."""
+        """Return 43 letters of base64url, different for each application."""
         return base64url(sha256(f"microsoft {person.id} {client_id}".encode()).digest())
 
 
 def resource_scopes(scopes: Iterable[str]) -> set[str]:
-    """The scopes of a resource, those of Graph without its name, in lower case."""
+    """Return the scopes that belong to a resource, in lower case and without Graph's prefix."""
     return {scope.removeprefix(OF_GRAPH).casefold() for scope in scopes if scope not in OF_OPENID}
 
 
 def tenant_of(call: Call) -> str:
-    """The tenant that a request's address names."""
+    """Return the tenant in the request's path."""
     return call.path.lstrip("/").partition("/")[0]
 
 
 def client_named(call: Call) -> str:
-    """The application that a token request names, in a Basic header, decoded, or in its form."""
+    """Return the client id in a token request, from its Basic header, decoded, or from its form."""
     header = call.headers.get("authorization", "")
     pairs = basic_pairs(header) if header[:6].lower() == "basic " else body_pairs(call.form)
     return clean(pairs[-1][0]) if pairs else ""

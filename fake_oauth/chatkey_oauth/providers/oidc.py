@@ -1,6 +1,6 @@
-"""An OpenID Connect issuer that is nobody in particular: the standard's endpoints and words, claims as one wishes.
+"""A generic OpenID Connect issuer: the standard's endpoints and error messages, and any claims a test wants.
 
-OpenID Connect Core and Discovery 1.0, RFC 6749 (5.2 for the words), RFC 6750, RFC 7009, RFC 7662.
+OpenID Connect Core and Discovery 1.0, RFC 6749 (5.2 for the error messages), RFC 6750, RFC 7009, RFC 7662.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ BAD_GRANT: Final = Words(
 OF_THE_PROTOCOL: Final = frozenset(
     {"iss", "sub", "aud", "azp", "exp", "iat", "nonce", "at_hash", "c_hash", "auth_time"}
 )
-"""Claims that nobody sets by wish; faults bend them."""
+"""Claims that a person's `claims` cannot set. Faults can change them."""
 
 
 class Imitated(Provider):
-    """no provider in particular: any issuer of OpenID Connect."""
+    """no provider in particular: a generic OpenID Connect issuer."""
 
     name = "oidc"
     hosts = ()
@@ -77,11 +77,11 @@ class Imitated(Provider):
 
     @property
     def label(self) -> str:
-        """It is in no table of social providers, for it is none."""
+        """The name shown to people. The chat service's table has none, because this is not a social provider."""
         return "OpenID Connect"
 
     def routes(self) -> dict[str, Route]:
-        """The endpoints that discovery names."""
+        """Return the endpoints named in discovery."""
         return {
             "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
             "GET /.well-known/oauth-authorization-server": Route(Leg.DISCOVERY, self.discovery),
@@ -94,7 +94,7 @@ class Imitated(Provider):
         }
 
     def discovery(self, call: Call) -> Answer:
-        """The discovery document, which serves as metadata (RFC 8414) too."""
+        """The discovery document, which is also the metadata document (RFC 8414)."""
         del call
         browser, server, issuer = self.addresses
         return json_answer(
@@ -123,32 +123,32 @@ class Imitated(Provider):
         )
 
     def callback_extras(self) -> dict[str, str]:
-        """Add `iss` to success and error (RFC 9207)."""
+        """Add `iss` to approvals and errors (RFC 9207)."""
         return {"iss": self.addresses.issuer}
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """Refuse a page that `prompt=none` forbids (OpenID Connect Core 3.1.2.6)."""
+        """Return an error instead of a page if `prompt=none` forbids one (OpenID Connect Core 3.1.2.6)."""
         if request.query.get("prompt") != "none":
             return None
         return "consent_required" if signed_in else "login_required"
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page with `prompt=none` to those who approved before."""
+        """With `prompt=none`, show no page to people who approved before."""
         return request.query.get("prompt") == "none" or super().skips_consent(request)
 
     # Tokens
 
     def lives(self) -> Lives:
-        """As told at the start, else as usual."""
+        """Return the lifetimes from the settings, or the usual ones."""
         usual, told = super().lives(), self.world.lifetimes
         return Lives(told.get("code", usual.code), told.get("access", usual.access), told.get("refresh", usual.refresh))
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Only offline access brings a refresh token (OpenID Connect Core 11)."""
+        """Issue a refresh token only for offline access (OpenID Connect Core 11)."""
         return "offline_access" in request.scopes
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The claims of userinfo, for as long as told at the start, or an hour."""
+        """Return the claims of userinfo, with the lifetime from the settings or one hour."""
         return {
             **self.claims(issued.grant),
             "aud": issued.grant.client_id,
@@ -158,7 +158,7 @@ class Imitated(Provider):
         }
 
     def claims(self, grant: Grant) -> dict[str, Any]:
-        """The claims that the granted scopes open, and those wished for, where None takes one away."""
+        """Return the claims that the granted scopes allow, plus the person's `claims`, where None removes one."""
         person = self.person(grant)
         claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id)}
         if "profile" in grant.scopes:
@@ -174,18 +174,18 @@ class Imitated(Provider):
         wished = {name: value for name, value in person.claims.items() if name not in OF_THE_PROTOCOL}
         return {name: value for name, value in (claims | wished).items() if value is not None}
 
-    # Behind the token
+    # Endpoints that need an access token
 
     def bearer_text(self, call: Call) -> str | None:
-        """The access token, which a POST may carry in its form (OpenID Connect Core 5.3.1, RFC 6750 2.2)."""
+        """Return the access token, which may be in the form of a POST (OpenID Connect Core 5.3.1, RFC 6750 2.2)."""
         return super().bearer_text(call) or (None if call.is_json else call.form.get("access_token"))
 
     def userinfo(self, call: Call) -> Answer:
-        """The claims, for tokens with the scope `openid`."""
+        """The userinfo endpoint, which needs the scope `openid`."""
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def introspect(self, call: Call) -> Answer:
-        """Tell a client whether its token is active (RFC 7662)."""
+        """The endpoint that tells a client whether its token is active (RFC 7662)."""
         issued = own_token(self, call)
         ended = issued is None or issued.is_revoked or (issued.expires_at or self.now + 1) <= self.now
         if issued is None or ended:
@@ -205,13 +205,13 @@ class Imitated(Provider):
         )
 
     def revoke(self, call: Call) -> Answer:
-        """Take one pair of tokens back; an unknown one is as good as taken back (RFC 7009 2.2)."""
+        """Revoke a pair of tokens. An unknown token counts as revoked already (RFC 7009 2.2)."""
         if issued := own_token(self, call):
             issued.revoked = True
         return Answer(200, headers=NO_STORE)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Refuse in the header and in the body alike (RFC 6750 3)."""
+        """Report the error in both the header and the body (RFC 6750 3)."""
         if refusal.problem is Problem.MISSING:
             return json_answer({"error": "invalid_token"}, 401, (("www-authenticate", "Bearer"),))
         error, status = ("insufficient_scope", 403) if refusal.problem is Problem.SCOPE else ("invalid_token", 401)
@@ -219,7 +219,7 @@ class Imitated(Provider):
         return json_answer({"error": error}, status, (("www-authenticate", f'Bearer error="{error}"{scope}'),))
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Ask who came with a Basic header to do so again (RFC 6749 5.2)."""
+        """If a client used a Basic header, ask for Basic authentication in the response (RFC 6749 5.2)."""
         answer = super().token_refusal(call, refusal)
         if answer.status != 401 or "authorization" not in call.headers:
             return answer
@@ -228,13 +228,13 @@ class Imitated(Provider):
     # Formats
 
     def new_code(self) -> str:
-        """40 letters and digits, like all that is issued here."""
+        """Return 40 letters and digits, the format of all codes and tokens here."""
         return self.alphanumeric(40)
 
     new_access_token = new_code
     new_refresh_token = new_code
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """A UUID, the same for every client."""
+        """Return a UUID, the same for every client."""
         digits = fingerprint(f"oidc {person.id}")
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

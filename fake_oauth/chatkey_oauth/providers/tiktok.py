@@ -1,4 +1,8 @@
-"""TikTok (Login Kit v2): `client_key`, commas, challenges in hexadecimal digits, errors with 200 in two envelopes."""
+"""TikTok (Login Kit v2): `client_key`, comma-separated scopes, hexadecimal challenges, and token errors with status
+200.
+
+Errors have one format at the token endpoint and another at the API.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +57,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "user.info.profile": ("username", "bio_description", "profile_deep_link", "is_verified"),
     "user.info.stats": ("follower_count", "following_count", "likes_count", "video_count"),
 }
-"""Which fields of the user each scope opens."""
+"""The user fields that each scope gives access to."""
 
 
 class Imitated(Provider):
@@ -97,7 +101,7 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """Every path is served with and without a slash at its end."""
+        """Return the endpoints. Every path is served with and without a trailing slash."""
         return {
             "GET /v2/auth/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "POST /v2/oauth/token": Route(Leg.TOKEN, self.token),
@@ -106,69 +110,69 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """Fold a path with a slash at its end into that without."""
+        """Remove a trailing slash."""
         return path.removesuffix("/")
 
     # Authorization endpoint
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse on a page that blames `client_key`."""
+        """Refuse on a page that names `client_key` as the invalid parameter."""
         return blamed("client_key", "unauthorized_client")
 
     def redirect_allowed(self, client: Client, uri: str) -> bool:
-        """Exactly as registered; on a desktop `*` stands for any port of this machine."""
+        """Allow URIs exactly as registered. For desktop applications, `*` stands for any port on this machine."""
         if super().redirect_allowed(client, uri):
             return True
         return client.kind == "desktop" and any(same_but_port(uri, known) for known in client.redirect_uris)
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Refuse on a page that blames `redirect_uri`."""
+        """Refuse on a page that names `redirect_uri` as the invalid parameter."""
         return blamed("redirect_uri")
 
     def needs_challenge(self, client: Client) -> bool:
-        """Demand PKCE of desktop applications."""
+        """Require PKCE of desktop applications."""
         return client.kind == "desktop"
 
     def shows_fault(self, error: str) -> bool:
-        """Show a missing or wrong parameter; scopes and response types that are not had are sent back."""
+        """Show missing and invalid parameters on a page. Unsupported scopes and response types go to the client."""
         return error == "invalid_request"
 
     def comparison(self, client: Client, method: str) -> str:
-        """Compare with hexadecimal digits, and for web applications with base64url as well."""
+        """Compare the challenge as hexadecimal digits. For web applications, base64url is accepted too."""
         return "S256 any" if client.kind == "web" and self.on("web-base64url") else "S256 hex"
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal, while that is switched on with members of older flows."""
+        """Report the denial. Includes the parameters of older flows if the switch `err-code` is on."""
         older = {"errCode": "-2", "error_type": "access_denied"} if self.on("err-code") else {}
         return self.fault_params("access_denied", "The user denied the request.") | older
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Ask with `disable_auto_auth=0` only those who did not approve before."""
+        """With `disable_auto_auth=0`, ask only people who have not approved before."""
         return request.query.get("disable_auto_auth") == "0" or super().skips_consent(request)
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Tell what was granted of what was asked for."""
+        """Add the granted scopes."""
         return {"scopes": self.scope_separator.join(grant.scopes)}
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """The basic profile with every other scope, because Login Kit adds it to all applications."""
+        """Add the basic profile, because Login Kit adds it to all applications."""
         del request, person
         return tuple(dict.fromkeys(("user.info.basic", *scopes))) if self.on("basic-always") else scopes
 
     # Token endpoint
 
     def lives(self) -> Lives:
-        """Two hours and 180 days, or while that is switched on a day and a year."""
+        """Return two hours and 180 days, or one day and one year if the switch `older-lifetimes` is on."""
         access, refresh = (86400, 31536000) if self.on("older-lifetimes") else (7200, 15552000)
         return Lives(self.code_life, access, refresh)
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Take `client_key` for the client id; a `client_id` beside it does not count."""
+        """Take the client id from `client_key`. A `client_id` is ignored."""
         params = super().token_params(call)
         return params | {"client_id": params.get("client_key", "")}
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """With the id of the person, and how long the refresh token lives."""
+        """Return the token response, with the person's id and the refresh token's lifetime."""
         lives = self.lives()
         return {
             "access_token": issued.access,
@@ -181,13 +185,13 @@ class Imitated(Provider):
         }
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Answer with three members, and with 200 unless 400 is switched on."""
+        """Return an error with three members. The status is 200, or 400 if the switch `token-errors-400` is on."""
         words = self.words_for(refusal.reason)
         body = {"error": words.error, "error_description": words.description or "", "log_id": self.log_id()}
         return self.token_answer(call, body, 400 if self.on("token-errors-400") else words.status)
 
     def revoke(self, call: Call) -> Answer:
-        """Take back the whole approval that a token is of."""
+        """Withdraw the whole approval that a token belongs to."""
         if issued := own_token(self, call):
             self.grants.withdraw(issued.grant)
         return json_answer({})
@@ -195,7 +199,7 @@ class Imitated(Provider):
     # API
 
     def user(self, call: Call) -> Answer:
-        """The fields asked for, if the scopes open them, in the envelope of every answer."""
+        """The user endpoint. Returns the requested fields, all allowed by the scopes, in the usual envelope."""
         issued = self.bearer(call)
         fields = [field for field in call.query.get("fields", "").split(",") if field]
         if not fields or not set(fields) <= {field for opened in FIELDS.values() for field in opened}:
@@ -208,7 +212,7 @@ class Imitated(Provider):
         return json_answer({"data": {"user": user}, "error": self.api_status("ok", "")})
 
     def profile(self, grant: Grant) -> dict[str, Any]:
-        """Every field there is. No e-mail; `is_verified` means a badge."""
+        """Return all fields. There is no e-mail address; `is_verified` means a badge."""
         person = self.person(grant)
         picture = self.portrait(person)
         return {
@@ -230,7 +234,7 @@ class Imitated(Provider):
         }
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """429 with the error in the envelope that all of TikTok's answers have."""
+        """Return 429 with the error in the envelope of all TikTok responses."""
         del retry_after
         error = {
             "code": "rate_limit_exceeded",
@@ -240,7 +244,7 @@ class Imitated(Provider):
         return json_answer({"data": {}, "error": error}, 429)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Answer with 401, and tell a missing scope from a bad token."""
+        """Return 401, with different errors for a missing scope and a bad token."""
         if refusal.problem is Problem.SCOPE:
             message = "The user did not authorize the scope required for completing this request."
             return self.api_error(401, "scope_not_authorized", message)
@@ -248,54 +252,54 @@ class Imitated(Provider):
         return self.api_error(401, "access_token_invalid", message)
 
     def api_error(self, status: int, code: str, message: str) -> Answer:
-        """A refusal in the envelope of every answer."""
+        """Return an error in the envelope of all responses."""
         return json_answer({"data": {}, "error": self.api_status(code, message)}, status)
 
     def api_status(self, code: str, message: str) -> dict[str, str]:
-        """The member `error`, which successes have as well."""
+        """Return the member `error`, which successful responses also have."""
         return {"code": code, "message": message, "log_id": self.log_id()}
 
     # Formats
 
     def log_id(self) -> str:
-        """The time and 20 hexadecimal digits."""
+        """Return the time and 20 hexadecimal digits."""
         return datetime.fromtimestamp(self.now, UTC).strftime("%Y%m%d%H%M%S") + self.hexadecimal(20).upper()
 
     def new_code(self) -> str:
-        """Letters and digits with a star and an exclamation mark, which have to be decoded once."""
+        """Return letters and digits with a star and an exclamation mark. Clients must decode these exactly once."""
         return f"{self.alphanumeric(52)}*v!{self.alphanumeric(4)}.va"
 
     def new_access_token(self) -> str:
-        """`act.`, letters and digits, and `.va`."""
+        """Return `act.`, letters and digits, and `.va`."""
         return f"act.{self.alphanumeric(60)}!{self.alphanumeric(4)}.va"
 
     def new_refresh_token(self) -> str:
-        """`rft.`, letters and digits, and `.va`."""
+        """Return `rft.`, letters and digits, and `.va`."""
         return f"rft.{self.alphanumeric(60)}!{self.alphanumeric(4)}.va"
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """A UUID, another for every application."""
+        """Return a UUID, different for every application."""
         return self.uuid(f"open {person.id} {client_id}")
 
     def uuid(self, seed: str) -> str:
-        """Hexadecimal digits grouped as in a UUID, always the same for a seed."""
+        """Derive hexadecimal digits from a seed and format them as a UUID."""
         digits = fingerprint(f"tiktok {seed}")
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def blamed(parameter: str, error: str = "invalid_request") -> ShownToPerson:
-    """A page that says which parameter is wrong."""
+    """Return a page that names the invalid parameter."""
     advice = f"We couldn't log in with TikTok. If you're a developer, correct the following and try again: {parameter}."
     return ShownToPerson(400, error, advice)
 
 
 def opens(scope: str, fields: Collection[str]) -> bool:
-    """Tell whether a scope opens one of these fields."""
+    """Return whether a scope gives access to one of these fields."""
     return not set(fields).isdisjoint(FIELDS[scope])
 
 
 def same_but_port(uri: str, registered: str) -> bool:
-    """Tell whether a URI differs from one registered with the port `*` by its port alone."""
+    """Return whether a URI matches one registered with the port `*`, which stands for any port."""
     loopback = LOOPBACK_PORT.match(registered)
     if loopback is None:
         return False

@@ -1,6 +1,6 @@
-"""X, formerly Twitter: PKCE and state compulsory, codes of thirty seconds, its own words for every refusal.
+"""X, formerly Twitter: PKCE and state are required, codes live thirty seconds, and every error has its own wording.
 
-That the token endpoint takes JSON: github.com/PLhery/node-twitter-api-v2 posts it so.
+The token endpoint takes JSON: github.com/PLhery/node-twitter-api-v2 sends it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 PROBLEMS = "https://api.twitter.com/2/problems"
 GIVEN = ("id", "name", "username")
-"""The members a user has without asking for them."""
+"""The user's members that are always returned."""
 FIELDS = (
     *("affiliation", "confirmed_email", "connection_status", "created_at", "description", "entities", "id"),
     *("is_identity_verified", "location", "most_recent_tweet_id", "name", "parody", "pinned_tweet_id"),
@@ -49,12 +49,12 @@ FIELDS = (
 LONGEST_STATE = 500
 WINDOW = 15 * 60
 PER_WINDOW = 75
-"""How often one person's user may be read in one window of so many seconds."""
+"""How often one person's user can be read in one window, which lasts `WINDOW` seconds."""
 MISSING = "Missing required parameter [{member}]."
 
 
 class Window(msgspec.Struct):
-    """How often one person's user was read, until when."""
+    """A rate limit window: how often one person's user was read, and when the window ends."""
 
     ends: int
     used: int = 0
@@ -120,12 +120,12 @@ class Imitated(Provider):
         self._windows: Ring[Window] = Ring()
 
     def reset(self) -> None:
-        """Forget the windows of the rate limit too."""
+        """Also forget the rate limit windows."""
         super().reset()
         self._windows.clear()
 
     def routes(self) -> dict[str, Route]:
-        """Four endpoints, the same at both families of hosts, and the avatars in their two sizes."""
+        """Return four endpoints, the same on all hosts, and the avatars in two sizes."""
         return {
             "GET /i/oauth2/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "POST /2/oauth2/token": Route(Leg.TOKEN, self.token),
@@ -137,22 +137,22 @@ class Imitated(Provider):
     # Authorization endpoint
 
     def shows_fault(self, error: str) -> bool:
-        """Show every fault on the page."""
+        """Show every error on a page."""
         return True
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Refuse a state that is too long."""
+        """Refuse a `state` that is too long."""
         if len(request.query["state"]) > LONGEST_STATE:
             raise ShownToPerson(400, "invalid_request", f"The state is longer than {LONGEST_STATE} characters.")
 
     def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
-        """Put the state before the code of an approval."""
+        """Put `state` before `code` in an approval."""
         if "code" in params:
             return {"state": query["state"], **params}
         return super().callback(params, query)
 
     def denied_params(self) -> dict[str, str]:
-        """Tell of the refusal without a description, unless that is switched on."""
+        """Report the denial. Includes a description if the switch `deny-description` is on."""
         if self.on("deny-description"):
             return self.fault_params("access_denied", "The user denied the request.")
         return super().denied_params()
@@ -160,34 +160,34 @@ class Imitated(Provider):
     # Token endpoint
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Demand the client id even beside the header, while that is switched on."""
+        """Require the client id even with a Basic header, if the switch `client-id-in-body` is on."""
         params = super().token_params(call)
         if self.on("client-id-in-body"):
             required(params, "client_id")
         return params
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Only offline access brings a refresh token."""
+        """Issue a refresh token only for offline access."""
         return "offline.access" in request.scopes
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Order the members as X does, without an id_token."""
+        """Return the members in X's order, without an id_token."""
         body = super().token_body(issued, id_token)
         order = ("token_type", "expires_in", "access_token", "scope", "refresh_token")
         return {name: body[name] for name in order if name in body} | {"token_type": "bearer"}
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """Bring no id_token, whatever is asked for: X has none."""
+        """Return false: X has no id_tokens."""
         return False
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """An unknown client may be told no more than one with a wrong secret."""
+        """Report an unknown client like a wrong secret, if the switch `unknown-client` is off."""
         if refusal.reason in {Reason.CLIENT_UNKNOWN, Reason.CLIENT_MISSING} and not self.on("unknown-client"):
             refusal = TokenRefused(Reason.CLIENT_SECRET, refusal.member)
         return super().token_refusal(call, refusal)
 
     def revoke(self, call: Call) -> Answer:
-        """Take one pair of tokens back; an unknown one is as good as taken back."""
+        """Revoke a pair of tokens. An unknown token counts as revoked already."""
         if issued := own_token(self, call):
             issued.revoked = True
         return self.token_answer(call, {"revoked": True} if self.on("revoked-body") else {})
@@ -195,7 +195,7 @@ class Imitated(Provider):
     # User
 
     def user(self, call: Call) -> Answer:
-        """The user in an envelope. Both scopes are needed; what may not be read is absent."""
+        """The user endpoint, which needs both scopes. Members that the client may not read are left out."""
         for scope in ("tweet.read", "users.read"):
             issued = self.bearer(call, scope)
         window = self.window(issued.grant.person_id)
@@ -208,7 +208,7 @@ class Imitated(Provider):
         return json_answer(self.envelope(issued.grant, asked), headers=self.rate_headers(window))
 
     def envelope(self, grant: Grant, asked: list[str]) -> dict[str, Any]:
-        """`data`, and `errors` beside it where that is switched on."""
+        """Return the user in `data`. Explains a member it leaves out in `errors`, with the switch `field-errors`."""
         user = self.profile(grant)
         envelope: dict[str, Any] = {"data": {name: user[name] for name in (*GIVEN, *asked) if name in user}}
         if "confirmed_email" in asked and not self.may_read_email(grant) and self.on("field-errors"):
@@ -216,7 +216,7 @@ class Imitated(Provider):
         return envelope
 
     def profile(self, grant: Grant) -> dict[str, Any]:
-        """All that is known of the user and may be read. The picture's address has `_normal` for its size."""
+        """Return everything about the user that the client may read. The picture's URL contains the size `_normal`."""
         person = self.person(grant)
         profile = {
             "id": self.subject(person, grant.client_id),
@@ -242,12 +242,12 @@ class Imitated(Provider):
         return profile
 
     def may_read_email(self, grant: Grant) -> bool:
-        """Whether the scope was granted and the application has the permission."""
+        """Return whether the scope was granted and the application has the permission."""
         client = self.world.clients.get(self.name, grant.client_id)
         return "users.email" in grant.scopes and client is not None and client.request_email
 
     def window(self, person_id: str) -> Window:
-        """The running window of a person."""
+        """Return a person's current window."""
         window = self._windows.get(person_id)
         if window is None or window.ends <= self.now:
             window = Window(self.now + WINDOW)
@@ -255,7 +255,7 @@ class Imitated(Provider):
         return window
 
     def rate_headers(self, window: Window) -> Headers:
-        """What is left in a window, and when the next one begins."""
+        """Return headers with what is left of a window, and when the next one starts."""
         return (
             ("x-rate-limit-limit", str(PER_WINDOW)),
             ("x-rate-limit-remaining", str(max(PER_WINDOW - window.used, 0))),
@@ -263,7 +263,7 @@ class Imitated(Provider):
         )
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """429 as a problem document, and when the window of 15 minutes ends in a header."""
+        """Return 429 with a problem body, and a header with the end of the 15-minute window."""
         headers = (
             ("x-rate-limit-limit", "75"),
             ("x-rate-limit-remaining", "0"),
@@ -273,27 +273,27 @@ class Imitated(Provider):
         return json_answer(body, 429, headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Answer with a problem document: 403 for a missing scope, 401 for all else."""
+        """Return a problem document: 403 for a missing scope, otherwise 401."""
         if refusal.problem is Problem.SCOPE:
             return problem(403, "Forbidden")
         return problem(401, "Unauthorized")
 
     def avatar(self, call: Call) -> Answer:
-        """A person's picture, in the size `_normal` or, without that, as large as it is."""
+        """The endpoint of a person's picture, in the size `_normal` or, without that suffix, in full size."""
         return super().avatar(Call(call.method, call.path.replace("_normal.svg", ".svg")))
 
     # Formats
 
     def new_code(self) -> str:
-        """Base64 of random characters, the time in milliseconds, and `ac`."""
+        """Return the base64 of random characters, the time in milliseconds, and `ac`."""
         return self._token("ac")
 
     def new_access_token(self) -> str:
-        """As a code, but with `at`."""
+        """Return a token like a code, but with `at`."""
         return self._token("at")
 
     def new_refresh_token(self) -> str:
-        """As a code, but with `rt`."""
+        """Return a token like a code, but with `rt`."""
         return self._token("rt")
 
     def _token(self, kind: str) -> str:
@@ -301,22 +301,22 @@ class Imitated(Provider):
         return urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """13 digits, the same for every client."""
+        """Return a number of 13 digits, the same for every client."""
         return self.number(person, 13)
 
 
 def problem(status: int, title: str, headers: Headers = ()) -> Answer:
-    """A problem document that says no more than the status."""
+    """Return a problem document that contains only the status and its title."""
     return problem_answer(status, {"title": title, "type": "about:blank", "status": status, "detail": title}, headers)
 
 
 def problem_answer(status: int, body: Mapping[str, Any], headers: Headers) -> Answer:
-    """A problem document in the content type of its own (RFC 7807)."""
+    """Return a problem document with its own content type (RFC 7807)."""
     return Answer(status, msgspec.json.encode(body), (("content-type", "application/problem+json"), *headers))
 
 
 def unknown_fields(unknown: list[str], headers: Headers) -> Answer:
-    """The refusal of fields that a user does not have."""
+    """Refuse fields that a user does not have."""
     words = f"The `user.fields` query parameter value [{unknown[0]}] is not one of [{','.join(FIELDS)}]"
     body = {
         "errors": [{"parameters": {"user.fields": unknown}, "message": words}],
@@ -328,7 +328,7 @@ def unknown_fields(unknown: list[str], headers: Headers) -> Answer:
 
 
 def unauthorized_field(field: str, user_id: str) -> dict[str, str]:
-    """The explanation of a member that may not be read."""
+    """Return the explanation of a member that the client may not read."""
     return {
         "resource_type": "user",
         "resource_id": user_id,

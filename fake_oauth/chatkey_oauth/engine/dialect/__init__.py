@@ -1,6 +1,6 @@
-"""How one provider differs from another: attributes and methods with their usual values, by what they are about.
+"""How providers differ: attributes and methods with their usual values, grouped by subject.
 
-A provider overrides what is its own. The engine asks a `Dialect` and knows no provider.
+Each provider overrides those in which it differs. The engine uses only `Dialect` and knows no provider by name.
 """
 
 from __future__ import annotations
@@ -16,4 +16,4 @@ __all__ = ["Dialect", "say"]
 
 
 class Dialect(RequestDialect, ApprovalDialect, TokenDialect, DeviceDialect, IdTokenDialect, ProfileDialect):
-    """All that one provider says in its own way."""
+    """Everything in which one provider can differ from the others."""

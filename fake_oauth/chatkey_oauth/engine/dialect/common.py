@@ -1,4 +1,4 @@
-"""What every part of a dialect needs: who the provider is, what it remembers, and what its formats are made of."""
+"""Base of all parts of a dialect: the provider's name and hosts, its grants and keys, and helpers for its formats."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ ALPHANUMERIC = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class Common:
-    """One provider of a running fake. Its state is what it issued (`grants`) and what it signs with (`keys`)."""
+    """One provider of a running fake. Its state is everything it issued (`grants`) and its signing keys (`keys`)."""
 
     name: ClassVar[str]
     hosts: ClassVar[tuple[str, ...]]
-    """The real hosts that are folded into one here; the first is the one it signs as."""
+    """The provider's real hosts, all served here as one. The first is the host in its issuer."""
 
     accent: ClassVar[tuple[str, str]]
-    """The colour of buttons, on a light and on a dark page."""
+    """The colours of buttons on a light and on a dark page."""
 
     ready_made: ClassVar[Mapping[str, Any]]
-    """Members of the application that is there without a clients file: its keys, in the provider's format."""
+    """The client registered without a clients file: its id and secret in the provider's format."""
     scopes: ClassVar[Mapping[str, str]]
-    """Every scope with words for what it shares; the consent page shows them."""
+    """Every scope, with the words that describe it on the consent page."""
     scope_separator: ClassVar[str] = " "
     first_keys: ClassVar[int] = 1
     """How many signing keys are published from the start."""
     open_to_pages: ClassVar[frozenset[Leg]] = frozenset()
-    """The legs whose endpoints answer pages of other origins."""
+    """The legs whose endpoints allow requests from pages of other origins."""
     switches: ClassVar[tuple[Switch, ...]] = ()
-    """What is known from one source or none, and so can be had either way."""
+    """Behaviours that are poorly documented, so that each can be switched on or off."""
 
     def __init__(self, world: World, addresses: Addresses) -> None:
         self.world = world
@@ -53,30 +53,30 @@ class Common:
         self._defaults = {switch.name: switch.default for switch in self.switches}
 
     def reset(self) -> None:
-        """Forget what happened; the signing keys stay, so that what others cached of them holds."""
+        """Forget all codes, tokens and consents. The signing keys stay, because clients may have cached them."""
         self.grants.clear()
 
     def on(self, name: str) -> bool:
-        """Whether a switch of `switches` is on."""
+        """Return whether one of `switches` is on."""
         return self.world.switches.is_on(f"{self.name}.{name}", self._defaults[name])
 
     def canonical(self, path: str) -> str:
-        """Fold the spellings of a path into one; the provider's aliases that follow a rule."""
+        """Return the normal form of a path that this provider serves under several spellings."""
         return path
 
     def kid(self, digest: bytes) -> str:
-        """The id of the signing key that has this digest."""
+        """Return the id of the signing key with this digest."""
         return hexadecimal(digest)
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """The refusal of one request too many, at any endpoint; `retry_after` is in seconds (RFC 6585 4)."""
+        """Return the response to one request too many, at any endpoint. `retry_after` is in seconds (RFC 6585 4)."""
         wait = f"Too many requests. Retry in {retry_after} seconds."
         body = {"error": "rate_limit_exceeded", "error_description": wait}
         return json_answer(body, 429, (("retry-after", str(retry_after)),))
 
     @property
     def label(self) -> str:
-        """How the provider writes itself."""
+        """The provider's name as shown to people."""
         return SOCIALS[self.name].title
 
     @property
@@ -86,28 +86,28 @@ class Common:
 
     @property
     def browser_path(self) -> str:
-        """The path under which browsers see this provider."""
+        """The path at which browsers reach this provider."""
         return urlsplit(self.addresses.browser).path
 
     def alphanumeric(self, length: int, alphabet: str = ALPHANUMERIC) -> str:
-        """Random letters and digits."""
+        """Return random letters and digits."""
         return letters(self.world.random(length), alphabet)
 
     def hexadecimal(self, length: int) -> str:
-        """Random lower-case hexadecimal digits."""
+        """Return random lower-case hexadecimal digits."""
         return self.world.random(length // 2).hex()
 
     def number(self, person: Person, length: int, *more: str) -> str:
-        """A number of that many digits that is always the same for a person at this provider."""
+        """Return a number with `length` digits. It is always the same for one person at this provider."""
         return digits(" ".join((self.name, person.id, *more)), length)
 
 
 def letters(raw: bytes, alphabet: str = ALPHANUMERIC) -> str:
-    """Each byte as a letter of an alphabet."""
+    """Map each byte to a letter of an alphabet."""
     return raw.translate(bytes_to(alphabet)).decode()
 
 
 @cache
 def bytes_to(alphabet: str) -> bytes:
-    """A table from bytes to letters; the slight bias of the modulo does not matter in a fake."""
+    """Return the table that maps bytes to letters. The modulo's slight bias does not matter in a fake."""
     return bytes(ord(alphabet[byte % len(alphabet)]) for byte in range(256))

@@ -1,4 +1,4 @@
-"""The device flow (RFC 8628): what the two codes look like, and how patient the token endpoint is."""
+"""The device flow (RFC 8628): the format of its codes, and whether the token endpoint enforces the interval."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from chatkey_oauth.engine.dialect.common import Common
 
 
 class DeviceDialect(Common):
-    """What a device is given, where there are such."""
+    """The codes of the device flow, for providers that have it."""
 
     user_code_shape: ClassVar[str] = "XXXX-XXXX"
-    """The code that a person types; each `X` stands for one of `user_code_signs`."""
+    """The format of the user code. Each `X` stands for one of `user_code_signs`."""
     user_code_signs: ClassVar[str] = "0123456789ABCDEF"
     paces_devices: ClassVar[bool] = True
-    """Whether a device is refused that asks before its interval is over."""
+    """Whether a poll before the end of the interval is refused."""
 
     def new_user_code(self) -> str:
-        """A fresh code for a person to type."""
+        """Return a new user code, which a person types."""
         signs = iter(self.alphanumeric(self.user_code_shape.count("X"), self.user_code_signs))
         return "".join(next(signs) if sign == "X" else sign for sign in self.user_code_shape)
 
     def new_device_code(self) -> str:
-        """A fresh code for a device to ask with."""
+        """Return a new device code, with which a device polls."""
         return self.hexadecimal(40)

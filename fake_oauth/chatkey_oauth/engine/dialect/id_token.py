@@ -1,4 +1,4 @@
-"""The id_token (OpenID Connect Core 2): when there is one, and what it says."""
+"""The id_token (OpenID Connect Core 2): when it is issued, and its claims."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 
 
 class IdTokenDialect(Common):
-    """Who gets an id_token, and with which claims."""
+    """When an id_token is issued, and its header and claims."""
 
     id_token_typ: ClassVar[str | None] = "JWT"  # noqa: S105 - a type, not a secret
-    """The header `typ`; None: there is none."""
+    """The header `typ`. None leaves it out."""
 
     hashes_access_token: ClassVar[bool] = True
-    """Whether an id_token of the token endpoint has `at_hash`."""
+    """Whether an id_token from the token endpoint contains `at_hash`."""
 
     def repeats_nonce(self) -> bool:
-        """Whether an id_token has the `nonce` of the request."""
+        """Return whether an id_token contains the request's `nonce`."""
         return True
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """Whether a login with these scopes brings an id_token."""
+        """Return whether a login with these scopes yields an id_token."""
         return "openid" in scopes
 
     def brings_id_token(self, issued: Issued) -> bool:
-        """Whether this very answer of the token endpoint brings one."""
+        """Return whether this token response includes an id_token."""
         return not issued.grant.for_itself and self.signs(issued.grant.scopes)
 
     def is_hybrid(self, request: AuthorizationRequest) -> bool:
-        """Whether an id_token comes back beside the code (OpenID Connect Core 3.3)."""
+        """Return whether the callback carries an id_token besides the code (OpenID Connect Core 3.3)."""
         del request
         return False
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The claims beside `iss`, `at_hash` and `nonce`."""
+        """Return the claims besides `iss`, `at_hash` and `nonce`."""
         raise NotImplementedError

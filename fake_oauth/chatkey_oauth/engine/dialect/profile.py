@@ -1,4 +1,4 @@
-"""What lies behind the access token: whose token it is, and what that person is called here."""
+"""Access to the profile: finding the person behind an access token, and their subject id at this provider."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class ProfileDialect(Common):
-    """How an access token is presented, and how people are told apart."""
+    """How access tokens are presented, and how people are identified."""
 
     query_tokens: ClassVar[bool] = False
-    """Whether an access token may come as the parameter `access_token`."""
+    """Whether the parameter `access_token` may carry the access token."""
     numeric_subjects: ClassVar[bool] = False
     """Whether subject ids are numbers."""
 
     def bearer(self, call: Call, *needed: str) -> Issued:
-        """Somebody's access token, which must carry one of the needed scopes. Raises `BearerRefused`."""
+        """Return a person's access token with at least one of the needed scopes. Raises `BearerRefused`."""
         issued = self.any_bearer(call)
         if not issued.grant.person_id:
             raise BearerRefused(Problem.NOBODY)
@@ -33,7 +33,7 @@ class ProfileDialect(Common):
         return issued
 
     def any_bearer(self, call: Call) -> Issued:
-        """The access token of a request, somebody's or an application's own. Raises `BearerRefused`."""
+        """Return the request's access token, issued for a person or an application. Raises `BearerRefused`."""
         text = self.bearer_text(call)
         if not text:
             raise BearerRefused(Problem.MISSING)
@@ -47,35 +47,35 @@ class ProfileDialect(Common):
         return issued
 
     def bearer_text(self, call: Call) -> str | None:
-        """The access token of a request, as it came."""
+        """Return the request's access token, unchecked."""
         scheme, _, credentials = call.headers.get("authorization", "").partition(" ")
         if scheme.lower() in {"bearer", "token"}:
             return credentials.strip()
         return (call.query.get("access_token") or call.form.get("access_token")) if self.query_tokens else None
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """A refusal of the endpoints behind the access token, in the provider's words."""
+        """Return the response to a bad access token, in the provider's words."""
         raise NotImplementedError
 
     def person(self, grant: Grant) -> Person:
-        """Who approved. The lab may have removed them since: then the token is as good as unknown."""
+        """Return the person who approved. If the lab has removed them, the token is refused as unknown."""
         person = self.world.people.get(grant.person_id)
         if person is None:
             raise BearerRefused(Problem.UNKNOWN)
         return person if grant.first else person.later
 
     def subject(self, person: Person, client_id: str) -> str:
-        """The subject id as text: the person's own for this provider, or one derived from it."""
+        """Return the subject id as text: the one set for this person and provider, or a derived one."""
         return person.subjects.get(self.name) or self.derived_subject(person, client_id)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """A subject id in the provider's format."""
+        """Derive a subject id in the provider's format."""
         raise NotImplementedError
 
     def picture(self, person: Person) -> str | None:
-        """The address of a person's avatar, which the fake serves itself; None for who has no picture."""
+        """Return the URL of a person's avatar, which the fake serves, or None if they have no picture."""
         return self.portrait(person) if person.picture else None
 
     def portrait(self, person: Person) -> str:
-        """The address of an avatar for anybody, as of providers that draw one for who has no picture."""
+        """Return an avatar URL even for a person without a picture, as providers do that draw a default one."""
         return f"{self.addresses.browser}/avatars/{person.id}.svg"

@@ -1,4 +1,4 @@
-"""The token endpoint: how clients prove themselves, what is issued, and the words of every refusal."""
+"""The token endpoint: client authentication, issued tokens, and the wording of every refusal."""
 
 from __future__ import annotations
 
@@ -20,55 +20,57 @@ if TYPE_CHECKING:
 
 
 class TokenDialect(Common):
-    """What the token endpoint takes, and what it answers."""
+    """What the token endpoint accepts, and its responses."""
 
     basic_auth: ClassVar[bool] = True
-    """Whether a client may prove itself by a Basic header; where not, the header is ignored."""
+    """Whether clients may authenticate with a Basic header. If not, the header is ignored."""
     body_auth: ClassVar[bool] = True
-    """Whether a secret among the parameters counts."""
+    """Whether clients may send their secret as a parameter."""
     json_bodies: ClassVar[bool] = False
-    """Whether the parameters may come as JSON."""
+    """Whether the request body may be JSON."""
     grant_type_required: ClassVar[bool] = True
     knows_machines: ClassVar[bool] = False
-    """Whether an application gets a token of its own by its secret alone (RFC 6749 4.4)."""
+    """Whether an application can get a token of its own with just its secret (RFC 6749 4.4)."""
     rotates: ClassVar[bool] = True
-    """Whether a refresh token serves once and brings the next."""
+    """Whether a refresh token works once and is replaced by a new one."""
     narrows: ClassVar[bool] = False
-    """Whether a refresh may ask for fewer scopes than were granted, and for no more (RFC 6749 6)."""
+    """Whether a refresh request may ask for fewer scopes. Asking for more is then refused (RFC 6749 6)."""
     renews: ClassVar[bool] = False
-    """Whether a refresh token that serves again brings another one all the same."""
+    """Whether a refresh returns a new refresh token although the old one stays valid."""
     code_life: ClassVar[int] = 600
     access_life: ClassVar[int | None] = 3600
     refresh_life: ClassVar[int | None] = None
     code_shape: ClassVar[re.Pattern[str]] = re.compile(r".+", re.DOTALL)
     words: ClassVar[Mapping[Reason, Words]]
-    """How each refusal is put that this provider has words for."""
+    """The wording of each refusal for which this provider has one."""
 
     def lives(self) -> Lives:
-        """How long what is issued now will live."""
+        """Return the lifetimes of newly issued codes and tokens."""
         return Lives(self.code_life, self.access_life, self.refresh_life)
 
     def proves(self, client: Client, secret: str) -> bool:
-        """Whether a secret proves a client. May raise `TokenRefused` to say why it does not."""
+        """Return whether a secret is the client's. May raise `TokenRefused` with the reason."""
         return client.any_secret or same(client.client_secret, secret)
 
     def asks_proof(self, params: Mapping[str, str]) -> bool:
-        """Whether a client has to prove itself for what it asks."""
+        """Return whether the client must authenticate for this request."""
         del params
         return True
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """The token request's parameters. Raises `TokenRefused` for a body of the wrong type."""
+        """Return the token request's parameters. Raises `TokenRefused` if the body's content type is wrong."""
         if call.is_json and not self.json_bodies:
             raise TokenRefused(Reason.CONTENT_TYPE, "content-type")
         return call.form
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """The scopes of an application's own token: those asked for. Raises `TokenRefused`."""
+        """Return the scopes of an application's own token: those requested. Raises `TokenRefused`."""
         return asked
 
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """The scopes of a refreshed token, where that provider looks at those asked for. Raises `TokenRefused`."""
+        """Return the scopes of a refreshed token. The request can reduce them if the provider `narrows`. Raises
+        `TokenRefused`.
+        """
         whole = (grant.whole or grant).scopes
         if not self.narrows or not asked:
             return whole
@@ -77,24 +79,24 @@ class TokenDialect(Common):
         return asked
 
     def owner(self) -> str:
-        """The id of the person whose an application's own token is; empty: nobody's."""
+        """Return the id of the person to whom an application's own token belongs. Empty if it belongs to no person."""
         return ""
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """A grant type of this provider's own. Raises `TokenRefused` for one it does not know."""
+        """Handle a grant type that only this provider has. Raises `TokenRefused` for an unknown one."""
         del client, params
         raise TokenRefused(Reason.GRANT_TYPE, "grant_type")
 
     def takes_back(self) -> bool:
-        """Whether a code that comes twice takes back what it brought."""
+        """Return whether a second use of a code revokes the tokens from its first use."""
         return False
 
     def before_issue(self, grant: Grant) -> None:
-        """A last condition for a token in exchange for a code. Raises `TokenRefused`."""
+        """Check a last condition before a code is exchanged for a token. Raises `TokenRefused`."""
         del grant
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """The members of the token answer; `id_token` is there where one is due."""
+        """Return the members of the token response. `id_token` is None if the response has none."""
         body: dict[str, Any] = {"access_token": issued.access, "token_type": "Bearer"}
         if issued.expires_at is not None:
             body["expires_in"] = issued.expires_at - issued.issued_at
@@ -104,16 +106,18 @@ class TokenDialect(Common):
         return body if id_token is None else body | {"id_token": id_token}
 
     def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
-        """An answer of the token endpoint, in the provider's encoding."""
+        """Encode a response of the token endpoint in the provider's format."""
         del call
         return json_answer(body, status, NO_STORE)
 
     def words_for(self, reason: Reason) -> Words:
-        """How a refusal is put; what this provider never refuses for, such as JSON, in the words for a bad code."""
+        """Return the wording of a refusal. Reasons that this provider does not distinguish get the words for a bad
+        code.
+        """
         return self.words.get(reason) or self.words[Reason.CODE_UNKNOWN]
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """A refusal of the token endpoint in the provider's words."""
+        """Return the token endpoint's error response in the provider's words."""
         words = self.words_for(refusal.reason)
         body = {"error": words.error}
         if words.description is not None:
@@ -121,18 +125,18 @@ class TokenDialect(Common):
         return self.token_answer(call, body, words.status)
 
     def new_code(self) -> str:
-        """A fresh authorization code in the provider's format."""
+        """Return a new authorization code in the provider's format."""
         raise NotImplementedError
 
     def new_access_token(self) -> str:
-        """A fresh access token in the provider's format."""
+        """Return a new access token in the provider's format."""
         raise NotImplementedError
 
     def new_refresh_token(self) -> str:
-        """A fresh refresh token in the provider's format."""
+        """Return a new refresh token in the provider's format."""
         raise NotImplementedError
 
 
 def say(words: Words, reasons: Iterable[Reason]) -> dict[Reason, Words]:
-    """The same words for several reasons."""
+    """Map several reasons to the same words."""
     return dict.fromkeys(reasons, words)
