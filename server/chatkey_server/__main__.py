@@ -1,4 +1,4 @@
-"""The command `chatkey` as `python -m chatkey_server`."""
+"""Runs the command `chatkey` as `python -m chatkey_server`."""
 
 from chatkey_server.cli import main
 

@@ -1,4 +1,4 @@
-"""The application: what there is one of, what is mounted where, what opens before it and closes after it."""
+"""Assembles the application: its shared services, its routes, and what it opens at start and closes at the end."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
-    """Build the server. The database is opened when the application starts, not before."""
+    """Build the server. The database is opened when the application starts."""
     services = build_services(settings, clock or Clock())
     lab = Lab(services) if settings.lab else None
     mounted: list[ControllerRouterHandler] = [
@@ -79,7 +79,7 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
 
 
 def build_services(settings: Settings, clock: Clock) -> Services:
-    """Make what the parts share."""
+    """Create the services that all parts of the server share."""
     vault = Vault.of(settings)
     hub = Hub(link_of(settings.redis_url, vault.hub_keys))
     rates = Rates(settings.limits, clock, tally_of(settings.redis_url, vault.hub_keys))

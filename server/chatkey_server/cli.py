@@ -1,4 +1,4 @@
-"""The command `chatkey`: finds the commands of every component and imports the one that is asked for."""
+"""The command `chatkey`. It finds the commands of all components, and imports only the one that is run."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ GROUP = "chatkey.commands"
 
 
 class SettingsFailure(click.ClickException):
-    """A setting that cannot be used, as the command line says it."""
+    """A setting that cannot be used. The command ends with status 2."""
 
     exit_code = 2
 
 
 class Commands(click.Group):
-    """The commands that installed distributions announce, each imported only when it runs.
+    """The commands that installed distributions provide as entry points. Each is imported only when it runs.
 
-    A setting that cannot be used ends with status 2, a refusal with 1, both in one sentence.
+    An unusable setting ends the command with status 2, and a refusal with status 1. Both print one sentence.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Commands(click.Group):
         return sorted(self._found)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import a command. Raises `ClickException` where the extra that it needs is not installed."""
+        """Import a command. Raises `ClickException` if the extra that it needs is not installed."""
         found = self._found.get(cmd_name)
         if found is None:
             return None
@@ -56,7 +56,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was asked for, or suggest the one that may have been meant."""
+        """Find the requested command. If there is none, suggest the most similar name."""
         name = args[0]
         if not name.startswith("-") and name not in self._found:
             from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
@@ -67,14 +67,14 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """List the commands with the first sentence of each, which is read and not imported."""
+        """List the commands, each with the first sentence of its docstring. The commands are not imported."""
         rows = [(name, summary(found)) for name, found in sorted(self._found.items())]
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; an error that people can mend is told in a sentence."""
+        """Run the command. Print an error that the user can fix as one sentence, without a traceback."""
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -91,9 +91,9 @@ class Commands(click.Group):
 
 
 def in_a_sentence(error: Exception) -> click.ClickException | None:
-    """Return what the command line says of an error of the server's; None of any other.
+    """Return the command-line error for an error of the server, or None for any other error.
 
-    The server is imported only now: `fake-oauth` and `check` start without it.
+    The server is imported only here, so that `fake-oauth` and `check` start without it.
     """
     from chatkey_protocol.codes import Code  # noqa: PLC0415 - see above
     from chatkey_server.identity.errors import Refused  # noqa: PLC0415 - see above
@@ -112,7 +112,10 @@ def in_a_sentence(error: Exception) -> click.ClickException | None:
 
 
 def missing(command: EntryPoint) -> list[str]:
-    """Return what a command's extras ask for and is not installed, as the metadata of its distribution names it."""
+    """Return the packages that a command's extras require and that are not installed.
+
+    The requirements are read from the metadata of the command's distribution.
+    """
     if not command.extras or command.dist is None:
         return []
     asked = re.compile(rf"([\w.-]+).*\bextra == ['\"]({'|'.join(command.extras)})['\"]")
@@ -123,7 +126,7 @@ def missing(command: EntryPoint) -> list[str]:
 def summary(command: EntryPoint) -> str:
     """Return the first sentence of a command's docstring without importing the command.
 
-    The listing must not wait for web frameworks and browsers that only some commands need.
+    The list of commands must not wait for web frameworks and browsers that only some commands need.
     """
     import ast  # noqa: PLC0415 - only the listing needs it
 

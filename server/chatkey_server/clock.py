@@ -1,4 +1,4 @@
-"""The server's time: a callable everyone is given, which only the lab can move (D-13)."""
+"""The server's time: a callable that is passed to everything that needs it. Only the lab can change it (D-13)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_TIMER = 3600.0
 
 
 class Alarm:
-    """A callback that is due at a time of a clock. It is called once, unless it is cancelled before."""
+    """A callback at a time of a clock. It is called once, unless it is cancelled first."""
 
     __slots__ = ("_callback", "_clock", "_loop", "_timer", "when")
 
@@ -26,17 +26,17 @@ class Alarm:
         self._timer = self._wait()
 
     def cancel(self) -> None:
-        """Do not call back any more."""
+        """Cancel the callback."""
         self._timer.cancel()
         self._clock.alarms.discard(self)
 
     def moved(self) -> None:
-        """Look at the clock again, because it was moved. Callable from any thread."""
+        """Check the time again, because the clock was moved. Callable from any thread."""
         self._loop.call_soon_threadsafe(self._look)
 
     def _look(self) -> None:
         if self not in self._clock.alarms:
-            return  # cancelled, or called back, meanwhile
+            return  # cancelled or already called
         self._timer.cancel()
         if self._clock() < self.when:
             self._timer = self._wait()
@@ -61,9 +61,9 @@ class Clock:
         return self._source() + self.offset
 
     def advance(self, seconds: float, *, alarms: bool = True) -> float:
-        """Move time forward, set off what has become due, and return the new time. Callable from any thread.
+        """Move time forward, call the alarms that are due, and return the new time. Callable from any thread.
 
-        Without `alarms`, what has become due waits until the clock is moved again, if only by 0.
+        Without `alarms`, alarms that become due wait until the clock is moved again, even if only by 0.
         """
         self.offset += seconds
         if alarms:
@@ -77,7 +77,7 @@ class Clock:
         return self()
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Alarm:
-        """Call back once this clock shows `when`, however it gets there. At most an hour passes between two looks."""
+        """Call `callback` once this clock reaches `when`, also if it is moved. Looks at least once an hour."""
         alarm = Alarm(self, when, callback)
         self.alarms.add(alarm)
         return alarm
@@ -88,5 +88,5 @@ class Clock:
 
 
 def moment(seconds: float) -> str:
-    """Return a time as people write it, in UTC."""
+    """Format a time for people, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

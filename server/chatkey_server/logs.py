@@ -1,4 +1,4 @@
-"""Logging: one stream of events with nothing secret in it, for people, for machines, and for the lab's feed."""
+"""Logging: one stream of events without secrets, readable for people and machines, and for the lab's feed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
 Listener = Callable[[Mapping[str, Any]], None]
-"""Takes a redacted event: its word in `event`, its level in `level`, and its facts."""
+"""Receives a redacted event: its name in `event`, its level in `level`, and its facts."""
 
 REDACTED: Final = "[redacted]"
 
 REQUEST: Final[ContextVar[str]] = ContextVar("request", default="")
-"""The id of the request or socket that is served, which each of its events has as `request`."""
+"""The id of the current request or socket. Each event has it as `request`."""
 
 _SECRET_KEY: Final = re.compile(
     r"(?:^|.*_)(?:auth|token|secret|proof|p8|password|verifier|assertion|authorization|cookie)s?"
@@ -45,7 +45,9 @@ _SECRET_TEXTS: Final = (
 )
 
 _SIGN: Final = re.compile("[ =]|eyJ")
-"""What each of these has somewhere. Most texts have none, and every line of the log asks for all of its texts."""
+"""Every text that one of these patterns matches contains one of these signs. Most texts contain none, so that the
+slower patterns can be skipped.
+"""
 _HARMLESS: Final = (NoneType, bool, int, float)
 
 _LEVELS: Final = logging.getLevelNamesMapping()
@@ -56,28 +58,28 @@ _shown_from = logging.INFO
 
 
 class _Patient:
-    """A stream that loses a line rather than fail: where the log's disk is full, people still want to chat."""
+    """A stream that drops a line if writing fails: if the log's disk is full, the chat must still work."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> None:
-        """Write if it can be done."""
+        """Write the text, and ignore errors."""
         with suppress(OSError):
             self._stream.write(text)
 
     def flush(self) -> None:
-        """Pass on what was written if it can be done."""
+        """Flush the stream, and ignore errors."""
         with suppress(OSError):
             self._stream.flush()
 
 
 def configure(level: str = "info", *, stream: TextIO | None = None, lines_per_second: int = 0) -> None:
-    """Send our events and every library's to one stream, standard error by default, for the life of the process.
+    """Send our events and those of all libraries to one stream, by default standard error, for the whole process.
 
-    They are JSON lines unless the stream is a terminal. Of the libraries only warnings are shown, and with level
-    `debug` their news and a line for each request. Beyond `lines_per_second`, lines of one kind are left out and
-    counted; 0 is no limit.
+    They are written as JSON lines unless the stream is a terminal. Libraries log only warnings; at level `debug`
+    also information and a line for each request. Above `lines_per_second`, lines of one kind are dropped and
+    counted; 0 means no limit.
     """
     global _shown_from  # noqa: PLW0603 - structlog's configuration is one per process too
     output = stream or sys.stderr
@@ -102,7 +104,7 @@ def configure(level: str = "info", *, stream: TextIO | None = None, lines_per_se
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Give every event, the hidden ones too, to `listener` while the context lasts."""
+    """Pass every event, including those below the log level, to `listener` while the context lasts."""
     _listeners.add(listener)
     _set_threshold()
     try:
@@ -113,7 +115,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def redact(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Replace whatever is secret, by the key it stands under and by how it looks wherever it stands."""
+    """Replace secrets: by the names of their keys, and by the form of the text under any key."""
     return {key: _redacted(key, value) for key, value in event.items()}
 
 
@@ -140,14 +142,14 @@ def _without_secrets(key: str, text: str) -> str:
     if key in _SHARED_KEYS and not _WORD.fullmatch(text):
         return REDACTED  # an OAuth code or state; our own codes and states are plain words
     if not _SIGN.search(text):
-        return str(text)  # of an enumeration's member, as below, its text
+        return str(text)  # for a member of an enumeration, its text, as at the end
     for pattern, replacement in _SECRET_TEXTS:
         text = pattern.sub(replacement, text)
     return text
 
 
 def _json(event: EventDict, **_: object) -> str:
-    """Write a redacted event in ASCII: fast if it is that, and escaped by the other encoder if it is not."""
+    """Encode a redacted event as ASCII JSON. Use the slower encoder if the fast one gives non-ASCII text or fails."""
     try:
         return _encode(event).decode("ascii")
     except (UnicodeError, OverflowError):
@@ -167,7 +169,7 @@ def _drop_hidden(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def _drop_surplus(few: FewLines, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Leave a line out if there are too many of its kind: its event, and its code if it has one."""
+    """Drop a line if there are too many of its kind, which is its event name and code."""
     kind = f"{event['event']} {event.get('code') or ''}".rstrip()
     if not few.admits(kind, traceback="exception" in event):
         raise structlog.DropEvent

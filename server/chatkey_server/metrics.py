@@ -1,4 +1,4 @@
-"""The metrics for Prometheus. Labels are bounded, and none holds data of a person, a business or a token."""
+"""The metrics for Prometheus. Labels are bounded and contain no data of people, businesses or tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from chatkey_protocol.codes import Code
 
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""The folder in which the workers of one host keep their numbers, so that each can show the sum of all."""
+"""The environment variable for the folder in which the workers of one host share their numbers."""
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -72,15 +72,15 @@ DATABASE_WAIT: Final = Histogram(
 )
 
 UNROUTED: Final = "other"
-"""The `route` of a request that matches no route: never its path, which the client chooses."""
+"""The `route` label of a request that matches no route. It is never the path, which the client chooses."""
 
-# Cached, because looking a series up by its label costs more than counting.
+# Cached, because looking up a series by its label costs more than counting.
 sockets: Final = cache(SOCKETS.labels)
 connects: Final = cache(CONNECTS.labels)
 acknowledgements: Final = cache(ACKNOWLEDGEMENT.labels)
 _refusals: Final = cache(REFUSALS.labels)
 
-# `rate` and `increase` miss the first event of a series that did not exist before it.
+# `rate` and `increase` miss the first event of a series that did not exist before.
 for _code in Code:
     connects(_code)
     _refusals(_code)
@@ -88,7 +88,7 @@ for _code in Code:
 
 @cache
 def http(route: str, status: int) -> Histogram:
-    """Return the series of a route template and a status, of which only the class is kept."""
+    """Return the series for a route template and the class of a status (such as 2xx)."""
     return HTTP.labels(route, f"{status // 100}xx")
 
 
@@ -104,7 +104,7 @@ def note_ready(parts: Mapping[str, bool]) -> None:
 
 
 def exposition() -> bytes:
-    """Return all metrics in Prometheus' text format: those of this process, or of all workers of this host."""
+    """Return all metrics in Prometheus' text format: for this process, or for all workers of this host."""
     if FOLDER_VARIABLE not in os.environ:
         return generate_latest(REGISTRY)
     together = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""What the parts of one running server share. Built once in `app.py`, handed to every router."""
+"""The objects that all parts of a running server share. `app.py` creates them once and passes them to every router."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chatkey_server.storage.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """One of each, for the life of the process."""
+    """The shared objects, one of each for the lifetime of the process."""
 
     settings: Settings
     clock: Clock
@@ -31,5 +31,5 @@ class Services:
     rates: Rates
 
     def provider_changed(self, provider_id: str | None = None) -> None:
-        """Have every process look a provider up anew, or all of them."""
+        """Make every process reload a provider, or all providers if the id is None."""
         self.hub.publish(PROVIDERS, (provider_id or "").encode())

@@ -1,4 +1,4 @@
-"""`sdk.js` and the files it loads, from the assets address (contract 4.8, D-17)."""
+"""Serves `sdk.js` and the files that it loads under the assets address (contract 4.8, D-17)."""
 
 from chatkey_server.assets.manifest import AssetsError
 from chatkey_server.assets.routes import router

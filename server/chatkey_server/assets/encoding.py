@@ -1,4 +1,4 @@
-"""Content negotiation: which of the encodings we have does the browser read, and read fastest (RFC 9110 12.5.3)."""
+"""Content negotiation: selects the encoding in which a file is sent (RFC 9110 12.5.3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Final
 
 PREFERRED: Final = ("zstd", "gzip")
-"""Best first: zstd is smaller and reads faster than gzip, and even than the plain file."""
+"""Best first. A zstd file is smaller than a gzip file, and browsers read it faster than gzip or the plain file."""
 
 IDENTITY: Final = "identity"
 
@@ -14,7 +14,7 @@ IDENTITY: Final = "identity"
 def choose(accept: str, available: Collection[str]) -> str:
     """Return the best available encoding that an Accept-Encoding header allows, or `identity`.
 
-    Only whether an encoding is allowed is read from its weight; which is best is ours to say.
+    A weight only decides whether an encoding is allowed. The order of preference is `PREFERRED`.
     """
     allowed = _allowed(accept)
     for encoding in PREFERRED:
@@ -24,7 +24,7 @@ def choose(accept: str, available: Collection[str]) -> str:
 
 
 def _allowed(accept: str) -> dict[str, bool]:
-    """Each coding the header names, and whether its weight is above zero."""
+    """Return each coding that the header names, and whether its weight is above zero."""
     allowed = {}
     for item in accept.lower().split(","):
         coding, _, weight = item.partition(";")

@@ -1,4 +1,4 @@
-"""What each path under `/assets` answers, in every encoding it is there in."""
+"""The files under `/assets`, by path, each in every encoding that is available."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from chatkey_server.settings import Settings
 SDK: Final = "sdk.js"
 DECLARATIONS: Final = "sdk.d.ts"
 PINNED: Final = "sdk.json"
-"""Names the address of this very `sdk.js`, and its hash for `integrity`."""
+"""A file that contains the address of the current `sdk.js`, and its hash for the `integrity` attribute."""
 SERVED: Final = "/* served */ null"
-"""What `sdk.js` holds in place of the addresses, which only the running server knows."""
+"""The placeholder in `sdk.js` for the addresses, which only the running server knows."""
 
 ENCODED: Final = {".zst": "zstd", ".gz": "gzip"}
 TYPES: Final = {
@@ -37,7 +37,9 @@ TYPES: Final = {
     ".zip": b"application/zip",
     ".snapshot": b"application/octet-stream",
 }
-"""Ours rather than `mimetypes`', which asks the machine: a wrong type stops modules and streaming compilation."""
+"""Media types by file suffix. `mimetypes` is not used because its result depends on the machine, and a wrong type
+stops modules and streaming compilation.
+"""
 
 MINUTE: Final = (b"cache-control", b"public, max-age=60")
 FOREVER: Final = (b"cache-control", b"public, max-age=31536000, immutable")
@@ -47,13 +49,13 @@ FOR_EVERY_PAGE: Final = (
     (b"timing-allow-origin", b"*"),
     (b"vary", b"accept-encoding"),
 )
-"""Any page may load these files, even an isolated one (CORP), and see how long they took."""
+"""Headers that let every page load these files, even an isolated one (CORP), and measure how long that took."""
 
 
 class Form:
-    """One encoding of a file, as it was when the server started: a later build or upgrade may replace the file.
+    """One encoding of a file as it was when the server started. A later build or upgrade may replace the file.
 
-    Its content is read when it is first asked for, since most browsers ask for the same encoding.
+    The content is read at the first request for it, because most browsers ask for the same encoding.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,14 +70,14 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One encoding of a text that was made when the server started."""
+    """One encoding of a text that was generated when the server started."""
 
     content: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What one path answers: its forms by encoding, and the headers of all of them."""
+    """The response for one path: its content in each encoding, and the headers that all encodings share."""
 
     forms: dict[str, Form | Text]
     headers: tuple[Header, ...]
@@ -83,14 +85,14 @@ class File:
 
 
 def hashed_files(built: Path, manifest: Manifest) -> dict[str, File]:
-    """Every file with a hash in its name, by path below `/assets`; it never changes, so it is never asked for twice."""
+    """Return the files with a hash in their name, by path below `/assets`. They never change: browsers keep them."""
     compressed = {name for name in manifest.sizes if PurePosixPath(name).suffix in ENCODED}
     plain = manifest.sizes.keys() - compressed - {SDK, DECLARATIONS}
     return {name: File(dict(_forms(built, name, compressed)), _headers(name, FOREVER)) for name in plain}
 
 
 def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
-    """The script and its types, whose names never change: browsers keep them for a minute, then ask for newer ones."""
+    """Return the script and its types. Their names never change: browsers keep them for a minute, then ask again."""
     return {
         SDK: _fixed(SDK, _sdk(built, manifest, settings)),
         DECLARATIONS: _fixed(DECLARATIONS, (built / DECLARATIONS).read_bytes()),
@@ -98,7 +100,7 @@ def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str
 
 
 def pinned_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
-    """The script once more under a name with its hash, where its bytes never change, and what a page pins it with."""
+    """Return the script under a name that contains its hash, and `sdk.json`, which says how to pin that version."""
     sdk = _sdk(built, manifest, settings)
     name = f"sdk-{hashlib.sha256(sdk).hexdigest()[:16]}.js"
     pinned = {
@@ -110,7 +112,7 @@ def pinned_files(built: Path, manifest: Manifest, settings: Settings) -> dict[st
 
 
 def _sdk(built: Path, manifest: Manifest, settings: Settings) -> bytes:
-    """Return `sdk.js` with the addresses of this server and the names of the built files written in."""
+    """Return `sdk.js` with this server's addresses and the names of the built files filled in."""
     served = {
         "version": __version__,
         "baseUrl": settings.base_url,
@@ -123,7 +125,7 @@ def _sdk(built: Path, manifest: Manifest, settings: Settings) -> bytes:
 
 
 def _fixed(name: str, content: bytes) -> File:
-    # Weak, because one version has several encodings (RFC 9110 8.8.1).
+    # A weak ETag, because one version has several encodings (RFC 9110 8.8.1).
     etag = f'W/"{hashlib.sha256(content).hexdigest()[:16]}"'
     return File(_texts(content), (*_headers(name, MINUTE), (b"etag", etag.encode())), etag)
 

@@ -1,4 +1,4 @@
-"""The built files, as the manifest beside them lists them."""
+"""Reads the manifest of the built files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ BUILT: Final = Path(__file__).parent / "built"
 
 
 class AssetsError(Exception):
-    """The files the browser needs are missing; the message says which command makes them."""
+    """Files that the browser needs are missing. The message names the command that builds them."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What was built: names below the folder, which Pyodide it is, and sizes in bytes."""
+    """The contents of the manifest: file names below the folder, the Pyodide version, and sizes in bytes."""
 
     pyodide: str
     snapshot: str
@@ -25,7 +25,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def read_manifest(built: Path) -> Manifest:
-    """Read what was built. Raises `AssetsError` when nothing was, or when a listed file is gone."""
+    """Read the manifest. Raises `AssetsError` if nothing was built, or if a listed file is missing."""
     remedy = "In a checkout, `python hatch_build.py` makes them; an installed package brings them."
     try:
         manifest = msgspec.json.decode((built / "manifest.json").read_bytes(), type=Manifest)

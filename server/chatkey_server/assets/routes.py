@@ -1,4 +1,4 @@
-"""GET /assets/…: the widget's script and what it loads, for pages anywhere (contract 4.8, D-17)."""
+"""GET /assets/…: the widget's script and the files that it loads, for pages of any origin (contract 4.8, D-17)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ MISSING: Final = Answer(
     (JSON, NO_STORE, ANY_ORIGIN),
     404,
 )
-"""Readable from any page, so that the widget there can tell a missing file from a broken line."""
+"""The 404 response. Every page may read it, so that the widget can tell a missing file from a network failure."""
 
 
 ANY_FILE: Final = ResponseSpec(bytes, description="The file.", generate_examples=False, media_type="*/*")
 
 
 def router(settings: Settings, built: Path = BUILT) -> Router:
-    """Serve what the build made. Raises `AssetsError`, naming the remedy, when it is not there."""
+    """Serve the built files. Raises `AssetsError`, which names the remedy, if they are missing."""
     manifest = read_manifest(built)
     made = (built, manifest, settings)
     files = hashed_files(built, manifest) | fixed_files(*made) | pinned_files(*made)
 
-    # A path is answered only if it is the name of a known file, so none can lead out of the folder.
+    # Only paths of known files get a response, so no path can lead out of the folder.
     @route(
         "/assets/{name:path}",
         http_method=READ,

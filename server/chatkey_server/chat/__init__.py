@@ -1,1 +1,1 @@
-"""Conversations, messages, calls and search: the same in every identity mode."""
+"""Conversations, messages, calls and search. They work the same in every identity mode."""

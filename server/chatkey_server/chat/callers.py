@@ -1,4 +1,4 @@
-"""The calls that began in this process: each until it is over, whoever ends it and in whatever process."""
+"""Remembers the calls that were started in this process until they end. Any process may end them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Callers:
-    """Who has a call that began here, by the person's channel, and which it is; the hub tells of its end."""
+    """The calls that were started here, by the channel of the person who calls. The hub reports when a call ends."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -21,7 +21,7 @@ class Callers:
         return len(self._calls)
 
     def began(self, channel: str, call_id: str) -> None:
-        """Keep a person's call until its end, instead of an earlier one."""
+        """Remember a person's call until it ends. It replaces an earlier call of that person."""
         kept = self._calls.get(channel)
         if kept is not None and kept.call_id == call_id:
             return
@@ -35,7 +35,7 @@ class Callers:
         self._hub.add(channel, hear)
 
     def take(self, channel: str) -> str | None:
-        """Forget a person's call and return its id; None when there is none."""
+        """Forget a person's call and return its id, or None if there is no call."""
         kept = self._calls.pop(channel, None)
         if kept is None:
             return None

@@ -1,4 +1,4 @@
-"""Calls in the database: ringing, active, ended; one at a time in a conversation."""
+"""Calls in the database: ringing, active, ended. A conversation has at most one call that has not ended."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from chatkey_server.storage.tables import Call
 
 
 class Changed(NamedTuple):
-    """Where a call stands. `fresh` is false when it stood there before."""
+    """The state of a call. `fresh` is false if the call was in this state before."""
 
     event: CallEvent
     fresh: bool
 
 
 async def ring(conversation: UUID, now: float) -> Changed:
-    """Start a call, or say where the one stands that is on. The conversation must be held."""
+    """Start a call, or return the state of the call in progress. The caller must hold the conversation's lock."""
     call = await _open(conversation)
     if call is not None:
         return Changed(event_of(call.id, call.state), fresh=False)
@@ -29,7 +29,7 @@ async def ring(conversation: UUID, now: float) -> Changed:
 
 
 async def accept(conversation: UUID, now: float) -> Changed:
-    """Take the call that rings; refuses with `call_unknown`. The conversation must be held."""
+    """Accept the ringing call. Raises `Refused(call_unknown)`. The caller must hold the conversation's lock."""
     call = await _known(conversation)
     if call.state == "active":
         return Changed(event_of(call.id, "active"), fresh=False)
@@ -38,7 +38,7 @@ async def accept(conversation: UUID, now: float) -> Changed:
 
 
 async def end(conversation: UUID, now: float, *, call_id: str | None = None) -> Changed:
-    """End the call that is on, or that one only; refuses with `call_unknown`. The conversation must be held."""
+    """End the call, or only the one with `call_id`. Raises `Refused(call_unknown)`. Needs the conversation's lock."""
     call = await _known(conversation)
     if call_id not in {None, str(call.id)}:
         raise unknown()
@@ -47,7 +47,7 @@ async def end(conversation: UUID, now: float, *, call_id: str | None = None) -> 
 
 
 def unknown() -> Refused:
-    """Refuse to take or end a call that is not there."""
+    """Build the refusal for a call that does not exist."""
     return Refused(Code.CALL_UNKNOWN, "There is no call that could be taken or ended.", member="action")
 
 
@@ -63,7 +63,7 @@ async def _known(conversation: UUID) -> Call:
 
 
 def event_of(call: UUID, state: str) -> CallEvent:
-    """Return what is told of a call."""
+    """Return the event that reports the state of a call."""
     return CallEvent(type="call", call_id=str(call), state=_state(state))
 
 

@@ -1,4 +1,4 @@
-"""What a process may not have heard, read from the database and told to those of its own sockets that lack it."""
+"""Reads messages that this process may have missed from the database, and sends them to the sockets that lack them."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from chatkey_server.peers.seen import Seen
 
 GATHER_SECONDS: Final = 0.1
-"""How long a look waits for others: after an outage of Redis every process reports that it was away."""
+"""How long to wait before reading: after an outage of Redis, every process reports that it was away."""
 AGAIN_SECONDS: Final = 1.0
-"""When to look again if the database is away, too."""
+"""When to try again if the database is away too."""
 MOST: Final = 1000
-"""How many messages of one conversation are told. A client that lacks more finds the gap in `seq`."""
+"""At most this many messages of one conversation are sent. A client that lacks more finds the gap in `seq`."""
 RECENT: Final = 50
-"""How many of the newest messages are looked at for a socket that has not asked for its history."""
+"""How many of the newest messages are considered for a socket that has not asked for its history."""
 MARGIN_SECONDS: Final = 10
-"""Such a socket is told the messages that are at most this much older than it: clocks of hosts differ."""
+"""Such a socket also gets messages that are up to this much older than it, because the clocks of hosts differ."""
 
 LOOK_AGAIN: Final = encoded({"type": "missed"})
 
@@ -50,12 +50,13 @@ log = structlog.get_logger("chatkey.hub")
 
 
 class CatchUp:
-    """Reads the database when the hub says that something may have been missed, by all sockets or on one channel.
+    """Reads the database if the hub reports that messages may have been missed, on all channels or on one.
 
-    Each socket knows the number up to which it needs nothing more. What was stored above it is told to the sockets of
-    that person, which drop what they know. So it does not matter how long the outage was, or what any clock shows.
-    Numbers never go down, unless the person was erased: then their sockets close.
-    Agents' pages are told to ask again: they show a few conversations out of many.
+    Each socket knows the number up to which it needs no more messages. Newer messages from the database are sent to
+    the person's sockets, and each socket drops those that it has had. So neither the length of an outage nor
+    differences between clocks matter. Numbers never decrease, unless the person was erased: then that person's
+    sockets are closed. Agents' pages are told to load their lists again, because they show only a few of many
+    conversations.
     """
 
     def __init__(self, hub: Hub, *, now: Now) -> None:
@@ -63,7 +64,7 @@ class CatchUp:
         self._now = now
         self._followers: dict[Person, set[Seen]] = {}
         self._due: dict[Person, float] = {}
-        """Whose conversation is looked at next, and since when that is due."""
+        """The people whose conversations must be read, and since when."""
         self._pages_are_due = False
         self._looking: asyncio.Task[None] | None = None
         hub.add(MISSED, self._missed)
@@ -71,7 +72,7 @@ class CatchUp:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look while the context lasts. At its end no look is under way, because the database is closed next."""
+        """Catch up while the context lasts. Ends any read before it returns, because the database is closed next."""
         try:
             yield
         finally:
@@ -80,13 +81,13 @@ class CatchUp:
                 await asyncio.wait([self._looking])
 
     def follow(self, person: Person, seen: Seen) -> None:
-        """Keep a new socket of this person up to date, until it leaves."""
+        """Keep a new socket of this person up to date until `leave` is called."""
         self._followers.setdefault(person, set()).add(seen)
         if not self._hub.is_alone:
             self._look_at(person)
 
     def leave(self, person: Person, seen: Seen) -> None:
-        """Forget a socket that is gone."""
+        """Stop keeping a closed socket up to date."""
         followers = self._followers[person]
         followers.discard(seen)
         if not followers:
@@ -99,13 +100,13 @@ class CatchUp:
         self._look_soon()
 
     def _joined(self, channel: str) -> None:
-        """Make good what others said on a channel before it was heard here."""
+        """Catch up on a channel: messages may have been published before this process was subscribed."""
         if person := customer_on(channel):
             self._look_at(person)
         elif is_for_agents(channel):
             self._hub.tell_here(channel, LOOK_AGAIN)
         elif channel in {AGENT_SESSIONS, PROVIDERS}:
-            self._hub.tell_here(channel, b"")  # any of them may have changed
+            self._hub.tell_here(channel, b"")  # any session or provider may have changed
 
     def _look_at(self, person: Person) -> None:
         self._due.setdefault(person, self._now())
@@ -138,7 +139,7 @@ class CatchUp:
             self._hub.tell_here(AGENT_SESSIONS, b"")
 
     async def _catch_up(self, due: Mapping[Person, float]) -> None:
-        """Tell these people's sockets what they lack, in one query if they lack nothing."""
+        """Send these people's sockets the messages that they lack. If they lack none, this takes one query."""
         on_before = {person: self._open_calls(person) for person in due}
         told_before = {person: self._highest(person) for person in due}
         async with snapshot():
@@ -162,7 +163,7 @@ class CatchUp:
         return max((seen.highest for seen in self._followers.get(person, ())), default=0)
 
     def _lacking(self, person: Person, stands: Standing, since: float) -> range:
-        """Return the numbers of the messages that some socket of this person may lack."""
+        """Return the numbers of the messages that at least one socket of this person may lack."""
         floors = {seen.floor for seen in self._followers.get(person, ())}
         lowest = min((floor for floor in floors if floor is not None), default=stands.last_seq)
         if None in floors and stands.last_at >= (since - MARGIN_SECONDS) * 1000:
@@ -175,7 +176,7 @@ class CatchUp:
                 self._hub.tell_here(customer_channel(*person), message_told(entry))
 
     def _tell_calls(self, person: Person, call: CallEvent | None, on_before: set[str]) -> None:
-        """Tell of the call that is on, and of the end of those that were on when the database was asked."""
+        """Report the call in progress, and the end of calls that were in progress before the database was read."""
         for ended in on_before - ({call["call_id"]} if call else set()):
             self._tell_call(person, CallEvent(type="call", call_id=ended, state="ended"))
         if call is not None:

@@ -1,4 +1,4 @@
-"""Conversations and their messages in the database: numbered without gaps, stored once per `id`."""
+"""Conversations and their messages in the database: numbered without gaps, and stored once per `id`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatkey_server.storage.tables import Conversation, Message
 
 
 class Locked(NamedTuple):
-    """A conversation whose row is held until the transaction ends, so that its numbers go up one by one."""
+    """A conversation whose row is locked until the transaction ends, so that its numbers increase one by one."""
 
     id: UUID
     provider: str
@@ -31,14 +31,14 @@ class Locked(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """A conversation that is only read."""
+    """A conversation that is only read, without a lock."""
 
     id: UUID
     last_seq: int
 
 
 class Draft(NamedTuple):
-    """A message that has no number yet."""
+    """A message before it has a number."""
 
     id: str
     sender: Sender
@@ -47,14 +47,14 @@ class Draft(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """A message as it is stored, and the conversation's `last_at` with it."""
+    """A stored message, and the resulting `last_at` of its conversation."""
 
     entry: Entry
     last_at: int
 
 
 async def lock_own(identity: SocketIdentity, customer: UUID | None, now: float) -> Locked:
-    """Hold the person's conversation, begun when there is none. Inside a transaction only."""
+    """Lock the person's conversation; create it if there is none. Call only inside a transaction."""
     row = Conversation(
         provider=identity.pid, login=identity.login, uid=identity.uid, customer=customer, last_seq=0, last_at=_ms(now)
     )
@@ -72,7 +72,7 @@ async def lock_own(identity: SocketIdentity, customer: UUID | None, now: float) 
 
 
 async def lock(conversation: UUID) -> Locked:
-    """Hold a conversation by its id; refuses with `not_found`. Inside a transaction only."""
+    """Lock a conversation by its id. Raises `Refused(not_found)`. Call only inside a transaction."""
     held = await _lock(Conversation.id == conversation)
     if held is None:
         raise unknown()
@@ -80,17 +80,17 @@ async def lock(conversation: UUID) -> Locked:
 
 
 def unknown() -> Refused:
-    """Refuse what is asked of a conversation that is not there."""
+    """Build the refusal for a conversation that does not exist."""
     return Refused(Code.NOT_FOUND, "There is no such conversation.", member="conversation")
 
 
 async def lock_begun(identity: SocketIdentity) -> Locked | None:
-    """Hold the person's conversation if there is one. Inside a transaction only."""
+    """Lock the person's conversation if there is one. Call only inside a transaction."""
     return await _lock(_owned_by(identity))
 
 
 async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
-    """Store a message under the next number; one that is there under the same id is returned as it is."""
+    """Store a message under the next number. If its id is already stored, return the stored message unchanged."""
     found = await Message.select(*ENTRY).where(Message.conversation == conversation.id, Message.message_id == draft.id)
     if found:
         return Appended(entry_of(found[0]), conversation.last_at)
@@ -120,21 +120,21 @@ async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
 
 
 async def note_call(conversation: UUID, now: float) -> None:
-    """Note that the person calls, so that agents find the conversation above others and among those that wait."""
+    """Record that the person calls, so that agents see the conversation at the top and among those that wait."""
     await Conversation.update({Conversation.last_at: _ms(now), Conversation.waiting: True}).where(
         Conversation.id == conversation
     )
 
 
 async def note_agent(conversation: UUID, agent: str) -> None:
-    """Note who took or ended the person's call."""
+    """Record the agent who accepted or ended the person's call."""
     await Conversation.update({Conversation.answered_by: agent, Conversation.waiting: False}).where(
         Conversation.id == conversation
     )
 
 
 async def begun(identity: SocketIdentity) -> Begun | None:
-    """Return the person's conversation if there is one."""
+    """Return the person's conversation, or None if there is none."""
     rows = await Conversation.select(Conversation.id, Conversation.last_seq).where(_owned_by(identity))
     return Begun(**rows[0]) if rows else None
 
@@ -142,8 +142,8 @@ async def begun(identity: SocketIdentity) -> Begun | None:
 async def page(conversation: Begun, before: int | None, limit: int) -> tuple[list[Entry], bool]:
     """Return a conversation's newest messages below `before`, in order, and whether older ones exist.
 
-    It is asked for by number, without a gap as they are: PostgreSQL takes a conversation for a short one, and would
-    read the whole of it to sort it.
+    The query asks for a range of numbers, which has no gaps. Without that, PostgreSQL assumes that a conversation
+    is short, and reads and sorts all of it.
     """
     above = conversation.last_seq + 1 if before is None else min(before, conversation.last_seq + 1)
     rows: Sequence[Mapping[str, object]] = (
@@ -159,7 +159,7 @@ async def page(conversation: Begun, before: int | None, limit: int) -> tuple[lis
 
 
 async def _lock(which: Combinable) -> Locked | None:
-    # An update that changes nothing holds the row on both databases.
+    # An update that changes nothing locks the row on both databases.
     columns = (Conversation.id, Conversation.provider, Conversation.login, Conversation.uid)
     counted = (Conversation.last_seq, Conversation.last_at)
     rows = (

@@ -10,9 +10,10 @@ from chatkey_server.storage.tables import ChatCustomer
 
 
 async def customer_of(identity: SocketIdentity, name: str | None, now: float) -> UUID | None:
-    """Return the id of the member's record, made or brought up to date for a custom login; a visitor has none.
+    """Return the id of the member's record. A custom login creates or updates it; a visitor has none (None).
 
-    A social member's record is the callback's: it is only looked up. `name` is what the widget's header says.
+    The record of a social member is only looked up, because the OAuth callback writes it. `name` is the name in the
+    widget's `headers`.
     """
     if identity.login == "visitor":
         return None

@@ -1,4 +1,4 @@
-"""What agents see: the conversations of their businesses, newest first, and the messages of one (D-21)."""
+"""What agents see: the conversations of their businesses, newest first, and the messages of one conversation (D-21)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from chatkey_server.storage.agent_sessions import SignedIn
 
 NO_NUL: Final = r"\A[^\0]*\Z"
-"""Text a database can be asked about."""
+"""Matches text without NUL characters, which the database cannot take as a parameter."""
 PAGE: Final = 50
-"""How many conversations are listed at once."""
+"""The number of conversations in one page of the list."""
 MOST_PROVIDERS: Final = 200
 QUERY_CHARS: Final = 100
 
@@ -34,15 +34,14 @@ FOUND: Final = """(
     lower(conversation.uid) LIKE {} ESCAPE '!'
     OR conversation.customer IN (SELECT id FROM chat_customer WHERE folded LIKE {} ESCAPE '!')
 )"""
-"""A visitor is found by the uid, which is ASCII; a member by uid, name and e-mail."""
+"""The search condition: a visitor is found by uid, which is ASCII, and a member by uid, name and e-mail."""
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which conversations are wanted: those that are everything that is asked for.
+    """Selects conversations. A conversation must meet all conditions that are set.
 
-    `members` are those of people who logged in, `waiting` those in which an agent has done nothing since the person
-    wrote or called, `mine` those in which this agent was the last to answer. `query` is looked for in name, e-mail and
-    uid.
+    `members`: the person logged in. `waiting`: no agent has done anything since the person wrote or called. `mine`:
+    this agent was the last to answer. `query` is searched for in name, e-mail and uid.
     """
 
     provider: Annotated[str, msgspec.Meta(max_length=64, pattern=NO_NUL)] | None = None
@@ -56,21 +55,21 @@ EVERYTHING: Final = Filter()
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A conversation's place in the list, by what the list is ordered by; `last_at` in milliseconds."""
+    """A position in the list of conversations, given by the columns that sort it. `last_at` is in milliseconds."""
 
     last_at: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
     id: UUID
 
 
 class CallSummary(TypedDict):
-    """The call that is on in a conversation."""
+    """The call in progress in a conversation."""
 
     call_id: str
     state: CallState
 
 
 class Summary(TypedDict):
-    """A conversation in the list: whose it is, how they logged in, and what was said last."""
+    """A conversation in the list: the person, how they logged in, and the last message."""
 
     id: str
     provider: str
@@ -85,14 +84,14 @@ class Summary(TypedDict):
 
 
 class Listed(TypedDict):
-    """Conversations, newest first, and whether there are more below the last of them."""
+    """Conversations, newest first, and whether older ones exist."""
 
     items: list[Summary]
     more: bool
 
 
 class ProviderName(TypedDict):
-    """A provider one can choose in the filter."""
+    """A provider that the agent can select in the filter."""
 
     id: str
     name: str
@@ -106,7 +105,7 @@ class Thread(TypedDict):
 
 
 async def providers(agent: SignedIn) -> list[ProviderName]:
-    """Return the providers the agent answers for, by name."""
+    """Return the providers that the agent answers for, sorted by name."""
     query = Provider.select(Provider.id, Provider.name)
     if agent.providers is not None:
         query = query.where(_one_of(Provider.id, agent.providers))
@@ -116,7 +115,7 @@ async def providers(agent: SignedIn) -> list[ProviderName]:
 
 
 async def overview(agent: SignedIn, wanted: Filter = EVERYTHING, before: Place | None = None) -> Listed:
-    """Return those of the agent's conversations in which somebody wrote or called last, below a place in the list."""
+    """Return the newest of the agent's conversations that match `wanted`, below the position `before`."""
     query = _matching(agent, wanted)
     if before is not None:
         below = Or(Conversation.last_at < before.last_at, Conversation.id < before.id)
@@ -131,7 +130,7 @@ async def overview(agent: SignedIn, wanted: Filter = EVERYTHING, before: Place |
 
 
 async def thread(agent: SignedIn, conversation: UUID, before: int | None = None) -> Thread:
-    """Return the newest messages of a conversation below `before`; refuses with `not_found` what is not the agent's."""
+    """Return a conversation's newest messages below `before`. Raises `Refused(not_found)` if it is not the agent's."""
     async with snapshot():
         columns = (Conversation.provider, Conversation.last_seq)
         found = await Conversation.select(*columns).where(Conversation.id == conversation).first()
@@ -158,7 +157,7 @@ def _matching(agent: SignedIn, wanted: Filter) -> Select[Conversation]:
         query = query.where(_one_of(Conversation.provider, agent.providers))
     if wanted.provider is not None:
         query = query.where(Conversation.provider == wanted.provider)
-    if wanted.members:  # this and the next are written as their indexes are, or SQLite would not see that they fit
+    if wanted.members:  # this and the next repeat their indexes' conditions word for word, so that SQLite uses them
         query = query.where(WhereRaw("conversation.login <> 'visitor'"))
     if wanted.waiting:
         query = query.where(WhereRaw("conversation.waiting"))
@@ -171,7 +170,7 @@ def _matching(agent: SignedIn, wanted: Filter) -> Select[Conversation]:
 
 
 def _one_of(column: Varchar, providers: Collection[str]) -> Where:
-    return column.is_in([*providers] or [""])  # Piccolo takes no empty list; no id is empty
+    return column.is_in([*providers] or [""])  # Piccolo rejects an empty list, and no id is empty
 
 
 async def _last_messages(last_seqs: Mapping[UUID, int]) -> dict[UUID, Entry]:
@@ -181,7 +180,7 @@ async def _last_messages(last_seqs: Mapping[UUID, int]) -> dict[UUID, Entry]:
 
 
 def _messages(seqs: Mapping[UUID, int]) -> Select[Message]:
-    # Each is named by its whole key: for a join PostgreSQL would read all that was ever said in these conversations.
+    # Each message is selected by its whole key: for a join, PostgreSQL would read all messages of these conversations.
     keys: list[And | Or] = [And(Message.conversation == id_, Message.seq == seq) for id_, seq in seqs.items()]
     return Message.select(Message.conversation, *entries.ENTRY).where(reduce(Or, keys))
 

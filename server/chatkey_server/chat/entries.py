@@ -1,4 +1,4 @@
-"""A stored message as it is told: the columns that are read, and what a row of them is."""
+"""A stored message as it is sent to clients: the columns to select, and how a row becomes an `Entry`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ENTRY: Final = (
 
 
 def entry_of(row: Mapping[str, object]) -> Entry:
-    """Return a selected row of `ENTRY` as what it is."""
+    """Convert a row that was selected with `ENTRY`."""
     return row  # type: ignore[return-value]  # the columns of `ENTRY` are the members of Entry
 
 
 def in_order(newest_first: Sequence[Mapping[str, object]]) -> list[Entry]:
-    """Return rows that were selected from the newest down in the order in which they were said."""
+    """Convert rows that were selected newest first, and return them oldest first."""
     return [entry_of(row) for row in reversed(newest_first)]

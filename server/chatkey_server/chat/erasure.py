@@ -1,4 +1,4 @@
-"""Erasing one person: what is stored of them, how it is deleted, and what remains elsewhere."""
+"""Erases one person: counts and deletes the stored data, and lists the copies that erasing does not reach."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from chatkey_server.storage.tables import Call, ChatCustomer, Conversation, Mess
 Login = Literal["visitor", "custom", "social"]
 
 NEWS: Final = (MISSED, b"")
-"""What to publish afterwards. Each process then compares the database with what its sockets were told: those of a
-person whose conversation is gone close, and the agents' pages load their lists again."""
+"""Publish this after erasing. Each process then compares the database with what its sockets were sent: sockets of a
+person whose conversation is gone are closed, and agents' pages load their lists again.
+"""
 
 REMAINS: Final = (
     "Backups of the database contain this person until you delete them. After you restore one, erase again.",
@@ -40,7 +41,7 @@ REMAINS: Final = (
     ),
     "Other people's messages may mention this person. The business and the social provider have their own records.",
 )
-"""What erasing does not reach, whichever database is used."""
+"""Data that erasing does not reach, with either database."""
 
 ON_DISK: Final = {
     "postgres": "PostgreSQL keeps deleted rows on disk until a vacuum, which runs by itself; `VACUUM chat_customer, "
@@ -49,11 +50,11 @@ ON_DISK: Final = {
     "overwrite them now, stop the server and run on the file: `INSERT INTO message_search(message_search) "
     "VALUES('optimize'); VACUUM;`.",
 }
-"""What the disk still holds afterwards, by database."""
+"""Data that remains on disk after erasing, by database."""
 
 
 class Person(NamedTuple):
-    """Who is to be erased. For a visitor, `login` is `visitor` and `uid` is the visitor's."""
+    """The person to erase. For a visitor, `login` is `visitor` and `uid` is the visitor's uid."""
 
     provider: str
     login: Login
@@ -61,7 +62,7 @@ class Person(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """How much is stored of a person."""
+    """How much data is stored about a person."""
 
     records: int
     conversations: int
@@ -74,7 +75,7 @@ class Stored(NamedTuple):
 
 
 async def stored(person: Person) -> Stored:
-    """Count what is stored of a person. Raises `Refused(provider_unknown)`."""
+    """Count the stored data of a person. Raises `Refused(provider_unknown)`."""
     async with snapshot():
         if not await Provider.exists().where(Provider.id == person.provider):
             raise unknown(person.provider)
@@ -90,19 +91,19 @@ async def stored(person: Person) -> Stored:
 
 
 async def erase(person: Person) -> Stored:
-    """Delete a person's record, conversation, messages and calls in one transaction; return what was deleted.
+    """Delete a person's record, conversation, messages and calls in one transaction. Returns the deleted amounts.
 
-    The caller then publishes `NEWS`. Raises `Refused(provider_unknown)`.
+    The caller must then publish `NEWS`. Raises `Refused(provider_unknown)`.
     """
-    async with transaction(within=None):  # a long conversation takes seconds, and half of it must not stay
+    async with transaction(within=None):  # a long conversation takes seconds; all of it is deleted, or nothing
         erased = await stored(person)
-        await Conversation.delete().where(_owned_by(Conversation, person))  # messages and calls go with it
+        await Conversation.delete().where(_owned_by(Conversation, person))  # deletes its messages and calls too
         await ChatCustomer.delete().where(_owned_by(ChatCustomer, person))
     return erased
 
 
 def remains() -> list[str]:
-    """Return what erasing does not reach, and why, for people."""
+    """Return sentences that say which data erasing does not reach, and why."""
     kind = "sqlite" if isinstance(bound(), SQLite) else "postgres"
     return [*REMAINS, ON_DISK[kind]]
 

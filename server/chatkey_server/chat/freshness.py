@@ -1,4 +1,4 @@
-"""Tells new publications from replayed ones: a seal shows who published something, not when."""
+"""Distinguishes new publications from replayed ones: a seal proves who published something, but not when."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from chatkey_server.chat.seal import Opened
 
 HINTS: Final = frozenset({AGENT_SESSIONS, PROVIDERS, MISSED})
-"""Channels whose payloads only make a process look into the database. Commands publish on them and end at once."""
+"""Channels whose payloads only make a process read the database. Commands publish on them and exit at once."""
 MOST_STRANGERS: Final = 1000
 
 
 class News(Enum):
-    """What a publication is to this process."""
+    """Whether a publication is new to this process."""
 
     FRESH = auto()
     UNPROVEN = auto()
-    """It may be a replay: its session has not named this process yet."""
+    """It may be a replay, because its session has not named this process yet."""
     REPLAYED = auto()
 
 
 class Freshness:
-    """Keeps what was heard of each session, so that a replayed publication has no effect.
+    """Remembers the publications of each session, so that a replayed publication has no effect.
 
-    A session numbers its publications, and a number counts only if it is higher than the last one. The first
-    publication that counts has to name this process: its session id is random, so whoever names it speaks after this
-    process began. Processes ask each other for that, and answer, in their beats; a beat is due when there is a new
-    question or answer. Clocks are not compared.
+    A session numbers its publications; a number must be higher than the previous one. A session is trusted once it
+    has named this process: the session id of this process is random, so a publication that contains it was made
+    after this process started. Processes ask each other to be named, and answer, in their beats. A new question or
+    answer makes a beat due. Clocks are not compared.
     """
 
     def __init__(self, own: bytes) -> None:
@@ -46,16 +46,16 @@ class Freshness:
 
     @property
     def asks(self) -> list[bytes]:
-        """The sessions that are to name this process."""
+        """The sessions that this process asks to name it."""
         return list(self._asking)
 
     @property
     def answers(self) -> list[bytes]:
-        """The sessions that asked to be named."""
+        """The sessions that asked this process to name them."""
         return list(self._answering)
 
     def judge(self, said: Opened, message: Message, beat: int) -> News:
-        """Say what a publication is, and remember it; `beat` is the current beat of this process."""
+        """Classify a publication and remember it. `beat` is the current beat of this process."""
         is_named = self._own in message.asks or self._own in message.answers
         if said.session not in self._last and not is_named:
             return self._of_a_stranger(said, message, beat)
@@ -68,11 +68,11 @@ class Freshness:
         return News.FRESH
 
     def trusts(self, session: bytes) -> bool:
-        """Tell whether a session has named this process."""
+        """Return whether a session has named this process."""
         return session in self._last
 
     def forget(self, before: int) -> None:
-        """Drop questions and answers that are older than a beat of this process."""
+        """Drop questions and answers that were recorded before this process's beat number `before`."""
         self._asking = {session: beat for session, beat in self._asking.items() if beat >= before}
         self._answering = {session: beat for session, beat in self._answering.items() if beat >= before}
 
@@ -92,7 +92,7 @@ class Freshness:
 
 
 def _note(numbers: dict[bytes, int], session: bytes, number: int) -> None:
-    """Put a session at the end, and forget the first one if there are too many."""
+    """Put a session at the end, and remove the oldest one if there are too many."""
     numbers[session] = number
     if len(numbers) > MOST_STRANGERS:
         del numbers[next(iter(numbers))]

@@ -1,4 +1,4 @@
-"""Fan-out: who hears of a new message or call, in this process and, through a link, in the others."""
+"""Fan-out: passes new messages and calls to listeners in this process and, through a link, in other processes."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ if TYPE_CHECKING:
     from litestar.config.app import AppConfig
 
 Listener = Callable[[bytes], None]
-"""Takes a payload at once, without waiting: it queues what it cannot pass on."""
+"""Receives a payload. It must not block: it queues data that it cannot send at once."""
 
 Hear = Callable[[str, bytes], None]
-"""Takes a channel's name and a payload."""
+"""Receives a channel's name and a payload."""
 
 Join = Callable[[str], None]
-"""Takes the name of a channel that is heard from others from now on."""
+"""Receives the name of a channel to which this process is now subscribed."""
 
 MISSED: Final = "missed"
-"""The channel on which processes are told that some of them may not have heard everything. Its payloads are empty."""
+"""The channel that tells processes that some of them may have missed payloads. Its own payloads are empty."""
 
 log = structlog.get_logger("chatkey.hub")
 
 
 class Link(Protocol):
-    """What carries payloads to the hubs of other processes, and theirs to this one."""
+    """Carries payloads between the hub of this process and the hubs of other processes."""
 
     def running(self, hear: Hear, joined: Join) -> AbstractAsyncContextManager[None]:
-        """Carry payloads while the context lasts; those of others are handed to `hear`, one's own are not.
+        """Carry payloads while the context lasts. Payloads of other processes are passed to `hear`.
 
-        Where payloads may have been lost, `MISSED` is published, here and to the others whom it concerns. A channel
-        that is heard at last is told to `joined`.
+        If payloads may have been lost, `MISSED` is published here and in the other processes concerned. `joined` is
+        called for each channel as soon as its subscription works.
         """
         ...
 
     @property
     def is_connected(self) -> bool:
-        """Whether the other processes are heard, as far as is known."""
+        """Whether this process receives payloads of the others, as far as it knows."""
         ...
 
     def want(self, channel: str) -> None:
-        """Hear what others say on a channel, as soon as may be."""
+        """Subscribe to a channel as soon as possible."""
         ...
 
     def leave(self, channel: str) -> None:
-        """Hear a channel no longer."""
+        """Unsubscribe from a channel."""
         ...
 
     def say(self, channel: str, payload: bytes) -> None:
@@ -57,15 +57,15 @@ class Link(Protocol):
         ...
 
     async def announce(self, *news: tuple[str, bytes]) -> None:
-        """Send by itself, without listening, and wait until it is sent. Raises what says that it cannot be."""
+        """Publish without running the link, and wait until everything is sent. Raises an error if that fails."""
         ...
 
 
 class Hub(InitPlugin):
-    """Publishes small payloads on named channels; give it to Litestar as a plugin.
+    """Publishes small payloads on named channels. It is a Litestar plugin.
 
-    Listeners of this process are called at once, whatever becomes of the link. What others say is carried here only on
-    channels that somebody here listens to.
+    Listeners in this process are called at once, whether or not the link works. Payloads of other processes arrive
+    only on channels that have a listener here.
     """
 
     def __init__(self, link: Link | None = None) -> None:
@@ -74,34 +74,34 @@ class Hub(InitPlugin):
         self._on_join: list[Join] = []
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
-        """Start and stop with the app."""
+        """Start and stop with the application."""
         app_config.lifespan.append(self._lifespan)
         return app_config
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Be connected with the other processes while the context lasts."""
+        """Keep the link to the other processes while the context lasts."""
         async with self._link.running(self.tell_here, self._joined) if self._link is not None else nullcontext():
             yield
 
     @property
     def is_alone(self) -> bool:
-        """Whether there is nothing that connects it with other processes."""
+        """Whether this process has no link to other processes."""
         return self._link is None
 
     @property
     def is_connected(self) -> bool:
-        """Whether the others are heard, as far as is known."""
+        """Whether this process receives payloads of the others, as far as it knows."""
         return self._link is not None and self._link.is_connected
 
     def publish(self, channel: str, payload: bytes) -> None:
-        """Send to every listener of the channel, without waiting."""
+        """Send to every listener of the channel in all processes, without waiting."""
         self.tell_here(channel, payload)
         if self._link is not None:
             self._link.say(channel, payload)
 
     def tell_here(self, channel: str, payload: bytes) -> None:
-        """Send to the listeners of the channel in this process; one that fails does not keep it from the others."""
+        """Send to the channel's listeners in this process. If one of them fails, the others still get the payload."""
         for listener in tuple(self._listeners.get(channel, ())):
             try:
                 listener(payload)
@@ -109,17 +109,17 @@ class Hub(InitPlugin):
                 log.exception("hub.failed", channel=channel.partition(":")[0])
 
     def has_listeners(self, channel: str) -> bool:
-        """Tell whether anybody in this process listens."""
+        """Return whether the channel has a listener in this process."""
         return channel in self._listeners
 
     def add(self, channel: str, listener: Listener) -> None:
-        """Hand what is published on the channel to `listener`, until it is removed."""
+        """Pass payloads of the channel to `listener` until it is removed."""
         if channel not in self._listeners and self._link is not None:
             self._link.want(channel)
         self._listeners.setdefault(channel, set()).add(listener)
 
     def remove(self, channel: str, listener: Listener) -> None:
-        """Hand nothing more to `listener`."""
+        """Stop passing payloads to `listener`."""
         listeners = self._listeners.get(channel, set())
         listeners.discard(listener)
         if listeners or self._listeners.pop(channel, None) is None:
@@ -128,12 +128,12 @@ class Hub(InitPlugin):
             self._link.leave(channel)
 
     def on_join(self, join: Join) -> None:
-        """Tell `join` of each channel on which others may have spoken before they were heard here."""
+        """Call `join` with each channel on which others may have published before this process was subscribed."""
         self._on_join.append(join)
 
     @contextmanager
     def listen(self, channel: str, listener: Listener) -> Iterator[None]:
-        """Hand what is published on the channel to `listener` while the context lasts."""
+        """Pass payloads of the channel to `listener` while the context lasts."""
         self.add(channel, listener)
         try:
             yield

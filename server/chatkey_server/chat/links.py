@@ -1,4 +1,4 @@
-"""What a deployment's processes have in common through Redis, and none of it without one."""
+"""Fan-out and shared counters over Redis. Without a Redis, both are None."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def link_of(redis_url: str, keys: Sequence[bytes]) -> Link | None:
-    """Return the link of a deployment through Redis, by the keys that are its own; None without a Redis."""
+    """Return the deployment's link through Redis, None without a Redis. `keys` separate it from other deployments."""
     if not redis_url:
         return None
     try:
@@ -25,7 +25,7 @@ def link_of(redis_url: str, keys: Sequence[bytes]) -> Link | None:
 
 
 def tally_of(redis_url: str, keys: Sequence[bytes]) -> Tally | None:
-    """Return what counts for all processes of a deployment, under names that are its own; None without a Redis."""
+    """Return the counters that all processes share over Redis, or None without one. `keys` make the names unique."""
     if not redis_url:
         return None
     from chatkey_server.limits.redis_tally import RedisTally  # noqa: PLC0415 - redis is an optional package

@@ -1,4 +1,4 @@
-"""What is published on Redis: what a process says on one of the hub's channels, or a beat of its heart."""
+"""The messages that processes publish on Redis: payloads for one of the hub's channels, or a heartbeat."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final
 import msgspec
 
 BEATS: Final = ""
-"""The channel of the beats, which every process hears."""
+"""The channel for heartbeats, to which every process listens."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
-    """One of the hub's channels and the payloads for it; a beat has none.
+    """One of the hub's channels and the payloads for it. A heartbeat has no payloads.
 
-    `asks` and `answers` are the ids of sessions; see `Freshness`.
+    `asks` and `answers` are session ids; see `Freshness`.
     """
 
     channel: str = BEATS
@@ -28,7 +28,7 @@ decode: Final = msgspec.msgpack.Decoder(Message).decode
 
 
 def by_channel(news: Iterable[tuple[str, bytes]], asks: list[bytes], answers: list[bytes]) -> list[Message]:
-    """Return a message for each channel, in the order in which they were first spoken on."""
+    """Return one message per channel, in the order in which the channels first occur."""
     payloads: dict[str, list[bytes]] = {}
     for channel, payload in news:
         payloads.setdefault(channel, []).append(payload)

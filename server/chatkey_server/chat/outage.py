@@ -1,4 +1,4 @@
-"""Why the link was lost, in words for the log that hold nothing of an address."""
+"""Reasons for the loss of the link, for the log. They contain no part of an address."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 
 class Silent(ConnectionError):
-    """A connection that seems to be there, and on which nothing is heard."""
+    """A connection that seems to be open, but on which nothing is received."""
 
 
 def reasons_of(error: BaseException) -> str:
-    """Name the kinds of error that came together."""
+    """Return the names of all error types in an exception or exception group."""
     return ", ".join(sorted(set(_kinds(error))))
 
 

@@ -1,4 +1,4 @@
-"""The hub's link through Redis: its publish/subscribe, with a beat by which a process knows that it hears (D-15)."""
+"""The hub's link over Redis publish/subscribe. A process checks with heartbeats that it receives (D-15)."""
 
 from __future__ import annotations
 
@@ -28,36 +28,39 @@ if TYPE_CHECKING:
 
 BEAT_SECONDS: Final = 1.0
 SILENT_BEATS: Final = 4
-"""After so many beats that were not heard the connection is given up, and so is another process."""
+"""After this many missed beats, the connection is given up. The same limit applies to other processes."""
 LONGEST_WAIT: Final = 1.0
-"""Seconds between two tries to connect, at most; the first comes after an eighth of a beat."""
+"""The longest wait between two attempts to connect, in seconds. The first wait is an eighth of a beat."""
 MOST_DOUBLINGS: Final = 10
 CONNECT_SECONDS: Final = 2.0
-"""How long a connection may take to open; redis-py waits as long for one to close that is cancelled while it sends."""
+"""Timeout for opening a connection. redis-py also waits this long when it closes a connection that is cancelled while
+it sends.
+"""
 CLOSING_SECONDS: Final = 0.5
 MOST_UNSAID: Final = 20_000
-"""Payloads that may wait for a Redis that takes nothing; with one more the connection is given up."""
+"""How many payloads may wait if Redis accepts none. Above that, the connection is given up."""
 AT_ONCE: Final = 1000
-"""Payloads that are sent together."""
+"""How many payloads are sent together."""
 
 log = structlog.get_logger("chatkey.hub")
 
 
 class Heard(NamedTuple):
-    """When somebody was heard last: at which time of the loop, and at which beat of this process."""
+    """When something was last received: the event loop's time, and the number of beats of this process."""
 
     at: float
     beat: int
 
 
 class RedisLink:
-    """Says and hears while Redis is there, and knows when it did not.
+    """Publishes and receives over Redis, and notices when it could not.
 
-    A process hears its own beat, once a second: so saying, Redis and hearing work. When it has not for `SILENT_BEATS`,
-    or a connection fails, it connects anew. Once it hears itself again it publishes `MISSED`: the others may have
-    missed what it said meanwhile, and it may have missed what they said. When a process falls silent, the others assume
-    that its last words were not told. What is replayed has no effect, see `Freshness`; what may have been
-    replayed, because its session has not proved yet that it is live, is looked up in the database.
+    A process receives its own heartbeat once a second, which proves that sending, Redis and receiving work. If none
+    arrives for `SILENT_BEATS`, or if a connection fails, the process connects again. Once it receives its own
+    heartbeat again, it publishes `MISSED`: the others may have missed what it published, and it may have missed
+    what they published. If a process falls silent, the others assume that its last messages were lost. Replayed
+    messages have no effect (see `Freshness`). Messages from a session that is not proven to be live may be replays,
+    so the database is read instead.
     """
 
     def __init__(self, url: str, keys: Sequence[bytes], *, beat: float = BEAT_SECONDS) -> None:
@@ -83,7 +86,7 @@ class RedisLink:
 
     @asynccontextmanager
     async def running(self, hear: Hear, joined: Join) -> AsyncIterator[None]:
-        """Stay connected while the context lasts; it begins once the process hears itself, or Redis is silent."""
+        """Stay connected while the context lasts. It starts once a heartbeat arrives, or after `SILENT_BEATS`."""
         self._hear = hear
         self._joined = joined
         self._heard = self._now()
@@ -94,12 +97,12 @@ class RedisLink:
         try:
             yield
         finally:
-            self._is_over = True  # said as well, because an error on the way out goes before the cancelling
+            self._is_over = True  # needed as well: if an error occurs on the way out, the cancellation may be lost
             staying.cancel()
-            await asyncio.wait([staying], timeout=CONNECT_SECONDS + 2 * CLOSING_SECONDS)  # whatever Redis does
+            await asyncio.wait([staying], timeout=CONNECT_SECONDS + 2 * CLOSING_SECONDS)  # in case Redis hangs
 
     def say(self, channel: str, payload: bytes) -> None:
-        """Send to every other process; while Redis is away they learn of it from the database, when it is back."""
+        """Send to every other process. If Redis is away, they read the data from the database once Redis is back."""
         if not self._hears_itself.is_set():
             self._is_lost = True
         elif len(self._unsaid) < MOST_UNSAID:
@@ -108,19 +111,19 @@ class RedisLink:
 
     @property
     def is_connected(self) -> bool:
-        """Whether the process hears itself."""
+        """Whether the process receives its own heartbeat."""
         return self._hears_itself.is_set()
 
     def want(self, channel: str) -> None:
-        """Hear what others say on a channel, as soon as Redis has heard of the wish."""
+        """Subscribe to a channel as soon as possible."""
         self._subscriptions.want(channel)
 
     def leave(self, channel: str) -> None:
-        """Hear a channel no longer."""
+        """Unsubscribe from a channel."""
         self._subscriptions.leave(channel)
 
     async def announce(self, *news: tuple[str, bytes]) -> None:
-        """Send by itself, and wait until Redis has it. Raises `RedisError` or `OSError`."""
+        """Publish on a connection of its own, and wait until Redis has it all. Raises `RedisError` or `OSError`."""
         async with self._opened() as redis, asyncio.timeout(self._silence):
             await redis.ping()
             await self._publish(redis, by_channel(news, [], []))
@@ -137,14 +140,14 @@ class RedisLink:
             await asyncio.sleep(wait * random.uniform(0.5, 1))  # noqa: S311 - no secret
 
     async def _connect(self) -> None:
-        """Say and hear until the connection fails, which raises."""
+        """Publish and receive until the connection fails, which raises."""
         async with self._opened() as redis:
             hearing = redis.pubsub()
             try:
                 self._subscriptions.begin()
                 async with asyncio.timeout(self._silence):
                     await self._subscribe(hearing)
-                    await hearing.subscribe(*self._beats_on)  # the last: who hears a beat hears all that is wanted
+                    await hearing.subscribe(*self._beats_on)  # subscribed last: a heartbeat proves the others
                 self._connected()
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(self._listen(hearing))
@@ -157,14 +160,14 @@ class RedisLink:
                         await hearing.aclose()  # type: ignore[no-untyped-call]  # redis-py leaves it out
 
     def _connected(self) -> None:
-        """Give everybody, oneself too, the time of a new connection to be heard."""
+        """Restart the silence timers: after a reconnect, this process and the others get the full time to be heard."""
         self._is_refusing = False
         self._heard = self._heard._replace(beat=self._beats)
         self._others = {session: heard._replace(beat=self._beats) for session, heard in self._others.items()}
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Redis]:
-        # Without tries of its own: a connection that is made again in silence has missed what was said meanwhile.
+        # No retries in redis-py: a connection that it reopens silently has missed messages in between.
         redis = Redis.from_url(
             self._url, protocol=2, retry=Retry(NoBackoff(), 0), socket_connect_timeout=CONNECT_SECONDS
         )
@@ -176,7 +179,7 @@ class RedisLink:
                     await redis.aclose()
 
     async def _attend(self, hearing: PubSub) -> None:
-        """Listen to what is wanted, and to nothing else."""
+        """Keep the subscriptions of the connection equal to the wanted channels."""
         while True:
             await self._subscriptions.is_due.wait()
             await self._subscribe(hearing)
@@ -191,13 +194,13 @@ class RedisLink:
     async def _listen(self, hearing: PubSub) -> None:
         while True:
             message: dict[str, Any] | None = await hearing.get_message(timeout=None)
-            if message is None:  # so redis-py passes on that the system has given the connection up, again and again
+            if message is None:  # redis-py returns None repeatedly if the operating system closed the connection
                 raise Silent("the connection is no more")
             if message["type"] == "message":
                 self._take(message["data"])
             elif message["type"] == "subscribe":
                 self._confirm(message["channel"].decode())
-            await asyncio.sleep(0)  # however much has come at once, others have their turn
+            await asyncio.sleep(0)  # however much has arrived at once, other tasks get their turn
 
     def _confirm(self, name: str) -> None:
         if name == self._beats_on[-1]:
@@ -206,7 +209,7 @@ class RedisLink:
             self._joined(channel)
 
     def _take(self, sealed: bytes) -> None:
-        """Hand on what a process of this deployment said; whatever else comes is passed over."""
+        """Pass on a message that a process of this deployment published. Anything else is ignored and logged."""
         said = self._seal.open(sealed)
         try:
             message = None if said is None else decode(said.payload)
@@ -256,7 +259,7 @@ class RedisLink:
             self.say(MISSED, b"")
 
     async def _speak(self, redis: Redis) -> None:
-        """Publish what is to be said, all of it at once, and a beat when it is time for one."""
+        """Publish everything that waits, in batches, and a heartbeat when it is due."""
         while True:
             await self._is_due.wait()
             self._is_due.clear()
@@ -272,7 +275,7 @@ class RedisLink:
             await self._publish(redis, messages)
 
     async def _publish(self, redis: Redis, messages: Sequence[Message]) -> None:
-        """Publish in one way there and back, however many channels it is for."""
+        """Publish all messages in one round trip, whatever their number of channels."""
         async with redis.pipeline(transaction=False) as sending:
             for message in messages:
                 sending.publish(self._seal.names(message.channel)[0], self._seal.close(encode(message)))
@@ -283,10 +286,10 @@ class RedisLink:
         self._is_due.set()
 
     async def _watch(self) -> None:
-        """Have the heart beat, and look who falls silent; raises when it is this process itself."""
+        """Send heartbeats, and check which processes fall silent. Raises if this process no longer hears itself."""
         while True:
             await asyncio.sleep(self._beat)
-            self._beats += 1  # counted, because a process that was stopped for a while has heard nothing either
+            self._beats += 1  # not seconds: a process that was suspended for a while has received nothing either
             self._beat_now()
             if self._is_silent(self._heard):
                 raise Silent(f"nothing was heard for {SILENT_BEATS} beats")

@@ -1,4 +1,4 @@
-"""The channels of a deployment on a shared Redis, and the encryption of what its processes publish there."""
+"""Channel names of a deployment on a shared Redis, and the encryption of what its processes publish there."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SESSION_BYTES: Final = 16
 NUMBER_BYTES: Final = 12
 HEAD_BYTES: Final = SESSION_BYTES + NUMBER_BYTES
 MOST_SESSIONS: Final = 1000
-"""Sessions whose keys are kept at hand."""
+"""How many sessions' keys are kept in memory."""
 
 
 class Opened(NamedTuple):
-    """A payload, the session that sealed it, and its number there: the first is 0."""
+    """A decrypted payload, the session that sealed it, and its number in that session, counted from 0."""
 
     session: bytes
     number: int
@@ -29,11 +29,11 @@ class Opened(NamedTuple):
 
 
 class Seal:
-    """Names the channels of a deployment, and encrypts what it publishes there (AES-256-GCM) with its first key.
+    """Names a deployment's channels, and encrypts what it publishes (AES-256-GCM) with its first key.
 
-    A payload that was sealed with any of the keys can be opened. So while master keys are rotated, processes that have
-    the same two in another order understand each other. Each `Seal` is a session: it has a random id, a key derived
-    from that, and a counter as the nonce, so no nonce is used twice.
+    A payload that was sealed with any of the keys can be opened. So while master keys are rotated, processes that
+    have the same two keys in a different order understand each other. Each `Seal` is a session: it has a random id,
+    a key derived from that id, and a counter as the nonce, so no nonce is used twice.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
@@ -42,12 +42,12 @@ class Seal:
         self._numbers = count()
         self.session = token_bytes(SESSION_BYTES)
         self.prefixes = tuple(f"chatkey:{_mac(key, b'channel').hex()}" for key in self._keys)
-        """What all names begin with that belong to a key: the deployment's own part of a shared Redis."""
+        """The prefix of all channel names that belong to a key: the deployment's own part of a shared Redis."""
 
     def names(self, name: str) -> tuple[str, ...]:
-        """Return the name of a channel by each key, which says nothing of whose it is.
+        """Return the channel's name under each key. The name does not reveal whose channel it is.
 
-        One speaks on the first, and listens on all.
+        Publish on the first name, and listen on all of them.
         """
         return tuple(
             f"{prefix}:{_mac(key, f'channel:{name}'.encode()).hex()}"
@@ -55,14 +55,14 @@ class Seal:
         )
 
     def close(self, payload: bytes) -> bytes:
-        """Encrypt a payload, and number it."""
+        """Encrypt a payload and give it the next number."""
         if self.session not in self._ciphers:
             self._ciphers[self.session] = _cipher(self._keys[0], self.session)
         number = next(self._numbers).to_bytes(NUMBER_BYTES, "big")
         return self.session + number + self._ciphers[self.session].encrypt(number, payload, None)
 
     def open(self, sealed: bytes) -> Opened | None:
-        """Return what was sealed, or None for what was not sealed by this deployment."""
+        """Decrypt a payload. Returns None if it was not sealed by this deployment."""
         session, number, text = sealed[:SESSION_BYTES], sealed[SESSION_BYTES:HEAD_BYTES], sealed[HEAD_BYTES:]
         if not text:
             return None

@@ -1,8 +1,8 @@
-"""Search in a conversation: any part of a message, letter case ignored, the same answers on both databases.
+"""Searches a conversation for any part of a message, ignoring letter case. Both databases give the same results.
 
-An index of every three letters in a row finds the messages that may hold a text; each is then looked at. SQLite has it
-as an FTS5 table, PostgreSQL as a GIN index; the migration makes both. Whose conversation a message is in stands in the
-index too, as three letters before its text, so that other people's messages cost nothing.
+A trigram index (every three consecutive letters) finds candidate messages, and each candidate is then checked.
+SQLite has the index as an FTS5 table and PostgreSQL as a GIN index; the migration creates both. The index also
+contains the conversation, as three letters before the text, so that other people's messages cost nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from chatkey_server.storage.tables import Message
 from chatkey_server.storage.text import fold
 
 NEWEST: Final = 5000
-"""How many messages are looked through without the index: what is said often is found there, and so are one or two
-letters, for which there is no index."""
+"""How many of the newest messages are searched without the index. Frequent texts are found there. So are texts of one
+or two letters, which are too short for the index.
+"""
 
 _GRAM: Final = 3
 _PRIVATE_USE: Final = 0xF0000
@@ -44,12 +45,12 @@ _INDEXED: Final = {
 
 
 def searchable(conversation: UUID, body: str) -> str:
-    """Return what is stored of a message to be searched."""
+    """Return the text that the index stores for a message."""
     return _scope(conversation) + fold(body)
 
 
 async def find(conversation: UUID, last_seq: int, text: str) -> list[Entry]:
-    """Return the newest messages of a conversation that contain the text, in order. Inside a snapshot only."""
+    """Return the newest messages of a conversation that contain the text, in order. Call only inside a snapshot."""
     wanted = fold(text)
     found = await _among_newest(conversation, last_seq, wanted)
     if len(found) < ENTRIES and last_seq > NEWEST and len(wanted) >= _GRAM:
@@ -74,16 +75,16 @@ def _engine() -> str:
 
 
 def _grams(text: str) -> list[str]:
-    """Return enough of the text's three letters in a row to cover it."""
+    """Return enough trigrams of the text to cover all of it."""
     return [*(text[at : at + _GRAM] for at in range(0, len(text) - _GRAM, _GRAM)), text[-_GRAM:]]
 
 
 def _quoted(grams: list[str]) -> str:
-    """Return what asks FTS5 for all of them (https://www.sqlite.org/fts5.html#full_text_query_syntax)."""
+    """Return an FTS5 query for all of the trigrams (https://www.sqlite.org/fts5.html#full_text_query_syntax)."""
     return " AND ".join('"' + gram.replace('"', '""') + '"' for gram in grams)
 
 
 def _scope(conversation: UUID) -> str:
-    """Return three letters of private use for a conversation. Two may share them: what is found is looked at."""
+    """Return three private-use characters for a conversation. Two may share them, so results are checked."""
     places = range(0, _GRAM * _SCOPE_BITS, _SCOPE_BITS)
     return "".join(chr(_PRIVATE_USE + (conversation.int >> place) % 2**_SCOPE_BITS) for place in places)

@@ -1,4 +1,4 @@
-"""The chat: what a person and the agents can do in a conversation, and who hears of it. The same in every mode."""
+"""The chat: what a person and agents can do in a conversation, and who is notified. The same in every mode."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ SYSTEM: Final = ""
 """The source of an event that no socket caused."""
 
 SEARCH_SECONDS: Final = 3.0
-"""How long one search may take, whatever is searched for in whatever."""
+"""Timeout for one search."""
 
 log = structlog.get_logger("chatkey.chat")
 
 
 class Chat:
-    """Stores first, then tells everyone else.
+    """Stores a change first, then publishes it to everyone else.
 
-    `source` is the socket that acts and is answered directly, `address` whom the limits of its client are counted for.
+    `source` is the socket that acts and gets the answer directly. `address` is the client for whose limits the
+    action counts.
     """
 
     def __init__(self, hub: Hub, limits: Limits, rates: Rates, *, now: Now) -> None:
@@ -101,7 +102,7 @@ class Chat:
                 ) from None
 
     async def call(self, identity: SocketIdentity, *, name: str | None, source: str, address: str = "") -> CallEvent:
-        """Start a call, or say where the one stands that is on."""
+        """Start a call, or return the state of the call in progress."""
         shown = self._shown_name(name)
         async with self._stored(identity, address, 0):
             conversation = await self._own(identity, shown)
@@ -113,7 +114,7 @@ class Chat:
         return changed.event
 
     async def hang_up(self, identity: SocketIdentity, *, source: str, call_id: str | None = None) -> CallEvent:
-        """End the person's call, or that one only; refuses with `call_unknown`."""
+        """End the person's call, or only the one with `call_id`. Raises `Refused(call_unknown)`."""
         async with transaction():
             conversation = await conversations.lock_begun(identity)
             if conversation is None:
@@ -123,7 +124,7 @@ class Chat:
         return changed.event
 
     async def take_call(self, conversation: UUID, *, agent: SignedIn) -> CallEvent:
-        """Accept the call of a conversation, as an agent; refuses with `call_unknown`."""
+        """Accept a conversation's call as an agent. Raises `Refused(call_unknown)`."""
         async with transaction():
             held = await self._agents(agent, conversation)
             changed = await calls.accept(held.id, self._now())
@@ -133,7 +134,7 @@ class Chat:
         return changed.event
 
     async def end_call(self, conversation: UUID, *, agent: SignedIn) -> CallEvent:
-        """End the call of a conversation, as an agent; refuses with `call_unknown`."""
+        """End a conversation's call as an agent. Raises `Refused(call_unknown)`."""
         async with transaction():
             held = await self._agents(agent, conversation)
             changed = await calls.end(held.id, self._now())
@@ -142,19 +143,19 @@ class Chat:
         return changed.event
 
     async def gone(self, identity: SocketIdentity) -> None:
-        """End the call that this process saw start, now that the person's last socket here is gone."""
+        """End the call that this process saw start, because the person's last socket here has closed."""
         call_id = self.callers.take(_party(identity))
         if call_id is None:
             return
         try:
             await self.hang_up(identity, source=SYSTEM, call_id=call_id)
         except Refused as refused:
-            # It may have ended a moment ago, or unheard of; a database that is away leaves it ringing.
+            # The call may just have ended, or ended in another process. If the database is away, it keeps ringing.
             log.info("call.left", code=refused.code, provider=identity.pid)
 
     @asynccontextmanager
     async def _stored(self, identity: SocketIdentity, address: str, size: int) -> AsyncIterator[None]:
-        """Hold a transaction in which a message of so many bytes is stored, as far as the quotas allow it."""
+        """Open a transaction that stores a message of `size` bytes, if the quotas allow it."""
         counted = self._rates.quotas.stored(
             party=_party(identity), address=address, provider=identity.pid, login=identity.login, size=size
         )
@@ -162,7 +163,7 @@ class Chat:
             yield
 
     async def _agents(self, agent: SignedIn, conversation: UUID) -> Locked:
-        """Hold a conversation for an agent who is signed in and answers for its business; any other is not there."""
+        """Lock a conversation for an agent, who must be signed in and answer for its business. Raises `Refused`."""
         await agent_sessions.confirm(agent, self._now())
         held = await conversations.lock(conversation)
         if not agent.answers_for(held.provider):
@@ -174,7 +175,7 @@ class Chat:
         return await conversations.lock_own(identity, await customer_of(identity, name, now), now)
 
     def _tell_message(self, conversation: Locked, appended: Appended, source: str) -> None:
-        """Tell of a message, of one that is sent again as well: who told of it at first may have died before."""
+        """Publish a message, also a repeated one: the process that stored it may have died before publishing."""
         entry, last_at = appended
         self._hub.publish(_channel(conversation), message_told(entry, source))
         told = {"type": "message", "conversation": str(conversation.id), "message": entry, "last_at": last_at}
@@ -185,13 +186,13 @@ class Chat:
         self._tell_agents(conversation, {**event, "conversation": str(conversation.id)})
 
     def _tell_agents(self, conversation: Locked, frame: Mapping[str, object]) -> None:
-        """Tell those of its business, and those of all, who listen apart so that nobody hears what is not for them."""
+        """Publish to the agents of this business, and to those of all businesses. They use separate channels."""
         told = encoded(frame)
         for channel in (AGENTS, agents_channel(conversation.provider)):
             self._hub.publish(channel, told)
 
     def _shown_name(self, header: str | None) -> str | None:
-        """Return the name of a header as the token's is read, too: one line of text, and not too long."""
+        """Check the name from the widget's `headers` like a token's name: one line of text within the limit."""
         shown = one_line(header)
         if shown is not None:
             self._check_text(shown, "headers.name", self._limits.name_chars)

@@ -1,4 +1,4 @@
-"""How far the conversations of some people have come, in one query for all of them, and messages by their numbers."""
+"""Reads the latest state of several people's conversations in one query, and messages by their numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatkey_server.chat.entries import entry_of
 from chatkey_server.storage.tables import Conversation, Message
 
 AT_ONCE: Final = 500
-"""How many people or messages one query names."""
+"""The most people or messages in one query."""
 
 Person = tuple[str, str, str]
 """Provider, login and uid."""
@@ -23,7 +23,7 @@ STANDINGS: Final = """
     FROM conversation LEFT JOIN call ON call.conversation = conversation.id AND call.state <> 'ended'
     WHERE (conversation.provider, conversation.login, conversation.uid) IN (VALUES %s)
 """
-"""By the index that a conversation is found by, and by that of the calls that are on."""
+"""It uses the unique index of the conversations, and the index of calls that have not ended."""
 
 NUMBERED: Final = """
     WITH wanted (provider, login, uid, seq) AS (VALUES %s)
@@ -35,11 +35,12 @@ NUMBERED: Final = """
         JOIN message ON message.conversation = conversation.id AND message.seq = wanted.seq
     ORDER BY message.seq
 """
-"""Each message is named by its whole key: of a range PostgreSQL would expect too much, and read the whole table."""
+"""Each message is selected by its whole key. For a range, PostgreSQL expects too many rows and reads the whole table.
+"""
 
 
 class Standing(NamedTuple):
-    """The number of the last message, when it was stored (in milliseconds), and the call that is on."""
+    """The number of the last message, when it was stored (in milliseconds), and the call in progress."""
 
     last_seq: int
     last_at: int
@@ -47,18 +48,18 @@ class Standing(NamedTuple):
 
 
 NOTHING: Final = Standing(0, 0, None)
-"""Where a conversation stands that has not begun."""
+"""The state of a conversation that does not exist yet."""
 
 
 async def standings(people: Sequence[Person]) -> dict[Person, Standing]:
-    """Return how far the conversations of at most `AT_ONCE` people have come; those that never wrote are left out."""
+    """Return the state of the conversations of at most `AT_ONCE` people. People without a conversation are left out."""
     values = ", ".join(["({}, {}, {})"] * len(people))
     rows = await Conversation.raw(STANDINGS % values, *chain.from_iterable(people))
     return {_person(row): Standing(row["last_seq"], row["last_at"], _call(row)) for row in rows}
 
 
 async def numbered(wanted: Sequence[tuple[Person, int]]) -> list[tuple[Person, Entry]]:
-    """Return the messages with these numbers. Those of one person come in order if they were asked for in order."""
+    """Return the messages with these numbers. A person's messages are in order if `wanted` is in order."""
     batches = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
     return [found for batch in batches for found in await _numbered(batch)]
 
@@ -70,7 +71,7 @@ async def _numbered(wanted: Sequence[tuple[Person, int]]) -> list[tuple[Person, 
 
 
 def _person(row: dict[str, Any]) -> Person:
-    """Take the owner of a conversation out of a row."""
+    """Remove the columns of the conversation's owner from a row and return them."""
     return row.pop("provider"), row.pop("login"), row.pop("uid")
 
 

@@ -1,4 +1,4 @@
-"""Which channels of a shared Redis this process listens to: those that somebody in it wants, and no other."""
+"""The channels of a shared Redis to which this process subscribes: only those that something in it wants."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ if TYPE_CHECKING:
     from chatkey_server.chat.seal import Seal
 
 AT_ONCE: Final = 1000
-"""Names in one command, so that nobody waits long for Redis."""
+"""The most names in one command, so that other clients do not wait long for Redis."""
 
 
 class Changes(NamedTuple):
-    """The names to listen to no longer, and those to listen to from now on, a few at a time."""
+    """The names to unsubscribe from and those to subscribe to, in batches."""
 
     leave: list[list[str]]
     join: list[list[str]]
 
 
 class Subscriptions:
-    """Keeps what is wanted apart from what was asked of Redis, and that from what Redis has confirmed.
+    """Keeps three sets apart: channels that are wanted, requested from Redis, and confirmed by Redis.
 
-    Between the wish and the confirmation something may be said that this process does not hear, so `confirm` reports
-    the channel once for each wish. A channel that is wanted and left before Redis was asked costs nothing.
+    Between the request and the confirmation, messages may be published that this process does not receive.
+    Therefore `confirm` returns the channel once for each time it was wanted. A channel that is wanted and left
+    before Redis was asked costs nothing.
     """
 
     def __init__(self, seal: Seal) -> None:
@@ -41,31 +42,31 @@ class Subscriptions:
         self._awaited: set[str] = set()
 
     def want(self, channel: str) -> None:
-        """Listen to a channel, as soon as may be."""
+        """Subscribe to a channel as soon as possible."""
         self._wanted.add(channel)
         if channel not in self._heard:
             self._awaited.add(channel)
         self._note(channel)
 
     def leave(self, channel: str) -> None:
-        """Listen to a channel no longer."""
+        """Unsubscribe from a channel."""
         self._wanted.discard(channel)
         self._awaited.discard(channel)
         self._note(channel)
 
     def begin(self) -> None:
-        """Begin with a connection that listens to nothing yet."""
+        """Start over with a new connection, which has no subscriptions yet."""
         self.lose()
         for asked in (self._asked, self._unconfirmed, self._channels):
             asked.clear()
         self._changed = set(self._wanted)
 
     def lose(self) -> None:
-        """Take nothing for heard: the connection is lost."""
+        """Treat no channel as confirmed, because the connection is lost."""
         self._heard.clear()
 
     def changes(self) -> Changes:
-        """Take what is to be asked of Redis now."""
+        """Return the changes to request from Redis now."""
         changed, self._changed = self._changed, set()
         self.is_due.clear()
         leaving = (changed & self._asked) - self._wanted
@@ -73,17 +74,17 @@ class Subscriptions:
         self._asked = self._asked - leaving | joining
         self._heard -= leaving
         self._unconfirmed.update(joining)
-        # Redis confirms in order: with the last of its names a channel is heard.
+        # Redis confirms in order: once the last of a channel's names is confirmed, the channel is subscribed.
         self._channels.update({self._seal.names(channel)[-1]: channel for channel in joining})
         return Changes(self._names(leaving), self._names(joining))
 
     def confirm(self, name: str) -> str | None:
-        """Take note that Redis listens for a name; return the channel if it was wanted and not heard before."""
+        """Record that Redis confirmed a name. Returns the channel if it was wanted and not confirmed before."""
         channel = self._channels.get(name)
         if channel is None:
             return None
         self._unconfirmed[channel] -= 1
-        if self._unconfirmed[channel] > 0:  # of a time before it was left and wanted again
+        if self._unconfirmed[channel] > 0:  # an earlier request, before the channel was left and wanted again
             return None
         del self._unconfirmed[channel]
         del self._channels[name]

@@ -1,1 +1,1 @@
-"""The commands of `chatkey` that belong to the server."""
+"""The `chatkey` commands that belong to the server."""

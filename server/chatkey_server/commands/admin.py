@@ -1,4 +1,4 @@
-"""`chatkey admin`: the people who may change everything in the admin panel."""
+"""`chatkey admin`: manages the accounts of the admin panel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def admin() -> None:
 @admin.command()
 @click.argument("name")
 def add(name: str) -> None:
-    """Add an administrator; the password is asked for, or read from standard input."""
+    """Add an administrator. Prompts for the password, or reads it from standard input."""
     asyncio.run(_administer(partial(accounts.add, Administrator, name, read_secret("Password"))))
     click.echo(f"Administrator {name} can sign in at /admin/ now.")
 
@@ -29,7 +29,7 @@ def add(name: str) -> None:
 @admin.command()
 @click.argument("name")
 def passwd(name: str) -> None:
-    """Give an administrator another password, and sign them out everywhere."""
+    """Set a new password for an administrator, and sign them out everywhere."""
     asyncio.run(_administer(partial(accounts.set_password, Administrator, name, read_secret("Password"))))
     click.echo(f"Administrator {name} has a new password, and is signed out everywhere.")
 
@@ -37,7 +37,7 @@ def passwd(name: str) -> None:
 @admin.command()
 @click.argument("name")
 def remove(name: str) -> None:
-    """Remove an administrator, who is signed out everywhere."""
+    """Remove an administrator, and sign them out everywhere."""
     asyncio.run(_administer(partial(accounts.remove, Administrator, name)))
     click.echo(f"{name} is no administrator any more.")
 

@@ -1,4 +1,4 @@
-"""What the administrative commands share: the open database, and text that is safe on a terminal."""
+"""Helpers of the administrative commands: opening the database, reading passwords, and printing safely."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatkey_server.storage.vault import Vault
 
 @asynccontextmanager
 async def administration() -> AsyncIterator[Vault]:
-    """Open the database of the settings, up to date, and return the vault of its secrets."""
+    """Open the database of the settings, check that it is up to date, and return the vault for its secrets."""
     log_errors()
     settings = load()
     vault = Vault.of(settings)
@@ -30,19 +30,19 @@ async def administration() -> AsyncIterator[Vault]:
 
 
 def log_errors() -> None:
-    """Log errors to standard error: structlog by itself writes everything to standard output."""
+    """Log only errors, to standard error. Without this, structlog writes everything to standard output."""
     if not structlog.is_configured():
         logs.configure("error")
 
 
 def link_to_servers() -> Link | None:
-    """Return the way to the servers of this deployment; None where no Redis connects them."""
+    """Return the link to the servers of this deployment, or None if no Redis is configured."""
     settings = load()
     return link_of(settings.redis_url, Vault.of(settings).hub_keys)
 
 
 async def tell_servers(link: Link | None, news: tuple[str, bytes], otherwise: str) -> None:
-    """Publish what was done, so that the servers know at once. If Redis is away, print what happens `otherwise`."""
+    """Publish a change, so that the servers notice it at once. If Redis is away, print `otherwise` as a warning."""
     if link is None:
         return
     try:
@@ -52,14 +52,14 @@ async def tell_servers(link: Link | None, news: tuple[str, bytes], otherwise: st
 
 
 def database_exists() -> bool:
-    """Tell whether there may be anything to look up: not in a folder where no server of this machine ever ran."""
+    """Return whether there can be a database: false if no URL is set and there is no SQLite file."""
     settings = load()
     file = settings.database.removeprefix(engine.SQLITE)
     return bool(settings.database_url) or os.path.exists(file)  # noqa: PTH110 - Path raises for a name that is too long
 
 
 def read_secret(label: str) -> str:
-    """Ask for a secret without showing it; where nobody can be asked, read a line of standard input."""
+    """Prompt for a secret without echoing it. Without a terminal, read one line of standard input."""
     if sys.stdin.isatty():
         return str(click.prompt(label, hide_input=True, err=True))
     secret = sys.stdin.readline().rstrip("\r\n")
@@ -69,5 +69,5 @@ def read_secret(label: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a stored text without anything that could steer the terminal."""
+    """Replace the characters of a stored text that could control the terminal."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

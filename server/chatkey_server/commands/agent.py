@@ -1,4 +1,4 @@
-"""`chatkey agent`: the people who answer in the agent panel, and for which businesses."""
+"""`chatkey agent`: manages the accounts of the agent panel, and which businesses each agent answers for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def agent() -> None:
 @click.argument("name")
 @only
 def add(name: str, providers: tuple[str, ...]) -> None:
-    """Add an agent for all businesses, or for those given; the password is asked for, or read from standard input."""
+    """Add an agent for all businesses, or only for the given ones.
+
+    The password is prompted for, or read from standard input.
+    """
     password = read_secret("Password")
     asyncio.run(_administer(partial(agents.add_agent, name, password, providers or None)))
     click.echo(f"Agent {name} can sign in now, and answers for {_businesses(providers or None)}.")
@@ -37,7 +40,7 @@ def add(name: str, providers: tuple[str, ...]) -> None:
 
 @agent.command("list")
 def list_() -> None:
-    """List the agents, and for which businesses they answer."""
+    """List the agents and the businesses that each one answers for."""
     entries = asyncio.run(_listed())
     if not entries:
         click.echo("No agents yet; add one with `chatkey agent add`.")
@@ -51,7 +54,7 @@ def list_() -> None:
 @only
 @click.option("--all", "is_all", is_flag=True, help="Answer for all businesses, those to come too.")
 def businesses(name: str, providers: tuple[str, ...], is_all: bool) -> None:
-    """Let an agent answer for these businesses and no others, or for all; open pages load again at once."""
+    """Set the businesses that an agent answers for, or all of them. Open pages of the agent reload at once."""
     if is_all == bool(providers):
         raise click.UsageError("Say for which businesses: give --provider ID, as often as needed, or --all.")
     asyncio.run(_administer(partial(agents.set_providers, name, providers or None)))
@@ -61,7 +64,7 @@ def businesses(name: str, providers: tuple[str, ...], is_all: bool) -> None:
 @agent.command()
 @click.argument("name")
 def passwd(name: str) -> None:
-    """Give an agent another password, and sign them out everywhere."""
+    """Set a new password for an agent, and sign them out everywhere."""
     asyncio.run(_administer(partial(accounts.set_password, Agent, name, read_secret("Password"))))
     click.echo(f"Agent {name} has a new password, and is signed out everywhere.")
 
@@ -69,7 +72,7 @@ def passwd(name: str) -> None:
 @agent.command()
 @click.argument("name")
 def remove(name: str) -> None:
-    """Remove an agent, who is signed out everywhere; what they wrote stays."""
+    """Remove an agent, and sign them out everywhere. Their messages are kept."""
     asyncio.run(_administer(partial(accounts.remove, Agent, name)))
     click.echo(f"{name} is no agent any more.")
 

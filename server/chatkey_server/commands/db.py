@@ -1,4 +1,4 @@
-"""`chatkey db`: the database's tables and its encryption."""
+"""`chatkey db`: migrates the database and renews its encryption."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from chatkey_server.storage.vault import Vault
 
 @click.group()
 def db() -> None:
-    """Bring the database up to date, and look after its encryption."""
+    """Migrate the database, and renew its encryption."""
     log_errors()
 
 
 @db.command("migrate")
 def migrate_() -> None:
-    """Bring the tables up to date with this version. Servers of the version before keep running meanwhile."""
+    """Bring the tables up to date with this version. Servers of the previous version keep running meanwhile."""
     done = asyncio.run(_migrate())
     click.echo(f"The database is up to date{'' if done else ' already'}.")
 
 
 @db.command()
 def status() -> None:
-    """Say which migrations are missing. Ends with status 1 when there are any."""
+    """List the migrations that the database lacks. Ends with status 1 if there are any."""
     missing = asyncio.run(_pending())
     for name in missing:
         click.echo(f"missing {name}")

@@ -1,4 +1,4 @@
-"""The sockets on which a server listens: one, or one for each of several workers on the same port."""
+"""The listening sockets of a server: one, or one for each of several workers on the same port."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BACKLOG: Final = 2048
 
 
 def listen(settings: Settings) -> socket.socket:
-    """Listen as the settings say; tells people why it cannot be."""
+    """Open the listening socket. If that fails, raises `ClickException`, which says what to change."""
     return _open(settings, shared=False)
 
 
 def listeners(settings: Settings, count: int) -> list[socket.socket]:
-    """Listen with so many sockets on the same port, among which the system shares out who connects."""
-    _open(settings, shared=False).close()  # or somebody else's server that shares its port, too, would not be noticed
+    """Open `count` sockets on the same port. The operating system distributes new connections among them."""
+    _open(settings, shared=False).close()  # fails if the port is in use; a shared socket might open even then
     return [_open(settings, shared=True) for _ in range(count)]
 
 
@@ -46,6 +46,6 @@ def _why_not(error: OSError | UnicodeError, settings: Settings) -> str:
         return (
             f"Port {settings.port} may not be opened by this user. Choose one above 1023 with --port or CHATKEY_PORT."
         )
-    # `strerror` of a socket's error has the address in it
+    # not the error's own `strerror`, because it contains the address
     reason = "no such name" if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
     return f"Cannot listen: {reason}. Set --host or CHATKEY_HOST to an address of this machine."

@@ -1,4 +1,4 @@
-"""`chatkey member`: the data of one person."""
+"""`chatkey member`: erases the data of one person."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ def member() -> None:
 @click.argument("uid")
 @click.option("--yes", is_flag=True, help="Erase. Without it, only show what would be erased.")
 def erase(provider: str, login: str, uid: str, *, yes: bool) -> None:
-    """Erase one person: record, conversation, messages and calls; report what remains and why.
+    """Erase one person: record, conversation, messages and calls. Reports what remains, and why.
 
-    The person is named by PROVIDER, LOGIN and UID, as the agent panel and the log show them. Without --yes nothing is
-    changed.
+    PROVIDER, LOGIN and UID name the person, as the agent panel and the log show them. Without --yes nothing is changed.
     """
     person = Person(provider, cast("Login", login), uid)
     found, remains = asyncio.run(_erase(person) if yes else _look(person))
@@ -63,5 +62,5 @@ async def _erase(person: Person) -> tuple[Stored, list[str]]:
 
 
 def _remains(*, is_told: bool) -> list[str]:
-    """Add to what always remains the sockets that nothing closes: without Redis, servers learn nothing from here."""
+    """Return what remains. Without Redis this includes open sockets, because the servers are not notified."""
     return [*erasure.remains(), *([] if is_told else [f"No Redis is set. {STAY_OPEN}"])]

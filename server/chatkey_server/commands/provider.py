@@ -1,4 +1,4 @@
-"""`chatkey provider`: the businesses that embed the widget."""
+"""`chatkey provider`: manages the businesses that embed the widget."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def add(
     *,
     as_json: bool,
 ) -> None:
-    """Add a provider and show its secret, this once."""
+    """Add a provider and show its secret. The secret is not shown again."""
     made = asyncio.run(_add(provider_id, name, domains, ui_locale, _secret(secret_env)))
     _show_secret(made.id, made.secret_key, as_json=as_json)
 
@@ -87,7 +87,7 @@ def list_(as_json: bool) -> None:
 @click.argument("provider_id")
 @as_json
 def show(provider_id: str, as_json: bool) -> None:
-    """Show a provider, except its secrets."""
+    """Show a provider without its secrets."""
     row = asyncio.run(_one(provider_id))
     if as_json:
         click.echo(msgspec.json.encode(row))
@@ -107,7 +107,7 @@ def show(provider_id: str, as_json: bool) -> None:
 @secret_from
 @as_json
 def rotate_secret(provider_id: str, overlap: int, secret_env: str | None, as_json: bool) -> None:
-    """Give a provider a new secret and show it, this once."""
+    """Give a provider a new secret and show it. The secret is not shown again."""
     secret_key = asyncio.run(_rotate(provider_id, overlap, _secret(secret_env)))
     _show_secret(provider_id, secret_key, as_json=as_json)
 
@@ -116,7 +116,7 @@ def rotate_secret(provider_id: str, overlap: int, secret_env: str | None, as_jso
 @click.argument("provider_id")
 @click.argument("locale", default="")
 def ui_locale_(provider_id: str, locale: str) -> None:
-    """Let the widget speak one language, such as en or pt-BR; without LOCALE each visitor's own."""
+    """Set the one language of the widget, such as en or pt-BR. Without LOCALE it uses each visitor's language."""
     asyncio.run(_speak(provider_id, locale))
     language = printable(locale) or "each visitor's own language"
     click.echo(f"The widget of {printable(provider_id)} speaks {language}.")
@@ -144,9 +144,9 @@ def social(
     key_id: str | None,
     p8_file: IO[str] | None,
 ) -> None:
-    """Switch a social provider on or off, and give its keys.
+    """Switch a social provider on or off, and set its keys.
 
-    With PROVIDER_ID `service` it stores the keys of the service's own application.
+    If PROVIDER_ID is `service`, the keys of the service's own application are stored.
     """
     if client_secret_env and not client_id:
         raise click.UsageError("--client-secret-env goes with --client-id.")
@@ -194,7 +194,7 @@ async def _speak(provider_id: str, locale: str) -> None:
 
 @asynccontextmanager
 async def _changed(provider_id: str | None) -> AsyncIterator[None]:
-    """Have the servers look a provider up anew once it was changed; one that has no id yet they do not know."""
+    """Make the servers reload a provider after it was changed. With None (a provider that is new), do nothing."""
     link = link_to_servers()
     yield
     if provider_id is not None:
@@ -224,7 +224,7 @@ async def _rotate(provider_id: str, overlap: int, secret_key: str | None) -> str
 async def _social(
     provider_id: str, name: str, enabled: bool, source: KeySource, application: Application | None
 ) -> bool:
-    """Make the changes, and tell whether there are keys to sign in with."""
+    """Make the changes, and return whether there are keys to sign in with."""
     now = time.time()
     async with _changed("" if provider_id == SERVICE else provider_id), administration() as vault:
         async with transaction():
@@ -248,7 +248,7 @@ def _secret(variable: str | None) -> str | None:
     if variable is None:
         return None
     if not os.environ.get(variable):
-        shown = variable if re.fullmatch("[A-Z_]{1,40}", variable) else "of the secret"  # or it is the secret itself
+        shown = variable if re.fullmatch("[A-Z_]{1,40}", variable) else "of the secret"  # else it may be the secret
         raise click.UsageError(f"The environment variable {shown} is not set, or empty.")
     return os.environ[variable]
 
@@ -283,7 +283,7 @@ def _social_line(social: SocialOverview) -> str:
 
 
 def _add_row(table: Table, *cells: str) -> None:
-    """Add cells as plain text: a name may hold what rich would read as markup."""
+    """Add the cells as plain text, because a name may contain rich markup."""
     table.add_row(*(Text("\n".join(map(printable, cell.split("\n")))) for cell in cells))
 
 

@@ -1,4 +1,4 @@
-"""`chatkey serve`: the server under uvicorn, in one process or in several (D-16)."""
+"""`chatkey serve`: runs the server under uvicorn, in one process or in several (D-16)."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 MOST_FILES = 65_536
 GC_THRESHOLD = 20_000
-"""New objects before Python looks for cycles among them; by itself it does at 700."""
+"""How many new objects Python creates before it searches for reference cycles. Its default is 700."""
 GRACE_SECONDS = 5
-"""How long requests under way may take when the server is told to stop."""
+"""How many seconds running requests may take after the server is asked to stop."""
 LAST_SECONDS = 9.0
-"""How long after its drain it ends in any case: those who stop containers kill after ten."""
+"""How many seconds after the drain the process exits in any case. Container managers kill it after ten."""
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
 
@@ -67,7 +67,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socke
 )
 @click.option("--listener", type=int, hidden=True, help="The listening socket that a worker is given.")
 def serve(host: str | None, port: int | None, workers: int, listener: int | None) -> None:
-    """Run the server. Prints `ready` and its address when it takes requests; stops at SIGTERM or Ctrl-C."""
+    """Run the server. Prints `ready` and its address once it accepts requests. Stops at SIGTERM or Ctrl-C."""
     settings = load(_environment(host, port))
     logs.configure(settings.log_level, lines_per_second=settings.limits.log_lines)
     if listener is not None:
@@ -103,9 +103,9 @@ def _run(settings: Settings, listener: socket.socket) -> None:
 
 
 def _ready(base_url: str) -> None:
-    """Say so on standard output."""
-    # What is there now stays, and what a connection leaves is seldom a cycle: to look through both as often as
-    # Python does by itself costs a tenth of a socket's opening.
+    """Print `ready` and the address, and set up garbage collection for a long-running process."""
+    # Objects that exist now stay, and connections seldom leave cycles. Searching for cycles as often as Python does
+    # by default costs a tenth of the time that it takes to open a socket.
     gc.collect()
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD)
@@ -113,7 +113,7 @@ def _ready(base_url: str) -> None:
 
 
 def _note_alone(settings: Settings) -> None:
-    """Say what a second process on the same database would lack."""
+    """Warn that several processes on this database would need Redis."""
     if settings.database_url.startswith("postgres") and not settings.redis_url:
         log.warning(
             "serve.alone",
@@ -123,7 +123,7 @@ def _note_alone(settings: Settings) -> None:
 
 
 async def _go_on(app: Litestar, drain: int) -> None:
-    """Say that people had better be sent elsewhere, and serve on until that is known."""
+    """Report that this process is leaving, and keep serving until load balancers have noticed it."""
     last = threading.Timer(LAST_SECONDS + drain, _end)
     last.daemon = True
     last.start()
@@ -132,12 +132,12 @@ async def _go_on(app: Litestar, drain: int) -> None:
 
 
 async def _close_sockets(app: Litestar) -> None:
-    """Tell every socket why it closes (1012), in what is left of the time for it."""
+    """Close every socket with 1012 and a reason, spread over the rest of the drain time."""
     await close_all(app.state.services, over=app.state.services.settings.drain / 2)
 
 
 def _end() -> None:
-    """End without waiting for anything: what was acknowledged is stored."""
+    """Exit at once. Nothing acknowledged is lost, because it is stored."""
     log.error("serve.cut", reason=f"something did not let the process end for {LAST_SECONDS} s")
     os._exit(1)
 
@@ -152,7 +152,7 @@ def _environment(host: str | None, port: int | None) -> dict[str, str]:
 
 
 async def _check_stores(settings: Settings) -> None:
-    """Fail here, in a sentence, rather than in the middle of the start."""
+    """Check the database and Redis, so that a wrong setting fails here, in one sentence."""
     async with engine.opened(settings.database):
         await migrate.ensure(settings)
     link = link_of(settings.redis_url, Vault.of(settings).hub_keys)
@@ -171,7 +171,7 @@ async def _check_link(link: Link) -> None:
 
 
 def _raise_file_limit() -> None:
-    """Take as many open files as this process may have: by habit it starts with 1024, and each peer needs one."""
+    """Raise the limit of open files: each socket needs one, and the usual limit is 1024."""
     if sys.platform == "win32":
         return
     import resource  # noqa: PLC0415 - there is none on Windows
@@ -183,13 +183,13 @@ def _raise_file_limit() -> None:
 
 
 def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
-    """Say how uvicorn runs an app. Raises `SettingsError` when certificate and key cannot be used."""
+    """Return uvicorn's configuration for an app. Raises `SettingsError` if certificate and key cannot be used."""
     logging.getLogger("uvicorn.error").addFilter(note_broken_text)
     limits = settings.limits
     connections = Connections(limits.sockets_per_address, limits.ipv6_prefix, settings.trusted_proxies)
     config = uvicorn.Config(
         app,
-        # uvicorn calls these as it calls classes of its own.
+        # uvicorn calls these like its own classes.
         http=cast("type[asyncio.Protocol]", partial(PatientHttp, limits, error_body, connections)),
         ws=cast("type[asyncio.Protocol]", patient_socket(limits, connections)),
         ws_max_size=limits.frame_bytes,
@@ -218,17 +218,17 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
 
 
 def patient_socket(limits: Limits, connections: Connections) -> Callable[..., PatientSocket]:
-    """Return the factory of the sockets beneath the app."""
+    """Return the factory for the protocol objects that handle WebSockets below the app."""
     return partial(PatientSocket, limits, partial(Allowance, limits.frames_per_second), _cut_off, connections)
 
 
 def _cut_off(code: Code) -> int:
-    """Log why a peer is cut off beneath the app, and return the close code it is told."""
+    """Log why a peer is disconnected below the app, and return the close code that it gets."""
     metrics.refused(code)
     log.info("socket.refused", code=code, member=None, cause=None)
     return MEANINGS[code].close
 
 
 def _leave(_: int, __: FrameType | None) -> None:
-    """End without a traceback: uvicorn raises the signal again once it has stopped."""
+    """Exit without a traceback. uvicorn raises the signal again once it has stopped."""
     sys.exit(0)

@@ -1,4 +1,4 @@
-"""`chatkey token`: makes a custom-login token for trying things out, and explains any token."""
+"""`chatkey token`: creates custom-login tokens for testing, and explains any token."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ MEANINGS: Final = {
     "nbf": "not before",
     "exp": "expires",
 }
-"""What the members of header and payload mean (contract 2.4 to 2.6)."""
+"""The meaning of the header and payload members (contract 2.4 to 2.6)."""
 TIMES: Final = ("iat", "nbf", "exp")
 UNITS: Final = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 
 @click.group()
 def token() -> None:
-    """Make a member token for testing, or have any token explained."""
+    """Create a member token for testing, or explain any token."""
 
 
 @token.command()
@@ -60,7 +60,7 @@ def token() -> None:
 def mint(
     *, provider_id: str, uid: str, jkt: str, name: str | None, email: str | None, avatar: str | None, lifetime: int
 ) -> None:
-    """Print a member token, as an integrator's backend makes it."""
+    """Print a member token like the ones that an integrator's backend creates."""
     if not keys.is_jkt(jkt):
         raise Refused(Code.PARAMETER_INVALID, "--jkt must be a SHA-256 thumbprint: 43 characters of base64url.")
     secrets = asyncio.run(_secrets(provider_id))
@@ -76,10 +76,10 @@ def mint(
 @token.command()
 @click.argument("source", metavar="[TOKEN|FILE]", default="-")
 def inspect(source: str) -> None:
-    """Explain a token. It is given itself, or the file it is in; without either, it is read from standard input.
+    """Explain a token. Give the token itself or a file that contains it; otherwise it is read from standard input.
 
-    The token is never printed, but what is given on a command line is kept in the shell's history. Ends with status 1
-    when the server would refuse it.
+    The token is never printed, but a token on the command line stays in the shell's history. Ends with status 1 if
+    the server would refuse the token.
     """
     text = _text(source).strip()
     header, payload = _decode(text)
@@ -119,7 +119,7 @@ async def _secrets(provider_id: str) -> Secrets | None:
 
 
 def _decode(text: str) -> tuple[dict[str, object], dict[str, object]]:
-    """Return header and payload of a compact JWS, unverified."""
+    """Return header and payload of a compact JWS, without verifying it."""
     if not text:
         _unreadable("it is empty")
     parts = text.split(".")
@@ -164,7 +164,7 @@ def _explained(header: dict[str, object], payload: dict[str, object], now: float
 
 
 def _in_words(seconds: int, now: float) -> str:
-    """Return a time with its distance from now; "looks like milliseconds" for one that can only be that."""
+    """Format a time and its distance from now. A value that is too large for seconds is reported as milliseconds."""
     if not 0 <= seconds < 100_000_000_000:
         return "at no time a person will see; it must be seconds since 1970, not milliseconds"
     distance = round(abs(seconds - now))

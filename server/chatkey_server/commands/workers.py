@@ -1,4 +1,4 @@
-"""Several processes on one port: each is started, watched, started again when it dies, and ended with the others."""
+"""Runs several server processes on one port. Restarts each one that dies, and stops them all together."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from chatkey_server.settings import Settings
 
 SHORT_SECONDS: Final = 10.0
-"""A worker that lived no longer died of its start."""
+"""If a worker lived for less than this, the failure is probably in its start."""
 AGAIN_SECONDS: Final = 1.0
 MOST_SHORT: Final = 5
-"""So many short lives of one worker in a row end the whole: whoever watches over services is to know."""
+"""After this many short lives of one worker in a row, all workers are stopped, so that the service manager notices."""
 
 log = structlog.get_logger("chatkey.workers")
 
 
 def check_workers(settings: Settings) -> None:
-    """Refuse several workers where they could not work together."""
+    """Raise `SettingsError` if the settings do not allow several workers."""
     if not settings.database_url.startswith("postgres"):
         raise SettingsError(
             "CHATKEY_DATABASE_URL is not a PostgreSQL database, which several workers need; write "
@@ -53,20 +53,19 @@ def check_workers(settings: Settings) -> None:
 
 
 def end_with_parent() -> None:
-    """End, as at SIGTERM, when the process that started this one is gone, whatever became of it."""
+    """Stop, as at SIGTERM, when the parent process is gone, whatever ended it."""
 
     def wait() -> None:
-        os.read(sys.stdin.fileno(), 1)  # unbuffered: Python ends badly with a thread in a buffered read
+        os.read(sys.stdin.fileno(), 1)  # unbuffered: Python fails at exit if a thread is in a buffered read
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=wait, daemon=True).start()
 
 
 class Workers:
-    """Keeps a worker on each listener.
+    """Keeps one worker running on each listener.
 
-    The listeners stay open here while a worker is started again, so that who connects meanwhile waits and is not
-    turned away.
+    The listeners stay open here while a worker restarts. Clients that connect meanwhile wait and are not turned away.
     """
 
     def __init__(self, settings: Settings, listeners: Sequence[socket.socket]) -> None:
@@ -77,7 +76,7 @@ class Workers:
         self._is_ending = False
 
     def run(self) -> int:
-        """Run them until SIGTERM or Ctrl-C, or until one dies again and again; return the exit status."""
+        """Run the workers until SIGTERM or Ctrl-C, or until one keeps dying. Returns the exit status."""
         with TemporaryDirectory(prefix="chatkey-metrics-") as folder:
             self._folder = folder
             return asyncio.run(self._run())
@@ -90,7 +89,7 @@ class Workers:
         return max(statuses)
 
     async def _keep(self, number: int) -> int:
-        """Start a worker again whenever it dies; return with which status it is given up, 0 when it was told to end."""
+        """Restart a worker whenever it dies. Returns its final status, 0 if it was asked to stop."""
         short_lives = 0
         while not self._is_ending:
             began = asyncio.get_running_loop().time()
@@ -107,7 +106,7 @@ class Workers:
         return 0
 
     async def _live(self, number: int) -> int:
-        """Start a worker and wait for its end."""
+        """Start a worker, wait until it ends, and return its status."""
         listener = self._listeners[number].fileno()
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -118,7 +117,7 @@ class Workers:
             stdout=PIPE,
             pass_fds=[listener],
             env={**os.environ, FOLDER_VARIABLE: self._folder},
-            start_new_session=True,  # Ctrl-C is for this process, which tells the others
+            start_new_session=True,  # Ctrl-C reaches only this process, which then stops the workers
         )
         self._processes[number] = process
         if self._is_ending:
@@ -130,7 +129,7 @@ class Workers:
         return status
 
     async def _hear(self, number: int, process: Process) -> None:
-        """Read what a worker says until its end, and say that all are ready when the last one is."""
+        """Read a worker's output until it ends. Print `ready` once all workers are ready."""
         if process.stdout is None:
             raise AssertionError("started without a pipe")
         async for line in process.stdout:
@@ -141,10 +140,10 @@ class Workers:
                 click.echo(f"ready {self._base_url}")
 
     def _end(self) -> None:
-        """Tell every worker to end, and listen no longer but through them."""
+        """Ask every worker to stop, and close the listeners here. The workers have their own copies."""
         self._is_ending = True
         for listener in self._listeners:
             listener.close()
         for process in self._processes.values():
-            with suppress(ProcessLookupError):  # it has ended by itself
+            with suppress(ProcessLookupError):  # it has already ended
                 process.terminate()

@@ -1,4 +1,4 @@
-"""What those ask who run the service: is the process alive, may it be sent people, and how is it doing."""
+"""Endpoints for operators: whether the process is alive, whether it can take traffic, and its metrics."""
 
 from chatkey_server.health.routes import router
 

@@ -1,4 +1,4 @@
-"""Whether people may be sent to this process: by what it needs, each by name."""
+"""Whether this process can take traffic, with the state of each thing that it needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 State = Literal["ok", "away", "read-only", "standby", "missing", "unknown", "leaving"]
 
 FRESH_SECONDS: Final = 1.0
-"""How long an answer is given again: who asks often costs the database no more than who asks once a second."""
+"""How long a result is reused. However often it is requested, readiness costs at most one query per second."""
 PATIENCE_SECONDS: Final = 2.0
 
 NAMES: Final = ("process", "database", "migrations", "redis")
@@ -26,7 +26,7 @@ log = structlog.get_logger("chatkey.health")
 
 
 class Readiness:
-    """Asks the database once for all who ask at the same time."""
+    """Asks the database once for all requests that arrive at the same time."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -35,7 +35,7 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def states(self) -> dict[str, State]:
-        """Return how each of them is; all is well when all are `ok`. Redis is left out where there is none."""
+        """Return the state of each part. The process is ready if all are `ok`. Redis is left out if not configured."""
         hub = self._services.hub
         redis: dict[str, State] = {} if hub.is_alone else {"redis": "ok" if hub.is_connected else "away"}
         return {"process": self._process(), **await self._of_the_database(), **redis}

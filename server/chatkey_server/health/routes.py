@@ -1,4 +1,4 @@
-"""`/health/live`, `/health/ready` and `/metrics`."""
+"""The routes `/health/live`, `/health/ready` and `/metrics`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ METRICS_VARIABLE: Final = "CHATKEY_METRICS_TOKEN"
 
 
 def router(services: Services) -> Router:
-    """Return the routes. `/metrics` exists only if a token for it is set."""
+    """Return the routes. `/metrics` exists only if its token is set."""
     readiness = Readiness(services)
     handlers = [_live(), _ready(readiness)]
     if services.settings.metrics_token:

@@ -1,1 +1,1 @@
-"""The rules of identity: keys, tokens, proofs, origins, OAuth state. No framework, no I/O, time is a parameter."""
+"""The rules of identity: keys, tokens, proofs, origins and OAuth state. No framework, no I/O; time is a parameter."""

@@ -1,4 +1,4 @@
-"""Reads a claims set into a Struct, and says which claim is wrong in words for people."""
+"""Decodes a claims set into a Struct. An error says in plain words which claim is wrong."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=9_999_999_999)]
-"""Seconds since the epoch. Ten digits last until 2286; thirteen are milliseconds."""
+"""Seconds since the epoch. Ten digits are enough until 2286; thirteen digits are milliseconds."""
 
 LEEWAY_SECONDS: Final = 60
-"""How far the clock that made something may be ahead of ours."""
+"""By how much the issuer's clock may be ahead of ours."""
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ _MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 
 
 class WrongClaim(ValueError):
-    """A claim that is missing, of the wrong type or out of bounds. The message never repeats its value."""
+    """A claim is missing, has the wrong type, or is out of bounds. The message never repeats its value."""
 
     def __init__(self, member: str, what: str) -> None:
         super().__init__(f"{member} {what}" if member else what)

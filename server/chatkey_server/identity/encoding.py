@@ -1,4 +1,4 @@
-"""Strict readings of what arrives as text: base64url, JSON, and the compact form of a JWS (RFC 7515 3.1)."""
+"""Strict decoders for text from outside: base64url, JSON, and the compact form of a JWS (RFC 7515 3.1)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Final, NamedTuple, NoReturn
 _COMPACT: Final = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)", re.ASCII)
 _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
 _MOST_LEVELS: Final = 32
-# The last character of a group of 2 (or 3) carries 4 (or 2) bits that no byte uses: they must be zero.
+# The last character of a group of 2 (or 3) has 4 (or 2) bits that belong to no byte: they must be zero.
 _CANONICAL_LAST: Final = {0: None, 2: frozenset("AQgw"), 3: frozenset("AEIMQUYcgkosw048")}
 
 
 class Malformed(ValueError):
-    """A text that is not what it should be; the message says why without repeating it."""
+    """The text does not have the required form. The message says why without repeating the text."""
 
 
 class Compact(NamedTuple):
-    """The three segments of a compact JWS as received, and its decoded signature."""
+    """The three segments of a compact JWS as received, and the decoded signature."""
 
     header: str
     payload: str
     signature: bytes
     signed: bytes
-    """The bytes the signature is over: the first two segments with their dot."""
+    """The signed bytes: the first two segments and the dot between them."""
 
 
 def encode(raw: bytes) -> str:
@@ -36,7 +36,7 @@ def encode(raw: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """Decode base64url; padding, white space, foreign characters and non-canonical endings raise `Malformed`."""
+    """Decode base64url. Padding, white space, other characters and non-canonical endings raise `Malformed`."""
     rest = len(text) % 4
     if rest == 1 or not _BASE64URL.fullmatch(text):
         raise Malformed("not base64url without padding")
@@ -47,7 +47,7 @@ def decode(text: str) -> bytes:
 
 
 def split(text: str) -> Compact:
-    """Split a compact JWS; anything but three base64url segments raises `Malformed`."""
+    """Split a compact JWS. Anything but three base64url segments raises `Malformed`."""
     found = _COMPACT.fullmatch(text)
     if found is None:
         raise Malformed("not three base64url segments with dots between them")
@@ -56,9 +56,9 @@ def split(text: str) -> Compact:
 
 
 def json_value(raw: bytes, *, repeated: bool = False) -> object:
-    """Read JSON in UTF-8. NaN, a number beyond a double and deep nesting raise `Malformed`.
+    """Read JSON in UTF-8. NaN, a number beyond the range of a double, and deep nesting raise `Malformed`.
 
-    So does a member named twice, at any depth, unless it may be `repeated`.
+    A member that occurs twice, at any depth, raises `Malformed` too, unless `repeated` is set.
     """
     try:
         value: object = (_repeating if repeated else _decoder).decode(raw.decode())
@@ -66,14 +66,14 @@ def json_value(raw: bytes, *, repeated: bool = False) -> object:
         raise
     except (ValueError, RecursionError):
         raise Malformed("not JSON in UTF-8") from None
-    # Python's own limit differs between versions. What has few brackets is not measured: tokens are many.
+    # Python's own limit differs between versions. Text with few brackets is not checked, because tokens are frequent.
     if raw.count(b"{") + raw.count(b"[") > _MOST_LEVELS:
         _check_levels(value, _MOST_LEVELS)
     return value
 
 
 def json_object(raw: bytes) -> dict[str, object]:
-    """Read a JSON object as `json_value` does; anything else raises `Malformed` too."""
+    """Read a JSON object under the rules of `json_value`. Any other JSON raises `Malformed`."""
     value = json_value(raw)
     if not isinstance(value, dict):
         raise Malformed("not a JSON object")
@@ -92,7 +92,7 @@ def _check_levels(value: object, left: int) -> None:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        times = Counter(name for name, _ in pairs)  # in one pass: nobody has proved anything yet
+        times = Counter(name for name, _ in pairs)  # in one pass, because the sender is not authenticated yet
         twice = next(name for name in times if times[name] > 1)
         raise Malformed(f"member {twice[:32]!a} stands there twice")
     return members
@@ -109,6 +109,6 @@ def _finite(text: str) -> float:
     return number
 
 
-# Made once: `json.loads` would make one for every call.
+# Created once: `json.loads` would create one at every call.
 _decoder: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 _repeating: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)

@@ -1,4 +1,4 @@
-"""Every refusal of the server: one exception, and one table of what each code means on the wire."""
+"""All refusals of the server: one exception, and one table with the meaning of each code."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ from chatkey_protocol.codes import Close, Code
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """How a code travels (HTTP status, close code), what it means, and whether the same attempt may succeed later."""
+    """The HTTP status and close code of a code, its meaning, and whether the same attempt may succeed later."""
 
     status: int
     close: Close
@@ -165,11 +165,11 @@ MEANINGS: Final[dict[Code, Meaning]] = {
 
 
 class Refused(Exception):
-    """What was asked is refused, with a stable code and a message for the person who will read it.
+    """The server refuses a request or a frame, with a stable code and a message for the person who reads it.
 
-    `message` says what happened, names the member at fault and what to do; it never carries a secret or a token.
-    `cause`, where it can be told, is the likely mistake behind it ("exp looks like milliseconds"), for the log and
-    for the widget's remediation.
+    `message` says what happened, which member is wrong, and what to do. It never contains a secret or a token.
+    `cause`, if set, is the likely mistake ("exp looks like milliseconds"), for the log and for the widget's
+    remediation.
     """
 
     def __init__(self, code: Code, message: str, *, member: str | None = None, cause: str | None = None) -> None:
@@ -184,12 +184,12 @@ class Refused(Exception):
 
     @property
     def meaning(self) -> Meaning:
-        """Status, close code and retryability of this refusal."""
+        """The status, close code and retryability of this refusal."""
         return MEANINGS[self.code]
 
 
 class RateLimited(Refused):
-    """Too much was asked for. `retry_after` is in whole seconds, for the header of that name (RFC 9110 10.2.3)."""
+    """A rate limit was exceeded. `retry_after` is in whole seconds, for the `Retry-After` header (RFC 9110 10.2.3)."""
 
     def __init__(self, retry_after: int, what: str = "Too many requests from this address") -> None:
         super().__init__(Code.RATE_LIMITED, f"{what}; try again in {retry_after} s.")

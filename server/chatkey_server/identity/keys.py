@@ -30,7 +30,7 @@ _ECDSA: Final = ECDSA(SHA256())
 
 
 class PublicKey:
-    """A P-256 key that came as a JWK; `jkt` is its RFC 7638 thumbprint."""
+    """A P-256 key that was received as a JWK. `jkt` is its RFC 7638 thumbprint."""
 
     __slots__ = ("_key", "jkt")
 
@@ -39,7 +39,7 @@ class PublicKey:
         self.jkt = jkt
 
     def verify(self, signature: bytes, signed: bytes) -> bool:
-        """Tell whether `signature` (raw r‖s, 64 bytes, RFC 7518 3.4) is this key's over `signed`."""
+        """Return whether `signature` (raw r‖s, 64 bytes, RFC 7518 3.4) was made with this key over `signed`."""
         if len(signature) != 2 * COORDINATE_BYTES:
             return False
         r = int.from_bytes(signature[:COORDINATE_BYTES])
@@ -52,9 +52,9 @@ class PublicKey:
 
 
 def read_jwk(jwk: Mapping[str, object]) -> PublicKey:
-    """Read a public P-256 JWK; refuses private members, other curves, and any second spelling of a coordinate.
+    """Read a public P-256 JWK. Private members, other curves, and non-canonical coordinates are refused.
 
-    Raises `Refused(proof_jwk)`. One key has one spelling, so that it has one thumbprint and one visitor uid.
+    Raises `Refused(proof_jwk)`. A key has exactly one accepted form, and so one thumbprint and one visitor uid.
     """
     private = _PRIVATE_MEMBERS & jwk.keys()
     if private:
@@ -73,13 +73,13 @@ def read_jwk(jwk: Mapping[str, object]) -> PublicKey:
 
 
 def thumbprint(required: Mapping[str, str]) -> str:
-    """Return the SHA-256 thumbprint of a key, given the members its kind requires and no others (RFC 7638 3)."""
+    """Return the SHA-256 thumbprint of a key. `required` are the members that RFC 7638 3 requires, and no others."""
     canonical = json.dumps(dict(required), sort_keys=True, separators=(",", ":"))
     return encoding.encode(hashlib.sha256(canonical.encode()).digest())
 
 
 def is_jkt(text: str) -> bool:
-    """Tell whether a text has the shape of a SHA-256 thumbprint: 43 characters of canonical base64url."""
+    """Return whether a text has the form of a SHA-256 thumbprint: 43 characters of canonical base64url."""
     if len(text) != 43:
         return False
     try:
@@ -90,12 +90,12 @@ def is_jkt(text: str) -> bool:
 
 
 def visitor_uid(jkt: str) -> str:
-    """Return `wf_visitor_uid` of the key with this thumbprint (contract 2.3, D-04)."""
+    """Return the `wf_visitor_uid` for the key with this thumbprint (contract 2.3, D-04)."""
     return VISITOR_UID_PREFIX + jkt
 
 
 def jkt_of_visitor(uid: str) -> str | None:
-    """Return the thumbprint inside a well-formed visitor uid, else None."""
+    """Return the thumbprint in a visitor uid, or None if the uid is not well-formed."""
     jkt = uid.removeprefix(VISITOR_UID_PREFIX)
     return jkt if jkt != uid and is_jkt(jkt) else None
 
@@ -125,7 +125,7 @@ def _coordinate(member: str, text: str) -> int:
     if len(raw) != COORDINATE_BYTES:
         raise _refused(member, f"has {len(raw)} bytes, a P-256 coordinate has {COORDINATE_BYTES}")
     number = int.from_bytes(raw)
-    if number >= _FIELD:  # the same point to a library that reduces it, and a second thumbprint
+    if number >= _FIELD:  # a larger number is the same point for a library that reduces it, but has another thumbprint
         raise _refused(member, "is not below the field's prime")
     return number
 

@@ -1,4 +1,4 @@
-"""Names the usual mistake behind a token that is no token or does not verify, for the log and the integrator."""
+"""Detects common mistakes behind malformed tokens and wrong signatures, for the log and for integrators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 
 def misshapen(token: str) -> str | None:
-    """Tell what was done to a token that is not three base64url segments, or None if no known mistake fits."""
+    """Return the common mistake that explains why a token is malformed, or None if no known one fits."""
     return next((f"the token {mistake}" for mistake, fits in _MISSHAPEN if fits(token)), None)
 
 
@@ -26,7 +26,7 @@ _MISSHAPEN: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
 
 
 def signed_with(signed: bytes, signature: bytes, secret: bytes, pid: str) -> str | None:
-    """Tell with what the token was signed instead of the provider's secret, or None if no known mistake fits."""
+    """Return the wrong key with which the token was signed, or None if it is no known mistake."""
     for mistake, key in (("the provider's id", pid.encode()), *_mistaken(secret)):
         if hmac.compare_digest(signature, hmac.digest(key, signed, "sha256")):
             return f"the signature verifies with {mistake}"
@@ -58,5 +58,5 @@ def _decoded(secret: bytes) -> Iterator[tuple[str, bytes]]:
     ):
         try:
             yield name, decode(written)
-        except ValueError:  # the secret does not look like that form
+        except ValueError:  # the secret is not in this form
             continue

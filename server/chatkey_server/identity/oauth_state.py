@@ -1,4 +1,4 @@
-"""The signed state of one social login (contract 5.7, D-05, D-07): ten minutes, one use, the server's own key."""
+"""The signed state of one social login (contract 5.7, D-05, D-07): valid for ten minutes and once, server-signed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MAX_STATE_CHARS: Final = 1024
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
-    """What the callback must know, carried through the social provider. `id` is its record in the database.
+    """The data that the callback needs; the social provider returns it unchanged. `id` is its record in the database.
 
-    An array on the wire: some providers take no state above 500 characters.
+    It is encoded as an array, because some providers refuse a state of more than 500 characters.
     """
 
     id: str
@@ -43,9 +43,9 @@ def mint(key: bytes, state: State) -> str:
 
 
 def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
-    """Verify that a state was made here, for `social`, at whatever time; refuses with `state_invalid`.
+    """Verify that this server made the state, for `social`. Raises `Refused(state_invalid)`. The age is not checked.
 
-    Whoever started the login may then be told of its end, even if that is `check_age`.
+    After this check, the opener may be told the result of the login, even if `check_age` then fails.
     """
     state = _verified(text, keys)
     if state.social != social:
@@ -54,7 +54,7 @@ def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
 
 
 def check_age(state: State, now: float) -> None:
-    """Refuse a state after its ten minutes (contract 8), `state_expired`, or before it was made, `state_invalid`."""
+    """Refuse a state older than ten minutes with `state_expired` (contract 8), a future one with `state_invalid`."""
     age = now - state.iat
     if age < -LEEWAY_SECONDS:
         raise _invalid("it was made in the future")

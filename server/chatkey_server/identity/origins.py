@@ -1,4 +1,4 @@
-"""Web origins: what may be registered, and the exact comparison (contract 5.7, D-08)."""
+"""Web origins: the domains that can be registered, and the exact comparison (contract 5.7, D-08)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ MAX_DOMAIN_CHARS: Final = 255
 
 
 def registrable(domain: str) -> tuple[str, ...]:
-    """Return the serialised origins that stand for a registered domain, a host with an optional port.
+    """Return the serialised origins for a registered domain, which is a host with an optional port.
 
     `shop.example` gives `https://shop.example`; loopback names also give their `http` form. International names are
-    stored in punycode. Raises `Refused(parameter_invalid)` for anything else: a scheme, a path, a wildcard, userinfo.
+    converted to punycode. Anything else, such as a scheme, path, wildcard or userinfo, raises
+    `Refused(parameter_invalid)`.
     """
     found = _DOMAIN.fullmatch(domain)
     if found is None or len(domain) > MAX_DOMAIN_CHARS:
@@ -35,18 +36,18 @@ def registrable(domain: str) -> tuple[str, ...]:
 
 
 def match(origin: str, registered: Sequence[str]) -> str | None:
-    """Return the registered literal equal to `origin`, or None. Never returns the request's own text."""
+    """Return the registered literal that equals `origin`, or None. Never returns the text from the request."""
     return next((literal for literal in registered if literal == origin), None)
 
 
 def is_secure(origin: str) -> bool:
-    """Tell whether a serialised origin is one where a browser can hold a key: https, or http on a loopback name."""
+    """Return whether browsers offer key storage on a serialised origin: https, or http on a loopback name."""
     found = _ORIGIN.fullmatch(origin)
     return found is not None and (found["scheme"] == "https" or is_loopback_host(found["host"]))
 
 
 def is_loopback_host(host: str) -> bool:
-    """Tell whether a host, as written in an origin, stays on this machine."""
+    """Return whether a host, as written in an origin, is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

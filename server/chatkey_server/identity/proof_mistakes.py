@@ -1,4 +1,4 @@
-"""Names the usual mistake behind a proof that does not hold, for the log and for whoever writes a widget."""
+"""Detects common mistakes behind invalid proofs, for the log and for authors of widgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatkey_server.identity import encoding
 
 
 def ath_cause(ath: str, token: str) -> str | None:
-    """Tell what `ath` is instead of the token's hash, or None if no known mistake fits."""
+    """Return what `ath` contains instead of the token's hash, or None if no known mistake fits."""
     raw = token.encode()
     for mistake, written in _other_hashes(raw):
         if ath == written:
@@ -34,7 +34,7 @@ def _hash(raw: bytes) -> str:
 
 
 def htu_cause(htu: str, wanted: str) -> str | None:
-    """Tell in which usual way `htu` differs from the socket's address, or None."""
+    """Return the common mistake by which `htu` differs from the socket's address, or None."""
     scheme, _, address = wanted.partition("://")
     if htu.lower().startswith(("http://", "https://")):
         return f"htu is a web address; write it with {scheme}, as socket_uri has it"
@@ -46,7 +46,7 @@ def htu_cause(htu: str, wanted: str) -> str | None:
 
 
 def signature_cause(signature: bytes, verifies: Callable[[bytes], bool]) -> str | None:
-    """Tell what the signature is instead of raw r‖s, or None; `verifies` says whether one would hold."""
+    """Return what the signature is instead of raw r‖s, or None. `verifies` checks a corrected signature."""
     if len(signature) > 8 and signature[0] == 0x30 and signature[1] == len(signature) - 2:
         return "the signature is DER-encoded; a JWS carries raw r‖s of 64 bytes"
     if len(signature) == 64 and verifies(signature[32:] + signature[:32]):

@@ -20,7 +20,7 @@ from chatkey_server.identity.proof_mistakes import ath_cause, htu_cause, signatu
 
 MAX_PROOF_BYTES: Final = 4096
 KEPT_KEYS: Final = 4096
-"""How many loaded keys are kept; the one not used for longest makes room."""
+"""How many loaded keys are cached. The least recently used key is dropped first."""
 _NONCE_BYTES: Final = 24
 _ADDRESS: Final = re.compile(
     r"(?P<scheme>[a-z]+)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>\d{1,5}))?(?P<path>/[^?#\s\\]*)?(?:[?#]\S*)?",
@@ -43,7 +43,7 @@ class _Claims(msgspec.Struct, frozen=True):
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """A proof that held: the key's thumbprint, and how far the widget's clock is off (seconds, positive is ahead)."""
+    """A valid proof: the key's thumbprint, and how far the widget's clock is ahead of ours, in seconds."""
 
     jkt: str
     skew: float
@@ -55,9 +55,10 @@ _read_claims: Final = msgspec.json.Decoder(_Claims)
 def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now: float) -> Proof:
     """Check a proof in the order of D-10: shape, signature, thumbprint, nonce, `htm`, `htu`, `ath`.
 
-    `token` is the socket token it was sent with, `jkt` the thumbprint the token demands, `nonce` this connection's
-    unused and unexpired nonce (None when there is none), `htu` the socket's own address. Each check refuses with its
-    own code. `jti` is not remembered and `iat` only measures skew: the nonce is what makes the proof one-time.
+    `token` is the socket token that came with the proof, `jkt` the thumbprint in that token, `nonce` this
+    connection's unused and unexpired nonce (None if there is none), and `htu` the socket's own address. Each check
+    has its own refusal code. `jti` is not stored, and `iat` only serves to measure clock skew: the nonce makes the
+    proof single-use.
     """
     compact = _split(proof)
     key = _key_of(compact.header)
@@ -86,7 +87,7 @@ def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now
 
 
 def new_nonce() -> str:
-    """Return 192 unguessable bits as base64url."""
+    """Return a new random nonce: 192 bits as base64url."""
     return secrets.token_urlsafe(_NONCE_BYTES)
 
 
@@ -96,7 +97,7 @@ def access_token_hash(token: str) -> str:
 
 
 def same_address(left: str, right: str) -> bool:
-    """Compare two socket addresses without query and fragment; scheme, host and default port are normalised."""
+    """Return whether two socket addresses are equal, without query and fragment, after normalisation."""
     normal = _normal(left)
     return normal is not None and normal == _normal(right)
 
@@ -120,7 +121,7 @@ def _object(segment: str, name: str) -> tuple[bytes, dict[str, object]]:
 
 @lru_cache(maxsize=KEPT_KEYS)
 def _key_of(segment: str) -> keys.PublicKey:
-    # A widget writes the same header in every proof: reading it again costs as much as verifying with its key.
+    # A widget sends the same header in every proof, and parsing it costs as much as verifying the signature.
     _, header = _object(segment, "header")
     if header.get("typ") != PROOF_TYP:
         raise Refused(Code.PROOF_TYP, f"The proof's typ must be {PROOF_TYP!r}.", member="typ")

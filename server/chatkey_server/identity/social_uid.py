@@ -8,14 +8,14 @@ from chatkey_protocol.names import SOCIALS
 
 
 class SocialUid(msgspec.Struct, frozen=True):
-    """Who somebody is at a social provider: `<social>:<subject>`. The subject may have colons of its own."""
+    """A person's id at a social provider: `<social>:<subject>`. The subject may contain colons."""
 
     social: str
     sub: str
 
     @classmethod
     def parse(cls, uid: str) -> SocialUid | None:
-        """Take a uid apart; None for one that is not a social provider's name, a colon and a subject."""
+        """Split a uid. Returns None if it is not a social provider's name, a colon and a subject."""
         social, _, sub = uid.partition(":")
         return cls(social, sub) if social in SOCIALS and sub else None
 

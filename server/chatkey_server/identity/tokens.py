@@ -1,7 +1,7 @@
-"""The kinds of token (contract 2.4-2.6, D-05): made here, and read strictly, each only where it belongs.
+"""Creates and strictly reads the kinds of token (contract 2.4-2.6, D-05).
 
-All are JWTs with HS256. A visitor's socket token is signed with a key that changes every minute, all others with the
-provider's secret. Their `type` tells them apart; a token of one kind is refused where another is wanted.
+All are JWTs with HS256. A visitor's socket token is signed with a key that changes every minute, all others with
+the provider's secret. `type` distinguishes them, and each endpoint accepts only its own kind.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Address = Annotated[str, msgspec.Meta(max_length=2048)]
 
 
 class Secrets(msgspec.Struct, frozen=True):
-    """A provider's signing secret, and the one before it while a rotation overlaps."""
+    """A provider's signing secret, and the previous one during the overlap of a rotation."""
 
     current: bytes
     previous: bytes | None = None
     previous_until: int = 0
 
     def accepted(self, now: float) -> tuple[bytes, ...]:
-        """Return the secrets whose signatures count at `now`, the current one first."""
+        """Return the secrets whose signatures are accepted at `now`, the current one first."""
         if self.previous is not None and now < self.previous_until:
             return (self.current, self.previous)
         return (self.current,)
@@ -54,7 +54,7 @@ class Secrets(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a token says about the person, for display only."""
+    """The personal data in a token, which is only displayed."""
 
     name: str | None = None
     email: str | None = None
@@ -63,7 +63,7 @@ class Profile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SocketIdentity(msgspec.Struct, frozen=True):
-    """Who a verified socket token speaks for. `jkt` is the key that must sign the proof."""
+    """The identity in a verified socket token. `jkt` is the thumbprint of the key that must sign the proof."""
 
     pid: str
     uid: str
@@ -74,7 +74,7 @@ class SocketIdentity(msgspec.Struct, frozen=True):
 
 
 class IdentityToken(msgspec.Struct, frozen=True):
-    """A verified social identity token (contract 2.5). `jkt` is None when the start carried none (D-07)."""
+    """A verified social identity token (contract 2.5). `jkt` is None if the login was started without one (D-07)."""
 
     pid: str
     uid: SocialUid
@@ -118,7 +118,7 @@ class _Parts(NamedTuple):
 
 
 class UnverifiedToken(NamedTuple):
-    """A socket token taken apart, nothing of it verified: `pid` says whose secret to look up. Never shown by `repr`."""
+    """A decoded socket token that is not verified yet. `pid` selects the secret. `repr` does not show the token."""
 
     parts: _Parts
     pid: str
@@ -138,7 +138,7 @@ _write: Final = msgspec.json.Encoder().encode
 
 
 def mint_visitor(secrets: Secrets, *, pid: str, uid: str, now: float) -> str:
-    """Make a visitor socket token, good until the end of the minute after this one (contract 2.6, D-05)."""
+    """Create a visitor socket token that is valid until the end of the next minute (contract 2.6, D-05)."""
     issued = int(now)
     exp = (issued // MINUTE + 2) * MINUTE
     made = _Claims(pid=pid, uid=uid, type="visitor", iat=issued, exp=exp)
@@ -146,7 +146,7 @@ def mint_visitor(secrets: Secrets, *, pid: str, uid: str, now: float) -> str:
 
 
 def mint_member(secrets: Secrets, *, identity: IdentityToken, jkt: str, now: float) -> str:
-    """Make a social member's socket token of 120 s, bound to `jkt` (contract 4.3, D-05)."""
+    """Create a social member's socket token, valid for 120 s and bound to `jkt` (contract 4.3, D-05)."""
     profile = identity.profile
     made = _Claims(
         pid=identity.pid,
@@ -165,7 +165,7 @@ def mint_member(secrets: Secrets, *, identity: IdentityToken, jkt: str, now: flo
 def mint_custom(
     secrets: Secrets, *, pid: str, uid: str, jkt: str, profile: Profile, now: float, lifetime: int = 3600
 ) -> str:
-    """Make the socket token an integrator's backend makes (contract 2.4); for the command line and the tests."""
+    """Create a socket token as an integrator's backend does (contract 2.4). Used by the command line and the tests."""
     made = _Claims(
         pid=pid,
         uid=uid,
@@ -181,7 +181,7 @@ def mint_custom(
 
 
 def mint_identity(secrets: Secrets, *, pid: str, uid: SocialUid, profile: Profile, jkt: str | None, now: float) -> str:
-    """Make the 24-hour identity token of a social login (contract 2.5)."""
+    """Create the 24-hour identity token of a social login (contract 2.5)."""
     made = _Claims(
         pid=pid,
         uid=str(uid),
@@ -200,7 +200,7 @@ def mint_identity(secrets: Secrets, *, pid: str, uid: SocialUid, profile: Profil
 
 
 def unverified(token: str, *, most: int = MAX_TOKEN_BYTES) -> UnverifiedToken:
-    """Take a socket token of at most so many characters apart, so that its provider's secret can be looked up."""
+    """Decode a socket token of at most `most` characters without verifying it, to find its provider."""
     parts = _parts(token, most)
     try:
         named = claims.read(_read_named, parts.payload)
@@ -212,15 +212,15 @@ def unverified(token: str, *, most: int = MAX_TOKEN_BYTES) -> UnverifiedToken:
 
 
 def read_socket_token(token: str, secrets: Secrets, *, pid: str, now: float) -> SocketIdentity:
-    """Verify a visitor or member socket token of provider `pid`, and say who it speaks for."""
+    """Verify a visitor's or member's socket token of provider `pid`, and return its identity."""
     return verified(unverified(token), secrets, pid=pid, now=now)
 
 
 def verified(token: UnverifiedToken, secrets: Secrets, *, pid: str, now: float) -> SocketIdentity:
-    """Verify a socket token that was taken apart, and say who it speaks for.
+    """Verify a decoded socket token and return its identity.
 
-    Checks, in this order: compact form and size, header, signature, JSON without repeated members, claims and
-    their bounds, provider, times, and the binding to a key (`proof_binding_missing`).
+    Checks, in this order: compact form and size, header, signature, JSON without repeated members, claims and their
+    bounds, provider, times, and the binding to a key (`proof_binding_missing`).
     """
     if token.type == "visitor":
         return _verified_visitor(token, secrets, pid, now)
@@ -236,7 +236,7 @@ def verified(token: UnverifiedToken, secrets: Secrets, *, pid: str, now: float) 
 def read_identity_token(
     token: str, secrets: Secrets, *, pid: str, now: float, most: int = MAX_TOKEN_BYTES
 ) -> IdentityToken:
-    """Verify the `auth` parameter, of at most so many characters, of the member token endpoint (contract 4.3)."""
+    """Verify the `auth` parameter of the member token endpoint, of at most `most` characters (contract 4.3)."""
     parts = _parts(token, most)
     _verify(parts.compact, secrets.accepted(now), pid)
     read = _claims(parts.payload)
@@ -289,7 +289,7 @@ def _parts(token: str, most: int) -> _Parts:
 
 @lru_cache(maxsize=256)
 def _check_header(segment: str) -> None:
-    # A backend writes the same header in every token: what passed once need not be read again.
+    # A backend sends the same header in every token: headers that passed are cached.
     header = encoding.json_object(encoding.decode(segment))
     if header.get("alg") != "HS256":
         raise Refused(Code.TOKEN_ALG, "The token's alg must be 'HS256'.", member="alg")
@@ -353,7 +353,7 @@ def _check_lifetime(read: _Claims, most: int) -> None:
 
 
 def _login_of(read: _Claims) -> Literal["custom", "social"]:
-    # A custom login may use uids such as "google:123": only our own endpoint also says which provider vouched.
+    # Custom logins may use uids such as "google:123". Only tokens of our own endpoint also name the social provider.
     vouched = read.data.auth_provider if read.data is not None else None
     uid = SocialUid.parse(read.uid)
     return "social" if uid is not None and uid.social == vouched else "custom"
@@ -395,7 +395,7 @@ def _malformed(wrong: encoding.Malformed) -> Refused:
 
 
 def _misread(payload: bytes, wrong: claims.WrongClaim) -> Refused:
-    # A number that JSON does not have is not one of the wrong type, before the MAC as behind it.
+    # A number such as NaN makes the JSON malformed. Report that, as after the MAC check, instead of a wrong type.
     try:
         encoding.json_value(payload, repeated=True)
     except encoding.Malformed as malformed:

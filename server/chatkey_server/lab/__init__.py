@@ -1,4 +1,4 @@
-"""Test-only controls, mounted on loopback and on request only (D-14)."""
+"""Controls for tests. They are mounted only on loopback and only on request (D-14)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,13 +18,13 @@ from chatkey_server.lab.middleware import FaultyApp
 from chatkey_server.services import Services
 
 LAB_SIGN_IN: Final = "/agent/lab"
-"""Where the agent panel opens without a password, which is the lab's as well."""
+"""The route that opens the agent panel without a password. It belongs to the lab too."""
 
 log = structlog.stdlib.get_logger()
 
 
 class Lab:
-    """The lab of one app: its routes under /lab, its ear on the log, and its hand on everything that passes."""
+    """The lab of one app: its routes under /lab, its event feed, and its fault rules for requests and sockets."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -42,12 +42,12 @@ class Lab:
 
     @asynccontextmanager
     async def lifespan(self, _: Litestar) -> AsyncIterator[None]:
-        """Listen while the app runs."""
+        """Record log events while the app runs."""
         with logs.listening(self._feed.record):
             yield
 
     def stand_before(self, app: Litestar) -> None:
-        """Let every request and socket pass the fault rules first, and nobody else to the controls."""
+        """Apply the fault rules to every request and socket, and refuse strangers access to the controls."""
         settings = self._services.settings
         guard = partial(LabGuard, token=settings.lab_token, origins=[settings.base_url])
         faulty = FaultyApp(app.asgi_handler, self._faults)

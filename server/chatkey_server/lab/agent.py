@@ -1,4 +1,4 @@
-"""The lab's agent: reads a conversation, answers in it and ends its call, without a panel."""
+"""The lab's agent: reads a conversation, answers in it and ends its call without the panel."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ from chatkey_server.storage.tables import Conversation
 
 
 class Deed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the agent is to do in the conversation of `uid` with the business `id`."""
+    """What the agent should do in the conversation of person `uid` with the business `id`."""
 
     do: Literal["read", "answer", "end"]
     id: Annotated[str, msgspec.Meta(pattern=desk.NO_NUL)]
@@ -30,7 +30,7 @@ class Deed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """The newest messages of the conversation, in order, as it is then."""
+    """The newest messages of the conversation after the action, in order."""
 
     messages: list[Entry]
 
@@ -53,7 +53,7 @@ def handlers(services: Services) -> list[HTTPRouteHandler]:
 
 
 async def _conversation(deed: Deed) -> UUID:
-    """Return the newest conversation of this person; refuses with `not_found`."""
+    """Return the newest conversation of this person. Raises `Refused(not_found)`."""
     async with snapshot():
         query = Conversation.select(Conversation.id).where(
             Conversation.provider == deed.id, Conversation.uid == deed.uid
@@ -67,7 +67,7 @@ async def _conversation(deed: Deed) -> UUID:
 
 @asynccontextmanager
 async def _signed_in(services: Services) -> AsyncIterator[SignedIn]:
-    """Sign in the lab's agent for one deed."""
+    """Sign in the lab's agent for one action."""
     now = services.clock()
     token = await agent_sessions.begin_for_lab(now)
     try:

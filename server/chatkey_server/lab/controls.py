@@ -1,4 +1,4 @@
-"""The lab's controls of the running server: its clock, its fault rules, its event feed, and a reset of them all."""
+"""The lab's controls of the running server: its clock, fault rules and event feed, and a reset of all of them."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final
@@ -19,7 +19,7 @@ DECADE = 10 * 365 * 86_400
 
 
 PROFILE: Final = "lab.v1"
-"""What this lab speaks (docs/lab.md)."""
+"""The version of the lab's protocol (docs/lab.md)."""
 
 CAPABILITIES: Final = (
     "clock",
@@ -34,18 +34,18 @@ CAPABILITIES: Final = (
     "calls",
     "admin",
 )
-"""What a test can do here, beside the social logins, which are settings."""
+"""What tests can do with this lab. Social logins are not listed, because they depend on the settings."""
 
 
 class About(msgspec.Struct, frozen=True):
-    """What this lab speaks, and what a test can do by it."""
+    """The lab's protocol version and capabilities."""
 
     profile: str
     capabilities: list[str]
 
 
 class Advance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """By how many seconds the clock is to move; without `alarms`, what has become due waits for the next move."""
+    """By how many seconds to move the clock. Without `alarms`, alarms that become due wait for the next move."""
 
     advance: Annotated[float, msgspec.Meta(ge=0, le=DECADE)]
     alarms: bool = True
@@ -58,7 +58,7 @@ class Time(msgspec.Struct, frozen=True):
 
 
 class Events(msgspec.Struct, frozen=True):
-    """Events, and the number to ask with next."""
+    """Events, and the number to use as `after` in the next request."""
 
     events: list[Event]
     last: int

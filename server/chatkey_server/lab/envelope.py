@@ -1,4 +1,4 @@
-"""The envelope of the lab's answers, the same as the public one (D-02)."""
+"""The envelope of the lab's responses. It is the same as that of the public endpoints (D-02)."""
 
 from typing import Generic, TypeVar
 
@@ -8,6 +8,6 @@ T = TypeVar("T")
 
 
 class Data(msgspec.Struct, Generic[T], frozen=True):
-    """What a successful answer of the lab is: its data, under `data`."""
+    """The body of a successful response of the lab: the result under `data`."""
 
     data: T

@@ -1,4 +1,4 @@
-"""The lab's event feed: the newest events of the log's own stream, numbered, to be read or waited for."""
+"""The lab's event feed: the newest log events, numbered. Tests can read them or wait for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_WAIT: Final = 30.0
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened: its number, the server's time, its word, and its facts with nothing secret in them."""
+    """A log event: its number, the server's time, its name, and its facts without secrets."""
 
     n: int
     at: float
@@ -34,7 +34,7 @@ class Feed:
         self.last = 0
 
     def record(self, event: Mapping[str, Any]) -> None:
-        """Take an event as the log's processors pass it on; from any thread."""
+        """Store an event from the log's processors. Callable from any thread."""
         facts = {name: value for name, value in event.items() if name not in {"event", "timestamp"}}
         self.last += 1
         self._events.append(Event(self.last, self._now(), event["event"], facts))
@@ -42,11 +42,11 @@ class Feed:
             waiting.get_loop().call_soon_threadsafe(_finish, waiting)
 
     def after(self, number: int, kind: str | None = None) -> list[Event]:
-        """Return what was recorded after this number; of one kind (`socket.ready`), or of a family (`socket.`)."""
+        """Return the events after this number, optionally of one kind (`socket.ready`) or family (`socket.`)."""
         return [event for event in self._events if event.n > number and _is_kind(event.kind, kind)]
 
     async def wait(self, number: int, kind: str | None, seconds: float) -> list[Event]:
-        """Return `after(number, kind)` as soon as it holds something, and after `seconds` (real ones) at the latest."""
+        """Wait until `after(number, kind)` has a result, at most `seconds` of real time, and return it."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + min(seconds, LONGEST_WAIT)
         while not (found := self.after(number, kind)) and (left := deadline - loop.time()) > 0:
@@ -59,7 +59,7 @@ class Feed:
         return found
 
     def clear(self) -> None:
-        """Forget every event; the numbers go on, so that a reader's `after` stays good."""
+        """Remove all events. The numbers continue, so that a reader's `after` stays valid."""
         self._events.clear()
 
 

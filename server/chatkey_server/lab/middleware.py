@@ -1,4 +1,4 @@
-"""Where the lab's fault rules meet what passes between browser and server."""
+"""Applies the lab's fault rules to requests and to frames between browser and server."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ log = structlog.stdlib.get_logger()
 
 
 class FaultyApp:
-    """An ASGI application that lets the rules spoil what passes through it, and tells the feed of each answer."""
+    """An ASGI application that applies the fault rules to requests, and logs each response for the event feed."""
 
     def __init__(self, app: ASGIApp, faults: Faults) -> None:
         self._app = app
         self._faults = faults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or do what a rule says. The lab itself is spared."""
+        """Pass the request on, or do what a rule says. Requests to the lab itself are exempt."""
         if scope["path"].startswith("/lab/"):
             await self._app(scope, receive, send)
             return
@@ -50,7 +50,7 @@ class FaultyApp:
 
 
 class FaultySocket:
-    """The two ends of a socket, with the rules for frames between them."""
+    """The receiving and sending side of a socket, with the fault rules for frames."""
 
     def __init__(self, faults: Faults, receive: Receive, send: Send) -> None:
         self._faults = faults
@@ -59,7 +59,7 @@ class FaultySocket:
         self._is_closed = False
 
     async def receive(self) -> ReceiveMessage:
-        """Return the next message from the peer that no rule drops."""
+        """Return the peer's next message that no rule drops."""
         while True:
             message = await self._receive()
             if not await self._is_swallowed(message):
@@ -105,7 +105,7 @@ async def _spoil_handshake(rule: Rule, receive: Receive, send: Send) -> None:
 
 
 async def _cut(receive: Receive) -> None:
-    """Break the connection without a word."""
+    """Break the connection without sending anything."""
     abort(receive)
     while (await receive())["type"] not in {"http.disconnect", "websocket.disconnect"}:
         pass

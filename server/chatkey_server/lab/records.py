@@ -1,4 +1,4 @@
-"""The lab's hand on what is stored: providers of a test's own, applications, agents, and a look at the members."""
+"""The lab's access to stored data: creates providers, applications, agents and administrators, and lists members."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, cast
@@ -19,7 +19,7 @@ from chatkey_server.storage.tables import Administrator, ChatCustomer
 
 
 class Social(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A social login of a provider; with its own keys when they are given."""
+    """A social login of a provider. If keys are given, they are the provider's own."""
 
     key_source: Literal["service", "own"] = "service"
     enabled: bool = True
@@ -31,7 +31,7 @@ class Social(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a test sets of a provider; what it leaves out stays, or takes the default."""
+    """The fields of a provider that a test sets. Fields left out stay unchanged, or get the default."""
 
     name: str | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
@@ -50,21 +50,21 @@ class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Creation(Changes, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A provider to make. Without an id it gets one that no other test has."""
+    """A provider to create. Without an id it gets a unique one."""
 
     id: str | None = None
     secret_key: str | None = None
 
 
 class Created(msgspec.Struct, frozen=True):
-    """A provider just made, with its secret for whoever made it."""
+    """A provider that was just created, and its secret."""
 
     id: str
     secret_key: str
 
 
 class ServiceApplication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Service-owned keys of one social provider."""
+    """The service-owned keys of one social provider."""
 
     social: str
     client_id: str
@@ -75,20 +75,20 @@ class ServiceApplication(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Someone who may sign in to the agent panel, or to the admin panel."""
+    """An account of the agent panel or the admin panel."""
 
     username: str
     password: str
 
 
 class AgentAccount(Account, frozen=True, forbid_unknown_fields=True):
-    """An agent, for these providers or for all."""
+    """An agent for these providers, or for all."""
 
     providers: list[str] | None = None
 
 
 class Name(msgspec.Struct, frozen=True):
-    """What was made, changed or removed."""
+    """The id of the object that was created, changed or removed."""
 
     id: str
 
@@ -137,7 +137,7 @@ def _providers(services: Services) -> Sequence[HTTPRouteHandler]:
 
 
 async def _change(services: Services, provider_id: str, changes: Changes) -> None:
-    """Change a provider as its administrator would: what is cached of it stays, for 60 s at most (contract 4.1)."""
+    """Change a provider as its administrator would. Cached copies stay in use for up to 60 s (contract 4.1)."""
     now = services.clock()
     given = {name: value for name, value in msgspec.structs.asdict(changes).items() if value is not UNSET}
     columns = {name: value for name, value in given.items() if name in admin.ProviderChanges.__annotations__}

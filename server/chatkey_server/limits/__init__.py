@@ -1,1 +1,1 @@
-"""How often, how much and how many at once: what one peer may ask for, so that there is enough for the others."""
+"""Limits on rates, amounts and concurrency, so that one peer cannot use up the resources of the others."""

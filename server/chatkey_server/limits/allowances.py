@@ -1,4 +1,4 @@
-"""Allowances that fill evenly: one number for each name, in memory and bounded."""
+"""Allowances that refill at a constant rate. Each name needs one number, in memory and bounded."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ MOST_NAMES: Final = 20_000
 
 
 class Allowances:
-    """Lets each name have `at_once`, and then `most` in so many `seconds` evenly; `most` 0 means no limit.
+    """Allows each name `at_once`, and after that `most` per `seconds`, refilled evenly. `most` 0 means no limit.
 
-    What is kept is the time at which a name's allowance is whole again. When there are too many names, those with a
-    whole allowance are forgotten, and if that is not enough the half longest known.
+    For each name, the time at which its allowance is full again is stored. If there are too many names, those with
+    a full allowance are forgotten. If that is not enough, the older half is forgotten too.
     """
 
     def __init__(
         self, most: int, seconds: float, *, at_once: float | None = None, most_names: int = MOST_NAMES, kind: str = ""
     ) -> None:
         self.kind = kind
-        """What they are for, where several share one store."""
+        """Distinguishes allowances that share one store."""
         self._interval = seconds / most if most else 0.0
         self._at_once = most if at_once is None else max(1.0, at_once)
         self._most_names = most_names
@@ -31,20 +31,20 @@ class Allowances:
 
     @property
     def is_limit(self) -> bool:
-        """Whether there is a limit at all."""
+        """Whether there is a limit."""
         return self._interval > 0
 
     def price(self, amount: float) -> tuple[float, float]:
-        """Return how many seconds of filling so much is, and how many the whole allowance is."""
+        """Return how many seconds it takes to refill `amount`, and how many to refill the whole allowance."""
         return self._cost(amount), self._at_once * self._interval
 
     def wait(self, name: str, amount: float, now: float) -> float:
-        """Return how many seconds until so much may be taken; 0 when it may be now."""
+        """Return the seconds until `amount` may be taken, or 0 if it may be taken now."""
         cost, whole = self.price(amount)
         return max(0.0, max(self._whole_at.get(name, 0.0), now) + cost - now - whole)
 
     def take(self, name: str, amount: float, now: float) -> None:
-        """Take so much, whether or not it may be."""
+        """Take `amount`, even if the allowance does not suffice."""
         if not self._interval:
             return
         if name not in self._whole_at and len(self._whole_at) >= self._most_names:
@@ -52,16 +52,16 @@ class Allowances:
         self._whole_at[name] = max(self._whole_at.get(name, 0.0), now) + self._cost(amount)
 
     def give_back(self, name: str, amount: float) -> None:
-        """Give back what `take` took, for what came to nothing after all."""
+        """Return what `take` took, because the action did not happen."""
         if name in self._whole_at:
             self._whole_at[name] -= self._cost(amount)
 
     def clear(self) -> None:
-        """Forget every name."""
+        """Forget all names, so that every allowance is full again."""
         self._whole_at.clear()
 
     def _cost(self, amount: float) -> float:
-        # What is more than one may ever have at once is let through by a whole allowance, or it never would be.
+        # An amount above the whole allowance needs a full allowance; otherwise it would never be allowed.
         return min(amount, self._at_once) * self._interval
 
     def _forget(self, now: float) -> None:
@@ -71,7 +71,7 @@ class Allowances:
 
 
 class Charge(NamedTuple):
-    """So much of a name's allowance. `whose` begins the sentence that a refusal says."""
+    """An amount to take from a name's allowance. `whose` begins the sentence of a refusal."""
 
     allowances: Allowances
     name: str
@@ -80,7 +80,7 @@ class Charge(NamedTuple):
 
 
 def take_all(charges: Sequence[Charge], now: float) -> None:
-    """Take all of them, or none. Raises `RateLimited`."""
+    """Take all charges or none. Raises `RateLimited`."""
     for allowances, name, amount, whose in charges:
         if wait := allowances.wait(name, amount, now):
             raise RateLimited(math.ceil(wait), whose)
@@ -89,6 +89,6 @@ def take_all(charges: Sequence[Charge], now: float) -> None:
 
 
 def give_all_back(charges: Sequence[Charge]) -> None:
-    """Give back what `take_all` took."""
+    """Return what `take_all` took."""
     for allowances, name, amount, _ in charges:
         allowances.give_back(name, amount)

@@ -1,4 +1,4 @@
-"""Whom a limit is counted for: the client's address, or the network that is one client's."""
+"""Determines which client a limit is counted for: an address, or the network that belongs to one client."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 def client_of(scope: Scope, ipv6_prefix: int) -> str:
-    """Return whom the limits of a connection are counted for; "" for a connection without an address."""
+    """Return the client for which a connection is counted, or "" if the connection has no address."""
     client = scope["client"]
     return counted_as(client[0], ipv6_prefix) if client else ""
 
 
 @lru_cache(maxsize=4096)
 def counted_as(address: str, ipv6_prefix: int) -> str:
-    """Return an IPv4 address as it is, and of an IPv6 address the network of so many bits.
+    """Return an IPv4 address unchanged, and for an IPv6 address its network with this prefix length.
 
-    Whoever has one IPv6 address has all of a /64 (RFC 6177); an IPv4 address in IPv6's clothes is that IPv4 address.
-    What is neither, from a proxy that calls its clients otherwise, is left alone.
+    A client with an IPv6 address usually owns a whole /64 (RFC 6177). An IPv4-mapped IPv6 address counts as the
+    IPv4 address. Any other text, such as a name that a proxy gives its client, is returned unchanged.
     """
     if ":" not in address:
         return address

@@ -1,4 +1,4 @@
-"""The open connections of each client address, HTTP and sockets together."""
+"""Limits the open connections of each client address, HTTP and WebSocket together."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from chatkey_server import metrics
 from chatkey_server.limits.clients import counted_as
 
 PER_SOCKET: Final = 2
-"""Connections that an address may have for each socket that it may have: a page fetches while its socket is open."""
+"""How many connections an address may have per allowed socket. A page also fetches while its socket is open."""
 
 
 class Connections:
-    """Counts the connections of each client address; 0 sockets mean no limit. Trusted proxies are not counted."""
+    """Counts the connections of each client address. 0 sockets mean no limit. Trusted proxies are not counted."""
 
     def __init__(self, sockets: int, ipv6_prefix: int, trusted_proxies: str) -> None:
         self._most = PER_SOCKET * sockets
@@ -27,7 +27,7 @@ class Connections:
         return self._counts.total()
 
     def admit(self, address: str) -> bool:
-        """Count one more connection; False if this address has as many as it may have."""
+        """Count one more connection. Returns False if this address has reached its limit."""
         if not self._is_counted(address):
             return True
         client = counted_as(address, self._prefix)

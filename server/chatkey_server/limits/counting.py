@@ -1,4 +1,4 @@
-"""How what protects the service as a whole is counted: by each process, and by all of them together where they can."""
+"""Counts the limits that protect the service as a whole: in each process and, with Redis, over all processes."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from chatkey_server.limits.allowances import Charge, give_all_back, take_all
 
 
 class Tally(Protocol):
-    """Counts for all processes of a deployment, as far as it can be reached; where not, it lets pass."""
+    """Counts over all processes of a deployment. If the shared store is away, it allows everything."""
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """Be there while the context lasts."""
+        """Keep the tally open while the context lasts."""
         ...
 
     async def take(self, charges: Sequence[Charge], now: float) -> None:
-        """Take all of them, or none. Raises `RateLimited`."""
+        """Take all charges or none. Raises `RateLimited`."""
         ...
 
     def give_back(self, charges: Sequence[Charge]) -> None:
-        """Give back what `take` took, without waiting."""
+        """Return what `take` took, without waiting."""
         ...
 
     def reset(self) -> None:
-        """Forget everybody."""
+        """Forget all counts."""
         ...
 
 
 class Counting:
-    """Takes from this process's allowances first, so that who has none left here costs no question to the tally."""
+    """Takes from this process's allowances first. If they are used up, the tally is not asked."""
 
     def __init__(self, now: Now, tally: Tally | None = None) -> None:
         self._now = now
         self._tally = tally
 
     async def take(self, charges: Sequence[Charge]) -> None:
-        """Take all of them, here and everywhere, or none. Raises `RateLimited`."""
+        """Take all charges, in this process and in the tally, or none. Raises `RateLimited`."""
         now = self._now()
         take_all(charges, now)
         if self._tally is None:
@@ -51,19 +51,19 @@ class Counting:
             raise
 
     def give_back(self, charges: Sequence[Charge]) -> None:
-        """Give back what `take` took."""
+        """Return what `take` took."""
         give_all_back(charges)
         if self._tally is not None:
             self._tally.give_back(charges)
 
     def reset(self) -> None:
-        """Have the tally forget everybody; the allowances of this process are others' to clear."""
+        """Reset the tally. The allowances of this process are reset elsewhere."""
         if self._tally is not None:
             self._tally.reset()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Have the tally while the context lasts."""
+        """Keep the tally open while the context lasts."""
         if self._tally is None:
             yield
             return

@@ -1,7 +1,7 @@
-"""The rates of one server: who is counted for what.
+"""All rate limits of one server.
 
-Each process counts for itself, in memory. What protects the service as a whole is counted for all processes together
-where there is a Redis: guesses at passwords, sign-ins at social providers, and what is stored.
+Each process counts in its own memory. With Redis, the limits that protect the service as a whole are counted over
+all processes: password attempts, sign-ins at social providers, and stored data.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ KILOBYTE: Final = 1000
 
 SIGN_INS_PER_MINUTE: Final = 10
 SEARCHES_AT_ONCE: Final = 2
-"""Of all searches of the process, so that they never have all connections to the database."""
+"""The most concurrent searches in a process, so that they cannot occupy all database connections."""
 SEARCHES_WAITING: Final = 50
 
 
 class RateLimit:
-    """So many requests a minute from each client, a minute's worth of them at once; 0 means no limit."""
+    """Limits requests per minute and client. A minute's worth may come at once; 0 means no limit."""
 
     def __init__(self, per_minute: int, now: Now, *, ipv6_prefix: int = 64, kind: str = "") -> None:
         self._allowances = Allowances(per_minute, MINUTE, kind=kind)
@@ -42,12 +42,12 @@ class RateLimit:
         self._ipv6_prefix = ipv6_prefix
 
     def check(self, scope: Scope) -> None:
-        """Count one request of the client of this connection. Raises `RateLimited` when it is one too many."""
+        """Count one request of this connection's client. Raises `RateLimited` above the limit."""
         if self._allowances.is_limit:
             take_all([self._charge(scope)], self._now())
 
     def reset(self) -> None:
-        """Forget every client."""
+        """Forget all counts."""
         self._allowances.clear()
 
     def _charge(self, scope: Scope) -> Charge:
@@ -56,20 +56,20 @@ class RateLimit:
 
 
 class SharedRateLimit(RateLimit):
-    """The same, counted for all processes together."""
+    """A `RateLimit` that is counted over all processes together."""
 
     def __init__(self, per_minute: int, now: Now, counting: Counting, *, kind: str, ipv6_prefix: int = 64) -> None:
         super().__init__(per_minute, now, ipv6_prefix=ipv6_prefix, kind=kind)
         self._counting = counting
 
     async def count(self, scope: Scope) -> None:
-        """Count one request as `check` does, everywhere. Raises `RateLimited` when it is one too many."""
+        """Count one request as `check` does, over all processes. Raises `RateLimited` above the limit."""
         if self._allowances.is_limit:
             await self._counting.take([self._charge(scope)])
 
 
 class Questions:
-    """So many questions a minute of each person and from each client, a minute's worth at once; 0 means no limit."""
+    """Limits questions per minute, per person and per client. A minute's worth may come at once; 0 means no limit."""
 
     def __init__(self, asking: str, per_identity: int, per_address: int, now: Now) -> None:
         self._asking = asking
@@ -78,7 +78,7 @@ class Questions:
         self._per_address = Allowances(per_address, MINUTE)
 
     def check(self, party: str, address: str) -> None:
-        """Count one. Raises `RateLimited`, saying whose allowance is used up."""
+        """Count one question. Raises `RateLimited`, which says whose allowance is used up."""
         take_all(
             [
                 Charge(self._per_identity, party, 1, f"You {self._asking} too often"),
@@ -88,15 +88,15 @@ class Questions:
         )
 
     def reset(self) -> None:
-        """Forget everybody."""
+        """Forget all counts."""
         self._per_identity.clear()
         self._per_address.clear()
 
 
 class Quotas:
-    """How much may be stored in a day: of each person, from each client, for each business; an hour's worth at once.
+    """Limits stored data per day: per person, per client and per business. An hour's worth may come at once.
 
-    A business's visitors and its members are counted apart: what strangers write does not silence its customers.
+    A business's visitors and members are counted separately, so that strangers cannot use up its customers' quota.
     """
 
     def __init__(self, limits: Limits, counting: Counting) -> None:
@@ -114,9 +114,9 @@ class Quotas:
 
     @asynccontextmanager
     async def stored(self, *, party: str, address: str, provider: str, login: str, size: int) -> AsyncIterator[None]:
-        """Count a message of so many bytes while it is being stored; if it is not, it costs nothing.
+        """Count a message of `size` bytes while it is stored. If storing fails, the count is undone.
 
-        Raises `RateLimited`, saying whose quota is used up.
+        Raises `RateLimited`, which says whose quota is used up.
         """
         names = {
             "identity": (party, "You have written as much as you may for now"),
@@ -139,13 +139,13 @@ class Quotas:
             raise
 
     def reset(self) -> None:
-        """Forget everybody."""
+        """Forget all counts."""
         for allowances in (*self._messages.values(), *self._bytes.values()):
             allowances.clear()
 
 
 class Rates:
-    """All of them, one of each for the life of the process."""
+    """One instance of each rate limit, for the lifetime of the process."""
 
     def __init__(self, limits: Limits, now: Now, tally: Tally | None = None) -> None:
         self.ipv6_prefix = limits.ipv6_prefix
@@ -162,11 +162,11 @@ class Rates:
         self.quotas = Quotas(limits, self.counting)
 
     def client_of(self, scope: Scope) -> str:
-        """Return whom the limits of a connection are counted for."""
+        """Return the client for which a connection is counted."""
         return client_of(scope, self.ipv6_prefix)
 
     def reset(self) -> None:
-        """Forget everybody."""
+        """Forget all counts."""
         for rate in (
             self.tokens,
             self.oauth,

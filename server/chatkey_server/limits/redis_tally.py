@@ -1,4 +1,4 @@
-"""The tally in Redis: allowances as `limits.allowances` has them, one number for each name, taken by all processes."""
+"""The tally in Redis: the numbers of `limits.allowances`, shared by all processes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from chatkey_server.identity.errors import RateLimited
 from chatkey_server.limits.allowances import Charge
 
 PATIENCE_SECONDS: Final = 0.5
-"""How long one question to Redis may take; then it counts as away."""
+"""Timeout for one request to Redis. After that, Redis counts as away."""
 AGAIN_SECONDS: Final = 1.0
-"""After how long one asks again when it was away."""
+"""How long after a failure Redis is asked again."""
 CONNECTIONS: Final = 16
 AWAY: Final = (RedisError, OSError, TimeoutError)
 
-# Each key holds when its allowance is whole again; of all or none of them so much is taken. What is whole is forgotten.
+# Each key holds the time at which its allowance is full again. All charges succeed, or none. Full allowances expire.
 TAKE: Final = """
 local now = tonumber(ARGV[1])
 local whole = {}
@@ -49,9 +49,9 @@ log = structlog.get_logger("chatkey.limits")
 
 
 class RedisTally:
-    """Counts while Redis answers. While it does not, each process counts for itself, and the log has one line.
+    """Counts while Redis responds. Otherwise each process counts alone, and the log gets one line.
 
-    `name_of` makes a name of the deployment's own, which says nothing of who is counted.
+    `name_of` returns a key name that is unique to the deployment and does not reveal who is counted.
     """
 
     def __init__(self, url: str, name_of: Callable[[str], str]) -> None:
@@ -64,8 +64,8 @@ class RedisTally:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Have connections while the context lasts, opened as they are needed."""
-        # redis-py's own tries would each take as long again.
+        """Hold a connection pool while the context lasts. Connections are opened when needed."""
+        # No retries in redis-py: each one would take the full timeout again.
         pool = BlockingConnectionPool.from_url(
             self._url,
             max_connections=CONNECTIONS,
@@ -87,7 +87,7 @@ class RedisTally:
                     await redis.aclose()
 
     async def take(self, charges: Sequence[Charge], now: float) -> None:
-        """Take all of them, or none; while Redis is away all of them may be. Raises `RateLimited`."""
+        """Take all charges or none. While Redis is away, everything is allowed. Raises `RateLimited`."""
         counted = [charge for charge in charges if charge.allowances.is_limit]
         if not counted or not self._may_ask():
             return
@@ -103,7 +103,7 @@ class RedisTally:
             raise RateLimited(math.ceil(float(wait)), counted[at - 1].whose)
 
     def give_back(self, charges: Sequence[Charge]) -> None:
-        """Give back what `take` took, in the background, if Redis is there."""
+        """Return what `take` took, in the background, if Redis is available."""
         counted = [charge for charge in charges if charge.allowances.is_limit]
         if counted and self._may_ask():
             giving = asyncio.create_task(self._give_back(counted))
@@ -111,12 +111,12 @@ class RedisTally:
             giving.add_done_callback(self._giving.discard)
 
     def reset(self) -> None:
-        """Count everybody by other names; what was counted ends by itself."""
+        """Use new key names from now on. The old counts expire."""
         self._resets += 1
 
     async def _give_back(self, charges: Sequence[Charge]) -> None:
         costs = [charge.allowances.price(charge.amount)[0] for charge in charges]
-        with suppress(*AWAY):  # whoever asks next says that it is away
+        with suppress(*AWAY):  # the next request reports that Redis is away
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await self._give(keys=self._keys(charges), args=costs)
 

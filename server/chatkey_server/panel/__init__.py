@@ -1,4 +1,4 @@
-"""The agent panel: who wrote or called, what was said, and an answer (contract 2.7)."""
+"""The agent panel: shows agents who wrote or called and the messages, and lets them answer (contract 2.7)."""
 
 from chatkey_server.panel.routes import router
 

@@ -1,4 +1,4 @@
-"""The agent panel's socket: lists, threads, answers and calls, and everything new as it happens."""
+"""The agent panel's socket: lists, threads, answers and calls, and new events as they happen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.panel
 
 
 class AgentSocket(Peer):
-    """Serves one page of the panel until it goes, or the session it was opened with ends or changes."""
+    """Serves one page of the panel until the page closes its socket, or until the agent's session ends or changes."""
 
     KIND = "agent"
     FAILED = "panel.failed"
@@ -48,7 +48,7 @@ class AgentSocket(Peer):
         self._watch = watch
 
     async def serve(self) -> None:
-        """Answer the page, and tell it what happens, until it goes or something is refused."""
+        """Answer the page's frames and send it new events, until it leaves or something is refused."""
         self._rate = FrameRate(self._services.settings.limits, self._services.clock())
         self._address = self._services.rates.client_of(self._socket.scope)
         self.agent = await self._signed_in()
@@ -59,12 +59,12 @@ class AgentSocket(Peer):
                     await self._answer(text)
 
     def deliver(self, payload: bytes) -> None:
-        """Pass on what happened in some conversation of the agent's businesses."""
+        """Send the page an event of one of the agent's businesses."""
         self.tell(bytes(read_event(payload).frame))
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Listen to what is of the agent's businesses, and to what is for every page."""
+        """Listen to the channels of the agent's businesses, and to the channel of all pages."""
         with ExitStack() as listening:
             for channel in (ALL_PAGES, *self._channels()):
                 listening.enter_context(self._services.hub.listen(channel, self.deliver))
@@ -110,7 +110,7 @@ class AgentSocket(Peer):
 
     @asynccontextmanager
     async def _reading(self, frame: panel_frames.AskList | panel_frames.AskThread) -> AsyncIterator[None]:
-        """Count what the agent reads as what customers read: a list with a query is a search, which waits its turn."""
+        """Apply the limits that customers have: a list with a query counts as a search and waits for its turn."""
         rates = self._services.rates
         if frame["type"] == "thread" or not frame.get("filter", desk.EVERYTHING).query:
             rates.histories.check(self._party, self._address)

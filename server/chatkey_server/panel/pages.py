@@ -1,4 +1,4 @@
-"""The panel's pages: rendered here, with a policy that lets in nothing but the panel's own files."""
+"""Renders the panel's pages, with a content security policy that allows only the panel's own files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATIC: Final = files("chatkey_server.panel") / "static"
 
 
 def page(name: str, settings: Settings, *, status_code: int = 200, **values: object) -> Response[str]:
-    """Render a page; `values` are shown as text."""
+    """Render a page. `values` are escaped as text."""
     return Response(
         _PAGES.get_template(name).render(**values),
         media_type=MediaType.HTML,
@@ -26,7 +26,7 @@ def page(name: str, settings: Settings, *, status_code: int = 200, **values: obj
         headers={
             "Content-Security-Policy": _policy(settings),
             "Cache-Control": "no-store",
-            # The Origin of a form's POST is "null" under no-referrer.
+            # Under no-referrer, the Origin of a form's POST would be "null".
             "Referrer-Policy": "same-origin",
             "X-Content-Type-Options": "nosniff",
         },
@@ -34,7 +34,7 @@ def page(name: str, settings: Settings, *, status_code: int = 200, **values: obj
 
 
 def static(name: str, media_type: str) -> Response[bytes]:
-    """Return one of the panel's own files."""
+    """Return one of the panel's own static files."""
     return Response(
         (_STATIC / name).read_bytes(),
         media_type=media_type,

@@ -1,4 +1,4 @@
-"""What the agent panel's page asks for over its socket."""
+"""The frames that the agent panel's page sends over its socket."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatkey_server.peers.reader import Reader
 
 
 class AskList(TypedDict):
-    """The newest conversations, or those below a place in the list; `id` comes back with them."""
+    """Requests the newest conversations, or those below a place in the list. The response repeats `id`."""
 
     type: Literal["list"]
     id: NotRequired[FrameId | None]
@@ -20,7 +20,7 @@ class AskList(TypedDict):
 
 
 class AskThread(TypedDict):
-    """The newest messages of a conversation, or those before a `seq`."""
+    """Requests the newest messages of a conversation, or those before a `seq`."""
 
     type: Literal["thread"]
     conversation: UUID
@@ -28,7 +28,7 @@ class AskThread(TypedDict):
 
 
 class Answer(TypedDict):
-    """A message to the person, stored once under its `id`."""
+    """A message to the person. It is stored once per `id`."""
 
     type: Literal["answer"]
     conversation: UUID
@@ -37,7 +37,7 @@ class Answer(TypedDict):
 
 
 class HandleCall(TypedDict):
-    """Take the call of a conversation, or end it."""
+    """Accepts or ends the call of a conversation."""
 
     type: Literal["call"]
     conversation: UUID
@@ -45,7 +45,7 @@ class HandleCall(TypedDict):
 
 
 class Ping(TypedDict):
-    """Is the connection alive?"""
+    """Checks whether the connection is alive."""
 
     type: Literal["ping"]
 
@@ -56,7 +56,7 @@ READER: Final[Reader[PanelFrame]] = Reader(PanelFrame)
 
 
 def id_of(frame: PanelFrame) -> str | None:
-    """Return the id with which the answer to a frame comes back, if it has one."""
+    """Return the id that the response to this frame repeats, or None if it has none."""
     if frame["type"] == "list" or frame["type"] == "answer":
         return frame.get("id")
     return None

@@ -1,4 +1,4 @@
-"""The agent panel under `/agent`: sign in, sign out, the page and its live socket."""
+"""The agent panel under `/agent`: sign-in, sign-out, the page and its socket."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
 
 
 async def _credentials(request: PanelRequest, most: int) -> tuple[str, str]:
-    """Return the name and the password of a sign-in form."""
+    """Return the name and the password from a sign-in form."""
     form = read_pairs(b"", "username", "password", most=most, form=await form_body(request))
     for member in ("username", "password"):
         if member not in form:
@@ -98,7 +98,7 @@ def _lab_sign_in(services: Services) -> ControllerRouterHandler:
 
 
 async def _with_session(request: PanelRequest, services: Services, token: str) -> Redirect:
-    """Go to the panel with another session than the browser's of before, which ends, or without any."""
+    """Redirect to the panel with the cookie of a new session, or without one. The browser's old session ends."""
     if await sessions.sign_out(request):
         services.hub.publish(AGENT_SESSIONS, b"")
     return Redirect(PATH, status_code=303, cookies=[sessions.cookie(token, services.settings)])

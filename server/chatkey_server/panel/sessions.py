@@ -1,4 +1,4 @@
-"""Who is signed in to the agent panel: a cookie that only the panel's pages and its socket receive (D-21)."""
+"""Sessions of the agent panel, in a cookie that only the panel's pages and its socket receive (D-21)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ COOKIE: Final = "chatkey_agent"
 
 
 def cookie(token: str, settings: Settings) -> Cookie:
-    """Return the cookie that holds a session's token; without one, it takes the browser's away.
+    """Return the cookie for a session's token. An empty token deletes the cookie from the browser.
 
-    A panel that other sites may frame needs a cookie that is sent in their frames, which browsers allow over https
-    only; what comes with it is judged by its `Origin` (see `check_origin`).
+    If other sites may frame the panel, their frames must send the cookie too, which browsers allow over https only.
+    Requests from other sites are then refused because of their `Origin` (see `check_origin`).
     """
     secure = settings.base_url.startswith("https://")
     framed = settings.panel_frame_ancestors not in {"'none'", "'self'"}
@@ -43,7 +43,7 @@ def cookie(token: str, settings: Settings) -> Cookie:
 
 
 def check_origin(connection: AnyConnection, settings: Settings) -> None:
-    """Refuse what does not come from the panel's own pages, a form as well as a socket."""
+    """Refuse requests and sockets that do not come from the panel's own pages."""
     if connection.headers.getall("origin", []) != [settings.base_url]:
         raise Refused(
             Code.ORIGIN_NOT_ALLOWED,
@@ -53,7 +53,7 @@ def check_origin(connection: AnyConnection, settings: Settings) -> None:
 
 
 async def signed_in(connection: AnyConnection, services: Services) -> SignedIn | None:
-    """Return the agent who is signed in, else None; the lab's agent is one where the lab is."""
+    """Return the signed-in agent, or None. The lab's agent counts only where the lab opens the panel."""
     token = connection.cookies.get(COOKIE)
     agent = await agent_sessions.of_token(token, services.clock()) if token else None
     if agent is not None and agent.is_lab and not services.settings.lab_opens_panel:
@@ -62,6 +62,6 @@ async def signed_in(connection: AnyConnection, services: Services) -> SignedIn |
 
 
 async def sign_out(connection: AnyConnection) -> bool:
-    """End the session that the connection's cookie is of; False when there is none."""
+    """End the session of the connection's cookie. Returns False if there is none."""
     token = connection.cookies.get(COOKIE)
     return await agent_sessions.end(token) if token else False

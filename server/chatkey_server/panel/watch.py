@@ -1,4 +1,4 @@
-"""Ends the open sockets of agents whose session is over, whoever ended it and in whatever process (D-21)."""
+"""Closes the sockets of agents whose session has ended, also if another process ended it (D-21)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chatkey_server.storage.agent_sessions import SignedIn
 
 CHECK_SECONDS: Final = 1.0
-"""How long a socket whose session is over may go on hearing what happens, where no hub tells that it is."""
+"""How long a socket may stay open after its session ended, if no hub reports the end."""
 
 log = structlog.get_logger("chatkey.panel")
 
@@ -30,11 +30,11 @@ class Watched(Protocol):
     agent: SignedIn
 
     def end(self, refused: Refused) -> None:
-        """Say why, and close, without waiting for it."""
+        """Send the reason and close the socket, without waiting."""
 
 
 class Watch:
-    """Asks the database which sessions still stand, once for all sockets: when the hub says so, and now and then."""
+    """Asks the database which sessions are valid, for all sockets at once: when the hub says so, and every second."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -44,7 +44,7 @@ class Watch:
 
     @asynccontextmanager
     async def over(self, socket: Watched) -> AsyncIterator[None]:
-        """End this socket with its session, while the context lasts."""
+        """Close this socket when its session ends, while the context lasts."""
         self._sockets.add(socket)
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch())
@@ -65,14 +65,14 @@ class Watch:
                 await self._check()
 
     async def _rest(self) -> None:
-        """Watch no more, once a look that is under way has come to its end."""
+        """Stop watching, after a running check has finished."""
         watching, self._watching = self._watching, None
         self._told.set()
         if watching is not None:
             await watching
 
     async def _check(self) -> None:
-        """Let go of those whose session does not stand as it did; of all, when that cannot be known."""
+        """Close the sockets whose session has ended or changed. If that cannot be read, close all of them."""
         watched = tuple(self._sockets)
         if not watched:
             return

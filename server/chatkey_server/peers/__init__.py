@@ -1,1 +1,1 @@
-"""What both sockets are made of, the customers' and the agents': one peer, what it may be sent, how frames are read."""
+"""What the customers' and the agents' sockets share: a peer, its outgoing frames, and how frames are read."""

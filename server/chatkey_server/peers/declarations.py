@@ -1,4 +1,4 @@
-"""Frames as msgspec reads them, made from their declarations, which know no package (D-10)."""
+"""Converts the declarations of frames, which depend on no package, into types for msgspec (D-10)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _LIMITS: Final = {
 
 
 def kind_of(frame: Any) -> str:
-    """Return the word that a frame has in `type`."""
+    """Return the value of a frame's `type` member."""
     return str(get_args(get_type_hints(frame)["type"])[0])
 
 
-@cache  # so that a dictionary within two others is one type
+@cache  # so that a dictionary used in two others becomes a single type
 def strict(declared: Any) -> Any:
-    """Return the type that msgspec decodes into: the declared one, with the limits on its members as msgspec's own."""
+    """Return the type that msgspec decodes into: the declared type, with its limits as msgspec's own."""
     if is_typeddict(declared):
         members = {name: strict(hint) for name, hint in get_type_hints(declared, include_extras=True).items()}
         return cast("Any", TypedDict)(declared.__name__, members, total=declared.__total__)

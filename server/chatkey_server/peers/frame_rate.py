@@ -1,4 +1,4 @@
-"""How many frames a second one socket may send, whoever is at its other end."""
+"""Limits how many frames per second one socket may send."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ class FrameRate:
         self._allowance = Allowance(limits.frames_per_second, now)
 
     def count(self, now: float) -> None:
-        """Count one frame; refuses with `rate_limited` one too many."""
+        """Count one frame. Raises `Refused(rate_limited)` above the limit."""
         if not self._allowance.take(now):
             raise Refused(Code.RATE_LIMITED, f"More than {self._allowance.per_second} frames came within a second.")

@@ -1,4 +1,4 @@
-"""Work that one socket asked for, done in order in the background, so that the socket can go on reading."""
+"""Runs the work that one socket requested, in order and in the background, so that the socket can keep reading."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 Work = Callable[[], Awaitable[None]]
 
 MOST_BYTES: Final = 65_536
-"""How much may wait before the socket stops reading."""
+"""How many bytes may wait before the socket stops reading."""
 OVERHEAD: Final = 500
-"""What the smallest piece of work that waits holds, in bytes."""
+"""The memory that even the smallest waiting piece of work uses, in bytes."""
 
 
 class InTurn:
-    """Does one thing after the other. There is a task only while something is to be done.
+    """Runs pieces of work one after the other. A task exists only while there is work.
 
-    What is put in must not raise.
+    The work must not raise.
     """
 
     __slots__ = ("_bytes", "_task", "_waiting")
@@ -28,7 +28,7 @@ class InTurn:
         self._task: asyncio.Task[None] | None = None
 
     async def put(self, work: Work, size: int) -> None:
-        """Do this, which holds so many bytes, after everything before it; wait for that if too much waits already."""
+        """Queue `work`, which holds `size` bytes. If too much waits already, wait until the queue is empty first."""
         if self._bytes >= MOST_BYTES:
             await self.settled()
         self._waiting.append((work, size + OVERHEAD))
@@ -37,17 +37,17 @@ class InTurn:
             self._task = asyncio.create_task(self._do())
 
     async def settled(self, within: float | None = None) -> None:
-        """Wait until everything is done, or for so many seconds."""
+        """Wait until all work is done, or at most `within` seconds."""
         if self._task is not None:
             await asyncio.wait([self._task], timeout=within)
 
     def forget(self) -> None:
-        """Do nothing more; what is under way comes to its end."""
+        """Drop the waiting work. The current piece is finished."""
         self._waiting.clear()
         self._bytes = 0
 
     def cancel(self) -> None:
-        """Do nothing more, and give up what is under way."""
+        """Drop the waiting work, and cancel the current piece."""
         self.forget()
         if self._task is not None:
             self._task.cancel()

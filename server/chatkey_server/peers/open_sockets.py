@@ -1,4 +1,4 @@
-"""The sockets that are open in this process: to close them all, and to know how many each person and address has."""
+"""The open sockets of this process: counts them per person and address, and can close them all."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Closable(Protocol):
-    """An open socket, a person's or an agent's."""
+    """An open socket of a person or an agent."""
 
     async def refuse(self, refused: Refused) -> None:
-        """Tell the peer why, and close with the close code of that."""
+        """Send the reason to the peer, and close with its close code."""
 
 
 class Crowd:
-    """How many sockets each one has, whoever they are told apart by, and how many one may have; 0 means no limit."""
+    """Counts the open sockets per name, and limits them. A limit of 0 means no limit."""
 
     def __init__(self, who: str, most: int) -> None:
         self._who = who
@@ -35,7 +35,7 @@ class Crowd:
         return len(self._counts)
 
     def join(self, name: str) -> None:
-        """Count one more socket; refuses with `too_many_sockets`."""
+        """Count one more socket. Raises `Refused(too_many_sockets)`."""
         if self._most and self._counts[name] >= self._most:
             raise Refused(
                 Code.TOO_MANY_SOCKETS,
@@ -44,7 +44,7 @@ class Crowd:
         self._counts[name] += 1
 
     def leave(self, name: str) -> None:
-        """Count one socket of `name` less, and forget who has none."""
+        """Count one socket less for `name`."""
         self._counts[name] -= 1
         if not self._counts[name]:
             del self._counts[name]
@@ -56,7 +56,7 @@ class Sockets:
     def __init__(self, limits: Limits) -> None:
         self._open: set[Closable] = set()
         self.is_leaving = False
-        """Whether the process has been told to end: who is not here yet had better go elsewhere."""
+        """Whether the process is about to stop, so that load balancers should send new clients elsewhere."""
         self.parties = Crowd("identity", limits.sockets_per_identity)
         self.addresses = Crowd("address", limits.sockets_per_address)
 
@@ -64,17 +64,18 @@ class Sockets:
         return len(self._open)
 
     def add(self, socket: Closable) -> None:
-        """Count a socket that has been accepted."""
+        """Add a socket that has been accepted."""
         self._open.add(socket)
 
     def remove(self, socket: Closable) -> None:
-        """Forget a socket that is gone."""
+        """Remove a socket that is closed."""
         self._open.discard(socket)
 
     async def close_all(self, refused: Refused, *, over: float = 0.0) -> None:
-        """Close every socket, giving all of them the same reason; a peer that does not read is not waited for.
+        """Close every socket with the same reason. A peer that does not read is not waited for.
 
-        With `over`, one after the other within so many seconds, so that those who come back do not come together.
+        With `over`, the sockets are closed one after the other within that many seconds, so that clients do not
+        reconnect all at once.
         """
         closing = []
         waiting = tuple(self._open) if over else ()

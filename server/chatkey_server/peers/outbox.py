@@ -1,4 +1,4 @@
-"""Frames that others cause, on their way to one socket: in order, in the background, and never without bound."""
+"""Frames that others cause, queued for one socket: sent in order, in the background, with a limit on the queue."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from chatkey_server.peers.wire import Wire
 
 MAX_BACKLOG: Final = 256
-"""Frames that may wait for a peer that reads slowly."""
+"""How many frames may wait for a peer that reads slowly."""
 
 SLOW_SECONDS: Final = 1.0
-"""A peer reads slowly when the first frame that waits has waited so long; who reads fast may be sent a burst."""
+"""A peer reads slowly if the oldest waiting frame is older than this. A peer that reads fast may get a burst."""
 
 MOST: Final = 20_000
-"""Frames that may wait in any case."""
+"""How many frames may wait for any peer."""
 
 GONE: Final = (WebSocketDisconnect, OSError)
-"""What sending to a peer that has left raises."""
+"""The exceptions that sending to a disconnected peer raises."""
 
 
 class Outbox:
-    """Sends what is put into it; there is a task only while something waits."""
+    """Sends queued frames. A task exists only while frames wait."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -35,7 +35,7 @@ class Outbox:
         self._loop = asyncio.get_running_loop()
 
     def put(self, frame: bytes) -> bool:
-        """Queue a frame; False when too many wait already, of a peer that reads slowly."""
+        """Queue a frame. Returns False if the peer reads slowly and too many frames wait."""
         now = self._loop.time()
         if len(self._waiting) >= MAX_BACKLOG and self._is_slow(now):
             return False
@@ -49,13 +49,13 @@ class Outbox:
         return now - since > SLOW_SECONDS or len(self._waiting) >= MOST
 
     def close(self) -> None:
-        """Send nothing more: what still waits is forgotten."""
+        """Send nothing more, and drop the frames that wait."""
         self._waiting.clear()
         if self._task is not None:
             self._task.cancel()
 
     async def _send_waiting(self) -> None:
-        with suppress(*GONE):  # the reading side notices, too
+        with suppress(*GONE):  # the reading side notices it too
             while self._waiting:
                 _, frame = self._waiting.popleft()
                 await self._wire.say(frame)

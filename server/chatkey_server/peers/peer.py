@@ -1,4 +1,4 @@
-"""One accepted socket, whoever is at its other end: what comes from there, what is sent there, and how it ends."""
+"""One accepted socket: receives frames, sends frames, and closes it with a reason."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from chatkey_server.peers.wire import Wire
 
 PATIENCE_SECONDS: Final = 2.0
-"""How long a peer that does not read can hold up its own closing."""
+"""How long a peer that does not read can delay the closing of its socket."""
 
 
 class Peer(ABC):
-    """Serves one socket until its other end leaves, or is told why not and closed.
+    """Serves one socket until the peer leaves, or until it is refused and closed.
 
-    What others cause is sent meanwhile, in the background, through a bounded backlog.
+    Frames that others cause are sent in the background, from a bounded queue.
     """
 
     KIND: ClassVar[str]
-    """Who is at the other end, for the metrics."""
+    """The kind of peer, for the metrics."""
     FAILED: ClassVar[str]
-    """The log's event for a mistake of ours."""
+    """The log event for a failure of the server."""
     REFUSED: ClassVar[str]
-    """The log's event for a refusal that closes the socket."""
+    """The log event for a refusal that closes the socket."""
     AGAIN: ClassVar[str]
-    """What somebody does who wants to go on."""
+    """What the person should do after a failure, for messages."""
 
     def __init__(self, wire: Wire, sockets: Sockets, log: structlog.typing.FilteringBoundLogger) -> None:
         self._wire = wire
@@ -53,7 +53,7 @@ class Peer(ABC):
 
     @abstractmethod
     async def serve(self) -> None:
-        """Answer what comes until nothing more does; a `Refused` is told, and closes the socket."""
+        """Answer frames until the peer leaves. A `Refused` is sent to the peer and closes the socket."""
 
     async def run(self) -> None:
         """Serve the socket until it is gone."""
@@ -64,26 +64,26 @@ class Peer(ABC):
         except asyncio.CancelledError:
             if not self._is_closed:
                 raise
-            # Its end was told, and the server that stops does not wait for what was still under way.
+            # The peer knows why it was closed, and a server that stops does not wait for work in progress.
         finally:
             self.close()
             self._sockets.remove(self)
             metrics.sockets(self.KIND).dec()
 
     async def guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something for this socket; whatever goes wrong is told, and closes it."""
+        """Run `work` for this socket. If it fails, send the reason and close the socket."""
         try:
             await work()
         except Refused as refused:
             await self.refuse(refused)
         except GONE:
-            pass  # nobody is there to be told
+            pass  # the peer has left
         except Exception:
             self.log.exception(self.FAILED)
             await self.refuse(Refused(Code.INTERNAL, f"Something went wrong here; {self.AGAIN}."))
 
     async def text(self) -> str | None:
-        """Return the next message; None once nothing more is read."""
+        """Return the next text message, or None once the socket is closed."""
         event = await self._wire.receive()
         self._read_at = perf_counter()
         if event["type"] != "websocket.receive" or self._is_closed:
@@ -94,7 +94,7 @@ class Peer(ABC):
         return text
 
     async def send(self, frame: Mapping[str, object]) -> None:
-        """Send a frame at once; nothing, when the socket is closed."""
+        """Send a frame at once. Does nothing if the socket is closed."""
         if self._is_closed:
             return
         await self._wire.say(encode(frame))
@@ -102,18 +102,18 @@ class Peer(ABC):
             metrics.acknowledgements(self.KIND).observe(perf_counter() - self._read_at)
 
     def tell(self, frame: bytes) -> None:
-        """Queue a frame that was not asked for; refuses, when too many wait."""
+        """Queue a frame that the peer did not request. Closes the socket if too many frames wait."""
         if not self._is_closed and not self._outbox.put(frame):
             self.end(Refused(Code.UNAVAILABLE, f"This connection reads too slowly; {self.AGAIN}."))
 
     def end(self, refused: Refused) -> None:
-        """Begin to refuse and close, once; nobody waits until it is done."""
+        """Start to refuse and close the socket, without waiting for it."""
         if not self._is_closed:
-            # Whoever causes it, the log has it under the request that opened this socket.
+            # Log it under the request that opened this socket, whatever causes it.
             self._closing = asyncio.create_task(self.refuse(refused), context=self._context)
 
     async def refuse(self, refused: Refused) -> None:
-        """Say why, and close with the code that belongs to it."""
+        """Send the reason, and close with the matching close code."""
         if self._is_closed:
             return
         self.close()
@@ -125,6 +125,6 @@ class Peer(ABC):
                 await self._wire.close(refused.meaning.close, refused.code)
 
     def close(self) -> None:
-        """Read, answer and queue nothing more."""
+        """Stop reading, answering and queuing."""
         self._is_closed = True
         self._outbox.close()

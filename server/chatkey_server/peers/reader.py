@@ -1,4 +1,4 @@
-"""Reads text messages into typed frames, strictly, and says which member is wrong without repeating its value."""
+"""Decodes text messages into typed frames, strictly. An error names the wrong member without repeating its value."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _PATH: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`\Z")
 
 
 class Reader(Generic[T]):
-    """Reads the frames of a union of typed dictionaries, told apart by `type`; members it does not know pass."""
+    """Decodes frames of a union of typed dictionaries, distinguished by `type`. Unknown members are ignored."""
 
     def __init__(self, frames: Any) -> None:
         self._decoders = {kind_of(frame): msgspec.json.Decoder(strict(frame)) for frame in get_args(frames)}
         self.kinds = frozenset(self._decoders)
 
     def read(self, text: str, *, max_bytes: int) -> T:
-        """Read one frame; refuses with `frame_too_large`, or `frame_invalid` naming the member."""
+        """Decode one frame. Raises `Refused`: `frame_too_large`, or `frame_invalid`, which names the member."""
         raw = _bytes(text)
         if len(raw) > max_bytes:
             raise Refused(Code.FRAME_TOO_LARGE, f"The frame has {len(raw)} bytes, at most {max_bytes} are read.")
@@ -52,7 +52,7 @@ def _bytes(text: str) -> bytes:
 def _wrong_member(wrong: Exception) -> Refused:
     message = str(wrong)
     at = _PATH.search(message)
-    # What msgspec quotes after "Invalid … value" is what was sent: it may be anything, a token too.
+    # After "Invalid … value", msgspec quotes the received text, which may be anything, even a token.
     what = "Not one of the values it may have" if message.startswith("Invalid") else _PATH.sub("", message)
     member = at["path"] if at else None
     where = f" at {member}" if member else ""

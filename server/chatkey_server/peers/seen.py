@@ -1,24 +1,24 @@
-"""What one socket was told of its conversation, so that nothing is told twice and what is missing can be named."""
+"""Records what one socket was sent of its conversation, to avoid duplicates and to detect missing messages."""
 
 from __future__ import annotations
 
 from typing import Final
 
 WINDOW: Final = 256
-"""How many numbers below the highest are remembered one by one. Older messages may be told again."""
+"""How many numbers below the highest are remembered individually. Older messages may be sent again."""
 _ALL: Final = (1 << WINDOW) - 1
 
 CALLS: Final = 8
-"""How many calls are remembered, the newest ones."""
+"""How many of the newest calls are remembered."""
 _STATES: Final = ("ringing", "active", "ended")
-"""The states of a call, in the only order in which it goes through them."""
+"""The states of a call, in the order in which it goes through them."""
 
 
 class Seen:
-    """The numbers of the messages that a socket was told, and how far its calls have come.
+    """The numbers of the messages that a socket was sent, and the states of its calls.
 
-    `floor` is the number up to which the socket needs nothing more; None while that is unknown, because the socket is
-    new and has not asked for its history.
+    `floor` is the number up to which the socket needs no more messages. It is None while unknown: the socket is new
+    and has not requested its history.
     """
 
     __slots__ = ("_bits", "_calls", "_top", "floor")
@@ -31,11 +31,11 @@ class Seen:
 
     @property
     def highest(self) -> int:
-        """The highest number that the socket was told, or could have asked for."""
+        """The highest number that the socket was sent or could have requested."""
         return max(self._top, self.floor or 0)
 
     def note(self, seq: int) -> bool:
-        """Remember a message by its number; return whether it is new."""
+        """Record a message by its number. Returns whether it is new."""
         if self.floor is not None and seq <= self.floor:
             return False
         above = seq - self._top
@@ -51,12 +51,12 @@ class Seen:
         return not is_known
 
     def settle(self, seq: int) -> None:
-        """Raise the floor to this number: the socket was told everything up to it, or can ask for what it lacks."""
+        """Raise the floor to this number: the socket was sent everything up to it, or can request the rest."""
         self.floor = max(seq, self.floor or 0)
         self._raise_floor()
 
     def note_call(self, call_id: str, state: str) -> bool:
-        """Remember the state of a call; return False if the socket knows a later state of this call."""
+        """Record the state of a call. Returns False if the socket knows a later state of this call."""
         known = self._calls.get(call_id)
         if known is not None and _STATES.index(state) < _STATES.index(known):
             return False
@@ -66,11 +66,11 @@ class Seen:
         return True
 
     def knows_call(self, call_id: str, state: str) -> bool:
-        """Return whether the socket was told that the call is in this state."""
+        """Return whether this is the last state of the call that the socket was sent."""
         return self._calls.get(call_id) == state
 
     def open_calls(self) -> set[str]:
-        """Return the calls that have not ended, as far as the socket was told."""
+        """Return the calls that have not ended, as far as the socket knows."""
         return {call_id for call_id, state in self._calls.items() if state != "ended"}
 
     def _raise_floor(self) -> None:

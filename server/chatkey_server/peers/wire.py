@@ -1,4 +1,4 @@
-"""A socket as ASGI has it: the framework's own parses, validates and keeps more than a peer here has use for."""
+"""A WebSocket at the ASGI level. The framework's own class parses, validates and stores more than needed here."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What came when it was opened, and its two directions. To send to a peer that has left raises `OSError`."""
+    """The scope of a socket and its two directions. Sending to a peer that has left raises `OSError`."""
 
     scope: Scope
     receive: Receive
     send: Send
 
     async def accept(self, subprotocol: str | None) -> None:
-        """Open it."""
+        """Accept the connection."""
         await self.receive()
         await self.send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
 
@@ -27,5 +27,5 @@ class Wire:
         await self.send({"type": "websocket.send", "bytes": None, "text": frame.decode()})
 
     async def close(self, code: int, reason: str) -> None:
-        """Close it, saying why."""
+        """Close the connection with a reason."""
         await self.send({"type": "websocket.close", "code": code, "reason": reason})

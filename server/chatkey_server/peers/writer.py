@@ -1,4 +1,4 @@
-"""How frames are written, and a refusal as one of them (D-10)."""
+"""Encodes frames, including refusals as `error` frames (D-10)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ encode: Final = msgspec.json.Encoder().encode
 
 
 def error(refused: Refused, frame_id: str | None = None) -> Error:
-    """Write a refusal as a frame; with `frame_id` it answers that frame."""
+    """Convert a refusal into an `error` frame. With `frame_id` it answers that frame."""
     frame = Error(type="error", code=refused.code, message=refused.message, retryable=refused.meaning.retryable)
     if refused.cause is not None:
         frame["cause"] = refused.cause

@@ -1,1 +1,1 @@
-"""The public HTTP endpoints the widget calls (contract 4)."""
+"""The public HTTP endpoints that the widget calls (contract 4)."""

@@ -1,4 +1,4 @@
-"""JSON answers in the envelope of D-02, sent without the framework's response machinery: token requests are many."""
+"""JSON responses in the envelope of D-02. For speed they do not use the framework's response classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULTS: Final[tuple[Header, ...]] = ((b"x-content-type-options", b"nosniff"), 
 
 
 class Answer:
-    """One whole response, as an ASGI application. To HEAD it sends the headers of GET and no body (RFC 9110 9.3.2)."""
+    """A complete response, as an ASGI application. For HEAD it sends GET's headers and no body (RFC 9110 9.3.2)."""
 
     __slots__ = ("body", "headers", "status")
 
@@ -36,7 +36,7 @@ class Answer:
         self.status = status
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
-        """Send status, headers and body; to HEAD, without the body."""
+        """Send status, headers and body. For HEAD, leave the body out."""
         headers = [*self.headers]
         if self.status not in {204, 304}:
             headers.append((b"content-length", b"%d" % len(self.body)))
@@ -48,7 +48,7 @@ class Answer:
 class DefaultHeaders:
     """An ASGI application that adds the headers that every HTTP response should have, and measures its latency.
 
-    Each request and each socket gets an id. Its log lines have this id, and an HTTP response has it as a header.
+    Each request and each socket gets an id. Its log lines contain this id, and an HTTP response has it as a header.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -56,7 +56,7 @@ class DefaultHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on. A socket only gets an id."""
-        request = f"{getrandbits(64):016x}"  # no secret: `secrets` would cost a system call
+        request = f"{getrandbits(64):016x}"  # not secret, and `secrets` would cost a system call
         REQUEST.set(request)
         if scope["type"] != ScopeType.HTTP:
             await self._app(scope, receive, send)
@@ -77,12 +77,12 @@ class DefaultHeaders:
 
 
 def _mount_of(scope: Scope) -> str:
-    """Return the path of a mounted application, for which Litestar leaves the template empty."""
+    """Return the path of a mounted application. Litestar leaves its route template empty."""
     return min(scope["route_handler"].paths)
 
 
 class SocketToken(msgspec.Struct, frozen=True):
-    """What the token endpoints return (contract 2.6)."""
+    """The result of the token endpoints (contract 2.6)."""
 
     socket_uri: str
     auth_token: str
@@ -114,7 +114,7 @@ def error_body(code: str, message: str) -> bytes:
 
 
 def token_answers(socket_uri: str) -> Callable[[str], Answer]:
-    """Return what turns a token into the answer of a token endpoint; the socket's address is written once."""
+    """Return a function that makes the response of a token endpoint from a token. The address is encoded only once."""
     before = b'{"data":{"socket_uri":' + msgspec.json.encode(socket_uri) + b',"auth_token":"'
     headers = (JSON, NO_STORE, ANY_ORIGIN)
 

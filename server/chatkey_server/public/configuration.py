@@ -1,4 +1,4 @@
-"""GET /v1/public/provider/{id}: what the widget shows, and where its socket is (contract 4.1)."""
+"""GET /v1/public/provider/{id}: the texts and options of the widget, and the address of its socket (contract 4.1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EDGE_CACHE: Final = (b"cache-control", b"public, max-age=0, s-maxage=60")
 
 
 def handler(services: Services) -> HTTPRouteHandler:
-    """Answer with the provider's configuration, which edges keep for 60 s and browsers revalidate (D-02)."""
+    """Return the provider's configuration. Edge caches keep it for 60 s, and browsers revalidate it (D-02)."""
 
     @route(
         route_path(CONFIG_PATH),
@@ -41,6 +41,6 @@ def handler(services: Services) -> HTTPRouteHandler:
 
 
 def _is_known(scope: Scope, etag: str) -> bool:
-    """Tell whether the browser already holds this version (RFC 9110 13.1.2: weak comparison)."""
+    """Return whether the browser already has this version (RFC 9110 13.1.2: weak comparison)."""
     sent = b",".join(value for name, value in scope["headers"] if name == b"if-none-match").decode("latin-1")
     return any(tag.strip().removeprefix("W/") in {etag, "*"} for tag in sent.split(","))

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of the public endpoints; their handlers read the raw request and cannot say it."""
+"""The OpenAPI descriptions of the public endpoints. Their handlers read the raw request, so they cannot supply them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ NO_QUERY: Final = Query()
 
 
 def openapi() -> OpenAPIConfig:
-    """Describe the API as one JSON document, without the framework's pages, which load scripts from elsewhere."""
+    """Serve the API's description as one JSON document.
+
+    The framework's HTML pages are off, because they load scripts from other hosts.
+    """
     return OpenAPIConfig(
         title="chatkey",
         version=__version__,
@@ -50,10 +53,10 @@ def openapi() -> OpenAPIConfig:
 
 
 class _Document(JsonRenderPlugin):
-    """The document as JSON, to HEAD as well, which Litestar leaves out."""
+    """Serves the document as JSON, also for HEAD, which Litestar does not support here."""
 
     def receive_router(self, router: Router) -> None:
-        """Add the handler of HEAD."""
+        """Add the handler for HEAD."""
 
         @route(list(self.paths), http_method=HttpMethod.HEAD)
         async def head(request: Request[Any, Any, Any]) -> ASGIApp:
@@ -69,7 +72,7 @@ def _only_the_document(connection: AnyConnection, _: BaseRouteHandler) -> None:
 
 
 class Channel(msgspec.Struct, frozen=True):
-    """A channel of the widget: chat, or the service's own."""
+    """A channel of the widget: the live chat, or the service's own."""
 
     enabled: bool
     title: str
@@ -77,7 +80,7 @@ class Channel(msgspec.Struct, frozen=True):
 
 
 class Appearance(msgspec.Struct, frozen=True):
-    """How the widget looks."""
+    """The appearance of the widget."""
 
     colour: str
     position: str
@@ -85,13 +88,13 @@ class Appearance(msgspec.Struct, frozen=True):
 
 
 class Authentication(msgspec.Struct, frozen=True):
-    """The social providers the login page shows, and no others."""
+    """The social providers that the login page shows."""
 
     oauth_providers: list[str]
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """What the configuration endpoint returns (contract 2.2, D-02)."""
+    """The result of the configuration endpoint (contract 2.2, D-02)."""
 
     socket_uri: str
     livechat: Channel
@@ -107,7 +110,7 @@ class ConfigurationBody(msgspec.Struct, frozen=True):
 
 
 def operation(*path: Parameter, query: Query = NO_QUERY, form: bool = False) -> type[Operation]:
-    """Describe an operation with its parameters; with `form` a POST sends those of the query in its body."""
+    """Describe an operation and its parameters. With `form`, a POST sends the query's parameters in its body."""
     asked = [_described(parameter, "query") for parameter in query.required]
     asked += [_described(parameter, "query", required=False) for parameter in query.optional]
     parameters = [*(_described(parameter, "path") for parameter in path), *asked]
@@ -118,17 +121,17 @@ def operation(*path: Parameter, query: Query = NO_QUERY, form: bool = False) -> 
             self.parameters = [*parameters]
             if form and "Post" in (self.operation_id or ""):
                 self.request_body = _form(asked)
-            written = cast("dict[str, OpenAPIResponse]", self.responses or {})  # Litestar writes no references here
+            written = cast("dict[str, OpenAPIResponse]", self.responses or {})  # Litestar puts no references here
             for status, response in written.items():
                 response.headers = HEADERS.get(status)
-                if response.content and status == NOT_FOUND:  # for another spelling of a path it is never a page
+                if response.content and status == NOT_FOUND:  # a path in another spelling never gets the page
                     response.content.setdefault("application/json", OpenAPIMediaType(_ERROR))
 
     return Described
 
 
 def responses(success: type, *others: int) -> Mapping[int, ResponseSpec]:
-    """Describe the answers: 200 with its body, 304 without one, and errors in their envelope."""
+    """Describe the responses: 200 with its body, 304 without a body, and errors in their envelope."""
     documented = {200: ResponseSpec(success, description="Done.", generate_examples=False)}
     for status in others:
         body = None if status == HTTPStatus.NOT_MODIFIED else ErrorBody
@@ -137,7 +140,7 @@ def responses(success: type, *others: int) -> Mapping[int, ResponseSpec]:
 
 
 def pages(*statuses: int) -> Mapping[int, ResponseSpec]:
-    """Describe the answers in a popup: pages for people, and redirects without a body."""
+    """Describe the responses in a popup: pages for people, and redirects without a body."""
     return {
         status: ResponseSpec(
             None if status == HTTPStatus.FOUND else str,

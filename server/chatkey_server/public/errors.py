@@ -1,4 +1,4 @@
-"""Every failure of the app as one shape: `{"data": null, "error": {"code", "message"}}` (D-02)."""
+"""Turns every failure of the app into one form: `{"data": null, "error": {"code", "message"}}` (D-02)."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ CODES: Final = {
     HTTPStatus.TOO_MANY_REQUESTS: (Code.RATE_LIMITED, "Too many requests from this address; try again later."),
     HTTPStatus.SERVICE_UNAVAILABLE: (Code.UNAVAILABLE, "Not available at the moment; try again later."),
 }
-"""What the framework raises on its own, by status. Its own words may quote the request, tokens included."""
+"""Codes and messages for the framework's own errors, by status. Its messages may quote the request, even tokens."""
 
 _SOCKETS_ONLY: Final = "This is the address of a WebSocket; it takes no other request."
 _UPGRADE: Final = (b"upgrade", b"websocket")
 
 _CUT_OFF: Final = "client disconnected prematurely"
-"""How Litestar says, with a 500, that a peer left in the middle of a body."""
+"""Litestar's message, with a 500, if a peer disconnects in the middle of a body."""
 
 
 def on_refused(request: AnyRequest, refused: Refused) -> Response[bytes]:
-    """Answer with the refusal's status, code and message."""
+    """Return the response for a refusal, with its status, code and message."""
     status = refused.meaning.status
     about = {"code": refused.code, "member": refused.member, "cause": refused.cause, "path": request.scope["path"]}
     if status == HTTPStatus.UNAUTHORIZED:
@@ -58,14 +58,14 @@ def on_refused(request: AnyRequest, refused: Refused) -> Response[bytes]:
 
 
 def on_http_exception(request: AnyRequest, failure: HTTPException) -> Response[bytes]:
-    """Answer what the framework refused: unknown paths, methods, malformed bodies."""
+    """Return the response for an error of the framework, such as an unknown path or method, or a malformed body."""
     status = failure.status_code
     if failure.detail == _CUT_OFF:
         return on_refused(request, Refused(Code.PARAMETER_INVALID, "The request's body did not come to its end."))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in CODES:
         return on_exception(request, failure)
     headers = dict(failure.headers or {})
-    if headers.get("allow") == "websocket":  # how Litestar writes that a path takes no method at all
+    if headers.get("allow") == "websocket":  # Litestar's way to say that a path takes no method at all
         status = HTTPStatus.UPGRADE_REQUIRED
         return _response(request, status, Code.METHOD_NOT_ALLOWED, _SOCKETS_ONLY, {"Upgrade": "websocket"})
     code, message = CODES.get(HTTPStatus(status), (Code.PARAMETER_INVALID, _at_fault(failure)))
@@ -74,13 +74,13 @@ def on_http_exception(request: AnyRequest, failure: HTTPException) -> Response[b
 
 @asgi(SOCKET_PATH, copy_scope=False)
 async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer what is no socket at the address of the widgets' sockets, which are served before the router."""
+    """Refuse an ordinary request at the widgets' socket address. Sockets are served before the router."""
     body = error_body(Code.METHOD_NOT_ALLOWED, _SOCKETS_ONLY)
     await Answer(body, (JSON, NO_STORE, _UPGRADE), HTTPStatus.UPGRADE_REQUIRED)(scope, receive, send)
 
 
 def on_exception(request: AnyRequest, failure: Exception) -> Response[bytes]:
-    """Answer a failure of our own, which the log describes and the answer does not."""
+    """Return the response for a failure of the server. The log has the details; the response has none."""
     log.error("request.failed", path=request.scope["path"], exc_info=failure)
     return _response(request, 500, Code.INTERNAL, "The server failed; its log says why.", {})
 
@@ -104,7 +104,7 @@ def _response(request: AnyRequest, status: int, code: str, message: str, headers
 
 
 def _at_fault(failure: HTTPException) -> str:
-    """Name the members of a body that were refused; msgspec's messages name types, never values."""
+    """Name the invalid members of a body. msgspec's messages contain types, never values."""
     members = [
         f"{part['key']}: {part['message']}"
         for part in (failure.extra if isinstance(failure.extra, list) else ())

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 QUERY: Final = Query(optional=(STATE, CODE, ISS, ERROR))
 ERRORS: Final = frozenset({ERROR.name, "error_code", "error_reason"})
-"""Where it stands that there is no code; all but the first are Facebook's own."""
+"""The parameters that report an error instead of a code. All but the first are Facebook's own."""
 CANCEL_WORDS: Final = frozenset({"access_denied", "user_denied", "user_cancelled_authorize", "denied"})
 MAX_CODE_CHARS: Final = 2048
 
@@ -68,7 +68,7 @@ def router(services: Services) -> Router:
             opener = _opener(state, provider)
             oauth_state.check_age(state, services.clock())
             if request.method == "HEAD":
-                return Answer(b"", popup_page.HEADERS)  # a look, which must not use the state up
+                return Answer(b"", popup_page.HEADERS)  # a HEAD must not use the state up
             grant = await _grant(services, social, state, given)
             application = application_of(provider, social)
             person = await (await back_channel.get()).person(social, application, grant)
@@ -86,7 +86,7 @@ def router(services: Services) -> Router:
 
 
 async def _parameters(request: Request[Any, Any, Any], social: SocialProvider, most: int) -> dict[str, str]:
-    """Read the query and, of a POST, the form with it: what stands in both is as repeated as what stands twice."""
+    """Read the query and, for a POST, the form. A parameter in both counts as repeated."""
     form = await form_body(request) if request.method == "POST" else b""
     names = {*(parameter.name for parameter in QUERY.optional), *ERRORS, *social.callback_extras}
     return read_pairs(request.scope["query_string"], *names, most=most, form=form)
@@ -103,7 +103,7 @@ def _brought_back(given: dict[str, str], name: str, social: SocialProvider) -> s
 
 
 def _opener(state: State, provider: ProviderView) -> Opener:
-    """Return the page to answer, if it is still one of the provider's (contract 5.7)."""
+    """Return the page that started the login, if its origin is still registered (contract 5.7)."""
     origin = origins.match(state.origin, provider.origins)
     if origin is None:
         raise Refused(
@@ -113,7 +113,7 @@ def _opener(state: State, provider: ProviderView) -> Opener:
 
 
 async def _grant(services: Services, social: SocialProvider, state: State, given: dict[str, str]) -> Grant:
-    """Use the state up, and judge what the social provider says."""
+    """Use the state up, and evaluate the social provider's parameters."""
     flow = await oauth_flows.take(state.id, now=services.clock())
     return Grant(
         redirect_uri=redirect_uri(services.settings, social),
@@ -125,7 +125,7 @@ async def _grant(services: Services, social: SocialProvider, state: State, given
 
 
 def _code(social: SocialProvider, given: dict[str, str]) -> str:
-    """Return the authorization code; an error beside it wins (RFC 6749 4.1.2.1), and so does a foreign `iss`."""
+    """Return the authorization code. An error beside it takes precedence (RFC 6749 4.1.2.1), as does a wrong `iss`."""
     if not ERRORS.isdisjoint(given):
         raise _not_granted(social, given)
     issuers = social.accepted_issuers
@@ -147,7 +147,7 @@ def _not_granted(social: SocialProvider, given: dict[str, str]) -> Refused:
 
 
 async def _admit(services: Services, provider: ProviderView, uid: SocialUid, person: Person) -> ChatCustomer:
-    """Write the member's record and return it: it still knows what this login did not tell (contract 2.7, D-11)."""
+    """Update and return the member's record. It keeps data that this login did not supply (contract 2.7, D-11)."""
     return await members.upsert(
         provider=provider.id,
         login="social",
@@ -163,7 +163,7 @@ async def _admit(services: Services, provider: ProviderView, uid: SocialUid, per
 def _identity_token(
     services: Services, provider: ProviderView, state: State, uid: SocialUid, member: ChatCustomer
 ) -> str:
-    """Return the token that says who the member is (contract 2.5)."""
+    """Return the identity token for the member (contract 2.5)."""
     return tokens.mint_identity(
         provider.secrets,
         pid=provider.id,

@@ -1,4 +1,4 @@
-"""GET /v1/public/provider/{id}/oauth/{social}: from the popup to the consent page (contract 4.4, D-03, D-07, D-08)."""
+"""GET /v1/public/provider/{id}/oauth/{social}: redirects to the consent page (contract 4.4, D-03, D-07, D-08)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 QUERY: Final = Query(required=(ORIGIN,), optional=(BINDING, NONCE))
 MAX_ORIGIN_CHARS: Final = 300
-"""A host name has at most 253, and there are scheme and port."""
+"""A host name has at most 253 characters. The rest is for scheme and port."""
 
 log = structlog.stdlib.get_logger()
 
@@ -79,7 +79,7 @@ def _given_origin(query: dict[str, str]) -> str:
 
 
 def _registered(origin: str, provider: ProviderView) -> str:
-    """Return the registered literal that equals the origin (D-08)."""
+    """Return the registered literal that equals `origin` (D-08)."""
     literal = origins.match(origin, provider.origins)
     if literal is None:
         raise Refused(
@@ -98,7 +98,7 @@ def _well_formed_nonce(query: dict[str, str]) -> str | None:
 async def _redirect(
     services: Services, provider: ProviderView, opener: Opener, query: dict[str, str], *, remember: bool
 ) -> Answer:
-    """Redirect to the consent page with a state of its own; a prefetcher's HEAD leaves no record behind."""
+    """Redirect to the consent page with a new state. A HEAD, as prefetchers send it, stores no record."""
     social = providers.find(opener.social, services.settings)
     application = application_of(provider, social)
     _check_binding(query)

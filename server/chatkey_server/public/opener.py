@@ -1,4 +1,4 @@
-"""The page that opened the popup of a social login, and what it is told (contract 4.5, 6, D-09)."""
+"""The page that opened the popup of a social login, and the messages that it gets (contract 4.5, 6, D-09)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Opener(msgspec.Struct, frozen=True):
-    """Where a message goes, `origin` being a registered literal and never the request's text, and what it answers."""
+    """The target of a message. `origin` is a registered literal, never the text from the request."""
 
     origin: str
     provider_id: str
@@ -26,7 +26,7 @@ class Opener(msgspec.Struct, frozen=True):
         return {**self._message(), "token": token}
 
     def refused(self, refused: Refused) -> OAuthMessage:
-        """Return the message that says why there is no token."""
+        """Return the message that says why the login failed."""
         return {**self._message(), "error": {"code": refused.code, "message": refused.message}}
 
     def _message(self) -> OAuthMessage:

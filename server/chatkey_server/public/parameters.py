@@ -1,6 +1,6 @@
-"""The parameters of the public endpoints: what each is, for readers, refusals and the OpenAPI document alike.
+"""The parameters of the public endpoints, described once for reading, refusals and the OpenAPI document.
 
-Queries and forms are read strictly: each member at most once, and every refusal names it.
+Queries and forms are read strictly: each member at most once, and every refusal names the member.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_PARAMETERS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter: its name, what belongs in it, in words for people, and what all of its value must match."""
+    """One parameter: its name, a description of its value, and the pattern that the whole value must match."""
 
     name: str
     meaning: str
@@ -37,11 +37,11 @@ class Parameter:
         object.__setattr__(self, "_compiled", re.compile(self.pattern or "(?s).*"))
 
     def is_well_formed(self, value: str) -> bool:
-        """Tell whether a value has the form that it must have."""
+        """Return whether a value matches the pattern."""
         return self._compiled.fullmatch(value) is not None
 
     def check(self, value: str) -> None:
-        """Refuse a value that is not well-formed, without repeating it."""
+        """Refuse a value that does not match the pattern. The message does not repeat the value."""
         if not self.is_well_formed(value):
             raise Refused(
                 Code.PARAMETER_INVALID,
@@ -52,7 +52,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """The query of an endpoint: parameters that must be there and not be empty, and others that may."""
+    """The query of an endpoint: required parameters, which must not be empty, and optional ones."""
 
     required: tuple[Parameter, ...] = ()
     optional: tuple[Parameter, ...] = ()
@@ -63,10 +63,10 @@ class Query:
         object.__setattr__(self, "_names", names)
 
     def read(self, scope: Scope, *, most: int) -> dict[str, str]:
-        """Return those of the parameters that are there, by name; others are ignored.
+        """Return the given parameters by name. Unknown ones are ignored.
 
-        Raises `Refused(parameter_repeated)` for one that is given twice, `Refused(parameter_missing)` for one that is
-        not there, `Refused(parameter_invalid)` for a query of more than `most` bytes or with too many members.
+        Raises `Refused`: `parameter_repeated` if a parameter occurs twice, `parameter_missing` if a required one is
+        missing, and `parameter_invalid` if the query has more than `most` bytes or too many members.
         """
         found = read_pairs(scope["query_string"], *self._names, most=most)
         for parameter in self.required:
@@ -112,7 +112,7 @@ ERROR: Final = Parameter("error", "why there is no code (RFC 6749 4.1.2.1)")
 
 
 async def form_body(request: Request[Any, Any, Any]) -> bytes:
-    """Return a form as it was posted, for `read_pairs`; refuses any other kind of body, and one that is too large."""
+    """Return the posted form for `read_pairs`. Refuses any other kind of body, and a form that is too large."""
     if request.content_type[0] != FORM:
         raise Refused(
             Code.MEDIA_TYPE_UNSUPPORTED, f"A form is posted to this address, as {FORM}.", member="Content-Type"
@@ -124,7 +124,7 @@ async def form_body(request: Request[Any, Any, Any]) -> bytes:
 
 
 def read_pairs(query: bytes, *names: str, most: int, form: bytes = b"") -> dict[str, str]:
-    """Return the named parameters of a query or form, or of both as one, under the rules of `Query.read`."""
+    """Return the named parameters of a query, a form, or both together, under the rules of `Query.read`."""
     for name, text in (("query", query), ("form", form)):
         if len(text) > most:
             raise Refused(

@@ -1,4 +1,4 @@
-"""The public paths: how the router is told of them, one spelling for each, and the provider they name."""
+"""The public paths: their templates for the router, their one accepted spelling, and the provider in a path."""
 
 from __future__ import annotations
 
@@ -27,29 +27,30 @@ _NOT_FOUND: Final = Answer(error_body(Code.NOT_FOUND, "There is nothing at this 
 
 
 def route_path(template: str) -> str:
-    """Turn a path of the contract, `/provider/{id}`, into one for Litestar, `/provider/{id:str}`."""
+    """Convert a path of the contract (`/provider/{id}`) into Litestar's form (`/provider/{id:str}`)."""
     return template.replace("}", ":str}")
 
 
 class OneSpelling:
-    """An ASGI application that answers 404 to any other spelling of a path, before the router evens them out.
+    """An ASGI application that responds with 404 to any but the canonical spelling of a path, before the router.
 
-    Nothing is percent-encoded, since no path here needs it, no segment is empty or only dots, and there is no slash at
-    the end, but for the admin panel, whose paths are Piccolo's. So what is decided by a path is decided by its text.
+    The router would treat several spellings as equal. Paths must not be percent-encoded, contain empty segments or
+    segments of dots, or end with a slash. Only the admin panel's paths may end with a slash, because they are
+    Piccolo's. So code that decides by a path can compare its text.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer it."""
-        if _is_canonical(scope["raw_path"].partition(b"?")[0]):  # test clients leave the query there
+        """Pass the request on, or respond with 404."""
+        if _is_canonical(scope["raw_path"].partition(b"?")[0]):  # test clients put the query there too
             await self._app(scope, receive, send)
         elif scope["type"] == ScopeType.HTTP:
             await _NOT_FOUND(scope, receive, send)
         else:
             await receive()
-            await send({"type": "websocket.close", "code": Close.BAD_FRAME, "reason": None})  # before accepting: 403
+            await send({"type": "websocket.close", "code": Close.BAD_FRAME, "reason": None})  # not accepted yet: a 403
 
 
 def _is_canonical(path: bytes) -> bool:
@@ -57,9 +58,9 @@ def _is_canonical(path: bytes) -> bool:
 
 
 async def provider_of(services: Services, scope: Scope) -> ProviderView:
-    """Return the provider the path names.
+    """Return the provider that the path names.
 
-    Raises `Refused(provider_unknown)`, or `Refused(provider_off)` for one that has been switched off.
+    Raises `Refused(provider_unknown)`, or `Refused(provider_off)` if it is switched off.
     """
     provider = await services.providers.get(scope["path_params"]["id"])
     if not provider.enabled:

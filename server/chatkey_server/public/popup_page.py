@@ -1,4 +1,4 @@
-"""The small page in the popup of a social login: it tells its opener, it tells the person, it closes (D-09)."""
+"""The page in the popup of a social login: it sends the result to its opener, shows it, and closes (D-09)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADERS: Final[tuple[Header, ...]] = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 )
-"""No Cross-Origin-Opener-Policy: it would cut the popup off from its opener."""
+"""The page's headers. There is no Cross-Origin-Opener-Policy, which would cut the popup off from its opener."""
 
 _TEMPLATE: Final = jinja2.Environment(
     loader=jinja2.PackageLoader("chatkey_server.public", "pages"),
@@ -37,15 +37,15 @@ _TEMPLATE: Final = jinja2.Environment(
 
 
 def signed_in(opener: Opener, token: str, name: str | None, words: Words = ENGLISH) -> Answer:
-    """Return the page that hands the identity token to the opener."""
+    """Return the page that sends the identity token to the opener."""
     greeting = words.welcome_by_name.format(name=name) if name else words.welcome
     return _page(200, _Told(words, words.signed_in, greeting, words.language), opener, opener.granted(token))
 
 
 def refused(refusal: Refused, opener: Opener | None, words: Words = ENGLISH) -> Answer:
-    """Return the page that says why there is no token; also to the opener, once it is known who that is.
+    """Return the page that says why the login failed. If the opener is known, it gets a message too.
 
-    What went wrong in detail is said in English, like everything that integrators may have to read.
+    The details are in English, because integrators may have to read them.
     """
     heading = words.cancelled if refusal.code is Code.OAUTH_DENIED else words.failed
     message = opener.refused(refusal) if opener else None
@@ -57,7 +57,7 @@ def refused(refusal: Refused, opener: Opener | None, words: Words = ENGLISH) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What the person reads; `language` is the one of `text`."""
+    """The texts that the page shows. `language` is the language of `text`."""
 
     words: Words
     heading: str

@@ -1,4 +1,4 @@
-"""What the page in the popup says, in the languages of the widget; which one, the browser says."""
+"""The texts of the popup page in the widget's languages. The browser's preference selects the language."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 MOST_LANGUAGES: Final = 20
-"""So many languages of a request are looked at; browsers send a handful."""
+"""The most languages of an Accept-Language header that are considered. Browsers send only a few."""
 
 _LANGUAGE: Final = re.compile(r"\s*([a-zA-Z]{2,3})(?:-[a-zA-Z0-9-]{1,40})?\s*(?:;\s*q=([01](?:\.[0-9]{1,3})?)\s*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """One language. `{name}` is a person's own."""
+    """The texts in one language. `{name}` stands for the person's name."""
 
     language: str
     direction: Literal["ltr", "rtl"] = "ltr"
@@ -83,7 +83,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {words.language: words for words in (ENG
 
 
 def preferred(accept_language: str) -> Words:
-    """Return the language a browser likes best among those there are, else English (RFC 9110 12.5.4)."""
+    """Return the available language that the browser prefers, or English (RFC 9110 12.5.4)."""
     liked = sorted(_read(accept_language), key=lambda each: -each[1])
     return next((LANGUAGES[name] for name, weight in liked if name in LANGUAGES and weight > 0), ENGLISH)
 

@@ -1,4 +1,4 @@
-"""The public endpoints together, and the preflight of those that pages call from anywhere."""
+"""The router of the public endpoints, and the CORS preflight for those that any page may call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def router(services: Services) -> Router:
     return Router(
         "/",
         route_handlers=[
-            options,  # before the others: Litestar gives a path an OPTIONS handler of its own unless there is one
+            options,  # first, because Litestar adds its own OPTIONS handler to a path that has none
             configuration.handler(services),
             visitor_token.handler(services),
             member_token.handler(services),
@@ -38,7 +38,7 @@ def router(services: Services) -> Router:
     include_in_schema=False,
 )
 async def options(scope: Scope) -> ASGIApp:  # noqa: ARG001 - Litestar finds ASGI answers by this signature
-    """Say what may be asked, by pages anywhere, without credentials (Fetch standard, CORS preflight)."""
+    """Return the CORS preflight response: any origin, without credentials (Fetch standard, CORS preflight)."""
     return Answer(
         b"",
         (

@@ -1,4 +1,4 @@
-"""What start and callback of a social login must agree on: the application, and the address of the callback."""
+"""What start and callback of a social login share: the application, and the address of the callback."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def application_of(provider: ProviderView, social: SocialProvider) -> Application:
-    """Return the OAuth application, the service's or the business's own (contract 1, modes 3 and 4).
+    """Return the OAuth application of the service or of the business (contract 1, modes 3 and 4).
 
-    Raises `Refused(social_disabled)` when the provider has not enabled this social login, or nobody gave its keys,
-    and `Refused(provider_off)`.
+    Raises `Refused(social_disabled)` if the provider has not enabled this social login or its keys are missing, and
+    `Refused(provider_off)`.
     """
     if not provider.enabled:
         raise Refused(Code.PROVIDER_OFF, "This chat has been switched off.", member="id")
@@ -29,5 +29,5 @@ def application_of(provider: ProviderView, social: SocialProvider) -> Applicatio
 
 
 def redirect_uri(settings: Settings, social: SocialProvider) -> str:
-    """Return the redirect URI registered at the social provider (contract 4.5), whatever the request's Host says."""
+    """Return the redirect URI registered at the social provider (contract 4.5). The request's Host has no influence."""
     return settings.base_url + OAUTH_CALLBACK_PATH.format(social=social.name)

@@ -19,17 +19,17 @@ from chatkey_server.settings.values import Limits, Settings, SocialAddress
 __all__ = ["SETTINGS", "Limits", "Setting", "Settings", "SettingsError", "SocialAddress", "load"]
 
 OTHERS = ("CHATKEY_BROWSER", "CHATKEY_PATIENCE", "CHATKEY_E2E_", "CHATKEY_DEMO_")
-"""Variables, and beginnings of variables, that belong to the other components."""
+"""Names and prefixes of variables that belong to other components."""
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; the message names the variable and what to write, and never shows a value."""
+    """A setting cannot be used. The message names the variable and says what to write, and never shows a value."""
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read and check the settings; an empty variable counts as not set.
+    """Read and check the settings. An empty variable counts as not set.
 
-    Raises `SettingsError` naming the first variable that is wrong.
+    Raises `SettingsError`, which names the first variable that is wrong.
     """
     _refuse_unknown(environ)
     read = {setting.name: _read(setting, environ[setting.name]) for setting in SETTINGS if environ.get(setting.name)}
@@ -53,7 +53,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
 
 
 def _members(read: Mapping[str, object], struct: type[msgspec.Struct], start: str = "") -> dict[str, object]:
-    """Return the values that were read for the fields of one Struct."""
+    """Return the values for the fields of one Struct."""
     names = {f"{PREFIX}{start}{field.name.upper()}": field.name for field in msgspec.structs.fields(struct)}
     return {names[name]: value for name, value in read.items() if name in names}
 
@@ -79,7 +79,7 @@ def _read(setting: Setting, text: str) -> object:
 
 
 def _check_together(settings: Settings) -> None:
-    """Refuse what is only wrong in combination (D-14, D-15)."""
+    """Refuse settings that are valid alone but not in combination (D-14, D-15)."""
     if bool(settings.tls_cert) != bool(settings.tls_key):
         missing = "CHATKEY_TLS_KEY" if settings.tls_cert else "CHATKEY_TLS_CERT"
         raise SettingsError(f"{missing} is not set, but its other half is; set both, or none to serve without TLS")
@@ -94,7 +94,7 @@ def _check_together(settings: Settings) -> None:
 
 
 def _check_only_here(settings: Settings) -> None:
-    """Refuse a lab without a token that others could reach, directly or through a proxy (D-14)."""
+    """Refuse a lab without a token if other machines could reach it, directly or through a proxy (D-14)."""
     if not is_loopback_host(settings.host):
         raise SettingsError(
             "CHATKEY_LAB opens test controls to anyone, and CHATKEY_HOST is not a loopback address; write "

@@ -1,6 +1,6 @@
-"""Reads the text of one variable; each raises ValueError with a clause: what is wrong, and what to write.
+"""Parsers for the variables. Each raises ValueError with a clause: what is wrong, and what to write.
 
-The clause never quotes the text: a value that cannot be read may be a secret that was set in the wrong place.
+The clause never quotes the text, because a wrong value may be a secret that was set in the wrong variable.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ MASTER_KEY_CHARS = 32
 
 HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
 STORE_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:@]*)(?::([0-9]{1,5}))?")
-"""A host, or nothing for the usual one, and its port."""
+"""A host, which may be empty for the default, and its port."""
 SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
-"""Of libpq and asyncpg (PostgreSQL manual, 32.19.3)."""
+"""The SSL modes of libpq and asyncpg (PostgreSQL manual, 32.19.3)."""
 
 
 def address(text: str, *, path: bool, insecure: bool = False) -> str:
-    """Read an http(s) address, optionally with a path and never ending in a slash."""
+    """Read an http(s) address, optionally with a path. The result never ends with a slash."""
     example = "https://chat.example" + ("/path" if path else "")
     if not text.startswith(("https://", "http://")):
         raise ValueError(f"is not an http or https address; write one such as {example}")
@@ -49,14 +49,14 @@ def address(text: str, *, path: bool, insecure: bool = False) -> str:
 
 
 def whole(text: str, *, least: int, most: int) -> int:
-    """Read a whole number, written in digits."""
+    """Read an integer, written in decimal digits."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
         raise ValueError(f"is not a whole number from {least} to {most}")
     return int(text)
 
 
 def switch(text: str) -> bool:
-    """Read what is on or off."""
+    """Read an on/off value."""
     if text.lower() in {"1", "true", "yes", "on"}:
         return True
     if text.lower() in {"0", "false", "no", "off"}:
@@ -68,7 +68,7 @@ def file(text: str) -> str:
     """Read the path of a file that exists."""
     try:
         is_file = Path(text).is_file()
-    except OSError:  # the name is too long, or a folder on the way may not be entered
+    except OSError:  # the name is too long, or a folder in the path cannot be entered
         is_file = False
     if not is_file:
         raise ValueError("is not a file that exists; write the path of a PEM file")
@@ -76,16 +76,16 @@ def file(text: str) -> str:
 
 
 def authorities(text: str) -> str:
-    """Read the path of a PEM file with certificates."""
+    """Read the path of a PEM file with CA certificates."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file(text))
-    except OSError:  # ssl.SSLError is one
+    except OSError:  # ssl.SSLError is an OSError
         raise ValueError("holds no certificates; write the path of a PEM file with certificates") from None
     return text
 
 
 def database(text: str) -> str:
-    """Read a database's URL; whether one answers there is seen at the start."""
+    """Read the URL of a database. Whether it responds is checked when the server starts."""
     example = "postgresql://user:password@host:5432/database"
     if text.startswith("sqlite:///") and len(text) > len("sqlite:///"):
         return text
@@ -98,7 +98,7 @@ def database(text: str) -> str:
 
 
 def redis(text: str) -> str:
-    """Read Redis' URL."""
+    """Read the URL of Redis."""
     example = "redis://user:password@host:6379/0"
     if text.startswith("unix://"):
         return text
@@ -110,7 +110,7 @@ def redis(text: str) -> str:
 
 
 def _store(text: str, example: str) -> SplitResult:
-    """Split the URL of a store. Raises ValueError for one that drivers split elsewhere than the author meant."""
+    """Split a store's URL. Raises ValueError if drivers would split it differently from what the author meant."""
     unreadable = ValueError(
         f"cannot be read as an address; write it as {example}, with %2F for /, %23 for #, %3F for ? and %40 for @ in "
         "user and password, and the port in digits"
@@ -128,7 +128,7 @@ def _store(text: str, example: str) -> SplitResult:
 
 
 def master_keys(text: str) -> tuple[str, ...]:
-    """Read keys with commas between them, the current one first."""
+    """Read comma-separated keys, the current one first."""
     keys = tuple(key.strip() for key in text.split(","))
     for number, key in enumerate(keys, 1):
         if len(key) < MASTER_KEY_CHARS:
@@ -140,7 +140,7 @@ def master_keys(text: str) -> tuple[str, ...]:
 
 
 def frame_ancestors(text: str) -> str:
-    """Read the sources of a CSP's `frame-ancestors`."""
+    """Read the sources of the `frame-ancestors` directive of a CSP."""
     sources = text.split()
     if not all(re.fullmatch(r"'none'|'self'|https?://[a-z0-9.:\[\]-]+", source) for source in sources):
         raise ValueError("is not a list of origins; write 'none', 'self' or origins with spaces between them")
@@ -148,14 +148,14 @@ def frame_ancestors(text: str) -> str:
 
 
 def host(text: str) -> str:
-    """Read what a server listens on."""
+    """Read the address to listen on."""
     if not re.fullmatch(r"[A-Za-z0-9.:-]+", text):
         raise ValueError("is not an address to listen on; write one such as 127.0.0.1 or 0.0.0.0")
     return text
 
 
 def networks(text: str) -> str:
-    """Read addresses and networks with commas between them."""
+    """Read comma-separated addresses and networks."""
     networks = [part.strip() for part in text.split(",")]
     for number, network in enumerate(networks, 1):
         try:
@@ -169,7 +169,7 @@ def networks(text: str) -> str:
 
 
 def announced(text: str) -> tuple[str, ...]:
-    """Read names of announced social providers with commas between them."""
+    """Read the comma-separated names of social providers that are announced but not available yet."""
     names = tuple(name.strip() for name in text.split(","))
     if not set(names) <= set(ANNOUNCED_SOCIALS):
         raise ValueError(
@@ -180,7 +180,7 @@ def announced(text: str) -> tuple[str, ...]:
 
 
 def log_level(text: str) -> str:
-    """Read the name of a level, in any case."""
+    """Read the name of a log level, in upper or lower case."""
     if text.lower() not in {"debug", "info", "warning", "error"}:
         raise ValueError("is not a level; write debug, info, warning or error")
     return text.lower()

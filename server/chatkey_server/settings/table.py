@@ -1,4 +1,4 @@
-"""Every setting there is: its variable, how it is read, and what it means."""
+"""All settings: the variable, its parser, and its meaning."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from chatkey_server.settings.values import Limits, Settings
 PREFIX = "CHATKEY_"
 
 TOGETHER = " Of all processes together, where there is Redis."
-"""Of a limit that protects the service as a whole; every other one is counted by each process."""
+"""Added to limits that protect the service as a whole. Each process counts the other limits on its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One variable: how its text is read, what it means, and whether its value is a secret.
+    """One variable: its parser, its meaning, and whether its value is secret.
 
-    `parse` raises ValueError with a clause that says what is wrong and what to write ("is not …; write …"), without
-    the text.
+    `parse` raises ValueError with a clause that says what is wrong and what to write ("is not …; write …"). The
+    clause does not contain the text.
     """
 
     name: str
@@ -33,12 +33,12 @@ class Setting:
 
     @property
     def field(self) -> str:
-        """The field of `Settings`, `Limits` or `SocialAddress` that it fills."""
+        """The field of `Settings`, `Limits` or `SocialAddress` that this variable sets."""
         return self.name.removeprefix(PREFIX).removeprefix("LIMIT_").lower()
 
     @property
     def default(self) -> str:
-        """The default as one would write it; empty when there is none."""
+        """The default as it would be written in the variable; empty if there is none."""
         if self.name.startswith(f"{PREFIX}LIMIT_"):
             return str(getattr(Limits(), self.field))
         value = getattr(Settings(), self.field, "")
@@ -238,4 +238,4 @@ def _socials() -> Iterator[Setting]:
 
 
 SETTINGS: tuple[Setting, ...] = (*_general(), *_limits(), *_socials())
-"""Every setting there is, in the order of the documentation."""
+"""All settings, in the order of the documentation."""

@@ -1,4 +1,4 @@
-"""What the server is told from outside, as values."""
+"""The configuration of the server as immutable values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chatkey_serving.few_lines import PER_SECOND
 
 
 class SocialAddress(msgspec.Struct, frozen=True):
-    """Where a social provider is: for browsers, for this server, and under which issuer it signs.
+    """The addresses of a social provider, for browsers and for this server, and its issuer.
 
-    All None means the real provider at its real hosts. Set, they are base addresses under which all hosts of that
-    provider are folded together with unchanged paths.
+    If all are None, the provider's real hosts are used. Otherwise they are base addresses that replace all hosts of
+    the provider; the paths stay the same.
     """
 
     browser_url: str | None = None
@@ -24,7 +24,7 @@ class SocialAddress(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much one peer may ask for. Rates are per minute, what may be stored is per day; 0 is no limit."""
+    """Limits for one peer. Rates are per minute and stored amounts per day; 0 means no limit."""
 
     head_bytes: int = 64 * 1024
     query_bytes: int = 16 * 1024
@@ -60,7 +60,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the server is told from outside."""
+    """All settings of the server."""
 
     base_url: str = "http://localhost:8800"
     assets_url: str = ""
@@ -97,17 +97,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lab_opens_panel(self) -> bool:
-        """Whether the agent panel opens without a password: where a page of this machine may use the lab."""
+        """Whether the agent panel opens without a password: pages on this machine may use the lab without a token."""
         return self.lab and not self.lab_token
 
     @property
     def offered_socials(self) -> tuple[str, ...]:
-        """The social providers a business can enable on this server, in the order of the login page (contract 4.4)."""
+        """The social providers that a business can enable here, in the order of the login page (contract 4.4)."""
         return (*AVAILABLE_SOCIALS, *(social for social in ANNOUNCED_SOCIALS if social in self.preview_providers))
 
     @property
     def database(self) -> str:
-        """The database's URL; an SQLite file in the data folder unless another is set."""
+        """The database's URL. By default it is an SQLite file in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir / 'chatkey.sqlite'}"
 
     def __repr__(self) -> str:

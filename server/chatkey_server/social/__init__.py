@@ -1,1 +1,1 @@
-"""How this server logs people in with social providers: what they share, and in `providers` what is their own."""
+"""Social login: the code that all social providers share. The modules in `providers` contain the differences."""

@@ -1,6 +1,6 @@
-"""Authlib's OAuth client, and the httpx it runs on.
+"""Authlib's OAuth client, and the httpx module that it uses.
 
-Authlib takes httpx2 where it is installed, else httpx; exceptions and transports must come from the one it took.
+Authlib uses httpx2 if it is installed, otherwise httpx. Exceptions and transports must come from the same module.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from authlib.common.urls import add_params_to_qs  # type: ignore[import-untyped]
 from authlib.deprecate import AuthlibDeprecationWarning  # type: ignore[import-untyped]
 
-# That import switched Authlib's own warnings on for everyone; this one asks for httpx2, and httpx is pinned.
+# Importing Authlib enables its warnings for everyone. This warning asks for httpx2, but httpx is pinned.
 warnings.filterwarnings("ignore", "The httpx module is deprecated", AuthlibDeprecationWarning)
 
 from authlib.integrations.base_client import OAuthError  # type: ignore[import-untyped]  # noqa: E402
@@ -31,28 +31,28 @@ __all__ = ["OAuthClient", "OAuthError", "httpx", "open_client", "posted_as"]
 
 
 class OAuthClient(Protocol):
-    """What is used of `AsyncOAuth2Client`."""
+    """The methods of `AsyncOAuth2Client` that are used here."""
 
     async def fetch_token(
         self, url: str, *, grant_type: str, code: str, code_verifier: str | None
     ) -> Mapping[str, object]:
-        """Exchange a code at the token endpoint (RFC 6749 4.1.3); what is None is not sent."""
+        """Exchange a code at the token endpoint (RFC 6749 4.1.3). Parameters that are None are not sent."""
         ...
 
     async def request(
         self, method: str, url: str, *, params: Mapping[str, str], headers: Mapping[str, str], withhold_token: bool
     ) -> httpx.Response:
-        """Ask for a resource; with `withhold_token` Authlib adds no token of its own."""
+        """Request a resource. With `withhold_token` Authlib does not add the access token."""
         ...
 
 
 def open_client(**options: Any) -> AbstractAsyncContextManager[OAuthClient]:
-    """Return a client for one login; it remembers its grant, so it cannot be shared."""
+    """Return a client for one login. It stores the tokens, so it cannot be shared."""
     return cast("AbstractAsyncContextManager[OAuthClient]", AsyncOAuth2Client(**options))
 
 
 def posted_as(client_id_parameter: str) -> Callable[..., tuple[str, httpx.Headers, str]]:
-    """Return the client authentication `client_secret_post` for a provider that calls `client_id` something else."""
+    """Return `client_secret_post` authentication for a provider that has another name for `client_id`."""
 
     def authenticate(
         client: Any, _method: str, uri: str, headers: httpx.Headers, body: bytes

@@ -1,4 +1,4 @@
-"""A login whose code has been exchanged: reading with its access token, and who its id_token speaks of."""
+"""A login after the code exchange: sends requests with its access token and verifies its id_token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_FOR_THIS_TOKEN: Final = frozenset({403, 404})
 
 
 class ExchangedLogin:
-    """The `provider.Login` of one person, made from what the token endpoint answered."""
+    """Implements `provider.Login` for one person, from the response of the token endpoint."""
 
     def __init__(
         self,
@@ -52,15 +52,15 @@ class ExchangedLogin:
 
     @property
     def callback(self) -> Mapping[str, str]:
-        """Those of the provider's `callback_extras` that came with the code: unsigned, as the browser brought them."""
+        """The provider's `callback_extras` that came with the code. Not signed: the browser can change them."""
         return self._extras
 
     async def get(self, url: str, **query: str) -> Json:
-        """Return the JSON object at an address of the provider, asked for with the access token."""
+        """Return the JSON object at an address of the provider. The request carries the access token."""
         return _json_object(_json(await self._ask(url, query, self._authorized)))
 
     async def get_list(self, url: str) -> list[Json] | None:
-        """Return the JSON objects in a list, or None where the provider says the token may not see it (403, 404)."""
+        """Return the JSON objects in a list, or None if the provider refuses the token access to it (403, 404)."""
         answer = await self._ask(url, {}, self._authorized)
         if answer.status_code in NOT_FOR_THIS_TOKEN:
             return None
@@ -70,7 +70,7 @@ class ExchangedLogin:
         return [_json_object(row) for row in rows]
 
     async def id_token_claims(self) -> Claims:
-        """Return the claims of the verified id_token; where no known key fits, the keys are fetched once more."""
+        """Return the claims of the verified id_token. If no known key fits, the keys are fetched once more."""
         token = self._id_token
         if not isinstance(token, str):
             with told(self._social, "token"):
@@ -95,12 +95,12 @@ class ExchangedLogin:
             self._social.for_server(url),
             params=query,
             headers=headers,
-            withhold_token=True,  # Authlib's own would refuse a token of a minute or less as expired
+            withhold_token=True,  # Authlib would treat a token with a lifetime of a minute or less as expired
         )
 
 
 def _access_token(answer: Mapping[str, object]) -> str:
-    """Return the bearer token of a token response (RFC 6749 5.1). Raises `Unusable`."""
+    """Return the bearer token from a token response (RFC 6749 5.1). Raises `Unusable`."""
     token, kind = answer.get("access_token"), answer.get("token_type")
     if not isinstance(token, str) or not token:
         raise Unusable("the access token is missing")
@@ -112,7 +112,7 @@ def _access_token(answer: Mapping[str, object]) -> str:
 
 
 def _json(answer: httpx.Response) -> object:
-    """Return what a successful answer holds; another status raises httpx's error of it."""
+    """Return the decoded body of a successful response. Another status raises httpx's error."""
     try:
         return encoding.json_value(answer.raise_for_status().content)
     except encoding.Malformed:

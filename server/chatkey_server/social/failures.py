@@ -1,4 +1,4 @@
-"""What goes wrong between this server and a social provider, told as one refusal (contract 4.5)."""
+"""Turns failures between this server and a social provider into one refusal (contract 4.5)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ AGAIN: Final = "Please try again."
 ABOUT_KEYS: Final = frozenset(
     {"invalid_client", "unauthorized_client", "incorrect_client_credentials", "redirect_uri_mismatch"}
 )
-"""Errors that stay until somebody corrects the application's keys or redirect URI, here or at the provider."""
+"""Errors that remain until someone corrects the application's keys or redirect URI, here or at the provider."""
 
 
 @contextmanager
 def told(social: SocialProvider, stage: str) -> Iterator[None]:
-    """Turn every failure of the back channel inside into `Refused(oauth_failed)`, whose cause begins with `stage`.
+    """Convert every failure inside the context to `Refused(oauth_failed)`. Its cause begins with `stage`.
 
-    Neither message nor cause quotes what was sent or received, except the provider's own error code.
+    Neither message nor cause quotes data that was sent or received, except the provider's own error code.
     """
     try:
         yield
@@ -60,7 +60,7 @@ def _failed(social: SocialProvider, stage: str, what: str, cause: str, advice: s
 
 
 def _when(seconds: int | None) -> str:
-    """Tell when to come back; nobody waits an hour in front of a sign-in page."""
+    """Return advice on when to try again. Above an hour no time is given, because nobody waits that long."""
     if seconds is None or seconds > 3600:
         return "Please try again later."
     if seconds <= 90:

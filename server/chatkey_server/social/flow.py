@@ -1,6 +1,6 @@
-"""The back channel of a social login: from the code in the callback to the person (contract 4.5).
+"""The back channel of a social login: exchanges the callback's code and reads the person (contract 4.5).
 
-Importing this module takes half a second, because of Authlib and httpx: it waits for the first login.
+Importing this module takes half a second, because of Authlib and httpx. It is imported at the first login.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from chatkey_server.storage.providers import Application
 
 PATIENCE_SECONDS: Final = 15.0
-"""How long the calls of one login may take together; each step of one has at most ten."""
+"""Timeout for all requests of one login together. Each network operation has a timeout of ten seconds."""
 STEP_SECONDS: Final = 10.0
 
 HEADERS: Final = {
-    "User-Agent": f"chatkey/{__version__}",  # GitHub refuses requests without one
+    "User-Agent": f"chatkey/{__version__}",  # GitHub refuses requests without a User-Agent
     "Accept": "application/json",
-    "Accept-Encoding": "identity",  # the bound on answers counts what comes over the wire
+    "Accept-Encoding": "identity",  # the limit on response sizes counts bytes as they are sent
 }
 
 
 class BackChannel:
-    """Asks social providers who has logged in. One for the whole server: it keeps their signing keys."""
+    """Requests a person's data from social providers. One instance serves all logins and caches signing keys."""
 
     def __init__(self, now: Now, *, trusted: SSLContext, patience: float = PATIENCE_SECONDS) -> None:
         self._now = now
@@ -49,7 +49,7 @@ class BackChannel:
         self._key_sets = KeySets(now)
 
     async def person(self, social: SocialProvider, application: Application, grant: Grant) -> Person:
-        """Exchange the code and read the person. Raises `Refused(oauth_failed)`, whose cause names the stage."""
+        """Exchange the code and read the person. Raises `Refused(oauth_failed)`; its cause names the stage."""
         with told(social, "login"):
             async with asyncio.timeout(self._patience), self._client(social, application, grant) as client:
                 login = await self._exchange(client, social, application, grant)
@@ -77,7 +77,7 @@ class BackChannel:
     async def _exchange(
         self, client: OAuthClient, social: SocialProvider, application: Application, grant: Grant
     ) -> ExchangedLogin:
-        """Fetch the tokens for the code (RFC 6749 4.1.3)."""
+        """Exchange the code for tokens (RFC 6749 4.1.3)."""
         with told(social, "token"):
             answer = await _fetch(client, social, social.for_server(social.tokens_url), grant)
             return ExchangedLogin(
@@ -95,9 +95,9 @@ async def _fetch(client: OAuthClient, social: SocialProvider, url: str, grant: G
     try:
         return await client.fetch_token(
             url,
-            grant_type="authorization_code",  # Authlib would guess another one
+            grant_type="authorization_code",  # otherwise Authlib guesses one
             code=grant.code,
             code_verifier=grant.verifier if social.pkce else None,
         )
-    except (ValueError, TypeError, RecursionError):  # how Authlib meets what is no token response
+    except (ValueError, TypeError, RecursionError):  # what Authlib raises if the body is no token response
         raise Unusable("it is not a JSON object with an access token") from None

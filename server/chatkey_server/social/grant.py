@@ -1,4 +1,4 @@
-"""What start and callback of one social login leave for the back channel."""
+"""The data that start and callback of one social login pass to the back channel."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """The code, and what the authorization request it answers was made with (RFC 6749 4.1.3, RFC 7636 4.5).
+    """The code, and the parameters of its authorization request (RFC 6749 4.1.3, RFC 7636 4.5).
 
     `extras` are the provider's `callback_extras` that came with the code.
     """

@@ -1,4 +1,4 @@
-"""Verifying the id_token of a social provider (OpenID Connect Core 3.1.3.7)."""
+"""Verifies the id_token of a social provider (OpenID Connect Core 3.1.3.7)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 ALGORITHMS: Final = ("RS256",)
 LEEWAY_SECONDS: Final = 60
 OLDEST_SECONDS: Final = 600
-"""How long ago an id_token may have been issued that was fetched just now."""
+"""The greatest age of an id_token that was just fetched."""
 
-_UNREADABLE = (JoseError, ValueError, TypeError, KeyError, AttributeError)  # joserfc meets odd shapes with all of them
+_UNREADABLE = (JoseError, ValueError, TypeError, KeyError, AttributeError)  # joserfc raises these for bad input
 
 
 class UnknownKey(Exception):
-    """The id_token is not signed with a key of the set; the provider may have changed its keys."""
+    """The id_token is signed with a key that is not in the set. The provider may have changed its keys."""
 
 
 _CLAIMS: Final = msgspec.json.Decoder(Claims)
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """What this login demands of its id_token."""
+    """The values that the id_token of this login must contain."""
 
     issuers: tuple[str, ...]
     client_id: str
@@ -50,7 +50,7 @@ def read_keys(document: Json) -> KeySet:
 
 
 def verify(token: str, keys: KeySet, expected: Expected, *, now: float) -> Claims:
-    """Return the claims of an id_token that holds. Raises `Unusable` saying what does not, or `UnknownKey`."""
+    """Verify an id_token and return its claims. Raises `Unusable`, which says what is wrong, or `UnknownKey`."""
     given = _read(token, keys)
     if wrong := _first_wrong(given, expected, now):
         raise Unusable(f"the id_token's {wrong}")

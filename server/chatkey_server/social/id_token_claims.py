@@ -1,4 +1,4 @@
-"""What an id_token says (OpenID Connect Core 2)."""
+"""The claims of an id_token (OpenID Connect Core 2)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """The claims that are judged, with times in seconds since the epoch, and the e-mail as it was sent."""
+    """The claims that are checked, with times in seconds since the epoch, and the e-mail as received."""
 
     iss: str
     aud: str | list[str]
@@ -23,5 +23,5 @@ class Claims(msgspec.Struct, frozen=True):
 
     @property
     def audience(self) -> list[str]:
-        """The audience as a list, however it was written."""
+        """The audience as a list. The claim may be a string or a list."""
         return [self.aud] if isinstance(self.aud, str) else self.aud

@@ -1,4 +1,4 @@
-"""The signing keys of social providers, kept for an hour."""
+"""The signing keys of social providers, cached for an hour."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LIFETIME_SECONDS: Final = 3600
 
 
 class KeySets:
-    """JWK sets by their address."""
+    """Caches JWK sets by address."""
 
     def __init__(self, now: Now) -> None:
         self._now = now
         self._kept: dict[str, tuple[float, KeySet]] = {}
 
     async def get(self, url: str, fetch: Callable[[str], Awaitable[Json]], *, fresh: bool) -> KeySet:
-        """Return the key set at an address, fetched when it is not kept or when `fresh` asks for it."""
+        """Return the key set at an address. It is fetched if it is not cached, or if `fresh` is set."""
         fetched_at, keys = self._kept.get(url, (0.0, None))
         if keys is None or fresh or not 0 <= self._now() - fetched_at < LIFETIME_SECONDS:
             keys = id_token.read_keys(await fetch(url))

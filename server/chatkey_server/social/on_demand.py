@@ -1,4 +1,4 @@
-"""The back channel, imported and made when the first login needs it."""
+"""Creates the back channel when the first login needs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class OnDemand:
-    """Makes one `BackChannel` for the whole server, in a thread: Authlib and httpx take half a second to import."""
+    """Creates one `BackChannel` for the whole server, in a thread: importing Authlib and httpx takes half a second."""
 
     def __init__(self, settings: Settings, now: Now) -> None:
         self._ca_file = settings.ca_file

@@ -1,4 +1,4 @@
-"""Who a social provider says has logged in, cleaned of whatever a database, a token or a page could not carry."""
+"""A person as a social provider describes them, without values that a database, token or page could not hold."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from chatkey_server.identity.display import NO_TEXT, one_line
 from chatkey_server.identity.origins import is_loopback_host
 
 MAX_SUBJECT: Final = 200
-"""Characters; with `<social>:` before it, a subject stays inside the 255 of a member's uid."""
+"""In characters. With `<social>:` in front, a subject fits into the 255 characters of a member's uid."""
 MAX_NAME: Final = 255
 MAX_EMAIL: Final = 254
 MAX_AVATAR: Final = 1024
@@ -18,12 +18,12 @@ _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 class Unusable(Exception):
-    """An answer of a social provider that says who nobody is; the message says what is wrong, without quoting it."""
+    """A response of a social provider cannot be used. The message says why, without quoting the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One person at one social provider. Only `sub` identifies; the rest is for display, and e-mail joins nothing."""
+    """A person at a social provider. Only `sub` identifies them; the rest is for display. E-mail links no accounts."""
 
     sub: str
     name: str | None = None
@@ -32,7 +32,7 @@ class Person:
 
 
 def subject(value: object) -> str:
-    """Return the subject id of a provider that sends text. Raises `Unusable` for anything else."""
+    """Return the subject id of a provider that sends it as text. Raises `Unusable` for anything else."""
     if value is None:
         raise Unusable("the subject id is missing")
     if not isinstance(value, str):
@@ -45,14 +45,14 @@ def subject(value: object) -> str:
 
 
 def numeric_subject(value: object) -> str:
-    """Return the subject id of a provider whose ids are numbers, sent as a number or as text."""
+    """Return the subject id of a provider whose ids are numbers. They may be sent as numbers or as text."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**MAX_SUBJECT:
         return str(value)
     return subject(value)
 
 
 def display_name(*candidates: object) -> str | None:
-    """Return the first candidate that shows something, as one line of at most 255 characters."""
+    """Return the first candidate with visible text, as one line of at most 255 characters."""
     for candidate in candidates:
         if isinstance(candidate, str) and (line := one_line(candidate)):
             return line[:MAX_NAME].rstrip()
@@ -60,14 +60,14 @@ def display_name(*candidates: object) -> str | None:
 
 
 def email(value: object) -> str | None:
-    """Return an e-mail address that has the shape of one, else None."""
+    """Return the value if it has the form of an e-mail address, otherwise None."""
     if not isinstance(value, str) or len(value) > MAX_EMAIL or NO_TEXT.search(value):
         return None
     return value if _EMAIL.fullmatch(value) else None
 
 
 def avatar(value: object) -> str | None:
-    """Return the address of a picture that a page may load: https, or http on this machine; else None."""
+    """Return the URL of a picture if a page may load it (https, or http on this machine), otherwise None."""
     if not isinstance(value, str) or len(value) > MAX_AVATAR or not (value.isascii() and value.isprintable()):
         return None
     try:

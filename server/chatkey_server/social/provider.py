@@ -1,4 +1,4 @@
-"""What a social provider is to this server: where it is, its manners, and how to read a person from it."""
+"""Describes a social provider: its addresses, its deviations from the standard, and how to read a person from it."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 Json = Mapping[str, object]
 
 REAL: Final = SocialAddress()
-"""Where a social provider is found that the settings do not mention: at its own hosts."""
+"""The default for a social provider that the settings do not mention: its own hosts."""
 
 _ERROR_CODE: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class Login(Protocol):
-    """One login whose code has been exchanged: what a provider's module may ask for to read the person.
+    """A login after the code exchange: the methods with which a provider's module reads the person.
 
     Addresses are those of the real provider. Every failure raises `Refused(oauth_failed)`.
     """
 
     @property
     def callback(self) -> Mapping[str, str]:
-        """Those of the provider's `callback_extras` that came with the code: unsigned, as the browser brought them."""
+        """The provider's `callback_extras` that came with the code. Not signed: the browser can change them."""
         ...
 
     async def get(self, url: str, **query: str) -> Json:
-        """Return the JSON object at an address of the provider, asked for with the access token."""
+        """Return the JSON object at an address of the provider. The request carries the access token."""
         ...
 
     async def get_list(self, url: str) -> list[Json] | None:
-        """Return the JSON objects in a list, or None where the provider says the token may not see it (403, 404)."""
+        """Return the JSON objects in a list, or None if the provider refuses the token access to it (403, 404)."""
         ...
 
     async def id_token_claims(self) -> Claims:
@@ -49,19 +49,20 @@ class Login(Protocol):
 
 
 def stored_secret(application: Application, now: float) -> str:  # noqa: ARG001 - one shape for all
-    """Return the client secret that the provider gave."""
+    """Return the client secret that is stored with the application's keys."""
     return application.client_secret or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SocialProvider:
-    """One social provider. With `keys_url` it signs an id_token, and is sent a nonce.
+    """One social provider. If `keys_url` is set, it signs an id_token, and requests to it contain a nonce.
 
-    All addresses are the real ones; `address` is where it is found instead, its hosts folded together. `issuers` are
-    the spellings under which it signs and which its callback's `iss` may have (RFC 9207); empty where it has none.
-    `pkce` tells whether it takes an S256 challenge. `client_id_parameter` is what it calls `client_id`; `client_secret`
-    makes the secret for one login from the application's keys and the time. `authorize_extras` go into the
-    authorization request; `callback_extras` are parameters of the callback that its `read_person` may look at.
+    All addresses are the provider's real ones. `address` replaces all of its hosts, if set. `issuers` are the
+    accepted values of the id_token's `iss` and the callback's `iss` (RFC 9207); empty if the provider has none.
+    `pkce` is whether the provider supports an S256 challenge. `client_id_parameter` is its name for `client_id`.
+    `client_secret` makes the secret for one login from the application's keys and the time. `authorize_extras` are
+    added to the authorization request. `callback_extras` are parameters of the callback that `read_person` may
+    read.
     """
 
     name: str
@@ -81,12 +82,12 @@ class SocialProvider:
 
     @property
     def title(self) -> str:
-        """How the provider writes itself."""
+        """The provider's name as the provider itself writes it."""
         return SOCIALS[self.name].title
 
     @property
     def accepted_issuers(self) -> tuple[str, ...]:
-        """The spellings of the issuer where the provider is found; empty when it has none."""
+        """The accepted issuers at the configured address; empty if the provider has none."""
         if not self.issuers:
             return ()
         if self.address.issuer:
@@ -105,7 +106,7 @@ class SocialProvider:
 
 
 def error_code(error: object) -> str:
-    """Return the code of an OAuth error (RFC 6749 5.2), or of Facebook's error object; never a provider's free text."""
+    """Return the code of an OAuth error (RFC 6749 5.2) or of Facebook's error object. Free text is never returned."""
     if isinstance(error, Mapping):
         error = f"{error.get('type')}.{error.get('code')}"
     return error if isinstance(error, str) and _ERROR_CODE.fullmatch(error) else "unknown error"

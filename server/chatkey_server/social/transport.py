@@ -1,4 +1,4 @@
-"""The wire to the social providers: trusted certificates, bounded answers, and which of them are read at all."""
+"""HTTP transport to the social providers: trusted certificates, and limits on the size and type of responses."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _SECONDS: Final = re.compile(r"[0-9]{1,6}")
 
 
 class AnswerTooLarge(Exception):
-    """A social provider sent more than any token, profile or key set needs."""
+    """A social provider sent more data than any token, profile or key set needs."""
 
 
 class TooManyRequests(Exception):
-    """A social provider takes no more requests of ours; `retry_after` is in seconds, None where it does not say."""
+    """A social provider refuses more requests. `retry_after` is in seconds, None if the provider does not say."""
 
     def __init__(self, status: int, retry_after: int | None) -> None:
         super().__init__(f"status {status}")
@@ -32,10 +32,10 @@ class TooManyRequests(Exception):
 
 
 async def judge(response: httpx.Response) -> None:
-    """Refuse an answer before it is read: `TooManyRequests` (RFC 6585 4), `Unusable` where it is not called JSON."""
+    """Check a response's headers. Raises `TooManyRequests` (RFC 6585 4), or `Unusable` if the type is not JSON."""
     headers = response.headers
     spent = response.status_code == 403 and (headers.get("x-ratelimit-remaining") == "0" or "retry-after" in headers)
-    if response.status_code == 429 or spent:  # 403 is how GitHub says it
+    if response.status_code == 429 or spent:  # GitHub reports it as 403
         seconds = _SECONDS.fullmatch(headers.get("retry-after", ""))
         raise TooManyRequests(response.status_code, int(seconds[0]) if seconds else None)
     media_type = headers.get("content-type", "").partition(";")[0].strip()
@@ -44,7 +44,7 @@ async def judge(response: httpx.Response) -> None:
 
 
 def trust(ca_file: str) -> ssl.SSLContext:
-    """Return a context that trusts the usual authorities, and those in `ca_file` when one is set."""
+    """Return an SSL context that trusts the usual authorities and, if set, those in `ca_file`."""
     context = httpx.create_ssl_context()
     if ca_file:
         context.load_verify_locations(ca_file)
@@ -52,10 +52,10 @@ def trust(ca_file: str) -> ssl.SSLContext:
 
 
 class BoundedTransport(httpx.AsyncHTTPTransport):
-    """An httpx transport that stops reading an answer at `MAX_ANSWER_BYTES`."""
+    """An httpx transport that stops reading a response at `MAX_ANSWER_BYTES`."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; reading its answer raises `AnswerTooLarge` past the bound."""
+        """Send a request. Reading the response raises `AnswerTooLarge` above the limit."""
         response = await super().handle_async_request(request)
         response.stream = _Bounded(cast("httpx.AsyncByteStream", response.stream))
         return response

@@ -1,4 +1,4 @@
-"""One socket as a written-out state machine: what arrives, and when, decides what is sent (D-10). No I/O."""
+"""The state machine of one socket: decides from frames and the time what to send (D-10). It does no I/O."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from chatkey_server.socket.handshake import Admitted, Handshake
 from chatkey_server.storage.providers import ProviderView
 
 REAUTH_SECONDS: Final = 30
-"""How long before the end of a token the widget is asked for a newer one."""
+"""How many seconds before a token expires the widget is asked for a newer one."""
 
 
 READER: Final[Reader[WidgetFrame]] = Reader(WidgetFrame)
 
 
 class State(enum.Enum):
-    """Where a connection stands."""
+    """The state of a connection."""
 
     AWAITING_CONNECT = "awaiting connect"
     READY = "ready"
@@ -34,10 +34,11 @@ class State(enum.Enum):
 
 
 class Connection:
-    """Reads frames and the clock, answers with frames; every refusal is a `Refused`, after which it is closed.
+    """Processes frames and the time, and returns frames to send. A `Refused` ends the connection.
 
-    The driver sends what `arrive` says, hands each text to `receive`, each `Connect` and `Refresh` that comes out to
-    the method of that name with its provider, and calls `tick` when the clock shows `wakes_at`.
+    The driver sends the frame from `arrive` and passes each text message to `receive`. If that returns a `Connect`
+    or `Refresh`, the driver passes it, with its provider, to the method of that name. It calls `tick` when the
+    clock reaches `wakes_at`.
     """
 
     def __init__(self, uri: str, limits: Limits, *, now: float) -> None:
@@ -53,20 +54,20 @@ class Connection:
 
     @property
     def identity(self) -> SocketIdentity:
-        """Who is connected, from the moment that `connect` admitted them."""
+        """The connected identity. Available after `connect`."""
         if self._identity is None:
             raise AssertionError("asked who is connected before anyone was")
         return self._identity
 
     @property
     def wakes_at(self) -> float:
-        """When `tick` is due next."""
+        """The time at which `tick` must be called next."""
         if self.state is State.READY and not self._asked_again:
             return self.ends_at - REAUTH_SECONDS
         return self.ends_at
 
     def arrive(self, origin_headers: Sequence[str], query: bytes) -> frames.Hello:
-        """Judge how the socket was opened, and give this connection's nonce before anything else is sent."""
+        """Check how the socket was opened, and return the first frame, which contains this connection's nonce."""
         self._handshake = Handshake.begin(self._handshake.uri, origin_headers, query)
         return frames.Hello(
             type="hello",
@@ -77,7 +78,7 @@ class Connection:
         )
 
     def receive(self, text: str, now: float) -> WidgetFrame:
-        """Read a frame that may be sent in this state, in time and not too often."""
+        """Decode a frame. Refuses it if it comes too late, too often, or in the wrong state."""
         self._check_time(now)
         self._rate.count(now)
         frame = READER.read(text, max_bytes=self._limits.frame_bytes)
@@ -85,9 +86,9 @@ class Connection:
         return frame
 
     def connect(self, frame: frames.Connect, token: UnverifiedToken, provider: ProviderView, now: float) -> Admitted:
-        """Judge token and proof, and return who is connected from now on.
+        """Verify token and proof, and return the connected identity.
 
-        The nonce is spent once the token is good: a token may be judged again, by newer secrets.
+        The nonce is spent once the token is valid. Until then, the token may be checked again with newer secrets.
         """
         self._expect(State.AWAITING_CONNECT, frame)
         identity = tokens.verified(token, provider.secrets, pid=provider.id, now=now)
@@ -98,7 +99,7 @@ class Connection:
         return admitted
 
     def ready(self, now: float) -> frames.Ready:
-        """Return the frame that tells the widget who it is, and for how long."""
+        """Return the frame that tells the widget its identity and when that expires."""
         identity = self.identity
         return frames.Ready(
             type="ready",
@@ -109,7 +110,7 @@ class Connection:
         )
 
     def refresh(self, frame: frames.Refresh, provider: ProviderView, now: float) -> frames.Refreshed:
-        """Take a newer token of the same person and key; an older one changes nothing."""
+        """Accept a newer token of the same person and key. An older token changes nothing."""
         self._expect(State.READY, frame)
         held = self.identity
         token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
@@ -129,11 +130,11 @@ class Connection:
         return frames.Refreshed(type="refreshed", expires_at=int(self.ends_at), server_time=int(now))
 
     def pong(self, now: float) -> frames.Pong:
-        """Return the answer to a `ping`."""
+        """Return the reply to a `ping`."""
         return frames.Pong(type="pong", server_time=int(now))
 
     def tick(self, now: float) -> frames.Reauth | None:
-        """Ask for a newer token when it is time; refuses when it is too late."""
+        """Return a request for a newer token if it is time. Raises `Refused` if the time is over."""
         self._check_time(now)
         if self.state is not State.READY or self._asked_again or now < self.wakes_at:
             return None
@@ -141,7 +142,7 @@ class Connection:
         return frames.Reauth(type="reauth", deadline=int(self.ends_at))
 
     def close(self) -> None:
-        """Nothing more will be read or sent."""
+        """Mark the connection as closed."""
         self.state = State.CLOSED
 
     def _hold(self, identity: SocketIdentity) -> None:

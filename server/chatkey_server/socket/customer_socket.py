@@ -1,4 +1,4 @@
-"""The socket of a visitor or member: carries to the wire what the state machine decides and what the chat has."""
+"""The socket of a visitor or member. It connects the state machine and the chat to the network."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
 
 PONG_SECONDS: Final = 1.0
-"""How long a ping waits for the answers to the frames before it: it asks whether the connection is alive."""
+"""How long a ping waits for the responses to earlier frames. Then it gets its pong anyway."""
 PROVIDER_CHARS: Final = 64
-"""How much of a token's `pid` is logged before the token was verified: no provider id is longer."""
+"""How many characters of an unverified token's `pid` are logged. No provider id is longer."""
 
 _PROCESS: Final = token_hex(8)
 _numbers = count()
@@ -43,7 +43,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socke
 
 
 class CustomerSocket(Peer):
-    """Does what the state machine decides, at the time it says, and looks up what it needs for that."""
+    """Drives the state machine of one customer's socket, and looks up the data that it needs."""
 
     KIND = "customer"
     FAILED = "socket.failed"
@@ -68,7 +68,7 @@ class CustomerSocket(Peer):
         self._answers = InTurn()
 
     async def run(self) -> None:
-        """Serve the socket until it is gone, and leave nothing of it."""
+        """Serve the socket until it is closed, then clean up."""
         try:
             await super().run()
         finally:
@@ -76,7 +76,7 @@ class CustomerSocket(Peer):
             await self._left()
 
     async def serve(self) -> None:
-        """Greet, and answer until the widget leaves or something is refused."""
+        """Send the hello and answer frames until the widget leaves or something is refused."""
         address = self._take_place()
         await self.send(self._machine.arrive(self._origins(), self._wire.scope["query_string"]))
         self._set_alarm()
@@ -89,7 +89,7 @@ class CustomerSocket(Peer):
         await self._answers.settled()
 
     def deliver(self, payload: bytes) -> None:
-        """Pass on what somebody else caused."""
+        """Send an event that another socket or an agent caused."""
         event = read_event(payload)
         if event.ends:
             self.end(Refused(Code.TOKEN_REVOKED, "The data of this person was erased; sign in again to begin anew."))
@@ -104,13 +104,13 @@ class CustomerSocket(Peer):
         return event.call is None or self._seen.note_call(*event.call)
 
     async def refuse(self, refused: Refused) -> None:
-        """Say why, and close; one that never got in is a connect with this result."""
+        """Send the reason and close. If the socket never connected, count the code as the result of its connect."""
         if not self._is_closed and self._channel is None:
             metrics.connects(refused.code).inc()
         await super().refuse(refused)
 
     def close(self) -> None:
-        """Take nothing more, not even what is being judged."""
+        """Stop reading and sending, and drop the work that waits."""
         super().close()
         self._machine.close()
         self._answers.forget()
@@ -151,7 +151,7 @@ class CustomerSocket(Peer):
 
     async def _connect(self, frame: Connect, now: float) -> None:
         token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
-        self.log = log.bind(provider=token.pid[:PROVIDER_CHARS])  # so that a refusal says whose tokens are wrong
+        self.log = log.bind(provider=token.pid[:PROVIDER_CHARS])  # so that the log line of a refusal has the provider
         connect = partial(self._machine.connect, frame, token, now=now)
         admitted = await self._services.providers.judge(token.pid, connect)
         self._join(admitted.identity)
@@ -171,7 +171,7 @@ class CustomerSocket(Peer):
         self.log = log.bind(provider=identity.pid, login=identity.login, uid=identity.uid)
 
     async def _left(self) -> None:
-        """Count the socket no more, and end the call of somebody who has no other here."""
+        """Stop counting the socket. If the person has no other socket here, end their call."""
         if self._idle is not None:
             self._idle.cancel()
         if self._alarm is not None:
@@ -191,7 +191,7 @@ class CustomerSocket(Peer):
     def _set_alarm(self) -> None:
         due = self._machine.wakes_at
         if self._alarm is not None and self._alarm.when <= due:
-            return  # it goes off early enough, and then looks again
+            return  # the earlier alarm fires in time, and then sets the next one
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm = self._clock.call_at(due, self._on_time)
@@ -208,7 +208,7 @@ class CustomerSocket(Peer):
         self._set_alarm()
 
     def _wait_for_a_word(self, seconds: float) -> None:
-        # Whether a peer is there does not depend on what time it is: this is no alarm of the clock.
+        # Real time, not the server's clock: moving the clock must not make a peer look silent.
         self._idle = self._loop.call_later(seconds, self._on_silence)
 
     def _on_silence(self) -> None:

@@ -1,4 +1,4 @@
-"""The frames of the chat, each answered by the chat (D-10, 6)."""
+"""The chat's frames and their answers (D-10, 6)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ChatAnswer: TypeAlias = Ack | History | SearchResult | CallEvent | Error
 
 
 async def answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str) -> ChatAnswer:
-    """Return the answer to one frame; what the chat refuses is an `error` with the frame's id, and the socket stays."""
+    """Return the answer to one frame. A refusal becomes an `error` with the frame's id, and the socket stays open."""
     try:
         return await _answer(chat, identity, frame, source, address)
     except Refused as refused:
@@ -37,9 +37,9 @@ async def answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source:
 
 
 def note(seen: Seen, frame: ChatFrame, answer: ChatAnswer) -> None:
-    """Remember the messages that an answer brings, so that they are not told again.
+    """Record the messages in an answer, so that they are not sent again.
 
-    A socket that has the newest page of its history can ask for everything below it.
+    A socket that has the newest page of its history can request everything below it.
     """
     if answer["type"] == "ack":
         seen.note(answer["seq"])

@@ -1,4 +1,4 @@
-"""The WebSocket endpoint: accepts first, so that close codes reach the browser, and judges afterwards (D-10)."""
+"""The WebSocket endpoint. It accepts first, so that browsers see close codes, and checks afterwards (D-10)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class SocketEndpoint:
-    """An ASGI application that serves the widgets' sockets, and passes on whatever is none.
+    """An ASGI application that serves the widgets' sockets, and passes all other requests on.
 
-    It stands before the router, whose way to a handler costs a tenth of a socket's opening.
+    It stands before the router, which would add a tenth to the time that opening a socket takes.
     """
 
     def __init__(self, services: Services, app: ASGIApp) -> None:
@@ -29,7 +29,7 @@ class SocketEndpoint:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the socket until it is gone, or pass on."""
+        """Serve the socket until it is closed, or pass the request on."""
         if scope["type"] != ScopeType.WEBSOCKET or scope["path"] != SOCKET_PATH:
             await self._app(scope, receive, send)
             return
@@ -39,7 +39,7 @@ class SocketEndpoint:
 
 
 async def close_all(services: Services, close: Close = Close.RESTART, *, over: float = 0.0) -> None:
-    """Close every socket of this process, telling why, before the server itself stops; spread `over` seconds."""
+    """Close every socket of this process with a reason before the server stops, spread over `over` seconds."""
     code = Code.RESTARTING if close is Close.RESTART else Code.UNAVAILABLE
     await services.sockets.close_all(
         Refused(code, "The server stops or restarts; connect again in a moment."), over=over

@@ -1,4 +1,4 @@
-"""Who may open a socket: the page's origin, the token, the proof, the provider, judged in the order of D-10."""
+"""Decides who may connect: checks the page's origin, the token, the proof and the provider in the order of D-10."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from chatkey_server.identity.tokens import SocketIdentity
 from chatkey_server.storage.providers import ProviderView
 
 _JWT_START: Final = b"eyJ"
-"""How the base64url of every JSON object begins."""
+"""The start of the base64url of every JSON object."""
 
 
 class Admitted(NamedTuple):
-    """Who is connected, and how far the widget's clock is ahead, in seconds."""
+    """The connected identity, and how far the widget's clock is ahead, in seconds."""
 
     identity: SocketIdentity
     skew: float
@@ -26,18 +26,18 @@ class Admitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """What tokens and proofs are judged against: the socket's own address and the origin of the page."""
+    """The values that tokens and proofs are checked against: the socket's address and the page's origin."""
 
     uri: str
     origin: str | None
-    """The origin of the page; None when a client that is no browser named none."""
+    """The origin of the page. None if a client that is not a browser sent none."""
 
     @classmethod
     def begin(cls, uri: str, origin_headers: Sequence[str], query: bytes) -> Handshake:
-        """Judge how the socket was opened, before a word is said: from where, and with nothing secret in its URL.
+        """Check the request that opened the socket: its origin, and that its URL contains no token.
 
-        Plain http from anything but loopback is refused with `insecure_origin` (contract 5.6): there is no secure
-        context in which such a page could hold a key.
+        Plain http from anything but loopback is refused with `insecure_origin` (contract 5.6): such a page has no
+        secure context in which it could hold a key.
         """
         if _JWT_START in query:
             raise Refused(Code.PARAMETER_INVALID, "The socket's URL carries a token; send it in the connect frame.")
@@ -48,9 +48,9 @@ class Handshake:
     def judge(
         self, frame: Connect, identity: SocketIdentity, provider: ProviderView, *, nonce: str | None, now: float
     ) -> Admitted:
-        """Return who is connected. Refuses at the first check that fails, each with its own code.
+        """Return the connected identity. Each check refuses with its own code, and the first that fails decides.
 
-        `identity` is whom the frame's token speaks for, and `provider` the one it names.
+        `identity` comes from the frame's token, and `provider` is the one that the token names.
         """
         proof = proofs.verify(
             frame["proof"], token=frame["token"], jkt=identity.jkt, nonce=nonce, htu=self.uri, now=now
@@ -59,7 +59,7 @@ class Handshake:
         return Admitted(identity, proof.skew)
 
     def check_provider(self, provider: ProviderView) -> None:
-        """Refuse when the provider is switched off, or keeps its socket to its registered origins."""
+        """Refuse if the provider is switched off, or if it accepts only registered origins and this is another."""
         if not provider.enabled:
             raise Refused(Code.PROVIDER_OFF, f"Provider {provider.id!r} is switched off.", member="pid")
         if not provider.restrict_socket_origins:

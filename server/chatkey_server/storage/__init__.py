@@ -1,1 +1,1 @@
-"""Where things are kept: Piccolo tables, migrations, encryption at rest, and the few queries everyone uses."""
+"""Storage: Piccolo tables, migrations, encryption at rest, and shared queries."""

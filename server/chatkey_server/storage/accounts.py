@@ -1,4 +1,4 @@
-"""The names and passwords of those who sign in here: agents and administrators, each kind in a table of its own."""
+"""The names and passwords of agents and administrators, which are in separate tables."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ AnyAccount = type[Agent | Administrator]
 
 
 async def add(table: type[Account], username: str, password: str) -> None:
-    """Make and store an account. Raises `Refused` like `new` and `insert`."""
+    """Create and store an account. Raises `Refused` like `new` and `insert`."""
     account = await new(table, username, password)
     await insert(account)
 
 
 async def new(table: type[Account], username: str, password: str) -> Account:
-    """Make an account that is not stored yet. Raises `Refused(parameter_invalid)` naming what it cannot have."""
+    """Create an account without storing it. Raises `Refused(parameter_invalid)`, which names the wrong member."""
     if not USERNAME.fullmatch(username):
         raise _invalid("username", "must be 1 to 64 of A-Z a-z 0-9 . _ @ -, beginning with a letter or digit")
     return table(username=username, password_hash=await _hashed(password))
 
 
 async def insert(account: Agent | Administrator) -> None:
-    """Store an account. Raises `Refused(parameter_invalid)` when its name is taken."""
+    """Store an account. Raises `Refused(parameter_invalid)` if its name is taken."""
     table: AnyAccount = type(account)
     async with transaction():
         added = (
@@ -43,14 +43,14 @@ async def insert(account: Agent | Administrator) -> None:
             .returning(table.id)
         )
         if added and table is Administrator:
-            # SQLite gives the number of a row that was deleted to the next one, and its sessions may still be there.
+            # SQLite reuses the number of a deleted row, and sessions of that number may still exist.
             await AdminSession.delete().where(AdminSession.user_id == added[0]["id"])
     if not added:
         raise _invalid("username", f"{account.username!r} is taken; choose another")
 
 
 async def check(table: type[Account], username: str, password: str) -> Account | None:
-    """Return the account with this name and password, or None; it takes as long for a name that does not exist."""
+    """Return the account with this name and password, or None. An unknown name takes as long as a wrong password."""
     account = None
     if USERNAME.fullmatch(username):
         async with snapshot():
@@ -61,7 +61,7 @@ async def check(table: type[Account], username: str, password: str) -> Account |
 
 
 async def set_password(table: AnyAccount, username: str, password: str) -> None:
-    """Give somebody another password, and sign them out everywhere. Raises `Refused` like `new`."""
+    """Set a new password, and end all sessions of the account. Raises `Refused` like `new`."""
     hashed = await _hashed(password)
     async with transaction():
         changed = (
@@ -76,7 +76,7 @@ async def set_password(table: AnyAccount, username: str, password: str) -> None:
 
 
 async def remove(table: AnyAccount, username: str) -> None:
-    """Remove somebody, who is signed out everywhere by that. Raises `Refused` when there is no such account."""
+    """Remove an account, which also ends its sessions. Raises `Refused` if it does not exist."""
     async with transaction():
         removed = await table.delete().where(table.username == username).returning(table.username)
     if not removed:
@@ -84,7 +84,7 @@ async def remove(table: AnyAccount, username: str) -> None:
 
 
 def unknown(table: AnyAccount, username: str) -> Refused:
-    """Refuse to change somebody who is not there."""
+    """Build the refusal for an account that does not exist."""
     return _invalid("username", f"{username!r} is no {table.__name__.lower()}")
 
 

@@ -1,6 +1,6 @@
-"""What an administrator changes, checked before it is stored: for the command line, the lab and the admin panel.
+"""Changes that administrators make, with their checks: for the command line, the lab and the admin panel.
 
-Every function raises `Refused`: `parameter_invalid` naming the member, `provider_unknown`, or `unavailable`.
+Every function raises `Refused`: `parameter_invalid`, which names the member, `provider_unknown`, or `unavailable`.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ MOST_OVERLAP_SECONDS: Final = 30 * 24 * 3600
 
 
 class NewProvider(Quiet, frozen=True):
-    """A provider just made: the only time its secret is handed out."""
+    """A provider that was just created. This is the only time that its secret is returned."""
 
     id: str
     secret_key: str
 
 
 class ProviderChanges(TypedDict, total=False):
-    """What may be changed of a provider (D-02)."""
+    """The members of a provider that can be changed (D-02)."""
 
     name: str
     enabled: bool
@@ -74,9 +74,9 @@ async def add_provider(
     domains: Iterable[str] = (),
     ui_locale: str = "",
 ) -> NewProvider:
-    """Make a provider, with an id and a secret of our own unless they are given.
+    """Create a provider. Unless they are given, its id and secret are generated.
 
-    Its widget speaks each visitor's language, unless there is a `ui_locale`.
+    Without a `ui_locale`, the widget uses each visitor's language.
     """
     made = NewProvider(f"prov_{secrets.token_hex(8)}" if id is None else id, signing_secret(secret_key))
     if not PROVIDER_ID.fullmatch(made.id) or made.id == SERVICE:
@@ -105,7 +105,7 @@ async def add_provider(
 
 
 async def update_provider(provider_id: str, *, now: float, **changes: Unpack[ProviderChanges]) -> None:
-    """Change what is given of a provider."""
+    """Change the given members of a provider."""
     values = dict(changes)
     for member, value in values.items():
         CHECKS[member](member, value)
@@ -118,7 +118,7 @@ async def update_provider(provider_id: str, *, now: float, **changes: Unpack[Pro
 
 
 async def remove_provider(provider_id: str, *, now: float) -> None:
-    """Remove a provider and everything kept for it: keys, logins, members, conversations."""
+    """Remove a provider and all of its data: keys, logins, members and conversations."""
     async with transaction():
         await _touch(provider_id, now)
         await OAuthApplication.delete().where(OAuthApplication.holder == provider_id)
@@ -129,13 +129,13 @@ async def remove_provider(provider_id: str, *, now: float) -> None:
 
 
 async def set_domains(provider_id: str, domains: Iterable[str], *, now: float) -> None:
-    """Replace the registered domains; each is a host with an optional port (D-08)."""
+    """Replace the registered domains. Each is a host with an optional port (D-08)."""
     registered = {domain: origins.registrable(domain) for domain in domains}
     if len(registered) > MOST_DOMAINS:
         raise invalid("domains", f"must be at most {MOST_DOMAINS}")
     async with transaction():
         await _touch(provider_id, now)
-        gone = RegisteredDomain.domain.not_in([*registered, ""])  # Piccolo takes no empty list; no domain is empty
+        gone = RegisteredDomain.domain.not_in([*registered, ""])  # Piccolo rejects an empty list; no domain is empty
         await RegisteredDomain.delete().where(RegisteredDomain.provider == provider_id, gone)
         for domain, serialised in registered.items():
             await RegisteredDomain.insert(
@@ -144,13 +144,13 @@ async def set_domains(provider_id: str, domains: Iterable[str], *, now: float) -
 
 
 async def replace_domain(provider_id: str, old: str | None, new: str | None, *, now: float) -> None:
-    """Register one more domain (`old` None), write one differently, or register one no longer (`new` None)."""
+    """Add a registered domain (`old` is None), replace one, or remove one (`new` is None)."""
     async with transaction():
         rows = await RegisteredDomain.objects().where(RegisteredDomain.provider == provider_id)
         registered = [row.domain for row in rows]
         if new is not None and new != old and new in registered:
             raise invalid("domain", f"{new!r} is registered already")
-        if new is not None and old is not None:  # in place: whoever looks at the row finds it again
+        if new is not None and old is not None:  # updated in place, so that the row keeps its id
             here = (RegisteredDomain.provider == provider_id) & (RegisteredDomain.domain == old)
             await RegisteredDomain.update({RegisteredDomain.domain: new}).where(here)
         kept = [domain for domain in registered if domain != old]
@@ -166,7 +166,7 @@ async def set_social(
     key_source: KeySource = "service",
     offered: Collection[str] = AVAILABLE_SOCIALS,
 ) -> None:
-    """Switch one of the social providers offered here on or off for a business, and say whose application it uses."""
+    """Switch an offered social provider on or off for a business, and set whose application it uses."""
     if social not in offered:
         known = ", ".join(offered)
         raise Refused(
@@ -189,14 +189,14 @@ async def set_social(
 
 
 async def remove_social(provider_id: str, social: str, *, now: float) -> None:
-    """Remove a social provider from a business, with the business's own keys for it."""
+    """Remove a social provider from a business, and the business's own keys for it."""
     async with transaction():
         await SocialLogin.delete().where(SocialLogin.provider == provider_id, SocialLogin.social == social)
         await remove_application(provider_id, social, now=now)
 
 
 async def remove_application(holder: str, social: str, *, now: float) -> None:
-    """Forget the keys of an OAuth application."""
+    """Delete the keys of an OAuth application."""
     async with transaction():
         if holder != SERVICE:
             await _touch(holder, now)
@@ -204,9 +204,10 @@ async def remove_application(holder: str, social: str, *, now: float) -> None:
 
 
 async def change_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
-    """Store keys like `set_application`; secrets that are not given stay as they are.
+    """Store keys like `set_application`, but keep stored secrets that are not given.
 
-    They stay only beside the ids they came with: a new `client_id`, `team_id` or `key_id` needs its own.
+    A stored secret belongs to the ids that it was stored with: a new `client_id`, `team_id` or `key_id` needs a new
+    secret.
     """
     async with transaction():
         row = await OAuthApplication.objects().get(
@@ -218,7 +219,7 @@ async def change_application(vault: Vault, holder: str, social: str, application
 
 
 async def set_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
-    """Store the keys of an OAuth application: a provider's own, or the service's when `holder` is `service`."""
+    """Store the keys of an OAuth application: a provider's own, or the service's if `holder` is `service`."""
     check_application(social, application)
     async with transaction():
         if holder != SERVICE:
@@ -248,7 +249,7 @@ async def set_application(vault: Vault, holder: str, social: str, application: A
 async def rotate_secret(
     vault: Vault, provider_id: str, *, now: float, overlap_seconds: int, secret_key: str | None = None
 ) -> str:
-    """Give a provider a new secret and return it; tokens of the one before count for `overlap_seconds` more (D-05)."""
+    """Give a provider a new secret and return it. The old secret stays valid for `overlap_seconds` (D-05)."""
     if not 0 <= overlap_seconds <= MOST_OVERLAP_SECONDS:
         raise invalid("overlap_seconds", f"must be from 0 to {MOST_OVERLAP_SECONDS} (30 days)")
     fresh = signing_secret(secret_key)
@@ -269,7 +270,7 @@ async def rotate_secret(
 
 
 async def _touch(provider_id: str, now: float) -> None:
-    """Note that a provider changes; refuses when there is none."""
+    """Record the time of a change. Refuses if the provider does not exist."""
     touched = (
         await Provider.update({Provider.updated_at: int(now)}).where(Provider.id == provider_id).returning(Provider.id)
     )

@@ -1,4 +1,4 @@
-"""Who is signed in to the agent panel (D-21). The database knows a token's hash, with which nobody can sign in."""
+"""Sessions of the agent panel (D-21). Only a token's hash is stored, which is useless for signing in."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from chatkey_server.storage.tables import Agent, AgentSession
 
 LIFETIME_SECONDS: Final = 12 * 3600
 LAB_AGENT: Final = "lab agent"
-"""Whom the lab signs in without a password. Nobody can be given this name: it has a space."""
+"""The name of the lab's agent, who needs no password. No account can have it, because it contains a space."""
 
 
 class SignedIn(NamedTuple):
-    """An agent's session as it stood when it was read; `confirm` tells whether it still does."""
+    """An agent's session when it was read. `confirm` checks whether it is still the same."""
 
     session: str
-    """What the database knows it by."""
+    """The id of the session in the database: the hash of its token."""
     name: str
     providers: frozenset[str] | None
     """The businesses the agent answers for; None means all."""
@@ -31,14 +31,14 @@ class SignedIn(NamedTuple):
     """Whether this is the lab's agent, who has no account."""
 
     def answers_for(self, provider: str) -> bool:
-        """Tell whether a business is the agent's."""
+        """Return whether the agent answers for a business."""
         return self.providers is None or provider in self.providers
 
 
 async def begin(agent: Agent, now: float) -> str | None:
     """Sign in an agent whose password was checked, and return the session's token.
 
-    None means that the agent was removed or got another password since the check.
+    Returns None if the agent was removed or their password was changed since the check.
     """
     async with transaction():
         return await _begin(agent.id, now) if await _hold(agent) else None
@@ -51,7 +51,7 @@ async def begin_for_lab(now: float) -> str:
 
 
 async def end(token: str) -> bool:
-    """Sign out whoever has this token; False when nobody has, for which nothing is written."""
+    """End the session of this token. Returns False, without writing, if there is none."""
     async with snapshot():
         is_there = await AgentSession.exists().where(AgentSession.id == _hash(token))
     if is_there:
@@ -61,26 +61,26 @@ async def end(token: str) -> bool:
 
 
 async def of_token(token: str, now: float) -> SignedIn | None:
-    """Return whose session this is while it lasts, else None."""
+    """Return the agent of a session that has not expired, otherwise None."""
     session = _hash(token)
     return (await standing({session}, now)).get(session)
 
 
 async def confirm(agent: SignedIn, now: float) -> None:
-    """Refuse with `sign_in_required` whoever is not signed in any more, or not for the same businesses."""
+    """Raise `Refused(sign_in_required)` if the session has ended or its businesses have changed."""
     if (await standing({agent.session}, now)).get(agent.session) != agent:
         raise over()
 
 
 def over() -> Refused:
-    """Refuse what comes from a session that does not stand any more."""
+    """Build the refusal for a session that has ended or changed."""
     return Refused(
         Code.SIGN_IN_REQUIRED, "This sign-in has ended, or the businesses it is for have changed; reload the page."
     )
 
 
 async def standing(sessions: Collection[str], now: float) -> dict[str, SignedIn]:
-    """Return those of the sessions that still last, as they are now."""
+    """Return those of the sessions that are still valid, in their current state."""
     agent = AgentSession.agent._
     async with snapshot():
         rows = await AgentSession.select(
@@ -94,7 +94,7 @@ async def standing(sessions: Collection[str], now: float) -> dict[str, SignedIn]
 
 
 def _is_lab(row: dict[str, Any]) -> bool:
-    """Tell whether the lab began this session. A session that names an agent whose row is gone is nobody's."""
+    """Return whether this is a session of the lab. A session of an agent who was removed is not one."""
     return row["agent"] is None
 
 
@@ -106,7 +106,7 @@ def _signed_in(row: dict[str, Any], given: Mapping[UUID, set[str]]) -> SignedIn:
 
 
 async def _begin(agent: UUID | None, now: float) -> str:
-    await AgentSession.delete().where(AgentSession.expires_at <= int(now))  # they are over
+    await AgentSession.delete().where(AgentSession.expires_at <= int(now))  # these have expired
     token = secrets.token_urlsafe(32)
     await AgentSession.insert(
         AgentSession(id=_hash(token), agent=agent, expires_at=int(now) + LIFETIME_SECONDS),
@@ -115,8 +115,8 @@ async def _begin(agent: UUID | None, now: float) -> str:
 
 
 async def _hold(agent: Agent) -> bool:
-    """Keep the agent as they are until the transaction ends; False when they are not any more what was checked."""
-    # An update that changes nothing holds the row on both databases.
+    """Lock the agent's row until the transaction ends. Returns False if the password has changed since the check."""
+    # An update that changes nothing locks the row on both databases.
     return bool(
         await Agent.update({Agent.password_hash: agent.password_hash})
         .where(Agent.id == agent.id, Agent.password_hash == agent.password_hash)

@@ -1,4 +1,4 @@
-"""The people who answer in the agent panel, and for which businesses (D-21)."""
+"""The accounts of the agent panel, and the businesses that each agent answers for (D-21)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from chatkey_server.storage.tables import Agent, AgentProvider, Provider
 
 
 class AgentEntry(NamedTuple):
-    """An agent in a list. `providers` is None for one who answers for all businesses."""
+    """An agent in a list. `providers` is None if the agent answers for all businesses."""
 
     name: str
     providers: list[str] | None
 
 
 async def add_agent(username: str, password: str, providers: Collection[str] | None = None) -> None:
-    """Make an agent for these businesses, or for all.
+    """Create an agent for these businesses, or for all.
 
-    Raises `Refused(parameter_invalid)` naming the member, when it cannot be or is taken, `Refused(provider_unknown)`
-    for a business that is not there.
+    Raises `Refused(parameter_invalid)`, which names the member, if it is invalid or taken, and
+    `Refused(provider_unknown)` for a business that does not exist.
     """
     agent = await accounts.new(Agent, username, password)
     agent.all_providers = providers is None
@@ -33,12 +33,12 @@ async def add_agent(username: str, password: str, providers: Collection[str] | N
 
 
 async def check_agent(username: str, password: str) -> Agent | None:
-    """Return the agent with this name and password, or None; it takes as long for a name that does not exist."""
+    """Return the agent with this name and password, or None. An unknown name takes as long as a wrong password."""
     return await accounts.check(Agent, username, password)
 
 
 async def set_providers(username: str, providers: Collection[str] | None) -> None:
-    """Let an agent answer for these businesses and no others, or for all. Raises `Refused` like `add_agent`."""
+    """Set the businesses that an agent answers for; None means all. Raises `Refused` like `add_agent`."""
     async with transaction():
         changed = (
             await Agent.update({Agent.all_providers: providers is None})
@@ -53,7 +53,7 @@ async def set_providers(username: str, providers: Collection[str] | None) -> Non
 
 
 async def listed() -> list[AgentEntry]:
-    """Return every agent, by name."""
+    """Return all agents, sorted by name."""
     async with snapshot():
         rows = await Agent.select(Agent.id, Agent.username, Agent.all_providers).order_by(Agent.username)
         given = await providers_of({row["id"] for row in rows})
@@ -63,7 +63,7 @@ async def listed() -> list[AgentEntry]:
 
 
 async def providers_of(agents: Collection[UUID]) -> dict[UUID, set[str]]:
-    """Return the businesses of agents who do not answer for all."""
+    """Return the businesses of those agents who do not answer for all."""
     given: dict[UUID, set[str]] = {}
     if agents:
         rows = await AgentProvider.select(AgentProvider.agent, AgentProvider.provider).where(

@@ -1,4 +1,4 @@
-"""Decides whether a driver's error is an outage of the database (503, try again) or a mistake of ours (500)."""
+"""Decides whether a driver's error is an outage of the database (503, try again) or an error of ours (500)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SQLITE_OUTAGES: Final[Mapping[int, bool]] = {
     sqlite3.SQLITE_NOTFOUND: False,
     sqlite3.SQLITE_FULL: True,
     sqlite3.SQLITE_CANTOPEN: True,
-    sqlite3.SQLITE_PROTOCOL: True,  # others hold the locks of the WAL
+    sqlite3.SQLITE_PROTOCOL: True,  # another process holds the locks of the WAL
     sqlite3.SQLITE_EMPTY: False,
     sqlite3.SQLITE_SCHEMA: True,  # another process changed the tables while the statement ran
     sqlite3.SQLITE_TOOBIG: False,
@@ -53,7 +53,7 @@ POSTGRES_OUTAGES: Final[Mapping[str, bool]] = {
     "01": False,  # warning
     "02": False,  # no data
     "03": False,  # SQL statement not yet complete
-    "08": True,  # connection; poolers use it as well
+    "08": True,  # connection; poolers use it too
     "09": False,  # triggered action
     "0A": False,  # feature not supported
     "0B": False,  # invalid transaction initiation
@@ -71,9 +71,9 @@ POSTGRES_OUTAGES: Final[Mapping[str, bool]] = {
     "25006": True,  # read-only: a standby, or default_transaction_read_only
     "25P03": True,  # idle_in_transaction_session_timeout
     "25P04": True,  # transaction_timeout
-    "26": True,  # a prepared statement is gone: a pooler gave us another connection
+    "26": True,  # a prepared statement is missing: a pooler switched to another connection
     "27": False,  # triggered data change
-    "28": True,  # the user or the password is not accepted any more
+    "28": True,  # the user or the password is no longer accepted
     "2B": False,  # dependent privileges
     "2D": False,  # invalid transaction termination
     "2F": False,  # SQL routine
@@ -81,17 +81,17 @@ POSTGRES_OUTAGES: Final[Mapping[str, bool]] = {
     "38": False,  # external routine
     "39": False,  # external routine invocation
     "3B": False,  # savepoint
-    "3D": True,  # there is no such database any more
-    "3F": True,  # there is no such schema any more
+    "3D": True,  # the database no longer exists
+    "3F": True,  # the schema no longer exists
     "40": True,  # rolled back: a deadlock, or a conflict with another transaction or with recovery
     "42": False,  # syntax or access
-    "42501": True,  # a privilege was taken away
-    "42P01": True,  # a table was dropped, or not made yet
-    "42P05": True,  # a prepared statement is there already: a pooler gave us another connection
+    "42501": True,  # a privilege is missing
+    "42P01": True,  # a table was dropped, or does not exist yet
+    "42P05": True,  # a prepared statement exists already: a pooler switched to another connection
     "44": False,  # WITH CHECK OPTION
-    "53": True,  # disk, memory or connections are used up
+    "53": True,  # disk, memory or connections are exhausted
     "54": False,  # program limit
-    "54000": True,  # PostgreSQL takes no writes until a VACUUM has prevented a wraparound
+    "54000": True,  # PostgreSQL accepts no writes until a VACUUM has prevented a wraparound
     "55": True,  # not in the prerequisite state: a lock is not available, or no connections are allowed
     "55P02": False,  # parameter cannot be changed now
     "55P04": False,  # unsafe use of a new enum value
@@ -99,9 +99,9 @@ POSTGRES_OUTAGES: Final[Mapping[str, bool]] = {
     "58": True,  # the server's system: I/O, a missing file
     "72": True,  # snapshot too old
     "F0": True,  # the server's configuration file
-    "HV": True,  # foreign tables: ours are none
+    "HV": True,  # foreign tables: we have none
     "P0": False,  # PL/pgSQL
-    "XX": True,  # internal error, corrupted data; poolers use it as well
+    "XX": True,  # internal error, corrupted data; poolers use it too
 }
 """PostgreSQL's classes of SQLSTATE, and single codes that differ from their class (manual, appendix A)."""
 
@@ -109,17 +109,17 @@ DRIVER_OUTAGES: Final[tuple[tuple[type[Exception], bool], ...]] = (
     (OSError, True),
     (pg.InvalidCachedStatementError, True),  # a migration changed the table; asyncpg then forgets the statement
     (pg.OutdatedSchemaCacheError, True),
-    (pg.TargetServerAttributeNotMatched, True),  # none of several hosts takes writes
+    (pg.TargetServerAttributeNotMatched, True),  # none of several hosts accepts writes
     (pg.ProtocolError, True),
     (pg.InternalClientError, True),  # the server ended the session, and asyncpg waits for the end of the connection
-    (pg.ClientConfigurationError, True),  # a certificate's file is gone
+    (pg.ClientConfigurationError, True),  # a certificate's file is missing
     (pg.UnsupportedClientFeatureError, False),
     (pg.UnsupportedServerFeatureError, False),
     (ValueError, False),  # asyncpg's own DataError: an argument that does not fit its column
     (pg.InterfaceError, True),  # the connection or the pool is closed
     (Warning, False),
 )
-"""Errors without a code, and those whose class says more than their code. The first that fits decides."""
+"""Errors without a code, and errors whose type decides more than their code. The first match decides."""
 
 Doing = Literal["read", "write"]
 Trouble = Literal["database.away", "database.busy"]
@@ -128,7 +128,7 @@ log = structlog.get_logger("chatkey.database")
 
 
 def is_away(error: BaseException) -> bool:
-    """Tell whether an error comes from the state of the database, so that the same request may succeed later."""
+    """Return whether an error comes from the state of the database, so that the same request may succeed later."""
     if isinstance(error, sqlite3.DatabaseError):
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the low byte is the primary code
         return SQLITE_OUTAGES.get(code, False) or str(error).startswith("no such table")
@@ -138,7 +138,7 @@ def is_away(error: BaseException) -> bool:
     return isinstance(error, pg.PostgresError) and _is_outage(error)
 
 
-def _is_outage(error: Any) -> bool:  # asyncpg sets the attributes of its errors as it reads them
+def _is_outage(error: Any) -> bool:  # asyncpg sets its errors' attributes at run time
     if error.severity_en in {"FATAL", "PANIC"}:  # the server ended the connection: that is not about our statement
         return True
     sqlstate = error.sqlstate or ""
@@ -146,18 +146,18 @@ def _is_outage(error: Any) -> bool:  # asyncpg sets the attributes of its errors
 
 
 class Busy(TimeoutError):
-    """The database is there, and all ways to it are taken by others."""
+    """The database is available, but all connections or its write lock are in use."""
 
 
 class Outages:
-    """Tells the log that the database cannot be read or written any more, and that it can again; each once."""
+    """Logs once when the database can no longer be read or written, and once when it can again."""
 
     def __init__(self) -> None:
         self._refused: dict[Doing, Counter[Trouble]] = {"read": Counter(), "write": Counter()}
 
     @contextmanager
     def noted(self, doing: Doing) -> Iterator[None]:
-        """Do as `available` does, and note whether the database was there."""
+        """Work like `available`, and record whether the database was available."""
         try:
             with available():
                 yield
@@ -178,7 +178,7 @@ class Outages:
 
 @contextmanager
 def available() -> Iterator[None]:
-    """Turn an outage of the database into `Refused(unavailable)`; the driver's own words stay its `__cause__`."""
+    """Convert an outage of the database to `Refused(unavailable)`. The driver's error becomes its `__cause__`."""
     try:
         yield
     except Exception as error:

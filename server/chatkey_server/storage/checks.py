@@ -1,4 +1,4 @@
-"""The rules for single values that an administrator gives. Every refusal names the member and says what it must be."""
+"""Checks of single values that an administrator sets. Every refusal names the member and what it must be."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from chatkey_server.storage.providers import Application
 from chatkey_server.storage.text import fit
 
 SECRET_BYTES: Final = 32
-"""The least length of an HS256 secret (RFC 7518 3.2)."""
+"""The minimum length of an HS256 secret (RFC 7518 3.2)."""
 PKCS8: Final = "-----BEGIN PRIVATE KEY-----"
 KEY_CHARS: Final = {"team_id": 32, "key_id": 32, "p8": 8192}
-"""The most characters of an application's members; 255 of the others."""
+"""The maximum length of an application's members, in characters. All others have 255."""
 
 
 def invalid(member: str, reason: str) -> Refused:
-    """Return the refusal of a member, for this reason."""
+    """Return the refusal for a member, with this reason."""
     return Refused(Code.PARAMETER_INVALID, f"{member} {reason}.", member=member)
 
 
 def signing_secret(secret_key: str | None) -> str:
-    """Return the secret that was given, if it is one to sign with; a new one when none was."""
+    """Return the given secret after checking it, or a new one if none was given."""
     if secret_key is None:
         return secrets.token_urlsafe(48)
     if secret_key.lstrip().startswith("-----BEGIN"):
@@ -43,7 +43,7 @@ def signing_secret(secret_key: str | None) -> str:
 
 
 def check_application(social: str, application: Application) -> None:
-    """Refuse keys that are not whole, that do not belong together, or with which nothing can be signed."""
+    """Refuse keys that are incomplete, that do not belong together, or that cannot sign."""
     if social not in SOCIALS:
         raise Refused(Code.SOCIAL_UNKNOWN, f"There is no social provider {social!r}.", member="social")
     for member, value in msgspec.structs.asdict(application).items():
@@ -61,7 +61,7 @@ def check_application(social: str, application: Application) -> None:
 
 
 def _needed(social: str) -> tuple[str, ...]:
-    """Return what an application must have; Apple's secret is made from its key (contract 2.1)."""
+    """Return the members that an application must have. Apple's secret is made from its key (contract 2.1)."""
     return ("client_id", "team_id", "key_id", "p8") if social == "apple" else ("client_id", "client_secret")
 
 
@@ -76,7 +76,7 @@ def _is_signing_key(p8: str) -> bool:
 
 
 def check_text(member: str, value: object, most: int, least: int = 1) -> None:
-    """Refuse what is no text, too long or short, or nothing a database stores."""
+    """Refuse a value that is not text, too long, too short, or not storable."""
     if not isinstance(value, str) or not least <= len(value) <= most or value != fit(value, most):
         raise invalid(member, f"must be {least} to {most} characters of text")
 

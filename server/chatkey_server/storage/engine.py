@@ -1,4 +1,4 @@
-"""The database of this process: opened once, bound to every table, with transactions that always let go of it."""
+"""The database of this process: opened once and bound to every table. Transactions always release their connection."""
 
 # ruff: noqa: SLF001 - Piccolo keeps a table's description in `_meta`
 from __future__ import annotations
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
 log = structlog.get_logger("chatkey.database")
 
 BUSY_SECONDS = 5
-"""How long a write to SQLite waits for another process, and a query for a connection to PostgreSQL."""
+"""How long a write to SQLite waits for other writers, and a query for a connection to PostgreSQL."""
 CLOSING_SECONDS = 1
-"""How long connections that are still in use are waited for when the process ends."""
+"""How long the process waits at its end for connections that are still in use."""
 WHOLE_SECONDS = 15
-"""How long a transaction may take in all: a database that has fallen silent must not hold people for ever."""
+"""Timeout for a whole transaction, so that a database that stops responding does not block requests for ever."""
 POOL_SIZE = 10
 SQLITE = "sqlite:///"
 UNCACHED = "statement_cache_size=0"
-"""In the address of a PostgreSQL database: prepare no statements. A pooler by transaction, as pgbouncer, needs this."""
+"""This option in a PostgreSQL URL disables prepared statements. A transaction pooler such as pgbouncer needs that."""
 
 NOT_OPENED = "no database was opened: use `async with opened(url)` first"
 
 Writability = Literal["ok", "read-only", "standby"]
-"""Whether a database takes writes: a standby is a PostgreSQL that has not been promoted."""
+"""Whether a database accepts writes. A standby is a PostgreSQL server that has not been promoted."""
 
 
 class SQLiteConnection(sqlite3.Connection):
-    """A connection that lets the operating system decide when to reach the disk.
+    """A connection that leaves it to the operating system when data reaches the disk.
 
-    In WAL mode what was committed survives the death of the process; a power cut may lose the last commits, never
-    the database.
+    In WAL mode, committed data survives the death of the process. A power failure may lose the last commits, but
+    never the database.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -64,20 +64,20 @@ class SQLiteConnection(sqlite3.Connection):
 
 
 class SQLite(SQLiteEngine):
-    """An SQLite file. Piccolo opens a connection per query; writers of this process queue on `writing`."""
+    """An SQLite file. Piccolo opens a connection per query. Writers of this process wait for the lock `writing`."""
 
     def __init__(self, path: str) -> None:
         self.file = Path(path).absolute()
-        # mode=rw: were the file to vanish, SQLite would otherwise go on with an empty one
+        # mode=rw: if the file vanished, SQLite would otherwise create an empty one
         super().__init__(f"{self.file.as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, factory=SQLiteConnection)
         self.writing = asyncio.Lock()
         self.outages = Outages()
 
     async def open(self) -> None:
-        """Make the file if need be, switch it to WAL, and keep a connection to it.
+        """Create the file if it does not exist, switch it to WAL, and keep one connection open.
 
-        Without one, every query's connection would be the last to close, and the last one folds the WAL back into the
-        file: a write then took ten times as long.
+        Without that connection, each query's connection would be the last to close, and the last one merges the WAL
+        into the file. Writes took ten times as long.
         """
         self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_private(self.file)
@@ -91,16 +91,16 @@ class SQLite(SQLiteEngine):
         self._kept = kept
 
     async def close(self) -> None:
-        """Close the connection that is kept, so that the file may be moved or removed."""
+        """Close the connection that was kept open, so that the file may be moved or removed."""
         self._kept.close()
 
     async def writability(self) -> Writability:
-        """Return whether the file may be written."""
+        """Return whether the file is writable."""
         return "ok" if os.access(self.file, os.W_OK) else "read-only"
 
     @asynccontextmanager
     async def connection(self, *, write: bool) -> AsyncIterator[aiosqlite.Connection]:
-        """Hold a connection with a transaction on it."""
+        """Open a connection with a transaction while the context lasts."""
         if not write:
             async with self._begun("BEGIN") as connection:
                 yield connection
@@ -123,8 +123,8 @@ class SQLite(SQLiteEngine):
             try:
                 yield connection
             except BaseException:
-                with suppress(sqlite3.Error):  # what went wrong first is what matters
-                    await connection.interrupt()  # what nobody waits for any more
+                with suppress(sqlite3.Error):  # the first error is the one to report
+                    await connection.interrupt()  # stops a query whose result is no longer needed
                     await connection.execute("ROLLBACK")
                 raise
             await connection.execute("COMMIT")
@@ -133,7 +133,7 @@ class SQLite(SQLiteEngine):
 
 
 def _make_private(file: Path) -> None:
-    """Make a database file that only its owner can read; its WAL becomes like it. One that is there stays as it is."""
+    """Create a database file that only its owner can read. Its WAL gets the same mode. Existing files are kept."""
     try:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -142,22 +142,22 @@ def _make_private(file: Path) -> None:
 
 
 class Postgres(PostgresEngine):
-    """A PostgreSQL database, through a pool."""
+    """A PostgreSQL database with a connection pool."""
 
     def __init__(self, url: str) -> None:
         self.outages = Outages()
-        # asyncpg takes it as an argument only, and would send it to the server if it stood in the address
+        # asyncpg accepts it only as an argument; in the URL it would be sent to the server
         prepared = {"statement_cache_size": 0} if UNCACHED in url else {}
         dsn = url.replace(UNCACHED, "")
         server_settings = {"application_name": "chatkey"}
         super().__init__({"dsn": dsn, "timeout": BUSY_SECONDS, "server_settings": server_settings, **prepared})
 
     async def check_version(self) -> None:
-        """Leave the database alone: Piccolo would connect as soon as the engine is made."""
+        """Do nothing. Piccolo's own check would connect as soon as the engine is created."""
 
     async def open(self) -> None:
-        """Connect once, to see that it can be done."""
-        # Were there a least size, the pool would fill the log with tracebacks for as long as the database is away.
+        """Create the pool, and connect once to see whether that works."""
+        # With a minimum size, the pool would fill the log with tracebacks for as long as the database is away.
         await self.start_connection_pool(min_size=0, max_size=POOL_SIZE)
         try:
             async with self.connection(write=False):
@@ -167,7 +167,7 @@ class Postgres(PostgresEngine):
             raise
 
     async def close(self) -> None:
-        """Let every connection go, waiting a moment for those in use."""
+        """Close all connections. Waits a moment for those in use."""
         pool, self.pool = self.pool, None
         if pool is None:
             return
@@ -188,7 +188,7 @@ class Postgres(PostgresEngine):
 
     @asynccontextmanager
     async def connection(self, *, write: bool) -> AsyncIterator[object]:
-        """Hold a connection with a transaction on it; a reading one sees one moment of the database."""
+        """Hold a connection with a transaction. A read transaction sees one moment of the database."""
         isolation = "read_committed" if write else "repeatable_read"
         async with (
             self._held(write=write) as connection,
@@ -198,9 +198,9 @@ class Postgres(PostgresEngine):
 
     @asynccontextmanager
     async def _held(self, *, write: bool) -> AsyncIterator[Any]:
-        """Hold a connection of the pool, to write with one that takes writes as far as its server told.
+        """Hold a connection from the pool. To write, it must accept writes as far as the server has reported.
 
-        Raises `Busy` when others have all of them, `OSError` when there is no server.
+        Raises `Busy` if all connections are in use, `OSError` if there is no server.
         """
         pool = self.pool
         if pool is None:
@@ -231,10 +231,10 @@ async def _acquired(pool: Pool) -> Any:
 
 
 def _refuses_writes(connection: Any) -> bool:
-    """Tell whether the session is read-only, as the server reports by itself since PostgreSQL 14.
+    """Return whether the session is read-only. PostgreSQL 14 and later report this without being asked.
 
-    It may stay so when the database takes writes again: `ALTER DATABASE … SET` is for new sessions, and after a
-    failover the address may lead to another server.
+    A session may stay read-only when the database accepts writes again: `ALTER DATABASE … SET` applies to new
+    sessions, and after a failover the URL may lead to another server.
     """
     told = connection.get_settings()
     return any(getattr(told, name, "off") == "on" for name in ("default_transaction_read_only", "in_hot_standby"))
@@ -244,7 +244,7 @@ Database = SQLite | Postgres
 
 
 def build(url: str) -> Database:
-    """Return the engine of a database address, not yet opened."""
+    """Return the engine for a database URL. It is not opened yet."""
     return SQLite(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else Postgres(url)
 
 
@@ -252,13 +252,13 @@ def build(url: str) -> Database:
 async def opened(url: str) -> AsyncIterator[Database]:
     """Open the database and bind every table to it while the context lasts.
 
-    Raises `SettingsError` when it cannot be opened at all.
+    Raises `SettingsError` if it cannot be opened at all.
     """
     database = build(url)
     try:
         await database.open()
     except Exception as error:  # noqa: BLE001 - a driver raises many kinds for an address that it cannot use
-        raise SettingsError(unusable(database, error)) from None  # it may quote the address, with its password
+        raise SettingsError(unusable(database, error)) from None  # it may contain the URL with its password
     bind(database)
     try:
         yield database
@@ -274,18 +274,18 @@ def bind(database: Database) -> None:
 
 
 def bound() -> Database | None:
-    """Return the database the tables are bound to, if any was opened."""
-    # not `_meta.db`, which would go and look for one
+    """Return the database that the tables are bound to, or None if none was opened."""
+    # not `_meta.db`, which would search for one
     return cast("Database | None", TABLES[0]._meta._db)
 
 
 @asynccontextmanager
 async def transaction(*, within: float | None = WHOLE_SECONDS) -> AsyncIterator[None]:
-    """Run queries that write in one transaction: all of them count, or none; `within` seconds, if that is not None.
+    """Run queries in one write transaction: all of them take effect, or none. `within` is its timeout in seconds.
 
-    On SQLite writers take turns. Within another transaction it joins that one. Nothing but queries belongs inside, and
-    tasks started there must not query: they would inherit a connection that is closed when they use it.
-    Raises `Refused(unavailable)`.
+    On SQLite, writers take turns. Inside another transaction, this joins it. Only queries belong inside. Tasks that
+    are started inside must not query: they would inherit a connection that is closed by then. Raises
+    `Refused(unavailable)`.
     """
     async with _transaction(write=True, within=within):
         yield
@@ -293,7 +293,7 @@ async def transaction(*, within: float | None = WHOLE_SECONDS) -> AsyncIterator[
 
 @asynccontextmanager
 async def snapshot() -> AsyncIterator[None]:
-    """Run queries that only read, so that they all see the same moment. Raises `Refused(unavailable)`."""
+    """Run read queries that all see the same moment of the database. Raises `Refused(unavailable)`."""
     async with _transaction(write=False, within=WHOLE_SECONDS):
         yield
 
@@ -306,7 +306,7 @@ async def _transaction(*, write: bool, within: float | None) -> AsyncIterator[No
     if database.transaction_exists():
         yield
         return
-    # Piccolo's own transactions never give the connection back when BEGIN or COMMIT fails; its queries need only this.
+    # Piccolo's own transactions leak the connection if BEGIN or COMMIT fails. Its queries need only this attribute.
     current = cast("ContextVar[SimpleNamespace | None]", database.current_transaction)
     kind: Doing = "write" if write else "read"
     since = time.perf_counter()
@@ -321,7 +321,7 @@ async def _transaction(*, write: bool, within: float | None) -> AsyncIterator[No
 
 
 async def writability() -> Writability:
-    """Return whether the open database takes writes. Raises `Refused(unavailable)`."""
+    """Return whether the open database accepts writes. Raises `Refused(unavailable)`."""
     database = bound()
     if database is None:
         raise RuntimeError(NOT_OPENED)
@@ -330,7 +330,7 @@ async def writability() -> Writability:
 
 
 def unusable(database: Database | None, error: BaseException | None) -> str:
-    """Say which setting is wrong when the database cannot be used, and what to do, without any part of its address."""
+    """Return which setting is wrong if the database cannot be used, and what to do. It contains no part of the URL."""
     if isinstance(database, SQLite):
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error  # without the path
         return (

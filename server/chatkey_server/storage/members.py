@@ -1,4 +1,4 @@
-"""Member records (contract 2.7, D-11): written by social callbacks, and by the chat for custom logins."""
+"""Member records (contract 2.7, D-11). Social callbacks write them, and the chat does for custom logins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatkey_server.storage.text import fit, fold
 SHOWN_CHARS: Final = 255
 AVATAR_CHARS: Final = 2048
 TOLD: Final = (ChatCustomer.auth_provider, ChatCustomer.name, ChatCustomer.email, ChatCustomer.avatar)
-"""What a login may tell of a member."""
+"""The columns that a login may update."""
 
 
 async def upsert(
@@ -31,10 +31,11 @@ async def upsert(
     avatar: str | None,
     now: float,
 ) -> ChatCustomer:
-    """Write the record of a member, one per (provider, login, uid) however many do so at once, and return it.
+    """Create or update the member record for (provider, login, uid), safely under concurrency, and return it.
 
-    A later login updates what it knows; what it does not tell (None) stays. Raises `Refused(parameter_invalid)` for a
-    `uid` that cannot be stored, since one that was cut could be somebody else's.
+    A later login updates the values that it supplies; None leaves a value unchanged. Raises
+    `Refused(parameter_invalid)` for a `uid` that cannot be stored, because a shortened uid could belong to someone
+    else.
     """
     _check_uid(uid)
     seconds = int(now)

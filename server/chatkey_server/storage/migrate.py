@@ -1,4 +1,4 @@
-"""Runs the migrations: from the command line, or at the start of a server that keeps its own database."""
+"""Runs the migrations, from the command line or when a server with an embedded database starts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatkey_server.storage.vault import Vault
 
 APP = "chatkey"
 LOCK = 0x63686B79
-"""A number of our own for PostgreSQL's advisory lock, so that of two processes one migrates and the other waits."""
+"""Our number for PostgreSQL's advisory lock. Of two processes, one migrates and the other waits."""
 
 
 class Step(Protocol):
@@ -44,7 +44,7 @@ class Step(Protocol):
 
 
 def steps() -> list[Step]:
-    """Return every migration, in the order in which they run."""
+    """Return all migrations in the order in which they run."""
     names = (f"{migrations.__name__}.{module.name}" for module in iter_modules(migrations.__path__))
     return sorted((cast("Step", import_module(name)) for name in names), key=lambda step: step.ID)
 
@@ -58,16 +58,16 @@ async def pending() -> list[str]:
 async def migrate(report: Report = lambda _: None) -> list[str]:
     """Bring the open database up to date, and return the ids of the migrations that ran.
 
-    `report` is called with a line for each of them, and for whatever takes time. On SQLite all of them run or none. On
-    PostgreSQL each counts by itself; after an interruption the next call continues.
+    `report` is called with a line for each migration and for each long step. On SQLite all migrations run or none.
+    On PostgreSQL each one is committed separately; after an interruption the next call continues.
 
-    Raises `SettingsError` for a database whose tables are not ours, or that others keep locked.
+    Raises `SettingsError` for a database whose tables are not ours, or whose tables others keep locked.
     """
     database = bound()
     if isinstance(database, Postgres):
         with available():
             return await _migrate_online(database, report)
-    async with transaction(within=None):  # a large table takes as long as it takes
+    async with transaction(within=None):  # no timeout: migrating a large table takes long
         missing = await _missing()
         for step in missing:
             await _run_at_once(step, cast("SQLite", database))
@@ -76,10 +76,10 @@ async def migrate(report: Report = lambda _: None) -> list[str]:
 
 
 async def ensure(settings: Settings) -> list[str]:
-    """Let a server start only on a database it can use: up to date, and sealed with a master key it has.
+    """Check that a server can use its database: up to date, and sealed with a master key that the server has.
 
-    Needs the database open. The embedded one is migrated in passing, and what was run is returned; for any other
-    `SettingsError` names the command to run.
+    The database must be open. The embedded database is migrated, and the ids of the migrations that ran are
+    returned. For any other, `SettingsError` names the command to run.
     """
     done = await _ensure_migrated(settings)
     async with snapshot():
@@ -101,7 +101,7 @@ async def _ensure_migrated(settings: Settings) -> list[str]:
 
 
 async def _missing() -> list[Step]:
-    """Return the migrations that did not run yet. Those of a newer release are unknown here, and no hindrance."""
+    """Return the migrations that have not run yet. Unknown migrations of a newer release are ignored."""
     every = steps()
     if not await Migration.table_exists():
         return every
@@ -115,7 +115,7 @@ async def _missing() -> list[Step]:
 
 
 async def _run_at_once(step: Step, database: SQLite) -> None:
-    """Run a migration in the transaction that is open."""
+    """Run a migration in the open transaction."""
     connection: Any = cast("Any", database).current_transaction.get().connection
     with _explained(step):
         for statement in _recorded(step, database):
@@ -151,7 +151,7 @@ async def _run_online(step: Step, database: Postgres, changes: Changes) -> None:
 
 
 def _recorded(step: Step, database: Database) -> list[str]:
-    """Return the statements of a migration, and with them the one that records it."""
+    """Return the statements of a migration and the one that records it."""
     history = Migration.create_table(if_not_exists=True).ddl
     return [*history, *step.CHANGE.sql(database), _record(step)]
 
@@ -162,10 +162,10 @@ def _record(step: Step) -> str:
 
 @asynccontextmanager
 async def _alone(database: Postgres, report: Report) -> AsyncIterator[Any]:
-    """Hold a connection whose session is the only one that migrates; the pool unlocks it when it is given back.
+    """Hold a connection whose session alone may migrate. The pool releases the lock when the connection is returned.
 
-    The lock is asked for again and again. A session that waited for it within PostgreSQL would be in a transaction, and
-    an index that the other builds would wait for its end.
+    The lock is polled. A session that waited for it inside PostgreSQL would be in a transaction, and an index that
+    the other session builds would wait for that transaction to end.
     """
     if database.pool is None:
         raise ConnectionError("the database is closed")
@@ -182,7 +182,7 @@ async def _alone(database: Postgres, report: Report) -> AsyncIterator[Any]:
 
 @contextmanager
 def _explained(step: Step) -> Iterator[None]:
-    """Turn what the database says of a migration into a `SettingsError`."""
+    """Convert a database error during a migration to a `SettingsError`."""
     try:
         yield
     except Contended as error:

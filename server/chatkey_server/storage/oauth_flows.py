@@ -1,4 +1,4 @@
-"""Social logins under way: what the callback needs and must find exactly once (D-07)."""
+"""Social logins in progress: data that the callback needs and may read only once (D-07)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.tables import OAuthFlow
 
 MOST: Final = 100_000
-"""How many may be under way at once. More is an attack: refusing new ones spares the people already on their way."""
+"""The most logins in progress. More is an attack; refusing new logins protects those that have already started."""
 
 
 async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonce: str, now: float) -> None:  # noqa: A002 - the column's name
-    """Remember a login that was sent to the social provider, and forget those whose time is over.
+    """Store a login that was sent to the social provider, and delete expired ones.
 
-    Raises `RateLimited`, until the time of the oldest one is over, when too many are under way.
+    If too many are in progress, raises `RateLimited` until the oldest one expires.
     """
     over = int(now) - LIFETIME_SECONDS
     async with transaction():
@@ -39,9 +39,9 @@ async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonc
 
 
 async def take(id: str, *, now: float) -> OAuthFlow:  # noqa: A002 - the column's name
-    """Return the login with this id, once: of several callbacks with one state a single one gets it.
+    """Return the login with this id, once. If several callbacks have the same state, only one gets it.
 
-    Raises `Refused` with `state_used`, `state_expired`, or `state_invalid` when it was never started here.
+    Raises `Refused`: `state_used`, `state_expired`, or `state_invalid` if it was never started here.
     """
     oldest = int(now) - LIFETIME_SECONDS
     async with transaction():

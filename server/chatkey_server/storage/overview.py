@@ -1,4 +1,4 @@
-"""The providers as an administrator sees them: everything but the secrets."""
+"""The providers as an administrator sees them: all data except the secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatkey_server.storage.tables import OAuthApplication, Provider, Registered
 
 
 class SocialOverview(msgspec.Struct, frozen=True):
-    """A social provider of a business. `client_id` is None when nobody has given the keys it would go through."""
+    """A social provider of a business. `client_id` is None if the keys that it uses are missing."""
 
     social: str
     enabled: bool
@@ -22,7 +22,7 @@ class SocialOverview(msgspec.Struct, frozen=True):
 
 
 class ProviderOverview(msgspec.Struct, frozen=True):
-    """A provider. `previous_until` is when the secret before this one stops to count; 0 when there is none."""
+    """A provider. `previous_until` is when the previous secret expires; 0 if there is none."""
 
     id: str
     name: str
@@ -37,7 +37,7 @@ class ProviderOverview(msgspec.Struct, frozen=True):
 
 
 async def overview() -> list[ProviderOverview]:
-    """Return every provider, the oldest first. Raises `Refused(unavailable)` without a database."""
+    """Return all providers, the oldest first. Raises `Refused(unavailable)` if the database is away."""
     async with snapshot():
         providers = await Provider.objects().order_by(Provider.created_at, Provider.id)
         domains = await RegisteredDomain.objects().order_by(RegisteredDomain.domain)

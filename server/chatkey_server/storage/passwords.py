@@ -1,4 +1,4 @@
-"""Passwords of agents and administrators: scrypt (RFC 7914), each with its salt and the costs it was made with."""
+"""Passwords of agents and administrators: scrypt (RFC 7914), stored with salt and cost parameters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Final
 from chatkey_server.identity.errors import RateLimited
 
 N, R, P = 2**14, 8, 5
-"""16 MiB and about 0.1 s for one password, one of the settings OWASP recommends."""
+"""The parameters of scrypt: one password takes 16 MiB and about 0.1 s. OWASP recommends them."""
 MEMORY: Final = 64 * 1024 * 1024
 
 AT_ONCE: Final = 2
-"""How many passwords are looked at side by side: a crowd of guesses must not have every core."""
+"""How many passwords are checked concurrently, so that many guesses do not occupy every core."""
 WAITING: Final = 50
 
 _threads: Final = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
@@ -25,20 +25,20 @@ _waiting: set[asyncio.Future[bool]] = set()
 
 
 def hash_password(password: str) -> str:
-    """Return what may be stored of a password: `scrypt$n$r$p$salt$hash`."""
+    """Return the text to store for a password: `scrypt$n$r$p$salt$hash`."""
     salt = secrets.token_bytes(16)
     return "$".join(["scrypt", str(N), str(R), str(P), _text(salt), _text(_derive(password, salt, N, R, P))])
 
 
 def verify_password(password: str, stored: str) -> bool:
-    """Tell whether a password is the one that was stored."""
+    """Return whether a password matches the stored text."""
     _, n, r, p, salt, expected = stored.split("$")
     derived = _derive(password, b64decode(salt), int(n), int(r), int(p))
     return compare_digest(derived, b64decode(expected))
 
 
 async def verified(password: str, stored: str) -> bool:
-    """Tell the same in its turn, beside the event loop. Raises `RateLimited` when too many wait already."""
+    """Run `verify_password` in a thread, and wait for a turn first. Raises `RateLimited` if too many wait."""
     if len(_waiting) >= AT_ONCE + WAITING:
         raise RateLimited(1, "Too many sign-ins at once")
     looking = asyncio.get_running_loop().run_in_executor(_threads, verify_password, password, stored)

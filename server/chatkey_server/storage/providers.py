@@ -1,4 +1,4 @@
-"""A provider as the rest of the server sees it: one immutable value, cached for at most 60 seconds (D-02)."""
+"""Providers as the rest of the server sees them: immutable values, cached for at most 60 seconds (D-02)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from chatkey_server.storage.vault import Vault
 CACHE_SECONDS: Final = 60
 REREAD_SECONDS: Final = 1
 CACHE_SIZE: Final = 10_000
-"""How many views, and how many ids that do not exist, are kept; beyond it the oldest make room."""
+"""How many views, and how many unknown ids, are cached. Above that, the oldest are dropped."""
 
 SERVICE: Final = "service"
-"""The holder of the service-owned applications; no provider may have this id."""
+"""The holder of the service-owned applications. No provider may have this id."""
 
 KeySource = Literal["service", "own"]
-"""Whose OAuth application a social login goes through: the service's, or the business's own (modes 3 and 4)."""
+"""Whose OAuth application a social login uses: the service's, or the business's own (modes 3 and 4)."""
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ PROVIDER_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class Quiet(msgspec.Struct, frozen=True):
-    """A value that keeps its secrets out of `repr` and of rich's displays."""
+    """A value whose secrets do not appear in `repr` or in rich's output."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(…)"
@@ -48,7 +48,7 @@ class Quiet(msgspec.Struct, frozen=True):
 
 
 class Application(Quiet, frozen=True):
-    """The OAuth application a social login goes through, secrets in the clear. Never shown by `repr`."""
+    """The OAuth application of a social login, with decrypted secrets. `repr` does not show it."""
 
     client_id: str
     client_secret: str | None = None
@@ -58,7 +58,7 @@ class Application(Quiet, frozen=True):
 
 
 class SocialLogin(msgspec.Struct, frozen=True):
-    """An enabled social provider of a business. `application` is None when nobody has given its keys yet."""
+    """An enabled social provider of a business. `application` is None if its keys are missing."""
 
     social: str
     key_source: KeySource
@@ -66,7 +66,7 @@ class SocialLogin(msgspec.Struct, frozen=True):
 
 
 class ProviderView(Quiet, frozen=True):
-    """All that requests and sockets need to know of one provider."""
+    """The data of one provider that requests and sockets need."""
 
     id: str
     enabled: bool
@@ -77,14 +77,14 @@ class ProviderView(Quiet, frozen=True):
     configuration: bytes
     """The whole body of the configuration endpoint, `{"data": …}`, encoded once."""
     etag: str
-    """The body's entity tag, in its quotes."""
+    """The entity tag of the body, including its quotes."""
 
     def __repr__(self) -> str:
         return f"ProviderView(id={self.id!r}, …)"
 
 
 class Providers:
-    """Looks providers up, keeps each answer (a missing one too) for `CACHE_SECONDS`, one query in flight each."""
+    """Looks up providers and caches results, also missing ones, for `CACHE_SECONDS`. One query per id at a time."""
 
     def __init__(self, *, now: Now, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS) -> None:
         self._now = now
@@ -96,12 +96,12 @@ class Providers:
         self._flights: dict[str, asyncio.Task[ProviderView | None]] = {}
 
     def cached(self, provider_id: str) -> ProviderView | None:
-        """Return a fresh cached view without waiting, else None."""
+        """Return a cached view that is not expired, otherwise None. Does not wait."""
         kept = self._views.get(provider_id)
         return kept[1] if kept is not None and self._is_fresh(kept[0]) else None
 
     async def get(self, provider_id: str) -> ProviderView:
-        """Return the provider. Raises `Refused(provider_unknown)`, or `Refused(unavailable)` without a database."""
+        """Return the provider. Raises `Refused(provider_unknown)`, or `Refused(unavailable)` during an outage."""
         view = self.cached(provider_id)
         if view is None and self._may_exist(provider_id):
             view = await asyncio.shield(self._flight(provider_id))
@@ -110,10 +110,10 @@ class Providers:
         return view
 
     async def judge(self, provider_id: str, judge: Callable[[ProviderView], T]) -> T:
-        """Return what `judge` makes of a provider; a signature that it refuses is judged by the newest secrets.
+        """Return the result of `judge` for a provider. If it refuses a signature, reload the secrets and try again.
 
-        So a token made right after a rotation is taken, whoever rotated and wherever. What was read within the last
-        `REREAD_SECONDS` counts as new: bad tokens cost no more than a query a second.
+        So a token that was signed right after a rotation is accepted, wherever the rotation happened. A view that
+        was read within the last `REREAD_SECONDS` is not reloaded, so bad tokens cost at most one query per second.
         """
         view = await self.get(provider_id)
         try:
@@ -127,7 +127,7 @@ class Providers:
         return judge(newer)
 
     def forget(self, provider_id: str | None = None) -> None:
-        """Drop one cached view, or all: it was changed."""
+        """Drop one cached view, or all of them, after a change."""
         for kept in (self._views, self._missing, self._flights):
             if provider_id is None:
                 kept.clear()
@@ -148,10 +148,10 @@ class Providers:
         return kept is None or not self._is_fresh(kept[0])
 
     def _flight(self, provider_id: str) -> asyncio.Task[ProviderView | None]:
-        """Return the query under way for this id, or start it; whoever waits for it may leave without ending it."""
+        """Return the running query for this id, or start one. A waiting caller may be cancelled without ending it."""
         flight = self._flights.get(provider_id)
         if flight is None:
-            # In a context of its own: a caller's transaction is not this query's.
+            # In a separate context, because the query must not join a caller's transaction.
             flight = asyncio.get_running_loop().create_task(self._load(provider_id), context=Context())
             flight.add_done_callback(lambda done: self._landed(provider_id, done))
             self._flights[provider_id] = flight
@@ -161,13 +161,13 @@ class Providers:
         if self._flights.get(provider_id) is flight:
             del self._flights[provider_id]
         if not flight.cancelled():
-            flight.exception()  # seen, even if everyone who waited has left
+            flight.exception()  # marks the error as retrieved, even if every waiting caller has gone
 
     async def _load(self, provider_id: str) -> ProviderView | None:
         asked_at = self._now()
         flight = asyncio.current_task()
         view = await load(provider_id, self._vault, self._socket_uri, self._offered)
-        if self._flights.get(provider_id) is flight:  # else it was forgotten meanwhile
+        if self._flights.get(provider_id) is flight:  # otherwise `forget` was called meanwhile
             if view is None:
                 self._views.pop(provider_id, None)
                 _keep(self._missing, provider_id, (asked_at, None))
@@ -184,14 +184,14 @@ def _keep(kept: dict[str, T], provider_id: str, answer: T) -> None:
 
 
 def unknown(provider_id: str, *, member: str = "id") -> Refused:
-    """Refuse what is asked for a provider that is not there, of somebody who may know its id."""
+    """Build the refusal for an unknown provider. Use it only for callers who may know which ids exist."""
     return Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider_id!r}.", member=member)
 
 
 async def load(
     provider_id: str, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS
 ) -> ProviderView | None:
-    """Read a provider, with those of its socials that are offered. Raises `Refused(unavailable)` without a database."""
+    """Read a provider with its offered social logins. Raises `Refused(unavailable)` if the database is away."""
     async with snapshot():
         provider = await tables.Provider.objects().get(tables.Provider.id == provider_id)
         if provider is None:
@@ -228,7 +228,7 @@ def _socials(
     provider_id: str,
     offered: Sequence[str],
 ) -> dict[str, SocialLogin]:
-    """Return the enabled socials in the order of the login page, each with the keys its key source points at."""
+    """Return the enabled social logins in the order of the login page, each with the keys of its key source."""
     sources: dict[str, KeySource] = {login.social: cast("KeySource", login.key_source) for login in logins}
     holders = {"service": SERVICE, "own": provider_id}
     return {
@@ -239,7 +239,7 @@ def _socials(
 
 
 def opened_application(row: tables.OAuthApplication, vault: Vault) -> Application:
-    """Return an application's keys, secrets in the clear."""
+    """Return an application's keys with decrypted secrets."""
     return Application(
         client_id=row.client_id,
         client_secret=vault.open(row.sealed_client_secret) if row.sealed_client_secret else None,

@@ -1,4 +1,4 @@
-"""Encrypts everything again under the current master key, so that old ones can be forgotten (D-15)."""
+"""Encrypts all secrets again with the current master key, so that old keys can be removed (D-15)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SEALED: Final[tuple[tuple[type[Table], Text], ...]] = (
     (OAuthApplication, OAuthApplication.sealed_client_secret),
     (OAuthApplication, OAuthApplication.sealed_p8),
 )
-"""Every column that is encrypted."""
+"""All columns that are encrypted."""
 
 
 async def reseal(vault: Vault) -> int:
-    """Seal every stored secret with the vault's current key, all or none, and return how many there were.
+    """Encrypt every stored secret with the vault's current key, all or none. Returns how many there were.
 
-    Raises `SettingsError` when a secret was sealed with a key the vault does not have.
+    Raises `SettingsError` if a secret was sealed with a key that the vault does not have.
     """
     count = 0
     async with transaction():

@@ -1,6 +1,7 @@
-"""The kinds of change that a migration can make. Servers of the release before keep writing while one runs.
+"""The kinds of change that a migration can make. Servers of the previous release keep writing meanwhile.
 
-On SQLite a migration is one transaction. On PostgreSQL each kind has its own way, so that no writer waits for a second.
+On SQLite a migration is one transaction. On PostgreSQL each kind works differently, so that no writer waits for
+more than a second.
 """
 
 # ruff: noqa: SLF001 - Piccolo keeps a table's description in `_meta`
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from chatkey_server.storage.engine import Database
 
 LOCK_TIMEOUT: Final = "200ms"
-"""How long a statement waits for a lock. Writers queue behind it meanwhile."""
+"""How long a statement waits for a lock. Meanwhile, writers queue behind it."""
 STATEMENT_TIMEOUT: Final = "800ms"
-"""How long a definition may take in all: it locks its table, and writers wait until it is done."""
+"""How long a definition may take in total. It locks its table, and writers wait until it is done."""
 SESSION: Final = "SET lock_timeout = '10min'; SET statement_timeout = 0"
-"""How long building an index waits for older transactions, such as a backup's. Nobody queues behind it."""
+"""How long building an index waits for older transactions, such as a backup. No writer queues behind it."""
 ATTEMPTS: Final = 60
 PAUSE_SECONDS: Final = 2.0
 BATCH: Final = 500
@@ -46,15 +47,15 @@ Report = Callable[[str], None]
 
 
 class Contended(Exception):
-    """Others kept a lock in every attempt; the message names the transactions that were open."""
+    """Other sessions held a lock during every attempt. The message names the open transactions."""
 
 
 @dataclass(frozen=True)
 class Definitions:
-    """New tables, columns, views, functions and triggers, made in one transaction.
+    """New tables, columns, views, functions and triggers, created in one transaction.
 
-    The columns are of one table, because each table stays locked until the transaction ends. `statements` are SQL, by
-    kind of database. If they drop something, `unused_since` names the release that stopped using it.
+    The columns belong to one table, because each table stays locked until the transaction ends. `statements` is SQL
+    by kind of database. If the statements drop something, `unused_since` names the release that stopped using it.
     """
 
     tables: Sequence[type[Table]] = ()
@@ -77,23 +78,23 @@ class Definitions:
 
 @dataclass(frozen=True)
 class Index:
-    """An index on a table that has rows already: `on` is what follows ON, such as `message (sender, sent_at)`."""
+    """An index on a table that already has rows. `on` is the text after ON, such as `message (sender, sent_at)`."""
 
     name: str
     on: str
     is_unique: bool = False
 
     def sql(self, database: Database) -> list[str]:
-        """Return the statement for this database."""
+        """Return the statement for this database, as a list."""
         concurrently = "CONCURRENTLY IF NOT EXISTS " if database.engine_type == "postgres" else ""
         return [f"CREATE {'UNIQUE ' if self.is_unique else ''}INDEX {concurrently}{self.name} ON {self.on}"]
 
 
 @dataclass(frozen=True)
 class Backfill:
-    """New values in old rows: `UPDATE table SET values WHERE where`, in batches in the order of the column `id`.
+    """New values in existing rows: `UPDATE table SET values WHERE where`, in batches ordered by the column `id`.
 
-    It can be run again: `where` holds for no row that has its value.
+    It can be repeated: `where` must not match rows that already have the new value.
     """
 
     table: str
@@ -101,7 +102,7 @@ class Backfill:
     where: str
 
     def sql(self, _: Database) -> list[str]:
-        """Return the whole update."""
+        """Return the update of all rows."""
         return [f"UPDATE {self.table} SET {self.values} WHERE {self.where}"]  # noqa: S608 - a migration's own words
 
 
@@ -109,22 +110,22 @@ Change = Definitions | Index | Backfill
 
 
 class Changes:
-    """Makes changes on one connection to PostgreSQL, set up by `SESSION`. Interrupted changes can be made again."""
+    """Makes changes on a PostgreSQL connection that was set up with `SESSION`. Interrupted changes can be repeated."""
 
     def __init__(self, connection: Any, report: Report) -> None:
         self._connection = connection
         self._report = report
 
     async def run(self, statements: Sequence[str]) -> None:
-        """Run definitions in one transaction; try again when their locks are not to be had."""
+        """Run definitions in one transaction. Try again if their locks are not available."""
         await self._patiently(partial(self._define, statements), (*CONTENTION, pg.QueryCanceledError))
 
     async def build(self, index: Index, statements: Sequence[str]) -> None:
-        """Build an index while writers go on. One that was left half-built is dropped and built anew."""
+        """Build an index while writers continue. A half-built index is dropped and built again."""
         await self._patiently(partial(self._build, index.name, statements))
 
     async def fill(self, backfill: Backfill) -> None:
-        """Fill all rows, each batch in a transaction of its own."""
+        """Update all rows, each batch in its own transaction."""
         after: object = None
         while True:
             upto = await self._end_of_batch(backfill.table, after)
@@ -147,7 +148,7 @@ class Changes:
                 await self._connection.execute(statement)
         except PostgresError:
             if not self._connection.is_closed():
-                await self._drop_invalid(name)  # a half-built unique index refuses rows already
+                await self._drop_invalid(name)  # a half-built unique index already refuses rows
             raise
 
     async def _drop_invalid(self, name: str) -> None:
@@ -157,7 +158,7 @@ class Changes:
             await self._connection.execute(f"DROP INDEX CONCURRENTLY {name}")
 
     async def _end_of_batch(self, table: str, after: object) -> object:
-        """Return the last id of the next batch; None when it is the last one."""
+        """Return the last id of the next batch, or None if this batch is the last."""
         beyond, values = ("", ()) if after is None else ("WHERE id > $1", (after,))
         query = f"SELECT id FROM {table} {beyond} ORDER BY id OFFSET {BATCH - 1} LIMIT 1"  # noqa: S608 - our own words
         return await self._connection.fetchval(query, *values)
@@ -186,7 +187,7 @@ class Changes:
         raise Contended(f"gave up after {ATTEMPTS} attempts ({waiting})")
 
     async def _in_the_way(self) -> str:
-        """Name the transactions that have been open for longest: one of them most likely holds the lock."""
+        """Name the transactions that have been open longest, because one of them probably holds the lock."""
         rows: list[Any] = await self._connection.fetch(OLD_TRANSACTIONS)
         named = [f"pid {row['pid']} ({row['name']}) for {row['seconds']} s" for row in rows]
         return f"open transactions: {', '.join(named) or 'none longer than a second'}"

@@ -1,4 +1,4 @@
-"""The tables (D-11, D-15). Times are seconds since the epoch."""
+"""The database tables (D-11, D-15). Times are seconds since the epoch."""
 
 from piccolo.columns import (
     UUID,
@@ -43,9 +43,10 @@ class Provider(Table, tablename="provider"):
 
 
 class RegisteredDomain(Table, tablename="registered_domain"):
-    """A host, with an optional port, on which a business may embed the widget, and the origins it stands for (D-08).
+    """A host, with an optional port, on which a business may embed the widget, and its origins (D-08).
 
-    `origins` holds serialised origins with spaces between them: what is compared and posted to, decided when saved.
+    `origins` contains serialised origins, separated by spaces. They are computed when the domain is saved. Requests
+    are compared with them, and messages are posted to them.
     """
 
     provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
@@ -54,7 +55,7 @@ class RegisteredDomain(Table, tablename="registered_domain"):
 
 
 class SocialLogin(Table, tablename="social_login"):
-    """A social provider switched on for a business, and whose keys it uses: `service` or `own`."""
+    """A social provider that is switched on for a business, and whose keys it uses: `service` or `own`."""
 
     provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
     social = Varchar(length=16)
@@ -63,7 +64,7 @@ class SocialLogin(Table, tablename="social_login"):
 
 
 class OAuthApplication(Table, tablename="oauth_application"):
-    """Keys of an OAuth application: a business's own, or the service's, whose `holder` is `service`."""
+    """The keys of an OAuth application: a business's own, or the service's if `holder` is `service`."""
 
     holder = Varchar(length=64)
     social = Varchar(length=16)
@@ -75,7 +76,7 @@ class OAuthApplication(Table, tablename="oauth_application"):
 
 
 class OAuthFlow(Table, tablename="oauth_flow"):
-    """One social login under way, keyed by the state's id (D-07). `used_at` makes the state single use."""
+    """A social login in progress, identified by its state's id (D-07). `used_at` makes the state single-use."""
 
     id = Varchar(length=64, primary_key=True)
     provider = Varchar(length=64)
@@ -87,9 +88,9 @@ class OAuthFlow(Table, tablename="oauth_flow"):
 
 
 class ChatCustomer(Table, tablename="chat_customer"):
-    """A member (contract 2.7, D-11). `login` is `custom` or `social`; e-mail joins nothing.
+    """A member (contract 2.7, D-11). `login` is `custom` or `social`. E-mail links no accounts.
 
-    `folded` is name, e-mail and uid for searching.
+    `folded` is name, e-mail and uid in searchable form.
     """
 
     id = UUID(primary_key=True, default=UUID4())
@@ -106,12 +107,12 @@ class ChatCustomer(Table, tablename="chat_customer"):
 
 
 class Conversation(Table, tablename="conversation"):
-    """What one identity and the agents said to each other.
+    """The conversation between one identity and the agents.
 
-    `login` is `visitor`, `custom` or `social`; a visitor's conversation has no customer and never gets one. It was at
-    `last_at`, in milliseconds, that somebody wrote or called last: two who write in one second have an order. `waiting`
-    is set by what the person does and cleared by what an agent does; `answered_by` is the name of the agent who did it
-    last.
+    `login` is `visitor`, `custom` or `social`. A visitor's conversation never has a `customer`. `last_at` is when
+    someone last wrote or called. It is in milliseconds, so that conversations of the same second have an order. The
+    person's messages and calls set `waiting`, and an agent's actions clear it. `answered_by` is the name of the
+    agent who acted last.
     """
 
     id = UUID(primary_key=True, default=UUID4())
@@ -126,7 +127,7 @@ class Conversation(Table, tablename="conversation"):
 
 
 class Message(Table, tablename="message"):
-    """One message, the conversation's number `seq`. `folded` is the body for searching."""
+    """One message. `seq` is its number in the conversation. `folded` is the body in searchable form."""
 
     id = UUID(primary_key=True, default=UUID4())
     conversation = ForeignKey(references=Conversation, on_delete=OnDelete.cascade, null=False)
@@ -140,7 +141,7 @@ class Message(Table, tablename="message"):
 
 
 class Call(Table, tablename="call"):
-    """A call: `ringing`, then `active` or not, then `ended`. At most one per conversation is not ended."""
+    """A call: `ringing`, then possibly `active`, then `ended`. A conversation has at most one that has not ended."""
 
     id = UUID(primary_key=True, default=UUID4())
     conversation = ForeignKey(references=Conversation, on_delete=OnDelete.cascade, null=False)
@@ -151,7 +152,7 @@ class Call(Table, tablename="call"):
 
 
 class Agent(Table, tablename="agent"):
-    """Someone who answers in the agent panel, for all businesses or for those in `agent_provider` (D-21).
+    """An account of the agent panel, for all businesses or for those in `agent_provider` (D-21).
 
     `password_hash` is scrypt, with its salt.
     """
@@ -163,14 +164,14 @@ class Agent(Table, tablename="agent"):
 
 
 class AgentProvider(Table, tablename="agent_provider"):
-    """A business that an agent answers for who does not answer for all."""
+    """A business of an agent who does not answer for all businesses."""
 
     agent = ForeignKey(references=Agent, on_delete=OnDelete.cascade, null=False)
     provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
 
 
 class AgentSession(Table, tablename="agent_session"):
-    """An agent who is signed in, the lab's when there is none. `id` is the SHA-256 of what the cookie holds."""
+    """A session of an agent, or of the lab's agent if `agent` is null. `id` is the SHA-256 of the cookie's token."""
 
     id = Varchar(length=64, primary_key=True, secret=True)
     agent = ForeignKey(references=Agent, on_delete=OnDelete.cascade, null=True, default=None)
@@ -178,7 +179,7 @@ class AgentSession(Table, tablename="agent_session"):
 
 
 class Administrator(Table, tablename="administrator"):
-    """Someone who may change everything in the admin panel. `password_hash` is scrypt, with its salt."""
+    """An account that may change everything in the admin panel. `password_hash` is scrypt, with its salt."""
 
     id: Serial
     username = Varchar(length=64, unique=True)
@@ -186,7 +187,7 @@ class Administrator(Table, tablename="administrator"):
 
 
 class AdminSession(Table, tablename="admin_session"):
-    """An administrator who is signed in. `token` is the SHA-256 of what the cookie holds; times are the system's."""
+    """A session of an administrator. `token` is the SHA-256 of the cookie's token. Times are system time."""
 
     id: Serial
     token = Varchar(length=100, unique=True, secret=True)
@@ -221,4 +222,4 @@ UNIQUE: dict[type[Table], tuple[tuple[Column, ...], ...]] = {
     Message: ((Message.conversation, Message.seq), (Message.conversation, Message.message_id)),
     AgentProvider: ((AgentProvider.agent, AgentProvider.provider),),
 }
-"""The composite keys. Piccolo cannot declare them for SQLite: the migrations make them, as unique indexes."""
+"""The composite keys. Piccolo cannot declare them for SQLite, so the migrations create them as unique indexes."""

@@ -1,4 +1,4 @@
-"""Text from outside, made to fit a column, and made to be found."""
+"""Prepares text from outside for storage and for searching."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import unicodedata
 from typing import Final
 
 MOST_MARKS: Final = 30
-"""How many combining marks in a row count; to put them in order takes time squared (UAX 15, 13)."""
+"""The most combining marks in a row. Ordering them takes quadratic time (UAX 15, 13)."""
 
 
 def fit(text: str | None, length: int) -> str | None:
-    """Return what a column of this length can hold of a text that is only shown: without NUL, cut off at the end."""
+    """Make a text that is only displayed fit a column of this length: remove NUL, and cut off the end."""
     if text is None:
         return None
     return text.replace("\0", "").encode("utf-8", "replace").decode()[:length]
 
 
 def fold(text: str) -> str:
-    """Return a text as it is searched: letter case and the spelling of accents do not count."""
+    """Return a text in searchable form, which ignores letter case and the encoding of accents."""
     return unicodedata.normalize("NFC", text if text.isascii() else _with_few_marks(text)).casefold()
 
 
 def containing(text: str) -> str:
-    """Return the pattern, for `LIKE … ESCAPE '!'`, of every folded text that contains this one."""
+    """Return a pattern for `LIKE … ESCAPE '!'` that matches every folded text that contains this one."""
     escaped = fold(text).replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{escaped}%"
 

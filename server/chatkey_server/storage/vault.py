@@ -1,4 +1,4 @@
-"""Encryption at rest, and the keys derived from the master key (D-15)."""
+"""Encryption at rest, and the keys that are derived from the master key (D-15)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ KEY_FILE = "master.key"
 
 
 class Vault:
-    """Seals secrets for the database, and has the keys for states and for the hub, derived (HKDF) from the master keys.
+    """Encrypts secrets for the database, and derives the keys for states and the hub from the master keys (HKDF).
 
-    The first master key is current; what was sealed or signed with the others can still be read.
+    The first master key is current. Data that was sealed or signed with the others can still be read.
     """
 
     def __init__(self, master_keys: Sequence[str]) -> None:
@@ -31,7 +31,7 @@ class Vault:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Return the vault of these settings; without CHATKEY_MASTER_KEY its key is kept in the data folder."""
+        """Return the vault for these settings. Without CHATKEY_MASTER_KEY, its key is in a file in the data folder."""
         return cls(settings.master_key or (_kept_key(settings.data_dir),))
 
     def seal(self, secret: str) -> str:
@@ -39,7 +39,7 @@ class Vault:
         return self._fernet.encrypt(secret.encode()).decode()
 
     def open(self, sealed: str) -> str:
-        """Decrypt what `seal` made. Raises `SettingsError` naming CHATKEY_MASTER_KEY when no key fits."""
+        """Decrypt the output of `seal`. Raises `SettingsError`, which names CHATKEY_MASTER_KEY, if no key fits."""
         try:
             return self._fernet.decrypt(sealed).decode()
         except InvalidToken:
@@ -59,7 +59,7 @@ class Vault:
 
     @property
     def hub_keys(self) -> tuple[bytes, ...]:
-        """The keys that seal what processes tell each other, the current one first."""
+        """The keys that encrypt messages between processes, the current one first."""
         return self._hub_keys
 
 
@@ -70,12 +70,12 @@ _NO_KEY_FITS = (
 
 
 def _derive(master_key: str, purpose: str) -> bytes:
-    """Return 32 bytes for one purpose (RFC 5869)."""
+    """Derive 32 bytes for one purpose (RFC 5869)."""
     return HKDF(SHA256(), length=32, salt=None, info=f"chatkey {purpose} 1".encode()).derive(master_key.encode())
 
 
 def _kept_key(data_dir: Path) -> str:
-    """Return the master key in the data folder, made at the first start and readable by its owner only."""
+    """Return the master key from the data folder. It is created at the first start, and only its owner can read it."""
     path = data_dir / KEY_FILE
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -96,7 +96,7 @@ def _kept_key(data_dir: Path) -> str:
 
 
 def _publish(path: Path, key: str) -> None:
-    """Write the file so that it appears whole, once: of several processes that start together, one wins."""
+    """Write the key file atomically, and only if none exists: if several processes start at once, one wins."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""Administrators and their sessions, in the shape in which Piccolo Admin signs people in."""
+"""Administrators and their sessions, as subclasses of the tables with which Piccolo Admin signs people in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger("chatkey.admin")
 
 
 class Administrators(BaseUser, tablename="administrator"):
-    """The administrators. Whoever is in this table is one; the other columns of Piccolo's users are not there."""
+    """The administrators. Every row is an active administrator; Piccolo's other user columns do not exist."""
 
     username = Varchar(length=64, unique=True)
     password = first_name = last_name = email = last_login = None  # type: ignore[assignment]
@@ -37,7 +37,7 @@ class Administrators(BaseUser, tablename="administrator"):
 
     @classmethod
     async def login(cls, username: str, password: str) -> int | None:
-        """Return the administrator's id, or None for a name and a password that do not belong together.
+        """Return the administrator's id, or None if name or password are wrong.
 
         Raises `RateLimited`.
         """
@@ -51,7 +51,7 @@ class Administrators(BaseUser, tablename="administrator"):
 
     @classmethod
     async def update_password(cls, user: str | int, password: str) -> None:
-        """Give an administrator another password. The panel shows why not."""
+        """Set a new password for an administrator. The panel shows the reason if the password is refused."""
         row = await cls.select(cls.username).where(cls.id == int(user)).first()
         try:
             await accounts.set_password(Administrator, row["username"] if row else "", password)
@@ -60,13 +60,15 @@ class Administrators(BaseUser, tablename="administrator"):
 
 
 class Sessions(SessionsBase, tablename="admin_session"):
-    """Who is signed in. The database knows a token's hash only: who reads it cannot sign in with it."""
+    """The sessions of administrators. Only the token's hash is stored, so a copy of the database is useless for
+    signing in.
+    """
 
     @classmethod
     async def create_session(
         cls, user_id: int, expiry_date: datetime | None = None, max_expiry_date: datetime | None = None
     ) -> Sessions:
-        """Make a session and return it with its token in the clear; those that are over are forgotten."""
+        """Create a session and return it with its plain token. Expired sessions are deleted."""
         await cls.delete().where(cls.expiry_date < datetime.now())  # noqa: DTZ005 - Piccolo's are without a zone
         token = secrets.token_urlsafe(32)
         session = cls(token=_hash(token), user_id=user_id, expiry_date=expiry_date, max_expiry_date=max_expiry_date)
@@ -76,12 +78,12 @@ class Sessions(SessionsBase, tablename="admin_session"):
 
     @classmethod
     async def get_user_id(cls, token: str, increase_expiry: timedelta | None = None) -> int | None:
-        """Return whose session this is while it lasts, else None."""
+        """Return the id of the session's administrator, or None if the session has ended."""
         return await super().get_user_id(_hash(token), increase_expiry)
 
     @classmethod
     async def remove_session(cls, token: str) -> None:
-        """End the session of this token, of which only the hash is stored."""
+        """End the session of this token. The database contains only its hash."""
         await super().remove_session(_hash(token))
 
 

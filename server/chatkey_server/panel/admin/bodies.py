@@ -1,4 +1,4 @@
-"""The body of a request to the admin panel, read before Piccolo does: its pages send a JSON object, or nothing."""
+"""Checks the body of a request to the admin panel before Piccolo reads it. It must be empty or a JSON object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CREDENTIALS: Final = ("username", "password", "current_password", "new_password"
 
 
 async def with_checked_body(scope: HTTPScope, receive: Receive) -> Receive:
-    """Wait for the whole body, check it, and return a `receive` that delivers it at once. Raises `Refused`."""
+    """Read and check the whole body, and return a `receive` that delivers it at once. Raises `Refused`."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -40,7 +40,7 @@ async def with_checked_body(scope: HTTPScope, receive: Receive) -> Receive:
 
 
 def _check(scope: HTTPScope, body: bytes) -> None:
-    """Refuse every body that Piccolo's own readers would fail at or read in another way."""
+    """Refuse any body that Piccolo would fail to read or would read differently."""
     types = [value.partition(b";")[0].strip().lower() for name, value in scope["headers"] if name == b"content-type"]
     if types != [JSON]:
         raise Refused(Code.MEDIA_TYPE_UNSUPPORTED, "The admin panel takes JSON only.", member="Content-Type")
@@ -56,7 +56,7 @@ def _check(scope: HTTPScope, body: bytes) -> None:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield all text in a JSON value, names of members too."""
+    """Yield all strings in a JSON value, including the names of members."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -66,5 +66,5 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _can_be_stored(text: str) -> bool:
-    """Tell whether a text is Unicode without the NUL character, which PostgreSQL does not take."""
+    """Return whether a text is valid Unicode without NUL, which PostgreSQL does not accept."""
     return not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text)

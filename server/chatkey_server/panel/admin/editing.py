@@ -1,4 +1,4 @@
-"""The endpoint through which the panel's page changes rows, in the terms of Piccolo's REST interface."""
+"""The endpoint through which the panel's pages change rows. It has the interface of Piccolo's REST endpoints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = structlog.get_logger("chatkey.admin")
 
 
 def editing(services: Services) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint: POST makes a row, PATCH and PUT change one, DELETE removes one."""
+    """Return the endpoint: POST creates a row, PATCH and PUT change one, and DELETE removes one."""
     of_table = editors(services)
 
     async def edit(request: Request) -> Response:
@@ -42,7 +42,7 @@ def editing(services: Services) -> Callable[[Request], Awaitable[Response]]:
 
 
 def refusal(refused: Refused) -> Response:
-    """Say why, in the members and with the statuses whose words Piccolo's page shows beside a form."""
+    """Convert a refusal into a response whose members and status make Piccolo's page show the message beside a form."""
     if refused.code is Code.METHOD_NOT_ALLOWED:
         return JSONResponse({"detail": refused.message}, HTTPStatus.METHOD_NOT_ALLOWED)
     return JSONResponse({"custom_form_error": refused.message}, HTTPStatus.UNPROCESSABLE_ENTITY)

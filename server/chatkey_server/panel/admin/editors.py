@@ -1,4 +1,4 @@
-"""What may be changed in the panel's tables, each through the rules of `storage.admin` and no others."""
+"""The changes that the panel's tables allow. All of them go through the rules of `storage.admin`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
 
 Given = Mapping[str, object]
-"""What the page sent of a row: everything of a form, one column when several rows are changed at once."""
+"""The values that the page sent for a row: all columns from a form, one column if several rows are changed at once."""
 
 ROW_ID: Final = re.compile("[0-9]{1,9}")
 
@@ -34,36 +34,36 @@ ONLY_SHOWN: Final = (
 
 
 class Editor:
-    """How the rows of one table are changed. Every method returns the provider that changed, None for all of them.
+    """Changes the rows of one table. Every method returns the id of the changed provider, or None for all providers.
 
-    What a table does not override cannot be done there.
+    An operation that a subclass does not override is refused.
     """
 
     async def add(self, given: Given) -> str | None:  # noqa: ARG002 - for those who override it
-        """Make a row of what a form sent; refuses here."""
+        """Create a row from a form. This base class refuses."""
         raise _elsewhere(ONLY_SHOWN)
 
     async def change(self, row_id: str, given: Given) -> str | None:  # noqa: ARG002
-        """Change what was sent of a row, by its id; refuses here."""
+        """Change a row, given by its id. This base class refuses."""
         raise _elsewhere(ONLY_SHOWN)
 
     async def remove(self, row_id: str) -> str | None:  # noqa: ARG002
-        """Remove a row, by its id; refuses here."""
+        """Remove a row, given by its id. This base class refuses."""
         raise _elsewhere(ONLY_SHOWN)
 
 
 class ProviderEditor(Editor):
-    """Providers are changed and switched off here; a new one is made where its secret can be shown."""
+    """Changes providers and switches them off. New ones are created with a form that can show the secret."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
     async def add(self, given: Given) -> str:  # noqa: ARG002
-        """Refuse, and say where a provider is added."""
+        """Refuse, and name the form that adds a provider."""
         raise _elsewhere("A provider is added with the form New Provider, which shows its secret_key, once.")
 
     async def change(self, row_id: str, given: Given) -> str:
-        """Change what of a provider may be changed."""
+        """Change the columns of a provider that may be changed."""
         members = msgspec.convert(
             {name: value for name, value in given.items() if name in admin.ProviderChanges.__annotations__},
             admin.ProviderChanges,
@@ -73,19 +73,19 @@ class ProviderEditor(Editor):
         return row_id
 
     async def remove(self, row_id: str) -> str:  # noqa: ARG002
-        """Refuse: it is switched off instead."""
+        """Refuse, because a provider should be switched off instead."""
         raise _elsewhere("A provider is not removed here, because its members and conversations would go with it.")
 
 
 class Domain(msgspec.Struct, frozen=True):
-    """A registered domain, and the provider whose it is."""
+    """A registered domain and its provider."""
 
     provider: str
     domain: str
 
 
 class DomainEditor(Editor):
-    """Registered domains, one by one."""
+    """Adds, changes and removes registered domains."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -97,7 +97,7 @@ class DomainEditor(Editor):
         return new.provider
 
     async def change(self, row_id: str, given: Given) -> str:
-        """Write a domain differently."""
+        """Replace a registered domain with another one."""
         old = _read(await _row(Domains, row_id), Domain)
         new = _merged(old, given)
         _same("provider", old.provider, new.provider)
@@ -105,14 +105,14 @@ class DomainEditor(Editor):
         return old.provider
 
     async def remove(self, row_id: str) -> str:
-        """Register a domain no longer."""
+        """Remove a registered domain."""
         old = _read(await _row(Domains, row_id), Domain)
         await admin.replace_domain(old.provider, old.domain, None, now=self._services.clock())
         return old.provider
 
 
 class Keys(Quiet, frozen=True, kw_only=True):
-    """The keys of an application as they are typed; empty is None."""
+    """The keys of an application as they were typed. An empty field is None."""
 
     client_id: str | None = None
     client_secret: str | None = None
@@ -122,7 +122,7 @@ class Keys(Quiet, frozen=True, kw_only=True):
 
     @property
     def application(self) -> Application | None:
-        """The application, or None when nothing was typed."""
+        """The application, or None if all fields are empty."""
         members = {name: getattr(self, name) for name in Application.__struct_fields__}
         if not any(members.values()):
             return None
@@ -130,7 +130,7 @@ class Keys(Quiet, frozen=True, kw_only=True):
 
 
 class SocialLogin(Keys, frozen=True, kw_only=True):
-    """A row of the social logins."""
+    """A row of the table of social logins."""
 
     provider: str
     social: str
@@ -139,7 +139,7 @@ class SocialLogin(Keys, frozen=True, kw_only=True):
 
 
 class SocialLoginEditor(Editor):
-    """The social providers of a business, with its own keys."""
+    """Changes the social providers of a business, and the business's own keys."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -154,7 +154,7 @@ class SocialLoginEditor(Editor):
         return await self._save(new)
 
     async def change(self, row_id: str, given: Given) -> str:
-        """Change a row; when its ids are taken out, the business's own keys are forgotten."""
+        """Change a row. If its ids are removed, the business's own keys are deleted."""
         old = _read(await _row(SocialLogins, row_id), SocialLogin)
         new = _merged(old, given)
         _same("provider", old.provider, new.provider)
@@ -162,7 +162,7 @@ class SocialLoginEditor(Editor):
         return await self._save(new)
 
     async def remove(self, row_id: str) -> str:
-        """Take a social provider from a business, and forget the business's own keys for it."""
+        """Remove a social provider from a business, and delete the business's own keys for it."""
         old = _read(await _row(SocialLogins, row_id), SocialLogin)
         await admin.remove_social(old.provider, old.social, now=self._services.clock())
         return old.provider
@@ -186,19 +186,19 @@ class SocialLoginEditor(Editor):
 
 
 class ServiceKey(Keys, frozen=True, kw_only=True):
-    """A row of the service's own keys."""
+    """A row of the table of service-owned keys."""
 
     social: str
 
 
 class ServiceKeyEditor(Editor):
-    """The applications that belong to the service. A change concerns every provider."""
+    """Changes the applications that belong to the service. A change concerns every provider."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
     async def add(self, given: Given) -> None:
-        """Give the service keys for a social provider."""
+        """Add the service's keys for a social provider."""
         new = _read(given, ServiceKey)
         async with snapshot():
             if await ServiceKeys.exists().where(ServiceKeys.social == new.social):
@@ -213,7 +213,7 @@ class ServiceKeyEditor(Editor):
         await self._save(new)
 
     async def remove(self, row_id: str) -> None:
-        """Forget the service's keys for a social provider."""
+        """Delete the service's keys for a social provider."""
         old = _read(await _row(ServiceKeys, row_id), ServiceKey)
         await admin.remove_application(SERVICE, old.social, now=self._services.clock())
 
@@ -228,7 +228,7 @@ class ServiceKeyEditor(Editor):
 
 
 def editors(services: Services) -> dict[str, Editor]:
-    """Return the editors by their table's name; a table without one is only shown."""
+    """Return the editors by table name. A table without an editor is read-only."""
     return {
         "providers": ProviderEditor(services),
         "domains": DomainEditor(services),
@@ -247,7 +247,7 @@ async def _row(table: type[Table], row_id: str) -> dict[str, Any]:
 
 
 def _read(given: Given, kind: type[Row]) -> Row:
-    """Read what was typed: text without white space around it, what is empty as not there."""
+    """Convert what was typed: strip white space from text, and treat empty fields as missing."""
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
     return msgspec.convert(
         {name: value for name, value in trimmed.items() if value not in {"", None}}, kind, strict=False

@@ -1,4 +1,4 @@
-"""The panel's forms: two show a new `secret_key`, once; one erases a person."""
+"""The panel's forms: two show a new `secret_key` once, and one erases a person."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger("chatkey.admin")
 
 
 class NewProvider(BaseModel):
-    """A business that is to embed the widget."""
+    """The fields of a new business that will embed the widget."""
 
     name: str = ""
     domain: str = Field(default="", title="Registered domain, such as shop.example")
@@ -34,7 +34,7 @@ class NewProvider(BaseModel):
 
 
 class RotateSecret(BaseModel):
-    """The provider whose secret is to be replaced."""
+    """The provider that gets a new secret."""
 
     provider: str = Field(title="Provider id")
     overlap: int = Field(default=24, title="Hours for which tokens made with the old secret still count")
@@ -50,7 +50,7 @@ class ErasePerson(BaseModel):
 
 
 def forms(services: Services) -> list[FormConfig]:
-    """Return the forms of the panel, each of which changes what `services` hold."""
+    """Return the panel's forms."""
     return [_new_provider(services), _rotate_secret(services), _erase_person(services)]
 
 

@@ -1,4 +1,4 @@
-"""What stands before the admin panel: origin, size, headers and cookies, the same for every answer of it."""
+"""Protects the admin panel: checks origin and size of requests, and adds headers and cookie attributes to responses."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ UNANSWERABLE: Final = Refused(
 )
 
 PLAIN: Final = re.compile("(?:(?![0-9]{10})[A-Za-z0-9_-]{1,64}/?)*")
-"""What follows `TABLES` in a path that asks nothing odd: a table, and a word or the id of a row."""
+"""Matches the rest of an ordinary path after `TABLES`: a table, then a word or the id of a row."""
 TABLES: Final = "/admin/api/tables/"
 
 BREAK: Final = re.compile(rb"[\0\r\n]")
-"""What no header may hold (RFC 9110 5.5)."""
+"""Matches characters that a header value must not contain (RFC 9110 5.5)."""
 
 PICCOLO_COOKIE: Final = b"id="
-"""What Piccolo calls the session's cookie, without a way to call it otherwise."""
+"""The name of Piccolo's session cookie, which Piccolo does not let us configure."""
 
 POLICY: Final = "; ".join(
     (
@@ -70,7 +70,7 @@ log = structlog.get_logger("chatkey.admin")
 
 
 class Guard:
-    """An ASGI application that lets through to the panel what its own pages send, and makes its cookies safe."""
+    """An ASGI application that passes only requests of the panel's own pages to it, and makes its cookies safe."""
 
     def __init__(self, app: ASGIApp, services: Services) -> None:
         self._app = app
@@ -98,7 +98,7 @@ class Guard:
         await self._serve(scope, receive, send)
 
     async def _serve(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        """Pass the panel's answer on; what it failed at is answered here (D-02), with 503 when the database is away."""
+        """Pass the panel's response on. If the panel fails, send an error (D-02), with 503 if the database is away."""
         status = 0
 
         async def send_guarded(message: Message) -> None:
@@ -136,7 +136,7 @@ class Guard:
             )
 
     def _incoming(self, name: bytes, value: bytes) -> Header:
-        """Call the session's cookie what Piccolo calls it; a cookie that has that name already is somebody else's."""
+        """Rename our session cookie to Piccolo's name. Drop a cookie that already has that name: it is not ours."""
         if name != b"cookie":
             return name, value
         cookies = [cookie.strip() for cookie in value.split(b";")]
@@ -148,7 +148,7 @@ class Guard:
         return name, b"; ".join(renamed)
 
     def _outgoing(self, header: Header) -> Header:
-        """Give a cookie its name here, and the attributes that keep it with this site and off plain http."""
+        """Rename the session cookie to our name. Mark all cookies SameSite=Strict and, under https, Secure."""
         name, value = header
         if name != b"set-cookie":
             return header
@@ -160,9 +160,9 @@ class Guard:
 
 
 def _at_fault(scope: HTTPScope, error: Exception) -> Refused:
-    """Return the refusal of what Piccolo answered with an exception: it checks little of what its tables are asked."""
+    """Return the refusal for an exception that Piccolo raised. Piccolo checks few of the queries to its tables."""
     if isinstance(error, JSONDecodeError | msgspec.DecodeError):
-        return BODILESS  # every other body is known to be JSON by now
+        return BODILESS  # every body that is not empty has been checked already
     is_question = scope["method"] in SAFE and scope["path"].startswith(TABLES)
     if is_question and (scope["query_string"] or not PLAIN.fullmatch(scope["path"].removeprefix(TABLES))):
         log.info("admin.unanswerable", path=scope["path"], error=type(error).__name__)
@@ -172,7 +172,7 @@ def _at_fault(scope: HTTPScope, error: Exception) -> Refused:
 
 
 def _check_headers(headers: Iterable[Header]) -> None:
-    """Refuse an answer that would not be one: Piccolo writes some of what it is asked into its headers."""
+    """Refuse a response with invalid headers: Piccolo copies parts of the request into its headers."""
     if any(BREAK.search(value) for _, value in headers):
         raise UNANSWERABLE
 
@@ -182,7 +182,7 @@ def _caching(scope: HTTPScope) -> tuple[Header, ...]:
 
 
 async def _refuse(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer in the envelope of every refusal (D-02)."""
+    """Send a refusal in the common error envelope (D-02)."""
     metrics.refused(refused.code)
     headers = [JSON, NO_STORE]
     if isinstance(refused, RateLimited):

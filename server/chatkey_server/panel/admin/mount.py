@@ -1,4 +1,4 @@
-"""Where the admin panel is mounted: built at the first request, because it brings a second web framework."""
+"""Mounts the admin panel. It is built at the first request, because it imports a second web framework."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def handler(services: Services) -> ASGIRouteHandler:
 
     @asgi(PATH, is_mount=True, copy_scope=True)
     async def admin_panel(scope: Scope, receive: Receive, send: Send) -> None:
-        # Litestar cuts the mount's path off and adds a slash; by the ASGI specification the path is whole.
+        # Litestar removes the mount's path and adds a slash. The ASGI specification demands the full path.
         scope["path"] = scope["raw_path"].partition(b"?")[0].decode("ascii")
         scope["root_path"] = PATH
         await panel(scope, receive, send)
@@ -33,7 +33,7 @@ def handler(services: Services) -> ASGIRouteHandler:
 
 
 class OnDemand:
-    """An ASGI application that is made when it is first called; whoever calls meanwhile waits."""
+    """An ASGI application that is built at the first request. Other requests wait meanwhile."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -41,7 +41,7 @@ class OnDemand:
         self._app: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Build the panel if this is the first request, and have it answer."""
+        """Build the panel if this is the first request, and pass the request to it."""
         async with self._making:
             if self._app is None:
                 self._app = await asyncio.to_thread(_build, self._services)

@@ -1,4 +1,4 @@
-"""How a try at a password is counted: the act, wherever Piccolo does it, and not a path by which one gets there."""
+"""Counts password attempts of administrators where Piccolo checks a password, whatever path leads there."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 
 count_sign_in: ContextVar[Callable[[], Awaitable[None]]] = ContextVar("count_sign_in")
-"""Counts a try of whoever sent the request at hand. Raises `RateLimited` when it is one too many."""
+"""Counts a password attempt by the client of the current request. Raises `RateLimited` above the limit."""

@@ -1,4 +1,4 @@
-"""The admin panel as an ASGI application: Piccolo Admin for looking, our own endpoints for changing."""
+"""The admin panel as an ASGI application: Piccolo Admin displays the data, and our own endpoints change it."""
 
 # ruff: noqa: SLF001 - Piccolo keeps a table's description in `_meta`
 from __future__ import annotations
@@ -60,11 +60,11 @@ PROVIDERS_LISTED: Final = (
     Providers.changed,
 )
 UNLIMITED: Final = 1_000_000_000
-"""Piccolo's own limit locks people out until the next start; the guard has a kinder one."""
+"""Switches off Piccolo's own limit, which locks people out until the next restart. The guard limits instead."""
 
 
 def build(services: Services) -> ASGIApp:
-    """Build the panel. Needs the database open."""
+    """Build the panel. The database must be open."""
     _bind(Administrators, Sessions, Providers, Domains, SocialLogins, ServiceKeys, Members)
     host = urlsplit(services.settings.base_url).hostname or ""
     guarded = partial(Route, middleware=_guards(host))
@@ -77,7 +77,7 @@ def build(services: Services) -> ASGIApp:
                 guarded("/api/tables/{table}/{row}/", edit, methods=["PATCH", "PUT", "DELETE"]),
                 guarded("/api/change-password/", change_password("/admin/", Sessions), methods=["POST"]),
                 Route("/admin.css", _stylesheet),
-                Mount("/api/docs", _nothing),  # it loads its scripts from elsewhere
+                Mount("/api/docs", _nothing),  # its page loads scripts from other hosts
                 Mount("/public/docs", _nothing),
                 Mount("/", _piccolo(services, host)),
             ],
@@ -87,8 +87,8 @@ def build(services: Services) -> ASGIApp:
 
 
 def _piccolo(services: Services, host: str) -> AdminRouter:
-    """Piccolo's own panel, which only shows: what is written goes through our routes."""
-    # It logs an exception with its traceback at each level that the exception passes. The guard logs failures, once.
+    """Return Piccolo's own panel, which is read-only. Changes go through our routes."""
+    # Piccolo logs an exception with traceback at every level that it passes. The guard logs each failure once.
     endpoints.logger.disabled = True
     panel: AdminRouter = create_admin(
         tables=_tables(),
@@ -112,7 +112,7 @@ def _piccolo(services: Services, host: str) -> AdminRouter:
 
 
 def _guards(host: str) -> list[Middleware]:
-    """What stands before the routes that write, as Piccolo has it before its own."""
+    """Return the middleware for the routes that write. Piccolo uses the same for its own."""
     return [
         Middleware(cast("Any", CSRFMiddleware), allowed_hosts=[host]),
         Middleware(
@@ -130,7 +130,7 @@ def _bind(*tables: type[Table]) -> None:
 
 
 def _tables() -> Sequence[TableConfig]:
-    """Say what is shown of each table, and where."""
+    """Return which columns of each table are displayed, and in which section."""
     return (
         _table(
             Providers, [Providers.id, Providers.name, Providers.enabled, Providers.old_secret_until, Providers.changed]
@@ -162,5 +162,5 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _refused(_: Request, refusal: HTTPException) -> Response:
-    """Answer what Starlette refuses in the shape whose words the page shows."""
+    """Convert an error of Starlette into the form whose text the page displays."""
     return JSONResponse({"detail": refusal.detail}, refusal.status_code)

@@ -1,4 +1,4 @@
-"""The database as the admin panel sees it: views that hold no secret, and the two tables of its own sign-in."""
+"""The tables of the admin panel: database views without secrets, and the two tables of its own sign-in."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Social = cast("type[Enum]", Enum("Social", {name: name for name in SOCIALS}))
 
 
 class KeySource(Enum):
-    """Whose application a social login goes through, in the contract's words."""
+    """Whose application a social login uses, in the contract's words."""
 
     service_owned_keys = "service"
     own_application_keys = "own"
 
 
 class Position(Enum):
-    """Where the widget stands on the page."""
+    """The position of the widget on the page."""
 
     left = "left"
     right = "right"
 
 
 MEMBER_LOGIN: Final = "Member Login"
-"""The section of the panel (contract 1)."""
+"""The name of the panel's section (contract 1)."""
 WRITE_ONLY: Final = "Never shown. Leave it empty to keep the one that is stored."
 WORKED_OUT: Final = "Worked out by the server; what is typed here is not used."
 APPLE: Final = "For Apple only."
@@ -59,12 +59,12 @@ class Providers(Table, tablename="providers"):
 
     @classmethod
     def get_readable(cls) -> Readable:
-        """Show a provider by its name wherever another table points at it."""
+        """Show a provider's name in rows of other tables that refer to it."""
         return Readable("%s", columns=[cls.name])
 
 
 class Domains(Table, tablename="domains"):
-    """Where a business may embed the widget."""
+    """The domains on which a business may embed the widget."""
 
     provider = ForeignKey(references=Providers, null=False)
     domain = Varchar(length=255, help_text="A host, with an optional port: shop.example or localhost:3000.")
@@ -72,7 +72,7 @@ class Domains(Table, tablename="domains"):
 
 
 class SocialLogins(Table, tablename="social_logins"):
-    """The social providers of a business, and whose keys each goes through."""
+    """The social providers of a business, and whose keys each one uses."""
 
     provider = ForeignKey(references=Providers, null=False)
     social = Varchar(length=16, choices=Social)
@@ -86,7 +86,7 @@ class SocialLogins(Table, tablename="social_logins"):
 
 
 class ServiceKeys(Table, tablename="service_keys"):
-    """The applications that belong to the service: the service-owned keys."""
+    """The keys of the applications that belong to the service."""
 
     social = Varchar(length=16, choices=Social)
     client_id = Varchar(length=255)
@@ -111,5 +111,5 @@ class Members(Table, tablename="members"):
 
 
 def visible(table: type[Table]) -> list[Column]:
-    """Return the columns that lists show and filters know: all but what is only written."""
+    """Return the columns for lists and filters: all except those that can only be written."""
     return [column for column in table._meta.columns if not column._meta.secret]  # noqa: SLF001 - Piccolo's way

@@ -1,4 +1,4 @@
-"""One module per social provider, each with a `PROVIDER`; imported when somebody first logs in there (contract 4.4)."""
+"""One module per social provider, each with a `PROVIDER`. It is imported at the first login there (contract 4.4)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def load(name: str) -> SocialProvider:
-    """Return a social provider of `SOCIALS`, at its real addresses."""
+    """Return a social provider from `SOCIALS` with its real addresses."""
     return cast("SocialProvider", import_module(f"{__name__}.{name}").PROVIDER)
 
 
 def find(name: str, settings: Settings) -> SocialProvider:
-    """Return a social provider that this server offers, where the settings say it is found.
+    """Return a social provider that this server offers, at the addresses from the settings.
 
     Raises `Refused(social_unknown)` for a name that is unknown or only announced.
     """

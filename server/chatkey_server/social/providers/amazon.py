@@ -1,4 +1,4 @@
-"""Amazon: plain OAuth 2. An e-mail is never said to be verified, and there is no picture."""
+"""Amazon: plain OAuth 2. Amazon does not say whether an e-mail is verified, and has no picture."""
 
 from typing import Final
 

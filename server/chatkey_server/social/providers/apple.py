@@ -1,4 +1,4 @@
-"""Apple: OpenID Connect without userinfo. The secret is a JWT we sign; a name is told once, in the callback."""
+"""Apple: OpenID Connect without userinfo. The client secret is a JWT that we sign. Apple sends the name only once."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 ISSUER: Final = "https://appleid.apple.com"
 SECRET_SECONDS: Final = 300
-"""How long a client secret lives; Apple takes up to six months, a login needs a moment."""
+"""The lifetime of a client secret. Apple allows six months, but a login needs only a moment."""
 
 
 class Name(msgspec.Struct, frozen=True, rename="camel"):
-    """What the person lets Apple tell us, and may have edited."""
+    """The name that the person shares with us. They can edit it at Apple."""
 
     first_name: str | None = None
     last_name: str | None = None
 
 
 class User(msgspec.Struct, frozen=True):
-    """The callback's `user`. It is not signed: its name is display text, and its e-mail is not even read."""
+    """The callback's `user` parameter. It is unsigned: the name is only displayed, and the e-mail is not read."""
 
     name: Name = Name()
 
 
 async def read_person(login: Login) -> Person:
-    """Read the person from the id_token; the name, at the very first login only, from the callback."""
+    """Read the person from the id_token. The name is in the callback, at the very first login only."""
     claims = await login.id_token_claims()
     verified = claims.email_verified is True or claims.email_verified == "true"
     return Person(
@@ -44,7 +44,7 @@ async def read_person(login: Login) -> Person:
 
 
 def client_secret(application: Application, now: float) -> str:
-    """Sign a client secret (ES256) that is good for this login. Raises `Refused(social_disabled)` without the keys."""
+    """Sign a client secret (ES256) for this login. Raises `Refused(social_disabled)` if the keys are missing."""
     from joserfc import jwt  # noqa: PLC0415 - waits for the first login, like all of joserfc
     from joserfc.jwk import ECKey  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Discord: plain OAuth 2. Ids are snowflakes, and an avatar is a hash that becomes an address."""
+"""Discord: plain OAuth 2. Ids are snowflakes, and an avatar is a hash from which the URL is built."""
 
 import re
 from typing import Final
@@ -14,7 +14,7 @@ _HASH = re.compile(r"(?:a_)?[0-9a-f]{1,64}")
 
 
 async def read_person(login: Login) -> Person:
-    """Read the person from the current user; an e-mail counts when Discord has verified it."""
+    """Read the person from the current user. The e-mail is used only if Discord has verified it."""
     user = await login.get(USER_URL)
     sub = numeric_subject(user.get("id"))
     return Person(

@@ -1,4 +1,4 @@
-"""Facebook: plain OAuth 2. The profile holds what `fields` asks for; an e-mail may be absent and is never verified."""
+"""Facebook: plain OAuth 2. The profile contains the requested `fields`. An e-mail may be missing, and is unverified."""
 
 from collections.abc import Mapping
 from typing import Final

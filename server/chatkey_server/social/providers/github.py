@@ -1,4 +1,4 @@
-"""GitHub: plain OAuth 2. Ids are numbers, and the e-mail that counts is the primary, verified one of a list."""
+"""GitHub: plain OAuth 2. Ids are numbers. The primary, verified e-mail is selected from a list."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ EMAILS_URL = "https://api.github.com/user/emails"
 
 
 async def read_person(login: Login) -> Person:
-    """Read the person from the user and e-mail endpoints; who keeps the e-mails to himself has none here."""
+    """Read the person from the user and e-mail endpoints. If the person does not share them, there is none."""
     user = await login.get(USER_URL)
     return Person(
         sub=numeric_subject(user.get("id")),

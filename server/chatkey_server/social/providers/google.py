@@ -1,4 +1,4 @@
-"""Google: OpenID Connect. Who it is comes from the verified id_token, how they look from userinfo."""
+"""Google: OpenID Connect. The id comes from the verified id_token; name and picture come from userinfo."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""TikTok: OAuth 2 with words of its own. Answers come in an envelope whose `error` says `ok`; there is no e-mail."""
+"""TikTok: OAuth 2 with different parameter names. Responses have an envelope with an `error`; there is no e-mail."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,7 +10,7 @@ USER_URL = "https://open.tiktokapis.com/v2/user/info/"
 
 
 async def read_person(login: Login) -> Person:
-    """Read the person from the user's info; the subject is another one in every application."""
+    """Read the person from the user info. The subject differs between applications."""
     user = _user(await login.get(USER_URL, fields="open_id,avatar_url,display_name"))
     return Person(
         sub=subject(user.get("open_id")),

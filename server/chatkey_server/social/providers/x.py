@@ -1,4 +1,4 @@
-"""X: plain OAuth 2 that insists on PKCE and on Basic. An e-mail is there when the application may ask for it."""
+"""X: plain OAuth 2 that requires PKCE and Basic authentication. An e-mail is sent if the application may ask for it."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,7 +10,7 @@ USER_URL = "https://api.x.com/2/users/me"
 
 
 async def read_person(login: Login) -> Person:
-    """Read the person from the current user; the only e-mail that X tells is a confirmed one."""
+    """Read the person from the current user. X sends only confirmed e-mail addresses."""
     answer = await login.get(USER_URL, **{"user.fields": "profile_image_url,confirmed_email"})
     user = answer.get("data")
     if not isinstance(user, Mapping):

@@ -172,7 +172,7 @@ TABLES: Final[list[type[Table]]] = [
     Administrator,
     AdminSession,
 ]
-"""The tables as they were in this migration. Those of today are in `tables.py`."""
+"""The tables at the time of this migration. The current ones are in `tables.py`."""
 
 INDEXES: Final = (
     # Piccolo's own composite keys are constraints, which SQLite cannot add to a table.
@@ -216,7 +216,7 @@ SEARCH: Final = {
         """,
     ),
     "postgres": (
-        # Three letters in a row of a text, as an array; written so that a long text takes no more than its length.
+        # The trigrams of a text as an array. The time that this takes grows only linearly with the text.
         """
         CREATE FUNCTION message_trigrams(text) RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
             SELECT array_agg(DISTINCT gram) FROM (
@@ -226,17 +226,17 @@ SEARCH: Final = {
             ) AS grams WHERE gram IS NOT NULL
         $$
         """,
-        # Without fastupdate: else one message in a while would wait for all those before it to be sorted in.
+        # Without fastupdate: otherwise, now and then, one insert would wait until all pending entries are sorted in.
         "CREATE INDEX message_search ON message USING gin (message_trigrams(folded)) WITH (fastupdate = off)",
     ),
 }
-"""The index by which messages are searched: every three letters in a row of the text."""
+"""The index for searching messages: the trigrams of the text."""
 
 MOMENT: Final = {
     "sqlite": "strftime('%Y-%m-%d %H:%M:%S UTC', {}, 'unixepoch')",
     "postgres": "to_char(to_timestamp({}) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS \"UTC\"')",
 }
-"""Seconds since the epoch as people read them: text, because no kind of column has a time zone in both databases."""
+"""Formats seconds since the epoch for people. It is text, because no column type has a time zone on both databases."""
 
 PROVIDERS = """
     SELECT id, name, enabled, restrict_socket_origins, livechat_enabled, livechat_title, livechat_greeting,
