@@ -1,1 +1,1 @@
-"""`chatkey check`: tells an integrator what is wrong with his `getToken` endpoint, why, and what to change."""
+"""`chatkey check`: tells integrators what is wrong with their `getToken` endpoint, why, and what to change."""

@@ -1,4 +1,4 @@
-"""The command `chatkey check`: reads its options, runs the checks, writes the report."""
+"""The command `chatkey check`: reads the options, runs the checks and writes the report."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from chatkey_check.options.table import OPTIONS, Kind, Option
 
 
 class WrongUsage(click.UsageError):
-    """An option that cannot be used; ends with a status of its own."""
+    """An option cannot be used. The command ends with status 4."""
 
     exit_code = 4
 
 
 class NoBrowser(click.ClickException):
-    """There is no browser to drive; ends with a status of its own."""
+    """No browser was found for --browser. The command ends with status 8."""
 
     exit_code = 8
 
@@ -32,14 +32,14 @@ class CheckCommand(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the arguments. Raises `WrongUsage` where click finds fault with them."""
+        """Parse the arguments. Raises `WrongUsage` if click rejects them."""
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             raise WrongUsage(error.format_message(), error.ctx) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by groups."""
+        """Write the options by group."""
         listed = {parameter.name: parameter for parameter in self.get_params(ctx)}
         for group, members in groupby(OPTIONS, lambda option: option.group):
             rows = [listed[option.field].get_help_record(ctx) for option in members]
@@ -52,7 +52,7 @@ class CheckCommand(click.Command):
 
 
 def _explain(context: click.Context, _parameter: click.Parameter, check_id: str | None) -> None:
-    """Print the page of a check, or the list of them, and end."""
+    """Print the page of a check, or the list of all checks, and exit."""
     if check_id is None or context.resilient_parsing:
         return
     from chatkey_check.command import explain  # noqa: PLC0415 - it imports the checks
@@ -67,7 +67,7 @@ def _explain(context: click.Context, _parameter: click.Parameter, check_id: str 
 INSTEAD_OF_A_RUN: Final[dict[str, dict[str, Any]]] = {
     "explain": {"is_flag": False, "flag_value": "", "is_eager": True, "expose_value": False, "callback": _explain},
 }
-"""Options that are obeyed before anything else is read, a missing address too."""
+"""Options that are handled before all others, so that they work without an address."""
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
@@ -84,7 +84,7 @@ def _declared(option: Option) -> list[str]:
 
 
 def _about(option: Option) -> dict[str, Any]:
-    """Return what click is told of an option."""
+    """Return the arguments that declare an option to click."""
     told: dict[str, Any] = {"help": option.help, **INSTEAD_OF_A_RUN.get(option.field, {})}
     if option.kind is Kind.FLAG:
         return told | ({"default": True} if option.default else {"is_flag": True})
@@ -113,17 +113,17 @@ def _type(option: Option) -> click.ParamType[Any] | type:
 @_options
 @click.pass_context
 def check(context: click.Context, /, **given: Any) -> None:
-    """Tell what is wrong with a getToken endpoint, why, and what to change.
+    """Report what is wrong with a getToken endpoint, why, and what to change.
 
-    Give it what you have: without a secret, a login or a second one, what can be judged is judged, and what cannot
-    says which option would allow it. Secrets come from the environment or a file, and are never shown.
+    You can start without a secret or a login. Checks that need them are reported as not judged, with the option that
+    would allow them. Secrets come from the environment or a file, and are never shown.
 
     \b
     Ends with status 0 clean, 1 failed, 3 error of chatkey, 4 wrong usage,
     5 nothing judged, 6 warnings with --strict, 7 unreachable,
     8 no browser for --browser, 9 not all judged that must be.
     """
-    # `--help` need not wait for the rest.
+    # Imported here so that `--help` does not have to wait.
     from chatkey_check.command import init, invocation  # noqa: PLC0415
     from chatkey_check.options.file import merged  # noqa: PLC0415
     from chatkey_check.target import BrowserMissing, OptionError  # noqa: PLC0415

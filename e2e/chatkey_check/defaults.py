@@ -1,4 +1,4 @@
-"""What holds where no option says otherwise."""
+"""Default values of options."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import Path
 from typing import Final
 
 TIMEOUT: Final = 10.0
-"""Seconds in which an endpoint has to answer: as long as the widget waits."""
+"""Seconds in which an endpoint has to answer. The widget waits as long."""
 RESULTS: Final = Path("check-results")
 """Folder for traces and screenshots of failures."""

@@ -1,4 +1,4 @@
-"""One HTTP call and what came back, as values; nothing here sends anything."""
+"""One HTTP call and its response, as plain values. This module sends nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent. `label` says in a few words why."""
+    """A request. `label` says in a few words why it is sent."""
 
     label: str
     method: str
@@ -27,9 +27,9 @@ class Request:
     headers: tuple[Header, ...] = ()
     body: bytes = b""
     jkt: str = ""
-    """The fingerprint in it, wherever it stands; empty where there is none, or no text."""
+    """The thumbprint in the request, wherever it is sent. Empty if there is none, or if it is not a string."""
     token_at: tuple[str, ...] = EXAMPLE_TOKEN
-    """Where the token stands in the JSON of the answer; without any name the answer is the token."""
+    """The path to the token in the JSON of the answer. An empty path means that the whole answer is the token."""
 
     def with_url(self, url: str) -> Request:
         """Return the same request to another address."""
@@ -38,18 +38,18 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back; `body` is decompressed."""
+    """A response; `body` is decompressed."""
 
     status: int
     headers: tuple[Header, ...]
     body: bytes
 
     def all(self, name: str) -> list[str]:
-        """Return the values of a header, in the order in which they came."""
+        """Return all values of a header, in the order of the response. `name` is in lower case."""
         return [value for found, value in self.headers if found.lower() == name]
 
     def get(self, name: str) -> str | None:
-        """Return the first value of a header; `name` is written in lower case."""
+        """Return the first value of a header, or None. `name` is in lower case."""
         return next(iter(self.all(name)), None)
 
 
@@ -64,7 +64,7 @@ class Broken(StrEnum):
 
 
 class Missing:
-    """Stands for a JSON member that is not there, which null is not."""
+    """Stands for a JSON member that does not exist, as opposed to one that is null."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -75,7 +75,7 @@ MISSING = Missing()
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request with its response, or the reason why there is none. Times are seconds since the epoch, by our clock."""
+    """A request with its response, or the reason why there is none. Times are in epoch seconds, by our clock."""
 
     request: Request
     response: Response | None
@@ -83,12 +83,12 @@ class Exchange:
     sent_at: float
     seconds: float
     hops: tuple[str, ...] = ()
-    """Where redirects that keep the method led before this response, all on the same origin."""
+    """The addresses of redirects that kept the method and led to this response, all on the same origin."""
     _memo: dict[str, object] = field(default_factory=dict[str, object], repr=False, compare=False)
 
     @property
     def status(self) -> int:
-        """The status, or 0 where nothing came back."""
+        """The status, or 0 without a response."""
         return self.response.status if self.response else 0
 
     @property
@@ -98,32 +98,32 @@ class Exchange:
 
     @property
     def redirected(self) -> bool:
-        """Whether the answer sends the caller elsewhere."""
+        """Whether the answer is a redirect."""
         return self.status in REDIRECTS
 
     @property
     def location(self) -> str:
-        """Where a redirect leads, absolute."""
+        """The target of a redirect, as an absolute address."""
         target = (self.response.get("location") if self.response else None) or ""
         try:
             return urljoin(self.request.url, target)
-        except ValueError:  # no address at all
+        except ValueError:  # the target is not a valid address
             return target
 
     @property
     def answered_at(self) -> float:
-        """When the response was there."""
+        """When the response had arrived, in seconds since the epoch."""
         return self.sent_at + self.seconds
 
     @property
     def asks_for_password(self) -> bool:
-        """Whether a browser opens its own window for a name and a password (WWW-Authenticate: Basic, or Digest)."""
+        """Whether a browser would ask for a name and a password (WWW-Authenticate: Basic or Digest)."""
         schemes = self.response.all("www-authenticate") if self.response and self.status == 401 else []
         return any(scheme.lower().startswith(("basic", "digest")) for scheme in schemes)
 
     @property
     def patience(self) -> float:
-        """How many seconds the answer asks to wait (Retry-After: seconds, or a date by its own clock), or infinity."""
+        """The seconds to wait that Retry-After asks for, as a number or a date by the server's clock; or infinity."""
         said = (self.response.get("retry-after") if self.response else None) or ""
         if said.isascii() and said.isdigit():
             return float(said)
@@ -132,7 +132,7 @@ class Exchange:
 
     @property
     def dated_at(self) -> float:
-        """When the response was made: by the clock that made it, or by ours where it does not say."""
+        """When the response was made: by the server's clock if it sent a `Date`, otherwise by ours."""
         said = moment((self.response.get("date") if self.response else None) or "")
         return self.answered_at if said is None else said
 
@@ -150,7 +150,10 @@ class Exchange:
 
     @property
     def member(self) -> object:
-        """What stands where the token should, or `MISSING`; null on the way to a place of one's own is null there."""
+        """The JSON value in the place of the token, or `MISSING`.
+
+        If the integrator chose the place (--token-at), a null on the way to it counts as null in the place itself.
+        """
         path = self.request.token_at
         if not path:
             return _bare(self.text.strip())
@@ -166,18 +169,18 @@ class Exchange:
 
     @property
     def token(self) -> str | None:
-        """The token that was given out, if one was: any text with two dots or more, at the place of the contract."""
+        """The token in the answer, or None. Any string with at least two dots in the place of the token counts."""
         member = self.member
         return member if isinstance(member, str) and member.count(".") >= 2 else None
 
     @property
     def minted(self) -> bool:
-        """Whether somebody got something that says who he is."""
+        """Whether the answer contains a token."""
         return self.token is not None
 
     @property
     def claims(self) -> dict[str, object]:
-        """What the token says, read leniently and unverified; empty without a token."""
+        """The claims of the token, read leniently and without verification. Empty without a token."""
         return reading.lenient_claims(self.token) if self.token else {}
 
     @property
@@ -193,7 +196,10 @@ class Exchange:
 
 
 def _bare(text: str) -> object:
-    """Return what an answer says that is the token itself, as text or as a JSON string; nothing, or null, is null."""
+    """Return the token of an answer that consists of the token alone, as text or as a JSON string.
+
+    An empty answer counts as null. HTML counts as `MISSING`.
+    """
     if text.startswith("<"):
         return MISSING
     try:
@@ -203,7 +209,7 @@ def _bare(text: str) -> object:
 
 
 def moment(date: str) -> float | None:
-    """Return the time that an HTTP date names (RFC 9110 5.6.7), or None for what is none."""
+    """Return the time of an HTTP date (RFC 9110 5.6.7) in epoch seconds, or None if it is not such a date."""
     try:
         return parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError):
@@ -211,7 +217,7 @@ def moment(date: str) -> float | None:
 
 
 def origin(url: str) -> str:
-    """Return the serialised origin of an address, as a browser writes it; `null` for what is none."""
+    """Return the serialised origin of an address, as a browser writes it, or `null` if the address is invalid."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -224,5 +230,5 @@ def origin(url: str) -> str:
 
 
 def header_lines(headers: Iterable[Header]) -> str:
-    """Return headers as they stand on the wire."""
+    """Return headers as they appear in an HTTP message."""
     return "\n".join(f"{name}: {value}" for name, value in headers)

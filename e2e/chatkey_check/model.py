@@ -1,4 +1,4 @@
-"""What a check is, what it found, and the report of a run. Everything in a report is masked and fit to be shown."""
+"""The values of a run: checks, findings and the report. Everything in a report is masked, so that it can be shown."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BAD_REQUESTS: Final = "Bad requests"
 LEAKS: Final = "Does it leak"
 END_TO_END: Final = "End to end"
 GROUPS: Final = (PRECONDITIONS, ANSWERS, BOUND, PERSON, LIFETIME, NOBODY, BAD_REQUESTS, LEAKS, END_TO_END)
-"""The groups in the order in which one debugs."""
+"""The groups of checks, in the order in which a developer debugs."""
 
 
 class Severity(StrEnum):
-    """What a finding means: `must` fails, `should` and `info` warn."""
+    """How serious a finding is: a failed `must` is a failure, a failed `should` or `info` is a warning."""
 
     MUST = "must"
     SHOULD = "should"
@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 class Verdict(StrEnum):
-    """How a check ended. `error` is a fault of this program, never of the endpoint."""
+    """How a check ended. `error` means a fault of this program, never of the endpoint."""
 
     PASS = "pass"  # noqa: S105 - a verdict, no password
     WARN = "warn"
@@ -45,34 +45,37 @@ UNJUDGED: Final = frozenset({Verdict.SKIP, Verdict.BLOCKED})
 
 
 class Phase(StrEnum):
-    """When a check runs; it is reported in the catalogue's order all the same."""
+    """When a check runs. The report keeps the order of the catalogue."""
 
     FIRST = "first"
     LATER = "later"
-    """Needs time to have passed since the first call: after all that can be judged meanwhile."""
+    """Some time has to pass after the first call, so other checks are judged first."""
     LAST = "last"
-    """Ends the session it was given."""
+    """The check ends the session that was given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check says. `hint` replaces the check's own where the cause is known; `about` are the calls it shows."""
+    """The result of a check.
+
+    If the cause is known, `hint` replaces the check's own hint. `about` are the calls to show as evidence.
+    """
 
     verdict: Verdict
     message: str = ""
     hint: str | None = None
     about: tuple[Exchange, ...] = ()
     files: tuple[str, ...] = ()
-    """What was kept of a failure: paths of traces and screenshots."""
+    """Paths of the traces and screenshots that were saved for a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a check asks of an endpoint, as people are told it.
+    """A check as it is described to people.
 
-    `section` is the contract's, or the RFC's, or empty. `sent` and `passes` say in words what goes out and what must
-    come back, `hint` what to change. `mistakes` are what usually causes a failure, `mend` is the line to write, by
-    language. `needs` are the checks without which this one cannot be judged.
+    `section` is a section of the contract or of an RFC, or empty. `sent` and `passes` say in words what is sent and
+    what must come back, and `hint` what to change. `mistakes` are the usual causes of a failure. `mend` has the
+    correct line of code for each language. `needs` are the checks that must pass before this one can be judged.
     """
 
     id: str
@@ -90,7 +93,7 @@ class Question:
 
 
 class Skipped(Exception):
-    """A check cannot be judged with what was given. `option` is what would allow it, as one writes it."""
+    """A check cannot be judged because something is missing. `option` is the command-line option for it."""
 
     def __init__(self, reason: str, option: str = "") -> None:
         super().__init__(reason)
@@ -99,7 +102,7 @@ class Skipped(Exception):
 
 
 class Blocked(Exception):
-    """A check cannot be judged because of what another check is about."""
+    """A check cannot be judged because of the problem that the check `by` reports."""
 
     def __init__(self, by: str) -> None:
         super().__init__(by)
@@ -107,7 +110,7 @@ class Blocked(Exception):
 
 
 class Unusable(Exception):
-    """The service or the page cannot be used; the message says why, and `about` are the answers that show it."""
+    """The service or the page cannot be used. The message says why, and `about` are the exchanges that show it."""
 
     def __init__(self, message: str, *about: Exchange) -> None:
         super().__init__(message)
@@ -116,8 +119,11 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A chat service: what messages call it, its base address, its socket, whether it was started for this run, and
-    where the script of its widget is."""
+    """A chat service.
+
+    `name` is its name in messages, `url` its base address, and `own` says whether it was started for this run.
+    `sdk_url` is the address of its widget script.
+    """
 
     name: str
     url: str
@@ -128,7 +134,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One call, masked: a curl line that repeats it, and the beginning of what came back."""
+    """One call, masked: a curl line that repeats it, and the beginning of the response."""
 
     label: str
     curl: str
@@ -138,75 +144,81 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one check ended. `message` says what was found, or why nothing was; `hint` what to change."""
+    """How one check ended.
+
+    `message` says what was found, or why nothing was. `hint` says what to change.
+    """
 
     check: Question
     verdict: Verdict
     message: str = ""
     hint: str = ""
     option: str = ""
-    """For a skip: the option that would allow the check."""
+    """For a skipped check: the option with which it could be judged."""
     blocked_by: str = ""
     """For a blocked check: the id of the check to look at first."""
     evidence: tuple[Evidence, ...] = ()
     files: tuple[str, ...] = ()
     seconds: float = 0.0
     known: str = ""
-    """The reason given in the file of known failures, where this one is listed there."""
+    """The reason from the file of known failures, if this check is listed there."""
     left_out: bool = False
-    """Whether it was not to be judged: --only or --skip say so."""
+    """Whether --only or --skip excluded this check."""
 
     @property
     def judged(self) -> bool:
-        """Whether the endpoint was judged, whatever came of it."""
+        """Whether the endpoint was judged, with whatever result."""
         return self.verdict not in UNJUDGED
 
     @property
     def missed(self) -> bool:
-        """Whether this is a `must` that was not judged though nothing was missing: no option would allow it."""
+        """Whether this is a `must` that was not judged although it was not excluded and no option is missing."""
         must = self.check.severity is Severity.MUST
         return must and not (self.judged or self.left_out or self.option)
 
     @property
     def counts(self) -> bool:
-        """Whether this is a failure nobody knew of."""
+        """Whether this is a failure that is not a known failure."""
         return self.verdict is Verdict.FAIL and not self.known
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole run. `outcomes` holds every check once, in the catalogue's order."""
+    """The results of a whole run. `outcomes` has every check once, in the order of the catalogue."""
 
     target: str
     versions: Mapping[str, str]
     options: Mapping[str, str]
-    """The options used, as they were written; what was secret is masked."""
+    """The options that were used, as they were written, with secrets masked."""
     started_at: str
-    """ISO 8601, UTC."""
+    """Start of the run: ISO 8601, UTC."""
     seconds: float
     waited: float
-    """How much of `seconds` was spent in declared waits."""
+    """How many of the `seconds` were spent in deliberate waits."""
     requests: int
     skew: float | None
-    """Seconds by which the endpoint's clock is ahead of ours; None when it did not say."""
+    """Seconds by which the endpoint's clock is ahead of ours. None if the endpoint sent no usable `Date`."""
     outcomes: tuple[Outcome, ...]
     stale: tuple[str, ...] = ()
-    """What is wrong with the file of known failures: entries that passed, or that nothing belongs to."""
+    """Errors in the file of known failures: entries that passed, were not judged, or match no check."""
     require_all: bool = False
-    """Whether every check had to be judged, those too for which an option is missing."""
+    """Whether --require-all was given: every check has to be judged, even if an option for it is missing."""
 
     def count(self, verdict: Verdict) -> int:
-        """Return how many checks ended so."""
+        """Return how many checks ended with this verdict."""
         return sum(outcome.verdict is verdict for outcome in self.outcomes)
 
     @property
     def cause(self) -> Outcome | None:
-        """The first failure: what to look at before anything else."""
+        """The first failure, which is the one to look at first."""
         return next((outcome for outcome in self.outcomes if outcome.counts), None)
 
     @property
     def missed(self) -> tuple[Outcome, ...]:
-        """What had to be judged and was not, and no failure says why: the run says less than it looks."""
+        """The checks that should have been judged but were not, although no failure explains why.
+
+        If there are any, the run proves less than it seems to.
+        """
         found = {outcome.check.id for outcome in self.outcomes if outcome.counts or outcome.verdict is Verdict.ERROR}
         gaps = (outcome for outcome in self.outcomes if not outcome.judged and outcome.blocked_by not in found)
         return tuple(gap for gap in gaps if gap.missed or (self.require_all and not gap.left_out))

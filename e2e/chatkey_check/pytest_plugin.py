@@ -1,6 +1,6 @@
-"""A pytest plugin: with `--chatkey-gettoken-url`, each check of `chatkey check` is a test of its own.
+"""A pytest plugin: with `--chatkey-gettoken-url`, each check of `chatkey check` becomes a test.
 
-It is loaded in every run of pytest where chatkey is installed; so what only a check needs is imported by the check.
+Every pytest run with chatkey installed loads this module, so everything that only a check needs is imported later.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ PREFIX: Final = "--chatkey-gettoken-"
 URL: Final = "url"
 NODE: Final = "gettoken"
 KNOWN: Final = "known-failures"
-"""The option, and the test that its file is true."""
+"""The name of the option, and of the test that verifies its file."""
 OFFERED: Final = tuple(option for option in OPTIONS if option.in_pytest)
 ENDPOINT: Final = pytest.StashKey["Endpoint"]()
 
 
 class CheckFailedError(Exception):
-    """A check found something; the message is what a person reads."""
+    """A check failed. The message is the text that pytest shows."""
 
 
 class Endpoint(pytest.Collector):
-    """The endpoint: checked once, when the first of its tests runs, for those that were not deselected."""
+    """The endpoint. When the first of its tests runs, all checks that were not deselected are judged in one run."""
 
     def __init__(self, *, invocation: Invocation, **node: Any) -> None:
         super().__init__(**node)
@@ -41,7 +41,7 @@ class Endpoint(pytest.Collector):
         self.found: Report | None = None
 
     def collect(self) -> Iterator[CheckItem]:
-        """Yield a test for each check, and one for the file of known failures."""
+        """Yield one test for each check, and one for the file of known failures."""
         from chatkey_check import checks  # noqa: PLC0415
 
         names = [*checks.ORDER, *([KNOWN] if self.invocation.given.known_failures else [])]
@@ -52,7 +52,7 @@ class Endpoint(pytest.Collector):
         return [item.name for item in self.session.items if isinstance(item, CheckItem)]
 
     def report(self) -> Report:
-        """Return what was found; the first call judges the endpoint."""
+        """Return the report. The first call judges the endpoint."""
         from chatkey_check.run import opened  # noqa: PLC0415
         from chatkey_check.running.runner import Selection, report_of  # noqa: PLC0415
 
@@ -72,7 +72,7 @@ class CheckItem(pytest.Item):
         self.endpoint = endpoint
 
     def runtest(self) -> None:
-        """Pass, fail, skip or be expected to fail, as the check did."""
+        """Pass, fail, skip or xfail like the check."""
         report = self.endpoint.report()
         if self.name == KNOWN:
             if report.stale:
@@ -98,18 +98,18 @@ class CheckItem(pytest.Item):
                 pass
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show a finding without the way it took through this program."""
+        """Show the message of a failed check without a traceback."""
         if isinstance(excinfo.value, CheckFailedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return the line above a failure, which names the check."""
+        """Return the title of a failure, which names the check."""
         return self.path, None, f"chatkey check: {self.name}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of `chatkey check`, under names of their own."""
+    """Add the options of `chatkey check`, with a prefix."""
     group = parser.getgroup("chatkey check", "chatkey check: with a URL, each check of a getToken endpoint is a test")
     group.addoption(PREFIX + URL, dest=_dest(URL), help="The endpoint's address.")
     for option in OFFERED:
@@ -118,12 +118,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def spelled(option: Option) -> str:
-    """Return the name of an option behind the prefix; a switch that is on by default is one to switch it off."""
+    """Return the name of an option without the prefix. For a switch that is on by default, this is the `no-` form."""
     return f"no-{option.name}" if option.kind is Kind.FLAG and option.default else option.name
 
 
 def _kind(option: Option) -> dict[str, Any]:
-    """Return what argparse is told of an option."""
+    """Return the arguments that declare an option to argparse."""
     if option.kind is Kind.FLAG:
         return {"action": "store_true"}
     if option.many:
@@ -133,7 +133,7 @@ def _kind(option: Option) -> dict[str, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Add the checks to whatever else was collected; `-k` and the like choose among all of them."""
+    """Add the checks to the collected tests, so that `-k` and similar options select among all of them."""
     if config.getoption(_dest(URL)) is None:
         return
     endpoint = Endpoint.from_parent(session, name=NODE, nodeid=NODE, invocation=_invocation(config))
@@ -142,7 +142,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say what was checked, with what, and what should be better."""
+    """Print what was checked, with which settings, and all warnings."""
     endpoint = config.stash.get(ENDPOINT, None)
     if endpoint is None or endpoint.found is None:
         return
@@ -159,7 +159,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _invocation(config: pytest.Config) -> Invocation:
-    """Return what is to be checked. Raises `pytest.UsageError`."""
+    """Return the options of the run. Raises `pytest.UsageError`."""
     from chatkey_check.command import invocation  # noqa: PLC0415
     from chatkey_check.target import OptionError  # noqa: PLC0415
 
@@ -172,7 +172,7 @@ def _invocation(config: pytest.Config) -> Invocation:
 
 
 def _given(config: pytest.Config) -> Given:
-    """Return the options as they were written, or as the file of `config` has them. Raises `OptionError`."""
+    """Return the options of the command line, completed from the file of --config. Raises `OptionError`."""
     got = {option.field: _value(option, config.getoption(_dest(spelled(option)))) for option in OFFERED}
     got[URL] = config.getoption(_dest(URL))
     from chatkey_check.options.file import merged  # noqa: PLC0415
@@ -195,13 +195,13 @@ def _reason(outcome: Outcome) -> str:
 
 
 def _told(outcome: Outcome) -> str:
-    """Return what was found, what to change, why, and the calls that show it."""
+    """Return the message of a failed check: what was found, what to change, why, and the calls that show it."""
     calls: Sequence[str] = [f"{seen.label}:\n{seen.curl}\n\n{seen.response}" for seen in outcome.evidence]
     return "\n\n".join([f"{outcome.message}\n-> {outcome.hint}\n{outcome.check.why}", *calls, *outcome.files])
 
 
 def _in_pytest(text: str) -> str:
-    """Return a text in which options are called as they are here."""
+    """Return a text with the command's options renamed to those of this plugin."""
     return re.sub(r"(?<![\w-])--(?=[a-z])", PREFIX, text)
 
 

@@ -1,6 +1,6 @@
-"""Our own readers of bodies and tokens: as a browser reads an answer, and as strictly as a socket reads a token.
+"""The checker's own parsers for bodies and tokens: lenient like a browser, or strict like the socket.
 
-They share nothing with the server's: a fault in one of the two shows as a disagreement.
+They share no code with the server, so that a fault in either of them shows as a disagreement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHA256_BYTES: Final = 32
 
 
 class Unreadable(ValueError):
-    """A text that is not what it should be. `member` is the one at fault, where it is one."""
+    """A text that cannot be parsed. `member` is the JSON member or the segment at fault, if it is a single one."""
 
     def __init__(self, reason: str, member: str = "") -> None:
         super().__init__(reason)
@@ -32,7 +32,7 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """The three decoded segments of a token, and the bytes its signature is over (RFC 7515 3.1)."""
+    """The three decoded segments of a token, and the bytes that are signed (RFC 7515 3.1)."""
 
     header: bytes
     payload: bytes
@@ -41,12 +41,12 @@ class Compact:
 
 
 def body_text(body: bytes) -> str:
-    """Return a body as `response.text()` does: UTF-8 whatever the charset says, a BOM left out."""
+    """Return a body as `response.text()` does: as UTF-8 whatever the charset says, without a BOM."""
     return body.removeprefix(BOM).decode("utf-8", "replace")
 
 
 def browser_json(text: str) -> object:
-    """Read JSON as `JSON.parse` does: of members named twice, the last one counts."""
+    """Parse JSON as `JSON.parse` does: if a member appears twice, the last one counts."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except Unreadable:
@@ -56,7 +56,10 @@ def browser_json(text: str) -> object:
 
 
 def strict_object(raw: bytes) -> dict[str, object]:
-    """Read the JSON object of a token's header or payload: UTF-8 without BOM, every member once, at any depth."""
+    """Parse the JSON object of a token's header or payload.
+
+    It must be UTF-8 without a BOM, and no member may appear twice at any depth. Raises `Unreadable`.
+    """
     if raw.startswith(BOM):
         raise Unreadable("it begins with a byte order mark")
     try:
@@ -73,7 +76,10 @@ def strict_object(raw: bytes) -> dict[str, object]:
 
 
 def decoded(segment: str) -> bytes:
-    """Decode base64url without padding (RFC 7515 2); anything else, and bits that no byte uses, is refused."""
+    """Decode base64url without padding (RFC 7515 2).
+
+    Raises `Unreadable` for anything else, including unused bits that are not zero.
+    """
     try:
         raw = base64.b64decode(segment + "=" * (-len(segment) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
@@ -89,7 +95,7 @@ def encoded(raw: bytes) -> str:
 
 
 def compact(token: str) -> Compact:
-    """Take a token apart. An empty signature is let through: which tokens may have one is another question."""
+    """Split a token into its decoded segments. An empty signature is accepted here, and judged by the caller."""
     parts = token.split(".")
     if len(parts) != 3:
         count = "one part" if len(parts) == 1 else f"{len(parts)} parts"
@@ -100,12 +106,12 @@ def compact(token: str) -> Compact:
 
 
 def hs256(key: bytes, signed: bytes) -> bytes:
-    """Return the signature of RFC 7518 3.2."""
+    """Return the HS256 signature of RFC 7518 3.2."""
     return hmac.digest(key, signed, hashlib.sha256)
 
 
 def lenient_claims(token: str) -> dict[str, object]:
-    """Return what a token says, however badly it is written; empty if it says nothing."""
+    """Return the claims of a token even if the token is malformed, or an empty dictionary if there are none."""
     parts = token.split(".")
     if len(parts) < 2:
         return {}
@@ -118,17 +124,17 @@ def lenient_claims(token: str) -> dict[str, object]:
 
 
 def holds_token(text: str) -> bool:
-    """Tell whether what looks like a token stands anywhere in a text."""
+    """Return whether a text contains something that looks like a token."""
     return LIKE_A_TOKEN.search(text) is not None
 
 
 def holds_bound_token(text: str) -> bool:
-    """Tell whether a token with `cnf` stands anywhere in a text, as a session's own does not."""
+    """Return whether a text contains a token with the claim `cnf`. A site's own session tokens do not have it."""
     return any("cnf" in lenient_claims(found[0]) for found in LIKE_A_TOKEN.finditer(text))
 
 
 def kind(value: object) -> str:
-    """Return what JSON calls the type of a value, with its article."""
+    """Return the JSON type of a value, with its article."""
     names: dict[type, str] = {
         str: "a string",
         bool: "a boolean",
@@ -142,12 +148,12 @@ def kind(value: object) -> str:
 
 
 def described(value: object) -> str:
-    """Return the type of a value, and the value where it says more."""
+    """Return the type of a value followed by the value, or just "null"."""
     return "null" if value is None else f"{kind(value)} ({shown(value)})"
 
 
 def shown(value: object, limit: int = 80) -> str:
-    """Return a value as JSON, cut short, on one line and without control characters."""
+    """Return a value as JSON on one line, shortened to `limit` characters and without control characters."""
     text = json.dumps(value, ensure_ascii=False, default=repr)
     printable = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
     return printable if len(printable) <= limit else f"{printable[: limit - 1]}…"

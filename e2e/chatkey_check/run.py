@@ -1,4 +1,4 @@
-"""One run of an endpoint: its calls, and what its end connects to."""
+"""One run against an endpoint: its calls, and its live part (socket and browser)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatkey_check.wire.http import HttpWire, Wire
 
 
 class Run:
-    """What a check judges: the calls of an endpoint, and the live legs at the end. Both end with the run."""
+    """What the checks judge: the calls to an endpoint, and the live part of the run. `close` ends both."""
 
     def __init__(self, calls: Calls, live: Live) -> None:
         self.calls = calls
@@ -22,7 +22,7 @@ class Run:
         calls.watcher = live
 
     def close(self) -> None:
-        """End the live legs, which make calls, and then the calls."""
+        """End the live part first, because it makes calls, and then the calls."""
         try:
             self.live.close()
         finally:
@@ -44,6 +44,6 @@ def opened(
     now: Callable[[], float] = time.time,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Run:
-    """Return a run of an endpoint, with nothing sent or started yet."""
+    """Return a run against an endpoint. Nothing has been sent or started yet."""
     calls = Calls(target, wire or HttpWire(target, now=now), now=now, sleep=sleep)
     return Run(calls, Live(calls))

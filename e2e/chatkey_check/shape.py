@@ -1,6 +1,7 @@
-"""The shape of the calls of an endpoint: how the fingerprint is sent, and where the token stands in the answer.
+"""The shape of the calls to an endpoint: how the thumbprint is sent, and where the answer contains the token.
 
-Only what `getToken` returns is the contract's; how the page gets it is the integrator's. Its example is the default.
+The contract only defines what `getToken` returns. How the page gets the token is up to the integrator. The default
+is the contract's example.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Pair = tuple[str, str]
 
 
 class Left:
-    """Stands for a jkt that is left out, which null is not."""
+    """Stands for a jkt that is not sent at all, as opposed to one that is null."""
 
     def __repr__(self) -> str:
         return "left out"
@@ -31,9 +32,10 @@ LEFT_OUT: Final = Left()
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the endpoint is called; `{jkt}` stands for the fingerprint in `body` and in the values of `query`.
+    """How the endpoint is called. `{jkt}` stands for the thumbprint in `body` and in the values of `query`.
 
-    `token_at` are the names that lead to the token in the JSON of the answer; without any the answer is the token.
+    `token_at` is the path to the token in the JSON of the answer. An empty path means that the whole answer is the
+    token.
     """
 
     method: str = "POST"
@@ -43,7 +45,7 @@ class Shape:
 
     @property
     def is_example(self) -> bool:
-        """Whether it is that of the contract's example (4.7)."""
+        """Whether this is the shape of the contract's example (4.7)."""
         return self == EXAMPLE
 
     @property
@@ -53,16 +55,16 @@ class Shape:
 
     @property
     def content_type(self) -> str:
-        """What the body says it is; empty without one."""
+        """The Content-Type of the body; empty without a body."""
         return "" if not self.body else JSON if self.json else FORM
 
     @property
     def in_body(self) -> bool:
-        """Whether the fingerprint is sent in the body."""
+        """Whether the thumbprint is sent in the body."""
         return PLACE in self.body
 
     def content(self, jkt: object, more: Mapping[str, object]) -> bytes:
-        """Return the body with a jkt of any type, or none, and more members beside it."""
+        """Return the body with a jkt of any type, or without one, and with the members of `more` added."""
         if not self.body:
             return b""
         if not self.json:
@@ -77,7 +79,7 @@ class Shape:
             return json.dumps(filled).encode()
 
     def address(self, url: str, jkt: object, more: Sequence[Pair]) -> str:
-        """Return an address with the shape's query, and more of it."""
+        """Return the address with the shape's query and the pairs of `more` added."""
         pairs = [*_pairs(self.query, jkt), *more]
         if not pairs:
             return url
@@ -86,7 +88,7 @@ class Shape:
         return urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
 
     def browser(self) -> dict[str, Any]:
-        """Return it for the script of a page, which puts the jkt in the place of `{jkt}`."""
+        """Return the shape for the script of a page, which itself replaces `{jkt}`."""
         query = "&".join(f"{quote(name)}={quote(value, safe='{}')}" for name, value in self.query)
         return {
             "method": self.method,
@@ -105,7 +107,7 @@ EXAMPLE: Final = Shape()
 
 
 def _filled(template: object, jkt: object, more: Mapping[str, object]) -> Any:
-    """Return JSON with the jkt in its place; `more` stands beside it."""
+    """Return the JSON template with the jkt filled in. `more` is added to the object that contains the jkt."""
     if isinstance(template, str):
         return jkt if template == PLACE else template.replace(PLACE, "" if jkt is LEFT_OUT else str(jkt))
     if isinstance(template, list):

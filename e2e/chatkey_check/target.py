@@ -1,4 +1,4 @@
-"""What to check and with what."""
+"""What to check, and with which settings."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from chatkey_check.shape import EXAMPLE, Shape
 
 
 class OptionError(ValueError):
-    """An option that cannot be used; the message names it and says what to write instead."""
+    """An option that cannot be used. The message names it and says what to write instead."""
 
 
 class BrowserMissing(OptionError):
-    """An option needs a browser, and there is none; the message says what to type."""
+    """An option needs a browser, but none can be used. The message says what to install."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How one person is logged in: by headers that carry a session, or by a form to be sent first."""
+    """How one person logs in: with headers that carry a session, or with a form that is sent first."""
 
     headers: tuple[Header, ...] = field(default=(), repr=False)
     url: str = ""
     fields: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     passwords: tuple[str, ...] = field(default=(), repr=False)
-    """Those of the values that must not be shown."""
+    """The field values that must not be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """What the end of a run may use; where nothing of it is given, it is left out."""
+    """What the live part of a run may use."""
 
     service_url: str | None = None
-    """Base address of a service that runs; otherwise the reference server is started."""
+    """Base address of an existing service. If None, the reference server is started."""
     sdk_url: str | None = None
-    """Address of the widget's script; otherwise the service's own."""
+    """Address of the widget's script. If None, the service's own address is used."""
     browser: bool = False
     by_hand: bool = False
-    """Whether somebody logs in by hand, in a browser that can be seen."""
+    """Whether somebody logs in by hand, in a visible browser."""
     passkeys: Path | None = None
-    """Where the passkeys of a login by hand are kept; None leaves that to the person's own devices."""
+    """File in which the passkeys of a login by hand are kept. If None, the person uses their own devices."""
     results: Path = RESULTS
-    """Where traces and screenshots of failures go."""
+    """Folder for traces and screenshots of failures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Target:
     provider_id: str | None = None
     secret: str | None = field(default=None, repr=False)
     other_secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Secrets of other environments, by the names of the variables they came from."""
+    """Secrets of other environments, by the name of the environment variable."""
     login: Login | None = None
     login_b: Login | None = None
     headers: tuple[Header, ...] = field(default=(), repr=False)
-    """Sent with every call; `{cookie:NAME}` stands for the session's cookie of that name."""
+    """Sent with every call. `{cookie:NAME}` stands for the session's cookie of that name."""
     page_origin: str | None = None
     page_url: str | None = None
     whoami: str | None = None
@@ -69,16 +69,16 @@ class Target:
     insecure_tls: bool = False
     ca: Path | None = None
     connect_to: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Addresses to use for host names, instead of asking the resolver."""
+    """Addresses to connect to, by host name, instead of those that the resolver returns."""
     timeout: float = TIMEOUT
     shape: Shape = EXAMPLE
-    """How the endpoint is called, and where its answer has the token."""
+    """How the endpoint is called, and where its answer contains the token."""
     logout_selector: str | None = None
-    """What a person clicks on the page to log out, as a CSS selector."""
+    """CSS selector of the element that a person clicks on the page to log out."""
     live: LiveOptions | None = None
-    """How the run ends; None leaves the socket and the browser out."""
+    """Settings of the live part of the run. None leaves out the socket and the browser."""
     shown: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The options as they may stand in a report."""
+    """The options in the form in which a report shows them."""
 
     @property
     def origin(self) -> str:
@@ -97,13 +97,13 @@ class Target:
 
     @property
     def port(self) -> int:
-        """The port on which the endpoint listens, which an address need not name."""
+        """The endpoint's port; by default that of the scheme."""
         parts = urlsplit(self.url)
         return parts.port or (443 if parts.scheme == "https" else 80)
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Every address that requests go to."""
+        """Every address to which requests are sent."""
         logins = (login.url for login in (self.login, self.login_b) if login)
         service = (self.live.service_url, self.live.sdk_url) if self.live else ()
         return tuple(filter(None, (self.url, self.page_url, self.whoami, self.logout_url, *service, *logins)))
@@ -115,13 +115,13 @@ class Target:
 
     @property
     def local(self) -> bool:
-        """Whether every call stays on this machine."""
+        """Whether all calls stay on this machine."""
         hosts = {(urlsplit(address).hostname or "").lower() for address in self.addresses}
         return all(is_loopback(self.connect_to.get(host, host)) for host in hosts)
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine: `localhost`, a name below it, or a loopback address."""
+    """Return whether a host is this machine: `localhost`, a name below it, or a loopback address."""
     host = host.lower().rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
         return True

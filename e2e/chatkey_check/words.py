@@ -1,11 +1,11 @@
-"""Counts and spans of time in words."""
+"""Writes counts and durations in words."""
 
 from __future__ import annotations
 
 from typing import Final
 
 ENOUGH: Final = 1.95
-"""Below two of a unit, the smaller one says more."""
+"""The smallest amount that is written in a unit. For less, a smaller unit says more."""
 
 
 def plural(count: int, noun: str) -> str:
@@ -14,7 +14,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a span of time as a person says it."""
+    """Return a duration as a person would say it."""
     span = abs(seconds)
     units = ((86_400, "day"), (3600, "hour"), (60, "minute"))
     size, noun = next(((size, noun) for size, noun in units if span >= ENOUGH * size), (1, "second"))

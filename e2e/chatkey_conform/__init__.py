@@ -1,1 +1,1 @@
-"""`chatkey conform`: a service or a widget that is not ours, judged by the sentences of the contract."""
+"""`chatkey conform`: tests a third-party service or widget against the sentences of the contract."""

@@ -1,4 +1,4 @@
-"""What a target may be able to do: the names that it declares, and what is not applicable where it does not."""
+"""The capabilities that a target can declare. Tests that need an undeclared capability are not applicable."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ CAPABILITIES: Final[dict[str, str]] = {
     "widget-texts": "the widget says what ours says",
     "widget-languages": "the widget speaks the languages of ours",
 }
-"""Every name, with what it means."""
+"""Every capability name, with its meaning."""
 
 
 class NotApplicable(Exception):
-    """What a test needs is a capability that the target does not declare. `capability` names it."""
+    """A test needs the capability `capability`, and the target does not declare it."""
 
     def __init__(self, capability: str) -> None:
         super().__init__(f"not declared: {capability}, that {CAPABILITIES.get(capability, capability)}")
@@ -40,7 +40,7 @@ class NotApplicable(Exception):
 
 
 def declared(names: Iterable[str]) -> frozenset[str]:
-    """Return the names as a set. Raises `ValueError` for one that is not known."""
+    """Return the names as a set. Raises `ValueError` for an unknown name."""
     found = frozenset(names)
     for name in sorted(found - CAPABILITIES.keys()):
         near = difflib.get_close_matches(name, CAPABILITIES, 1)
@@ -49,6 +49,6 @@ def declared(names: Iterable[str]) -> frozenset[str]:
 
 
 def socials(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the social providers among capabilities, in the order of the login page."""
+    """Return the social providers among these capabilities, in the order of the login page."""
     given = set(names)
     return tuple(name for name in SOCIALS if f"{SOCIAL}{name}" in given)

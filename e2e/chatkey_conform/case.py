@@ -1,4 +1,4 @@
-"""A case: something that is done to a target, what the pages promise of it, and to which sentences that belongs."""
+"""Test cases: each has a test function, the docs page it follows, and the contract sentences it covers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIRST_SCORED: Final = 2
 
 @dataclass(frozen=True)
 class Case:
-    """One case. `alone`: it moves the clock or floods the service, so nothing else may run beside it."""
+    """One test case. `alone` cases move the clock or flood the service, so they never run in parallel with others."""
 
     id: str
     title: str
@@ -30,7 +30,7 @@ class Case:
 
 
 class Family:
-    """Cases of one subject, which one page promises."""
+    """Test cases on one subject, with the docs page that describes the expected behaviour."""
 
     def __init__(self, key: str, title: str, page: str) -> None:
         self.key = key
@@ -48,7 +48,7 @@ class Family:
         rows: Iterable[str] = (),
         since: int = FIRST_SCORED,
     ) -> Callable[[Judge], Judge]:
-        """Make cases of a function: one, or one for each value of `each`. `rows` are those of tests/refusals."""
+        """Add a case for the decorated function, or one per value of `each`. `rows` are row ids from tests/refusals."""
 
         def add(judge: Judge) -> Judge:
             title = " ".join((judge.__doc__ or "").split())
@@ -74,7 +74,7 @@ class Family:
         return add
 
     def add(self, case: Case) -> None:
-        """Add a case that was made of a table."""
+        """Add a case that was built from a table row."""
         self.cases.append(case)
 
 

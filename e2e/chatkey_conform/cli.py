@@ -1,4 +1,4 @@
-"""The command `chatkey conform`: judges a service that is not ours."""
+"""The command `chatkey conform`: tests a third-party chat service."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ def conform(
     output: Path | None,
     compare: Path | None,
 ) -> None:
-    """Judge the chat service that TARGET.toml describes, sentence by sentence of the contract, over the wire.
+    """Test the chat service described in TARGET.toml over the network, against every sentence of the contract.
 
-    What it does not declare is not applicable, never failed. The exit status is 0 when nothing failed, 1 when something
-    did, 3 when a must sentence could not be judged for another reason than that, and 4 when nothing could be started.
+    Tests that need an undeclared capability are not applicable and do not fail. The exit status is 0 if nothing
+    failed, 1 if something failed, 3 if a must sentence could not be judged although all it needs is declared, and
+    4 if the run could not start.
     """
     if init:
         click.echo(SAMPLE.read_text("utf-8"), nl=False)

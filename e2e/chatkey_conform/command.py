@@ -1,4 +1,4 @@
-"""What the command does: reads, opens, runs, tells, writes."""
+"""Runs `chatkey conform`: reads the files, runs the cases, prints the results and writes the reports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MARKS = {Verdict.FAILED: "failed", Verdict.ERROR: "harness", Verdict.KNOWN: "kno
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for on the command line."""
+    """The options given on the command line."""
 
     target: Path
     smoke: bool = False
@@ -43,18 +43,18 @@ class Wanted:
 
 
 def listed(words: str = "") -> Iterator[str]:
-    """Return a line for each case."""
+    """Return one line per case: its id and its sentences."""
     return (f"{case.id}  {' '.join(case.sentences)}" for case in cases() if words in case.id)
 
 
 def chosen(wanted: Wanted) -> list[Case]:
-    """Return the cases that are asked for; smoke is always among them."""
+    """Return the selected cases. The smoke cases are always included."""
     rest = [] if wanted.smoke else [case for case in cases() if wanted.words in case.id]
     return list(dict.fromkeys([*(case for case in cases() if case.id.startswith(SMOKE)), *rest]))
 
 
 def run(wanted: Wanted) -> Exit:
-    """Judge the target, tell what came of it, and write what is to be written."""
+    """Test the target, print the results, and write the reports to `wanted.output`."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     try:
         target = read_target(wanted.target)
@@ -85,7 +85,7 @@ def run(wanted: Wanted) -> Exit:
 
 
 def write(report: dict[str, Any], folder: Path, compare: Path | None = None) -> None:
-    """Write every form of a report."""
+    """Write the report in every format."""
     folder.mkdir(parents=True, exist_ok=True)
     others = [json.loads(compare.read_text("utf-8"))] if compare else []
     for name, text in (

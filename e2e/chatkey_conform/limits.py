@@ -1,4 +1,4 @@
-"""The limits of a target that may differ from the profile's defaults: the table [limits], by the names of settings."""
+"""The limits of a target that may differ from the profile's defaults: the table [limits] of TARGET.toml."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much one peer may ask for, as docs/limits.md has it. Rates are a minute's; 0 is no limit."""
+    """The limits per peer (docs/limits.md). Rates are per minute; 0 means no limit."""
 
     token_bytes: int = 8192
     query_bytes: int = 16 * 1024

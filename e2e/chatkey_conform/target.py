@@ -1,4 +1,4 @@
-"""What is judged: TARGET.toml, read and checked before anything is asked of the service."""
+"""TARGET.toml, which describes the service under test. It is read and checked before any request is sent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_PREPARED: Final = 3
 
 
 class TargetError(Exception):
-    """A TARGET.toml that cannot be used; the message names the file, the member, and what to write instead."""
+    """TARGET.toml cannot be used. The message names the file and the member, and says what to write instead."""
 
 
 class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,9 +28,9 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Service(_Base, frozen=True, kw_only=True):
-    """The table [target]: where the service is, and what it can do. Without `have`, its adapter is asked.
+    """The table [target]: where the service is, and its capabilities. Without `have`, the adapter declares them.
 
-    `restart` is a command that starts the service anew, and ends when the one before is gone.
+    `restart` is a command that restarts the service. It must exit only after the old process has ended.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Service(_Base, frozen=True, kw_only=True):
 
 
 class Prepared(_Base, frozen=True, kw_only=True):
-    """A business made by hand. Its secret is in the environment; `socials` are those that are on."""
+    """A business created by hand. Its secret is in the environment; `socials` are the enabled social logins."""
 
     id: str
     secret_key_env: str
@@ -54,7 +54,7 @@ class Prepared(_Base, frozen=True, kw_only=True):
 
 
 class Businesses(_Base, frozen=True, kw_only=True):
-    """The table [businesses]: how businesses come to be, in one of three grades."""
+    """The table [businesses]: which of the three grades supplies the businesses."""
 
     grade: Grade
     prepared: list[Prepared] = []
@@ -70,17 +70,17 @@ class KnownFailures(_Base, frozen=True, kw_only=True):
 
 
 class Driver(_Base, frozen=True, kw_only=True):
-    """The table [widget]: a widget that is not ours, by its script and by selectors of its parts."""
+    """The table [widget]: a third-party widget, with the URL of its script and selectors for its parts."""
 
     script_url: str = ""
     selectors: dict[str, str] = {}
 
 
 class Social(_Base, frozen=True, kw_only=True):
-    """The table [social]: where the service expects the social providers, and its own applications there.
+    """The table [social]: where the service expects the social providers, and its applications there.
 
-    The suite's fake provider listens at `url`, each provider below it by its name, with the applications of `clients`
-    (as `chatkey fake-oauth --clients` reads them) and the given certificate.
+    The suite's fake provider listens at `url` with the given certificate. Below `url`, each provider has a path
+    with its name. `clients` names a file with the applications (in the format of `chatkey fake-oauth --clients`).
     """
 
     url: str = ""
@@ -90,7 +90,7 @@ class Social(_Base, frozen=True, kw_only=True):
 
 
 class Document(_Base, frozen=True, kw_only=True):
-    """The whole file."""
+    """The whole file TARGET.toml."""
 
     target: Service
     businesses: Businesses
@@ -102,7 +102,7 @@ class Document(_Base, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Target:
-    """A target that can be asked: the document, and where its paths begin."""
+    """A target: the parsed document, and the folder to which its paths are relative."""
 
     document: Document
     folder: Path = field(default_factory=Path.cwd)
@@ -114,26 +114,26 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Its name, with its version."""
+        """The target's name and version."""
         return " ".join(part for part in (self.service.name, self.service.version) if part)
 
     @property
     def base_url(self) -> str:
-        """The address as browsers write it, without a slash at its end."""
+        """The address that browsers use, without a trailing slash."""
         return self.service.base_url.rstrip("/")
 
     @property
     def local_url(self) -> str:
-        """The address under which the suite reaches it."""
+        """The address at which the suite connects to the service."""
         return self.service.local_url.rstrip("/") or self.base_url
 
     @property
     def ca_file(self) -> Path | None:
-        """The certificates to trust beside the system's."""
+        """The file of certificates to trust besides the system's."""
         return self.folder / self.service.ca_file if self.service.ca_file else None
 
     def trust(self) -> ssl.SSLContext:
-        """Return what a client needs to verify the target: the system's certificates, and its own."""
+        """Return the TLS context for the target. It trusts the system's certificates and those of `ca_file`."""
         context = ssl.create_default_context()
         if self.ca_file is not None:
             context.load_verify_locations(self.ca_file)

@@ -1,1 +1,1 @@
-"""Load by Locust: a user who is a widget, and one who is an agent (`pip install 'chatkey[load]'`)."""
+"""Load tests with Locust: one user class acts as a widget, another as an agent (`pip install 'chatkey[load]'`)."""

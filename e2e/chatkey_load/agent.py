@@ -1,4 +1,4 @@
-"""A user who is an agent: signs in, hears what everybody writes, and answers those who wrote last."""
+"""A Locust user that acts as an agent: signs in, receives all messages, and answers the most recent ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ID_BYTES: Final = 12
 
 
 class Agent(HttpUser):
-    """An agent with the panel open; Locust starts one, or as many as a class of yours says in `fixed_count`."""
+    """An agent with the panel open. Locust starts one, or as many as `fixed_count` of your subclass says."""
 
     wait_time = between(0.5, 1.5)
     fixed_count = 1
@@ -50,7 +50,7 @@ class Agent(HttpUser):
 
     @task
     def answer(self) -> None:
-        """Answer who wrote last, if somebody did."""
+        """Answer the most recent message, if there is one."""
         if not self._wrote or not self._connection.ready.wait(OPEN_SECONDS):
             return
         message_id = token_hex(ID_BYTES)
@@ -61,11 +61,11 @@ class Agent(HttpUser):
         self._connection.post(frame)
 
     def body(self) -> str:
-        """Return what is answered."""
+        """Return the text of an answer."""
         return "It is on its way, and will be with you tomorrow."
 
     def on_stop(self) -> None:
-        """Wait for what is under way, everybody's, and leave."""
+        """Wait for all messages and answers in transit, including other users', then disconnect."""
         books = (ANSWER_ACKNOWLEDGED, ANSWER_SEEN)
         settled(lambda: any(book.holds(self._sent) for book in books))
         for book in books:
@@ -85,7 +85,7 @@ class Agent(HttpUser):
             open_timeout=OPEN_SECONDS,
         ) as socket:
             if json.loads(socket.recv(timeout=OPEN_SECONDS))["type"] != "ready":
-                socket.recv(timeout=OPEN_SECONDS)  # raises: a close follows
+                socket.recv(timeout=OPEN_SECONDS)  # raises ConnectionClosed: a refusal is followed by a close
             SEEN.watched.set()
             try:
                 yield socket

@@ -1,4 +1,4 @@
-"""A socket that stays: it is opened again when it is lost, and what is not acknowledged is sent again."""
+"""A socket that reconnects when it is lost, and then resends all unacknowledged messages."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Json = dict[str, Any]
 OPEN_SECONDS: Final = 10.0
 PING_SECONDS: Final = 25.0
 CROWD: Final = frozenset({1012, 1013})
-"""Closes after which everybody comes back scattered, over this time at first."""
+"""Close codes that hit all clients at once. They reconnect spread over this time, which grows with each try."""
 CROWD_SECONDS: Final = 10.0
 LONGEST_WAIT: Final = 30.0
 MOST_DOUBLINGS: Final = 10
 
 
 class NotOpened(Exception):
-    """A socket was not opened, and why."""
+    """The socket could not be opened, for this reason."""
 
 
 class Connection:
-    """One user's socket: `opens` opens it and proves who this is, `hears` takes each frame."""
+    """One user's socket. `opens` opens and authenticates it; `hears` is called with each frame."""
 
     def __init__(
         self,
@@ -53,16 +53,16 @@ class Connection:
         self._staying = gevent.spawn(self._stay)
 
     def post(self, frame: Json) -> None:
-        """Send something, again and again until `acknowledged` is told its id."""
+        """Send a frame, and resend it after each reconnect until `acknowledged` is called with its id."""
         self._unacknowledged[frame["id"]] = frame
         self._say(frame)
 
     def acknowledged(self, message_id: str) -> None:
-        """Send it no more."""
+        """Stop resending this message."""
         self._unacknowledged.pop(message_id, None)
 
     def close(self) -> None:
-        """Leave."""
+        """Close the socket, and stop reconnecting."""
         self._is_over = True
         if self._socket is not None:
             self._socket.close()
@@ -74,7 +74,7 @@ class Connection:
         try:
             self._socket.send(json.dumps(frame))
         except ConnectionClosed:
-            return  # it is sent again over the next socket
+            return  # the next socket sends it again
 
     def _stay(self) -> None:
         tries = 1
@@ -85,7 +85,7 @@ class Connection:
                     tries = 0
                     self._listen(socket)
             except NotOpened:
-                pass  # reported where it happened
+                pass  # _opened has reported it
             except ConnectionClosed as closed:
                 if not self._is_over:
                     report(self._environment, "connection lost", time.perf_counter(), closed)

@@ -1,4 +1,4 @@
-"""What Locust is told beside its own options: the business, and an agent of it."""
+"""Adds options to Locust: the business to load, and one of its agents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @events.init_command_line_parser.add_listener  # type: ignore[untyped-decorator]  # Locust leaves types out
 def add_options(parser: LocustArgumentParser, **_: Any) -> None:
-    """Declare them; each has a variable, too, which for the password is the better place."""
+    """Add the options. Each can also be set with an environment variable, which is safer for the password."""
     parser.add_argument("--provider", env_var="LOCUST_PROVIDER", default="", help="Id of the business to load")
     parser.add_argument(
         "--agent", env_var="LOCUST_AGENT", default="", help="Name of an agent of that business; nobody sees without one"
@@ -25,5 +25,5 @@ def add_options(parser: LocustArgumentParser, **_: Any) -> None:
 
 @events.init.add_listener  # type: ignore[untyped-decorator]
 def look_at_the_clock(**_: Any) -> None:
-    """Let gevent see how late it is: what importing took would be taken off `--run-time`."""
+    """Update gevent's clock. Otherwise the import time would be subtracted from `--run-time`."""
     gevent.sleep(0)

@@ -1,4 +1,4 @@
-"""A user who is a widget: a browser's key, a visitor's token, a proof, the socket, and messages over it."""
+"""A Locust user that acts as a widget: makes a key, gets a visitor token, connects with a proof, sends messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ID_BYTES: Final = 12
 
 
 class Widget(HttpUser):
-    """A visitor who writes every one to three seconds; make a class of it with another `wait_time` or `body`."""
+    """A visitor who writes every one to three seconds. Subclass it to change `wait_time` or `body`."""
 
     wait_time = between(1, 3)
 
@@ -55,11 +55,11 @@ class Widget(HttpUser):
         self._connection.post({"type": "message", "id": message_id, "body": self.body()})
 
     def body(self) -> str:
-        """Return what is written."""
+        """Return the text of a message."""
         return "Where is my order? It was to come today."
 
     def on_stop(self) -> None:
-        """Wait for what is under way, and leave."""
+        """Wait for this user's messages and all answers in transit, then disconnect."""
         books = (ACKNOWLEDGED, SEEN)
         settled(lambda: any(book.holds(self._sent) for book in books))
         for book in books:
@@ -82,7 +82,7 @@ class Widget(HttpUser):
             proof = self._key.prove(token=token, nonce=hello["nonce"], htu=answer["socket_uri"])
             socket.send(json.dumps({"type": "connect", "token": token, "proof": proof}))
             if json.loads(socket.recv(timeout=OPEN_SECONDS))["type"] != "ready":
-                socket.recv(timeout=OPEN_SECONDS)  # raises: a close follows
+                socket.recv(timeout=OPEN_SECONDS)  # raises ConnectionClosed: a refusal is followed by a close
             yield socket
 
     def _token(self) -> Json:

@@ -1,1 +1,1 @@
-"""Calls of an endpoint: who makes them, what is in them, and what their tokens say."""
+"""The calls to an endpoint: their sessions, their requests, and the tokens in the answers."""

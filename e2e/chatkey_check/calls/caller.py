@@ -1,4 +1,4 @@
-"""Makes calls of one endpoint: what is in a request, what is remembered, when to wait."""
+"""Calls one endpoint: builds the requests, records the exchanges, and waits when the endpoint limits the rate."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ MOST_HOPS: Final = 3
 TOO_MANY: Final = 429
 SERVER_FAILS: Final = 500
 PATIENCE: Final = 10.0
-"""Seconds that are waited when the endpoint limits calls."""
+"""Longest time, in seconds, to wait when the endpoint limits the rate of calls."""
 KEEPS_METHOD: Final = frozenset({307, 308})
 MAX_SKEW: Final = 86_400.0
-"""A `Date` further off than a day is no clock."""
+"""A clock difference in seconds. A `Date` that is further off than a day is ignored."""
 
 
 def fails(done: Exchange) -> bool:
-    """Tell whether a call was answered 5xx, or the connection was closed; that it took too long is no accident."""
+    """Return whether a call was answered with 5xx or the connection was closed. A timeout does not count."""
     return done.status >= SERVER_FAILS or done.broken is Broken.CUT
 
 
 def random_jkt() -> str:
-    """Return what a thumbprint looks like, with the characters that mistakes show on: both cases, `-` and `_`."""
+    """Return a random thumbprint that shows encoding mistakes: it has upper and lower case, `-` and `_`."""
     while True:
         made = reading.encoded(secrets.token_bytes(32))
         if "-" in made and "_" in made and made[0] not in "-_":
@@ -50,7 +50,7 @@ def random_jkt() -> str:
 
 
 class Limited(Skipped):
-    """The endpoint goes on refusing for its rate limits; `answer` says so."""
+    """The endpoint keeps refusing calls because of its rate limit. `answer` is the last refusal."""
 
     def __init__(self, reason: str, answer: Exchange) -> None:
         super().__init__(reason)
@@ -58,12 +58,12 @@ class Limited(Skipped):
 
 
 class Variation(TypedDict, total=False):
-    """How a call differs from an honest one.
+    """How a call differs from an honest call, which is the call that a correct page makes.
 
-    The body is `raw`, or as the endpoint's shape has it: with `jkt`, by default a new one, and with `more` members
-    beside it. `query` is added to the address. `headers` replace those of the
-    same name, and `cookies` those of the session, which learns nothing of the answer unless its own change with each.
-    Where its time is `measured`, no other call is under way meanwhile.
+    The body is `raw` if given. Otherwise it follows the endpoint's shape, with `jkt` (by default a new one) and the
+    members of `more`. `query` is added to the address. `headers` replace headers of the same name. `cookies`
+    replace the session's cookies. The session then ignores the cookies that the answer sets, unless its cookies
+    change with each answer. No other call is under way during a `measured` call.
     """
 
     jkt: object
@@ -78,7 +78,7 @@ class Variation(TypedDict, total=False):
 
 
 class Caller:
-    """Calls one endpoint, and remembers every call."""
+    """Calls one endpoint, and records every call."""
 
     def __init__(
         self,
@@ -94,20 +94,20 @@ class Caller:
         self.masks = Masks()
         self.log: list[Exchange] = []
         self.flaky: list[Exchange] = []
-        """Calls that failed, and did not when they were repeated."""
+        """Calls that failed, but succeeded when they were repeated."""
         self.crowded: list[Exchange] = []
-        """The same, where other calls were under way at the time: perhaps only those were too many."""
+        """Calls that failed while others were under way, but succeeded alone: there may just have been too many."""
         self.lanes = Lanes()
         self._answered: list[Exchange] = []
         self.waited = 0.0
         self.on_wait: Callable[[float, str], None] = lambda _seconds, _why: None
-        """Is told of every declared wait before it begins."""
+        """Called with the seconds and the reason before each wait."""
         self._now = now
         self._sleep = sleep
         self.new_jkt = make_jkt
         self._limit = ""
         self._hangs = False
-        """Whether a call by itself took too long: then it is no matter of how many there are, and none is repeated."""
+        """Whether a call timed out even on its own. Calls that time out are then no longer repeated."""
         self._hide_what_is_secret()
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ class Caller:
 
     @property
     def skew_if_known(self) -> float | None:
-        """By how many seconds the endpoint's clock is ahead of ours, from the first `Date` it sent."""
+        """Seconds by which the endpoint's clock is ahead of ours, from the first `Date` it sent; None if unknown."""
         for exchange in self.log:
             date = exchange.response.get("date") if exchange.response else None
             said = moment(date) if date else None
@@ -128,9 +128,10 @@ class Caller:
         return None
 
     def now_at(self, exchange: Exchange, claims: dict[str, object]) -> float:
-        """Return the time by the clock that made a token: the endpoint's, where its `Date` and the token's iat agree.
+        """Return the time when the token was issued, in seconds, by the clock of the server that issued it.
 
-        A `Date` may come from a proxy, or from nowhere.
+        This is the endpoint's clock if its `Date` fits the token's `iat` better than our clock does. A `Date` alone
+        proves nothing, because it may come from a proxy.
         """
         ours = exchange.answered_at
         theirs = ours + (self.skew_if_known or 0.0)
@@ -140,7 +141,7 @@ class Caller:
         return theirs
 
     def wait(self, seconds: float, why: str) -> None:
-        """Let time pass, and say so."""
+        """Report the wait to `on_wait`, and sleep."""
         self.on_wait(seconds, why)
         self._sleep(seconds)
         self.waited += seconds
@@ -152,13 +153,16 @@ class Caller:
         with session.turn():
             before = session.changes
             done = self.send(self.request(label, session, **how), measured=how.get("measured", False))
-            overtaken = session.changes > before  # the answer to another call made the cookies of this one old
+            overtaken = session.changes > before  # meanwhile another answer replaced our cookies
             if session.rotates or "cookies" not in how:
                 self._learn(session, done)
         return self.ask(label, session, **how) if overtaken else done
 
     def ask_each(self, asks: Iterable[Callable[[], Exchange]]) -> Iterator[Exchange]:
-        """Make calls that do not depend on each other, some at a time; yield them in order, while they are wanted."""
+        """Make independent calls, several at a time, and yield the exchanges in order.
+
+        When the caller stops iterating, the calls that have not begun are cancelled.
+        """
         if self.lanes.width == 1:
             yield from (ask() for ask in asks)
             return
@@ -169,13 +173,13 @@ class Caller:
             pool.shutdown(cancel_futures=True)
 
     def spread(self) -> None:
-        """Let calls be under way at the same time, as many as suits an endpoint that answers as this one did so far."""
+        """Allow several calls at a time: as many as suit the speed of the endpoint so far."""
         if self.log:
             self.lanes.widen(median(done.seconds for done in self.log), self.target.timeout)
             self.wire.spread()
 
     def send(self, request: Request, *, measured: bool = False) -> Exchange:
-        """Send a request, and follow redirects that keep the method on the same origin."""
+        """Send a request, and follow redirects that keep the method and stay on the same origin."""
         done = self._sent(request, measured=measured)
         hops: tuple[str, ...] = ()
         while done.status in KEEPS_METHOD and len(hops) < MOST_HOPS and origin(done.location) == origin(request.url):
@@ -191,9 +195,9 @@ class Caller:
             self.masks.add(*session.secrets)
 
     def _sent(self, request: Request, *, measured: bool) -> Exchange:
-        """Send a request, once more if it fails, or after a while if the endpoint asks for patience.
+        """Send a request. Repeat it once if it fails, or after a wait if the endpoint limits the rate.
 
-        Raises `Skipped` where it goes on refusing for its rate limits, once it has answered before.
+        Raises `Skipped` if the rate limit still applies after the wait and the endpoint has answered earlier calls.
         """
         with self.lanes.alone() if measured else self.lanes.one() as company:
             done = self.wire.send(request)
@@ -207,7 +211,10 @@ class Caller:
         return done
 
     def _with_patience(self, refused: Exchange) -> Exchange:
-        """Repeat a call after the time that the endpoint asks for, in which no other is made; then one at a time."""
+        """Repeat a call after the wait that the endpoint asks for.
+
+        No other call is made during the wait, and from then on calls are made one at a time.
+        """
         self.lanes.narrow()
         done = refused
         if refused.patience <= PATIENCE:
@@ -219,7 +226,7 @@ class Caller:
         return done
 
     def _again(self, failed: Exchange) -> Exchange:
-        """Repeat a call that failed: what does not fail again is no answer to what was asked."""
+        """Repeat a call that failed. If it succeeds now, the first failure is recorded as flaky."""
         done = self.wire.send(failed.request)
         if not fails(done):
             self.flaky.append(failed)
@@ -227,7 +234,7 @@ class Caller:
         return done
 
     def _without_company(self, failed: Exchange) -> Exchange:
-        """Repeat a call by itself that failed among others, and make one at a time from now on if that helps."""
+        """Repeat, alone, a call that failed among others. If it succeeds, calls are made one at a time from now on."""
         with self.lanes.alone():
             done = self.wire.send(failed.request)
         self._hangs = self._hangs or done.broken is Broken.TIMEOUT
@@ -238,14 +245,14 @@ class Caller:
         return done
 
     def note_answered(self, *done: Exchange) -> None:
-        """Count the calls that were not refused for rate limits."""
+        """Count the calls that were not refused because of a rate limit."""
         self._answered += [one for one in done if one.status != TOO_MANY]
 
     def limited_by(self, refused: Exchange) -> str:
-        """Return what is said where rate limits stand in the way: the same, whichever call was the first to show it."""
+        """Return the message about the rate limit. It is the same whichever call was the first to be refused."""
         if not self._limit:
             again = f"come again in {duration(refused.patience)}" if refused.patience < math.inf else "no Retry-After"
-            with self.lanes.alone():  # those under way have ended, and count
+            with self.lanes.alone():  # the calls under way have to end first, to be counted
                 after = f"429 after {plural(len(self._answered), 'call')}"
             self._limit = f"the endpoint limits calls: {after}, {again}; raise its limits for the checker"
         return self._limit
@@ -260,9 +267,9 @@ class Caller:
         body: bytes = b"",
         headers: Sequence[Header] = FORM_TYPE,
     ) -> Exchange:
-        """Send a plain request to another address of the site; a session's headers go to the site's hosts only.
+        """Send a plain request to another address. The session's headers are only sent to the site's own hosts.
 
-        `headers` are for POST.
+        `headers` are used for POST only.
         """
         known = {urlsplit(self.target.url).hostname, urlsplit(self.target.page).hostname}
         ours = urlsplit(url).hostname in known
@@ -284,7 +291,7 @@ class Caller:
         return exchange.request.jkt
 
     def evidence(self, exchange: Exchange) -> Evidence:
-        """Return what may be shown of a call."""
+        """Return what a report may show of a call."""
         return evidence(exchange, self.target, self.masks)
 
     def request(self, label: str, session: Session, **how: Unpack[Variation]) -> Request:
@@ -308,7 +315,7 @@ class Caller:
         return how["raw"] if "raw" in how else self.target.shape.content(jkt, how.get("more", {}))
 
     def _added(self, session: Session) -> list[Header]:
-        """Return the headers of --header; one for which the session has no cookie is left out."""
+        """Return the headers of --header with their placeholders filled in. A header that ends up empty is left out."""
         filled = ((name, session.filled(value)) for name, value in self.target.headers)
         return [header for header in filled if header[1]]
 
@@ -336,7 +343,7 @@ class Caller:
 
 
 def replaced(headers: Iterable[Header], by: Iterable[Header]) -> list[Header]:
-    """Return headers in which others take the place of those of the same name."""
+    """Return the headers with those in `by` added. They replace headers of the same name."""
     by = tuple(by)
     names = {name.lower() for name, _ in by}
     return [*(header for header in headers if header[0].lower() not in names), *by]

@@ -1,4 +1,4 @@
-"""Reads the forms of a page: what a browser would send, and where to."""
+"""Reads the forms of a page: what a browser would send, and to which address."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ SENT_AS_THEY_ARE: Final = frozenset({"hidden", "submit"})
 
 @dataclass
 class Form:
-    """One form: where it is sent to, and its inputs."""
+    """One form: its address, and its inputs."""
 
     action: str = ""
     names: set[str] = field(default_factory=set[str])
     ready: dict[str, str] = field(default_factory=dict[str, str])
-    """What is in it before anybody types: hidden inputs, and the button. Of several with one name the first counts."""
+    """The values set before anybody types: hidden inputs and the button. If a name occurs twice, the first counts."""
     has_password: bool = False
 
     def filled(self, fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """Return what is sent once it is filled in."""
+        """Return the values that are sent when these fields are filled in."""
         return {**self.ready, **dict(fields)}
 
 
 class Forms(HTMLParser):
-    """The forms of a page, and the `content` of its meta elements by name."""
+    """Parses the forms of a page, and the `content` of its meta elements by name."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.found: list[Form] = []
         self.metas: dict[str, str] = {}
         self._open: Form | None = None
-        with suppress(AssertionError):  # that is how the parser gives up on what no browser minds
+        with suppress(AssertionError):  # the parser raises it for HTML that every browser accepts
             self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a form, what is in it, or a meta element."""
+        """Record a form, one of its inputs, or a meta element."""
         given = {name: value or "" for name, value in reversed(attrs)}
         match tag:
             case "form":
@@ -52,17 +52,17 @@ class Forms(HTMLParser):
                 _note(self._open, tag, given)
 
     def handle_endtag(self, tag: str) -> None:
-        """Note the end of a form."""
+        """Record the end of a form."""
         if tag == "form":
             self._open = None
 
     @property
     def csrf(self) -> str:
-        """The token that scripts of the page send in a header, or nothing."""
+        """The CSRF token that scripts of the page send in a header, from a meta element; empty without one."""
         return next((value for name, value in self.metas.items() if CSRF_META.search(name) and "param" not in name), "")
 
     def wanted(self, fields: Iterable[tuple[str, str]]) -> Form | None:
-        """Return the form that these fields are for: the one with them, with a password if there are several."""
+        """Return the form that has one of these fields. Of several, the first with a password field is preferred."""
         names = {name for name, _ in fields}
         fitting = [form for form in self.found if form.names & names] or self.found
         return next((form for form in fitting if form.has_password), next(iter(fitting), None))

@@ -1,4 +1,4 @@
-"""How many calls are under way at once: some that do not disturb each other, or a single one that is measured."""
+"""Limits the calls under way at once: several that do not disturb each other, or one whose time is measured."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ MOST: Final = 8
 
 
 class Company:
-    """Whether others were under way while a call was."""
+    """Whether other calls were under way during a call."""
 
     def __init__(self) -> None:
         self.there = False
 
 
 class Lanes:
-    """A bound on calls under way: one until `widen`, and one again for good after `narrow`."""
+    """Limits the calls under way: one until `widen`, and permanently one after `narrow`."""
 
     def __init__(self) -> None:
         self.width = 1
@@ -28,21 +28,22 @@ class Lanes:
         self._final = False
 
     def widen(self, alone: float, patience: float) -> None:
-        """Let as many calls through as are answered in half of `patience`, should they be answered one by one.
+        """Set the limit so that a server that handles one call at a time answers them all in half of `patience`.
 
-        `alone` is how long one takes; both are seconds. Whoever has one thread is not to be blamed for it.
+        `alone` is how long one call takes. Both are in seconds. A server with a single thread must not look slow
+        because of us.
         """
         if not self._final:
             self.width = min(MOST, max(1, int(patience / 2 / alone))) if alone > 0 else MOST
 
     def narrow(self) -> None:
-        """Let one call through at a time from now on: more are too many."""
+        """From now on, let only one call through at a time, because the endpoint does not cope with more."""
         with self._changed:
             self.width, self._final = 1, True
 
     @contextmanager
     def one(self) -> Iterator[Company]:
-        """Be one of the calls under way."""
+        """Take one of the lanes for the `with` block, which makes one call."""
         mine = Company()
         with self._changed:
             self._changed.wait_for(lambda: not self._taken and len(self._inside) < self.width)
@@ -59,7 +60,7 @@ class Lanes:
 
     @contextmanager
     def alone(self) -> Iterator[Company]:
-        """Be the only one under way: those that are end first, and the next ones wait."""
+        """Make the call of the `with` block alone: wait for the calls under way to end, and hold the next ones back."""
         with self._changed:
             self._changed.wait_for(lambda: not self._taken)
             self._taken = True

@@ -1,4 +1,4 @@
-"""Logs a person in as the site's own page does: by its form, or by JSON where there is none."""
+"""Logs a person in as the site's own page does: with its form, or with JSON if that does not work."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from chatkey_check.target import Login
 
 MOST_HOPS: Final = 5
 NAMES_SOMEBODY: Final = re.compile(r"user|login|mail|name|account|phone", re.IGNORECASE)
-"""Fields that say who it is; what stands in the others may be a password, however it was given."""
+"""Fields that identify the person. The values of all other fields are masked, because they may be passwords."""
 FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 OTHER_FORM: Final = frozenset({400, 405, 406, 415, 422})
-"""Statuses that say: not like this."""
+"""Statuses that mean: send the fields in another format."""
 
 
 class LoginError(Exception):
-    """Nobody was logged in; `about` is the answer that shows it."""
+    """The login failed. `about` is the exchange that shows it."""
 
     def __init__(self, message: str, about: Exchange) -> None:
         super().__init__(message)
@@ -40,10 +40,10 @@ class _Way(NamedTuple):
 
 
 def log_in(caller: Caller, session: Session, login: Login, jkt: str = "") -> bool:
-    """Open the login page, and send the fields as it would; as JSON where that is refused. Raises `LoginError`.
+    """Open the login page and send the fields as its form would, or as JSON if that is refused. Raises `LoginError`.
 
-    Whether that worked is seen from a token call, with `jkt` where one is given: a cookie may have been there before,
-    or be set in vain. Returns whether the page had a form for the fields.
+    A token call with `jkt`, if given, shows whether the login worked. A cookie alone does not: it may have been
+    there before, or it may not be a login. Returns whether the page had a form for the fields.
     """
     caller.masks.add(*login.passwords)
     caller.masks.add(*(urlencode([pair]) for pair in login.fields if not NAMES_SOMEBODY.search(pair[0])))
@@ -63,7 +63,7 @@ def log_in(caller: Caller, session: Session, login: Login, jkt: str = "") -> boo
 
 
 def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, ...], jkt: str) -> LoginError | None:
-    """Send the fields in one way, and return what is wrong with what came of it, or nothing."""
+    """Send the fields in one way. Return the error, or None if the login worked."""
     before = dict(session.cookies)
     label = f"{session.name}: the form, filled in"
     how = (("Content-Type", way.content_type), *headers)
@@ -78,11 +78,11 @@ def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, .
         return LoginError("the login form comes again: a field or the password is wrong", sent)
     if session.cookies == before:
         return LoginError("the login form set no cookie, and the endpoint knows nobody", sent)
-    return None  # what the endpoint makes of it is another question
+    return None  # the checks judge what the endpoint answers
 
 
 def _followed(caller: Caller, session: Session, done: Exchange) -> Exchange:
-    """Return where redirects on the same origin lead."""
+    """Follow redirects on the same origin, and return the last exchange."""
     here = origin(done.request.url)
     for _ in range(MOST_HOPS):
         if not done.redirected or origin(done.location) != here:
@@ -92,7 +92,7 @@ def _followed(caller: Caller, session: Session, done: Exchange) -> Exchange:
 
 
 def _csrf(page: Exchange, session: Session) -> tuple[Header, ...]:
-    """Return the headers that a page's scripts send against forgery: from a meta element, and from a cookie."""
+    """Return the anti-forgery (CSRF) headers that the page's scripts send, from a meta element and from a cookie."""
     meta = Forms(page.text).csrf if page.succeeded else ""
     cookie = unquote(session.cookies.get("XSRF-TOKEN", ""))
     named = (("X-CSRF-Token", meta), ("X-XSRF-TOKEN", cookie))

@@ -1,4 +1,4 @@
-"""What is made once and shared, whichever thread asks first."""
+"""A property whose value is computed once and shared by all threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BORN = Lock()
 
 
 class once(Generic[Owner, Made]):  # noqa: N801 - it is written as `property` is
-    """A property that is computed when it is first read: the others wait for it. One that raises is tried again."""
+    """A property that is computed when it is first read. Other threads wait. If it raises, the next read retries."""
 
     def __init__(self, make: Callable[[Owner], Made]) -> None:
         self._make = make
@@ -24,7 +24,7 @@ class once(Generic[Owner, Made]):  # noqa: N801 - it is written as `property` is
     @overload
     def __get__(self, owner: Owner, kind: type[Owner] | None = None) -> Made: ...
     def __get__(self, owner: Owner | None, kind: type[Owner] | None = None) -> Made | once[Owner, Made]:
-        """Return the value; the first call makes it."""
+        """Return the value. The first read computes it."""
         if owner is None:
             return self
         with self._lock_of(owner):

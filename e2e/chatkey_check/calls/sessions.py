@@ -1,4 +1,4 @@
-"""Who a call is made as: the headers and cookies of one login, kept up to date as a browser does."""
+"""Sessions: the headers and cookies of one login, kept up to date as a browser does."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ ALPHABET: Final = string.ascii_letters + string.digits
 CHARACTER: Final = re.compile(r"(%[0-9A-Fa-f]{2})|[^\W_]")
 GUESSLESS: Final = 24
 SHORTEST_SESSION: Final = 8
-"""Shorter values are no secrets, but words such as a language or a number."""
+"""Shorter values are words, such as a language or a number, and not secrets."""
 
 
 class Session:
-    """One login. Cookies that answers set are taken over; that one is deleted is not believed, see `learn`."""
+    """One login. It keeps the cookies that answers set, even if a later answer deletes them (see `learn`)."""
 
     def __init__(self, name: str, headers: Iterable[Header] = (), *, learns: bool = True) -> None:
         self.name = name
         self._learns = learns
         self.changes = 0
-        """How often an answer replaced a cookie that was there."""
+        """How often an answer replaced an existing cookie."""
         self._turn = RLock()
         self.same_site: dict[str, str] = {}
-        """The SameSite attribute of the cookies whose setting was seen; empty where there was none."""
+        """The SameSite attribute of each cookie that an answer set; empty if the cookie has none."""
         self.lines: dict[str, str] = {}
-        """The lines that set those cookies, for a browser."""
+        """The Set-Cookie lines of those cookies, for use in a browser."""
         given = tuple(headers)
         self._headers = tuple(header for header in given if header[0].lower() != "cookie")
         self.cookies: dict[str, str] = {}
@@ -44,12 +44,12 @@ class Session:
 
     @property
     def rotates(self) -> bool:
-        """Whether answers replace its cookies, so that its calls have to be made one after the other."""
+        """Whether answers replace the session's cookies. Its calls then have to be made one after the other."""
         return self.changes > 0
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold others up that call as this session, if its cookies change."""
+        """If the session's cookies change, hold other calls of this session back during the `with` block."""
         if not self.rotates:
             yield
             return
@@ -58,34 +58,34 @@ class Session:
 
     @property
     def headers(self) -> tuple[Header, ...]:
-        """The headers of a call as this session, its cookies among them."""
+        """The headers of a call as this session, including its cookies."""
         pairs = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         return (*self._headers, *((("Cookie", pairs),) if pairs else ()))
 
     @property
     def secrets(self) -> Iterable[str]:
-        """The cookies and credentials that must not be shown: those long enough to be secrets."""
+        """The cookies and credentials that must not be shown. Values too short to be secrets are left out."""
         credentials = (value.rpartition(" ")[2] for _, value in self._headers)
         yield from (value for value in (*self.cookies.values(), *credentials) if len(value) >= SHORTEST_SESSION)
 
     def learn(self, response: Response, url: str) -> None:
-        """Take over the cookies that the answer of an address sets.
+        """Take over the cookies that an answer from the address sets.
 
-        A probe may make an endpoint delete the cookie; the session itself lives on, and so does this one.
+        Deleted cookies are kept: a probe may make an endpoint delete the cookie while the session itself still exists.
         """
         for line in response.all("set-cookie") if self._learns else ():
             name, value, attributes = _parsed(line)
             if not name or _deletes(value, attributes, response):
                 continue
             self.changes += name in self.cookies and self.cookies[name] != value
-            self.cookies = {**self.cookies, name: value}  # another thread may be reading the old ones
+            self.cookies = {**self.cookies, name: value}  # a new dict: another thread may be reading the old one
             self.same_site = {**self.same_site, name: _attribute(attributes, "samesite")}
             self.lines[name] = line if _attribute(attributes, "path") else f"{line}; Path={_default_path(url)}"
 
     def deleted_by(self, response: Response | None, url: str) -> set[str]:
-        """Return the names of its cookies that the answer of an address deletes, and does not set again.
+        """Return the names of the session's cookies that an answer from the address deletes and does not set again.
 
-        A cookie of the same name for another path or host is another cookie.
+        A cookie of the same name with another path or host is another cookie, and does not count.
         """
         if response is None:
             return set()
@@ -95,59 +95,59 @@ class Session:
         return (gone - kept) & set(self.cookies)
 
     def with_cookies(self, cookies: Mapping[str, str]) -> Session:
-        """Return a session with other cookies and the same headers, which learns nothing."""
+        """Return a session with other cookies and the same headers. It ignores the cookies that answers set."""
         made = Session(self.name, self._headers, learns=False)
         made.cookies = dict(cookies)
         return made
 
     def bearing(self, headers: Iterable[Header]) -> Session:
-        """Return a session with these headers and no cookies, which learns nothing."""
+        """Return a session with these headers and no cookies. It ignores the cookies that answers set."""
         return Session(self.name, headers, learns=False)
 
     def garbage(self) -> Session:
-        """Return a session of the same shape that nobody was ever given."""
+        """Return a session whose values look like this one's, but were never issued by the site."""
         headers = tuple((name, _credential(value)) for name, value in self._headers)
         made = Session("a made-up session", headers, learns=False)
         made.cookies = {name: _random(value) for name, value in self.cookies.items()}
         return made
 
     def keeping(self, wanted: Callable[[str], bool]) -> Session:
-        """Return a session with those cookies and headers only whose value is wanted."""
+        """Return a session with only the cookies and headers for whose value `wanted` is true."""
         made = Session(self.name, (header for header in self._headers if wanted(header[1])))
         made.cookies = {name: value for name, value in self.cookies.items() if wanted(value)}
         return made
 
     def sent_across_sites(self) -> Session:
-        """Return a session with those cookies only that a browser sends from another site's page."""
+        """Return a session with only the cookies that a browser also sends from another site's page (SameSite=None)."""
         made = Session(self.name)
         made.cookies = {name: self.cookies[name] for name, rule in self.same_site.items() if rule == "none"}
         return made
 
     def forged(self, signed: re.Pattern[str]) -> Session:
-        """Return this session with the signature of every value replaced; it is the second group of `signed`."""
+        """Return this session with every signature replaced. The signature is the second group of `signed`."""
         return self.replaced(lambda value: signed.sub(lambda found: f"{found[1]}.{_random(found[2])}", value))
 
     def replaced(self, change: Callable[[str], str]) -> Session:
-        """Return a session with every value of this one changed."""
+        """Return a session in which every value of this one was changed with `change`."""
         made = Session("a forged session", tuple((name, change(value)) for name, value in self._headers))
         made.cookies = {name: change(value) for name, value in self.cookies.items()}
         return made
 
     def filled(self, value: str) -> str:
-        """Return a header's value with cookies (decoded as axios does) and meta elements in the place of braces."""
+        """Return a header's value with placeholders replaced by cookies (decoded as axios does) and meta elements."""
         return IN_HEADER.sub(lambda found: self._held(found[1], found[2]), value)
 
     def _held(self, kind: str, name: str) -> str:
         return unquote(self.cookies.get(name, "")) if kind == "cookie" else self._metas.get(name, "")
 
     def read(self, metas: Mapping[str, str]) -> None:
-        """Take over what the meta elements of a page say: the newest page counts."""
+        """Take over the values of a page's meta elements. The newest page wins."""
         if self._learns:
             self._metas |= metas
 
 
 def replaced_cookies(exchange: Exchange) -> set[str]:
-    """Return the names of the cookies that a call sent and that its answer sets to something else."""
+    """Return the names of the cookies that a call sent and that its answer sets to another value."""
     sent = _cookies(next((value for name, value in exchange.request.headers if name == "Cookie"), ""))
     lines = map(_parsed, exchange.response.all("set-cookie") if exchange.response else ())
     return {name for name, value, _ in lines if name in sent and sent[name] != value}
@@ -159,14 +159,14 @@ def _cookies(line: str) -> dict[str, str]:
 
 
 def _parsed(line: str) -> tuple[str, str, list[str]]:
-    """Return name, value and attributes of a Set-Cookie line; without `=` it names nothing."""
+    """Return name, value and attributes of a Set-Cookie line. The name is empty if there is no `=`."""
     pair, *attributes = line.split(";")
     name, equals, value = (part.strip() for part in pair.partition("="))
     return name if equals else "", value, attributes
 
 
 def _default_path(url: str) -> str:
-    """Return the path that a cookie has by where it was set (RFC 6265 5.1.4)."""
+    """Return the path of a cookie that has no Path attribute (RFC 6265 5.1.4)."""
     return urlsplit(url).path.rpartition("/")[0] or "/"
 
 
@@ -179,13 +179,13 @@ def _deletes(value: str, attributes: list[str], response: Response) -> bool:
 
 
 def _has_ended(expires: str, date: str) -> bool:
-    """Tell whether a cookie's end lies before the answer, by the clock that wrote both."""
+    """Return whether a cookie had already expired when the answer was sent, by the server's own clock."""
     end, said = moment(expires), moment(date)
     return "1970" in expires or (end is not None and said is not None and end <= said)
 
 
 def _reaches(attributes: list[str], url: str) -> bool:
-    """Tell whether a cookie with these attributes is sent to an address (RFC 6265 5.1.3, 5.1.4)."""
+    """Return whether a cookie with these attributes is sent to an address (RFC 6265 5.1.3, 5.1.4)."""
     parts = urlsplit(url)
     path, domain = _attribute(attributes, "path"), _attribute(attributes, "domain").removeprefix(".")
     host = (parts.hostname or "").lower()
@@ -204,8 +204,9 @@ def _credential(value: str) -> str:
 
 
 def _random(like: str) -> str:
-    """Return a text of the same shape, with other letters and digits, and too long to be somebody's by chance.
+    """Return a random text of the same shape, long enough not to be anybody's session by chance.
 
-    What is percent-encoded stays: another code could be a line's end, which no header can hold.
+    Letters and digits are replaced. Percent-encoded characters stay, because a random one could be a line break,
+    which no header may contain.
     """
     return CHARACTER.sub(lambda found: found[1] or secrets.choice(ALPHABET), like.ljust(GUESSLESS, "x"))

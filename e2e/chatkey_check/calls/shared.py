@@ -1,4 +1,4 @@
-"""The calls of a run: each made once, when the first check asks for it, and shared by all that look at it."""
+"""The calls of a run. Each is made once, when the first check needs it, and shared by all checks that look at it."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from chatkey_check.target import Login
 
 FOREIGN: Final = "https://evil.example"
 ABROAD: Final = (("Origin", FOREIGN), ("Referer", f"{FOREIGN}/"), ("Sec-Fetch-Site", "cross-site"))
-"""What a browser says when a page of another site makes the call."""
+"""The headers that a browser sends when a page of another site makes the call."""
 APART: Final = 1.1
-"""Seconds between two calls whose times are compared: `exp` counts whole seconds, and moves on in one."""
+"""Seconds between two calls whose times are compared. `exp` is in whole seconds, so it changes within this time."""
 PARALLEL: Final = 24
 IN_A_PAGE: Final = "{meta:"
 UNKNOWN: Final = frozenset({401, 403})
 WORKERS: Final = 6
-"""Calls after which one that some worker answers has met that worker."""
+"""Number of calls in a row after which every worker of the endpoint should have answered one."""
 
 
 class Earlier(NamedTuple):
-    """A browser at which one person logs in after the other."""
+    """What happened in a browser in which one person logged in after the other."""
 
     session: Session
     of_member: Exchange
     of_other: Exchange | None = None
-    """The second person's call, with the jkt that the first one's had; None where that person did not get in."""
+    """The second person's call with the jkt of the first person's call; None if the second login failed."""
     of_other_anew: Exchange | None = None
-    """The same with another jkt."""
+    """The same call with another jkt."""
     asked: bool = False
-    """Whether the page asked for the second person's name and password, with the first one logged in."""
+    """Whether the login page had a form for the second person while the first one was logged in."""
 
 
 class Watcher(Protocol):
-    """Hears of the moments at which what takes a while can be started."""
+    """Is notified of moments at which slow things, such as a browser, can be started."""
 
     def token_given(self) -> None:
-        """The honest call has been given a token: the run goes on to its end."""
+        """The honest call has returned a token, so the run will go on to its end."""
 
     def pause_ahead(self) -> None:
-        """Time has to pass between two calls."""
+        """A pause between two calls is about to begin."""
 
 
 class Calls(Caller):
-    """Everything that is asked of one endpoint in one run."""
+    """All calls to one endpoint in one run."""
 
     watcher: Watcher | None = None
     _crashes_when_busy = False
@@ -60,22 +60,22 @@ class Calls(Caller):
 
     @once
     def member(self) -> Session:
-        """The first login. Raises `Skipped` without one."""
+        """The first login. Raises `Skipped` if none was given."""
         if self.target.login is None:
             raise Skipped("it takes somebody who is logged in", "--login 'Cookie: …' or --login-url")
         if not self.target.login.url:
             return self._logged_in("the login", self.target.login)
-        earlier = self.earlier  # first: a site may know the newest session of a person only, which is to be this one
+        earlier = self.earlier  # comes first: if a site keeps only a person's newest session, it has to be this one
         try:
             return self._logged_in("the login", self.target.login)
         except logins.LoginError:
             if not earlier.of_member.minted or earlier.of_other is not None:
                 raise
-            return earlier.session  # the site lets a person in once at a time, who is in here
+            return earlier.session  # the site allows one session per person, which is this one
 
     @once
     def other(self) -> Session:
-        """The second person. Raises `Skipped` without one."""
+        """The second person's login. Raises `Skipped` if none was given."""
         if self.target.login_b is None:
             raise Skipped("it takes a second person who is logged in", "--login-b 'Cookie: …'")
         try:
@@ -84,11 +84,11 @@ class Calls(Caller):
             earlier = self.earlier if self.target.login and self.target.login.url else None
             if earlier is None or earlier.of_other is None:
                 raise
-            return earlier.session  # the site lets a person in once at a time, who is in here
+            return earlier.session  # the site allows one session per person, which is this one
 
     @once
     def earlier(self) -> Earlier:
-        """What came of an earlier login of the first person, in whose browser the second one logs in then.
+        """The outcome of an earlier login of the first person, in whose browser the second person then logs in.
 
         Raises `Skipped` without a login form.
         """
@@ -109,30 +109,30 @@ class Calls(Caller):
 
     @once
     def nobody(self) -> Session:
-        """Somebody without any session, who takes none."""
+        """A session without cookies or headers, which ignores the cookies that answers set."""
         return Session("nobody", learns=False)
 
     @property
     def _same_browser(self) -> str:
-        """The jkt of the first call, if there is one: whoever sits at that browser next has the same."""
+        """The jkt of the first call, if there is one: the next person at the same browser has the same jkt."""
         return self.new_jkt() if self.target.login is None else self.jkt_of(self.first)
 
     @property
     def anybody(self) -> Session:
-        """The first login, or nobody where there is none."""
+        """The first login, or the anonymous session if no login was given."""
         return self.nobody if self.target.login is None else self.member
 
     def ask(self, label: str, session: Session, **how: Unpack[Variation]) -> Exchange:
-        """Call the endpoint as a session; as nobody only where nobody is answered at all."""
+        """Call the endpoint as a session. Raises `Blocked` if anonymous calls already time out."""
         if session is self.nobody and self.anonymous.broken is Broken.TIMEOUT:
             raise Blocked("anon.no-5xx")
         return super().ask(label, session, **how)
 
-    # what is asked, and shared
+    # the calls that the checks share
 
     @once
     def first(self) -> Exchange:
-        """The honest call."""
+        """The honest call: the first login calls the endpoint as a correct page does."""
         answer = self.ask("an honest call", self.member)
         if answer.minted and self.watcher is not None:
             self.watcher.token_given()
@@ -141,14 +141,15 @@ class Calls(Caller):
     @once
     def second(self) -> Exchange:
         """The honest call from another browser."""
-        jkt = f"-{self.new_jkt()[1:]}"  # one in thirty-two begins so, and some patterns refuse it
+        jkt = f"-{self.new_jkt()[1:]}"  # one jkt in 64 begins with `-`, and some patterns refuse it
         return self.ask("the same from another browser (another jkt)", self.member, jkt=jkt)
 
     @once
     def unknown_again(self) -> Exchange | None:
-        """The honest call once more, where a session is unknown that the first call was answered for; else None.
+        """The last repeat of the honest call, if the session stopped working after the first call; None otherwise.
 
-        It is repeated, with no other call in between: one of several workers may know the session still.
+        The first call is repeated several times in a row: if the endpoint has several workers, one of them may
+        still know the session. If any repeat works, this is None.
         """
         if not self.first.minted or not _unknown(self.second):
             return None
@@ -171,7 +172,7 @@ class Calls(Caller):
             return limited.answer
 
     def _only_visitors(self, refused: Exchange) -> bool:
-        """Tell whether members are answered while visitors are refused: then it is no limit that time would lift."""
+        """Return whether visitors are refused while members are answered. Then waiting would not lift the limit."""
         if self.target.login is None:
             return False
         by_turns = [self.request("a member's call, where visitors are refused", self.member), refused.request] * 2
@@ -190,11 +191,11 @@ class Calls(Caller):
 
     @once
     def of_other_again(self) -> list[Exchange]:
-        """Two calls of the second person that two workers answer, where they answer in turn."""
+        """Two more calls of the second person. If workers take turns, two different workers answer them."""
         return list(self._in_a_row("the same call of the second login again", self.other, self._same_browser, 2))
 
     def _in_a_row(self, label: str, session: Session, jkt: str, times: int) -> Iterator[Exchange]:
-        """Repeat a call while it is wanted, with no other call in between."""
+        """Repeat a call while the caller asks for more, with no other call in between."""
         request = self.request(label, session, jkt=jkt)
         request = request.with_url(self.first.hops[-1]) if self.first.hops else request
         with self.lanes.alone():
@@ -206,7 +207,7 @@ class Calls(Caller):
 
     @once
     def made_up(self) -> Exchange:
-        """The call with a session that nobody was ever given."""
+        """The call with a session that the site never issued."""
         return self.ask("a made-up session", self.member.garbage())
 
     @property
@@ -236,10 +237,13 @@ class Calls(Caller):
 
     @once
     def together(self) -> list[tuple[Session, Exchange]]:
-        """Many calls at once by everybody there is; a session whose cookie changes with each answer calls in turn."""
+        """Many calls at once, as both persons or as a person and a visitor.
+
+        If a session's cookie changes with each answer, the calls of that session are made one after the other.
+        """
         who = [self.member, self.other if self.target.login_b else self.nobody]
         for session in who:
-            self.alone(session)  # whether its cookie changes shows here
+            self.alone(session)  # shows whether the session's cookie changes
         at_once = [session for session in who * (PARALLEL // 2) if not session.rotates]
         requests = [self.request(f"one of {PARALLEL} calls at once", session) for session in at_once]
         if self.first.hops:
@@ -257,13 +261,13 @@ class Calls(Caller):
 
     @property
     def unsteady(self) -> list[Exchange]:
-        """Calls that failed once and not again; among others, unless it fails only where there are too many."""
+        """Calls that failed once and succeeded when repeated. A failure that only load causes does not count."""
         only_when_busy = self._crashes_when_busy and not self.flaky
         by_chance = [] if only_when_busy else [done for done in self.crowded if fails(done)]
         return [*self.flaky, *by_chance]
 
     def _at_once(self, requests: list[Request]) -> list[Exchange]:
-        """Send requests at once, and all of them again if one is answered 5xx: a single one may be an accident."""
+        """Send requests at once. If one is answered 5xx, send them all again: a single crash may be an accident."""
         done = self.wire.send_together(requests) if requests else []
         crashed = [one for one in done if one.status >= SERVER_FAILS]
         if not crashed:
@@ -276,9 +280,10 @@ class Calls(Caller):
         return again
 
     def _heard(self, done: list[Exchange]) -> list[Exchange]:
-        """Repeat, one by one, the calls that were not answered at all: a short backlog, or one thread, has no room.
+        """Repeat, one by one, the calls that got no response: the server may have had no room for them.
 
-        What is not answered then either is no matter of room, and the rest is not tried.
+        A short backlog or a single thread has no room for many calls. If a repeated call gets no response either,
+        room is not the problem, and the other calls are not repeated.
         """
         heard: list[Exchange] = []
         hope = True
@@ -289,12 +294,12 @@ class Calls(Caller):
         return heard
 
     def alone(self, session: Session) -> Exchange:
-        """Return what one of the callers gets when it calls alone."""
+        """Return the exchange of one of the callers when it calls alone."""
         if session is self.member:
             return self.first
         return self.anonymous if session is self.nobody else self.of_other
 
-    # what the honest call says
+    # the content of the honest call
 
     @property
     def token(self) -> Token:
@@ -303,13 +308,13 @@ class Calls(Caller):
 
     @property
     def provider_id(self) -> str:
-        """The provider id as it was given, or else as the token has it."""
+        """The provider id that was given, or otherwise the one in the token."""
         return self.target.provider_id or str(self.token.claims.get("pid"))
 
-    # what takes time
+    # calls that take time
 
     def after(self, seconds: float) -> Exchange:
-        """Make an honest call from another browser, so many seconds after the first."""
+        """Make an honest call from another browser, at least this many seconds after the first."""
         missing = self.first.answered_at + seconds - self._now()
         if missing > 0:
             self.wait(missing, "times may be rounded")
@@ -333,5 +338,5 @@ class Calls(Caller):
 
 
 def _unknown(done: Exchange) -> bool:
-    """Tell whether a call is answered as that of nobody."""
+    """Return whether a call is answered as if nobody were logged in."""
     return (done.succeeded and done.member is None) or done.status in UNKNOWN

@@ -1,4 +1,4 @@
-"""The token of an honest call, taken apart."""
+"""The token of an honest call, split into its parts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from chatkey_check.model import Blocked
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The token that an answer gives out.
+    """The token in an answer.
 
-    A part that cannot be read raises `Blocked` by the check that says what is wrong with it.
+    If a part cannot be read, its property raises `Blocked` with the id of the check that reports the reason.
     """
 
     answer: Exchange
@@ -36,7 +36,7 @@ class Token:
 
     @property
     def header(self) -> dict[str, object]:
-        """The token's header, read leniently: of a member that stands there twice, the last one counts."""
+        """The token's header, read leniently: if a member appears twice, the last one counts."""
         try:
             value = reading.browser_json(self.compact.header.decode("utf-8-sig", "replace"))
         except reading.Unreadable:
@@ -55,5 +55,5 @@ class Token:
 
     @property
     def uid(self) -> object:
-        """Who the token says its holder is."""
+        """The claim `uid`: the person that the token names."""
         return self.claims.get("uid")

@@ -86,7 +86,7 @@ ORDER: Final = (
     "e2e.widget-renew",
     "e2e.widget-logout",
 )
-"""The ids in the order in which one debugs, which is the order of every report."""
+"""The ids in the order in which a developer debugs. Every report uses this order."""
 
 
 @cache
@@ -96,7 +96,7 @@ def load() -> tuple[Check, ...]:
 
 
 def load_one(check_id: str) -> Check:
-    """Import one check. Raises `KeyError` for an id that is none."""
+    """Import one check. Raises `KeyError` if there is no check with this id."""
     if check_id not in ORDER:
         raise KeyError(check_id)
     module = import_module(f"{__name__}.{module_name(check_id)}")

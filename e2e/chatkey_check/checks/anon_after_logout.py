@@ -1,4 +1,4 @@
-"""anon.after-logout: a session that logged out is no login."""
+"""anon.after-logout: a session that has logged out gets no token."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatkey_check.run import Run
     phase=Phase.LAST,
 )
 def after_logout(run: Run) -> Finding:
-    """Who has logged out does so on this computer and means everywhere."""
+    """People expect logging out to end the session everywhere."""
     calls = run.calls
     address = calls.target.logout_url
     if address is None:
@@ -54,7 +54,7 @@ def after_logout(run: Run) -> Finding:
 
 
 def _session(calls: Calls) -> Session:
-    """Return a session that may be ended: one of its own, if it can be had."""
+    """Return the session that the check ends: one of its own if possible, or otherwise the login that was given."""
     try:
         own = calls.earlier.session
     except Skipped:

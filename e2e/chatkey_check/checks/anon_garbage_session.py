@@ -1,4 +1,4 @@
-"""anon.garbage-session: a session nobody was given is no login."""
+"""anon.garbage-session: a session that the site never issued gets no token."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NONE = b'{"alg":"none","typ":"JWT"}'
     needs=("anon.null",),
 )
 def garbage_session(run: Run) -> Finding:
-    """Anybody can send a cookie."""
+    """Anyone can send a cookie, so the mere presence of a cookie does not prove a login."""
     calls = run.calls
     if not calls.member.headers:
         raise Skipped("the login has neither cookie nor header to change")
@@ -56,7 +56,7 @@ def garbage_session(run: Run) -> Finding:
 
 
 def _forged(calls: Calls) -> Finding | None:
-    """Change the signature of a session that is a JWT, if that JWT alone is the login."""
+    """If a JWT alone is the login, call with that JWT under a wrong signature. Return the failure, if any."""
     signed = calls.member.keeping(lambda value: SIGNED.search(value) is not None)
     if not signed.headers or not calls.ask("the session's JWT alone", signed).minted:
         return None
@@ -72,5 +72,5 @@ def _forged(calls: Calls) -> Finding | None:
 
 
 def _unsigned(found: re.Match[str]) -> str:
-    """Return a JWT with the header of one that is not signed."""
+    """Return a JWT whose header says that it is not signed (alg none)."""
     return f"{reading.encoded(NONE)}.{found[1].partition('.')[2]}."

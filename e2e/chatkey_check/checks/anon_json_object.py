@@ -1,4 +1,4 @@
-"""anon.json-object: a visitor gets an answer of the same form."""
+"""anon.json-object: the answer to a visitor has the same form as the answer to a member."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
 def json_object(run: Run) -> Finding:
-    """getToken reads the same member, whoever asks."""
+    """getToken reads the same JSON member, whether or not somebody is logged in."""
     answer = run.calls.anonymous
     if not answer.succeeded:
         return passed(f"the answer is {answer.status}")

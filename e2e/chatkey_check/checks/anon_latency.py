@@ -1,4 +1,4 @@
-"""anon.latency: a visitor is answered quickly, too."""
+"""anon.latency: visitors get a quick answer, too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatkey_check.run import Run
     needs=("anon.no-5xx",),
 )
 def latency(run: Run) -> Finding:
-    """Most people on a page are not logged in, and wait for this answer all the same."""
+    """Most people on a page are not logged in, and they wait for this answer, too."""
     calls = run.calls
     answer = calls.anonymous
     if answer.seconds < SLOW:

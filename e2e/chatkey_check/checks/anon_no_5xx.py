@@ -1,4 +1,4 @@
-"""anon.no-5xx: a visitor does not make the handler crash."""
+"""anon.no-5xx: the call of a visitor does not crash the handler."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     needs=("req.post-json", "req.no-redirect"),
 )
 def no_5xx(run: Run) -> Finding:
-    """Most people on a page are not logged in."""
+    """Most people on a page are not logged in, so most calls are of this kind."""
     answer = run.calls.anonymous
     if answer.response is None:
         return failed(f"A visitor gets no answer: {answer.broken}.", answer)

@@ -1,4 +1,4 @@
-"""anon.no-redirect: a visitor is not sent to the login page."""
+"""anon.no-redirect: a visitor is not redirected to the login page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     needs=("req.post-json", "req.no-redirect"),
 )
 def no_redirect(run: Run) -> Finding:
-    """The script follows, and reads the login page as if it were the answer."""
+    """The page's script follows the redirect and reads the login page as if it were the answer."""
     calls = run.calls
     answer = calls.anonymous
     if answer.redirected:

@@ -1,4 +1,4 @@
-"""anon.null: a visitor gets no token, and null says so."""
+"""anon.null: a visitor gets null instead of a token."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from chatkey_check.run import Run
     needs=("anon.json-object",),
 )
 def null(run: Run) -> Finding:
-    """null leaves the visitor a visitor; anything else is taken for a token."""
+    """With null, the visitor stays a visitor. The widget takes anything else for a token."""
     calls = run.calls
     answer = calls.anonymous
     member = answer.member

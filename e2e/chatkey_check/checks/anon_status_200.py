@@ -1,4 +1,4 @@
-"""anon.status-200: that nobody is logged in is no error."""
+"""anon.status-200: a visitor gets a success status, because not being logged in is no error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chatkey_check.run import Run
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
 def status_200(run: Run) -> Finding:
-    """A getToken that throws is asked again, later and later, for as long as the page is open."""
+    """If getToken throws, the widget calls it again at growing intervals for as long as the page is open."""
     answer = run.calls.anonymous
     if answer.succeeded:
         return passed()

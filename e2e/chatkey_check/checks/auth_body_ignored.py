@@ -1,4 +1,4 @@
-"""auth.body-ignored: nobody becomes somebody else by saying so in the body."""
+"""auth.body-ignored: naming another person in the body does not make the caller that person."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatkey_check.model import PERSON, Finding, Severity, Verdict
 from chatkey_check.run import Run
 
 PLACES = ("user", "currentUser", "profile", "account", "customer", "member", "identity", "data", "payload")
-"""Members in which pages send the whole user."""
+"""Members in which pages send a whole user object."""
 
 
 @check(
@@ -34,7 +34,7 @@ PLACES = ("user", "currentUser", "profile", "account", "customer", "member", "id
     needs=("claim.uid-stable",),
 )
 def body_ignored(run: Run) -> Finding:
-    """Everybody can write a body."""
+    """Anyone can write a request body, so it must not decide who the user is."""
     calls = run.calls
 
     def ask(session: Session, victim: Victim) -> Exchange:

@@ -1,4 +1,4 @@
-"""auth.cookie-ignored: nobody becomes somebody by writing a cookie."""
+"""auth.cookie-ignored: naming a person in a cookie does not make the caller that person."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from chatkey_check.run import Run
     needs=("claim.uid-stable",),
 )
 def cookie_ignored(run: Run) -> Finding:
-    """A cookie is text that the browser sends, and whoever sits at the browser can change it."""
+    """A cookie is text that the browser sends, and anyone who uses the browser can change it."""
     calls = run.calls
 
     def ask(session: Session, victim: Victim) -> Exchange:
@@ -46,12 +46,12 @@ def cookie_ignored(run: Run) -> Finding:
     if found.verdict is Verdict.PASS:
         found = _written(run) or found
     if found.verdict is Verdict.FAIL and calls.made_up.minted:
-        raise Blocked("anon.garbage-session")  # any cookie is believed, whatever it says
+        raise Blocked("anon.garbage-session")  # the endpoint accepts any cookie
     return found
 
 
 def _written(run: Run) -> Finding | None:
-    """Write the login's cookies anew from the uid alone, as a stranger would; fail if that is the login."""
+    """Call with cookies that are made from the uid alone, as a stranger could. Fail if that is enough to log in."""
     calls = run.calls
     if calls.anonymous.minted or not calls.member.cookies:
         return None

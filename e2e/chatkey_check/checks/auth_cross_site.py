@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     needs=("jwt.compact",),
 )
 def cross_site(run: Run) -> Finding:
-    """It could not read the answer, but it would be asked in your visitor's name."""
+    """Another site's page could not read the answer, but your endpoint would still issue a token for your visitor."""
     calls = run.calls
     session, answer = calls.member, calls.cross_site
     if not answer.minted:

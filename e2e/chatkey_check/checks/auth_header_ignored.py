@@ -1,4 +1,4 @@
-"""auth.header-ignored: nobody becomes somebody else by saying so in a header."""
+"""auth.header-ignored: naming another person in a header does not make the caller that person."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NAMES = (
     "X-Authentik-Uid",
     "X-Vouch-User",
 )
-"""What gateways call the person, and what backends behind them do."""
+"""Headers in which gateways, and backends behind them, name the person."""
 EMAIL_NAMES = (
     "X-User-Email",
     "X-Forwarded-Email",
@@ -68,7 +68,7 @@ EMAIL_NAMES = (
     needs=("claim.uid-stable",),
 )
 def header_ignored(run: Run) -> Finding:
-    """A header that a gateway sets can be set by anybody who reaches past it."""
+    """If your gateway sets such a header, anyone who gets past the gateway can set it, too."""
 
     def ask(session: Session, victim: Victim) -> Exchange:
         headers = [*((name, victim.uid) for name in NAMES), *((name, victim.email) for name in EMAIL_NAMES)]
@@ -79,7 +79,7 @@ def header_ignored(run: Run) -> Finding:
 
 
 def _by_authorization(calls: Calls) -> Finding:
-    """Call as nobody, with the login's uid or e-mail address for a credential, and no password."""
+    """Call without a login, but with the first person's uid or e-mail address as the credential and no password."""
     person = victim_of(calls.token.claims)
     if calls.anonymous.minted:
         return passed()
@@ -92,7 +92,7 @@ def _by_authorization(calls: Calls) -> Finding:
     for answer in calls.ask_each(asks):
         if answer.minted:
             if calls.made_up.minted:
-                raise Blocked("anon.garbage-session")  # whatever it says is believed
+                raise Blocked("anon.garbage-session")  # the endpoint accepts any credential
             what = f"Nobody became {reading.shown(answer.uid)} by naming them in Authorization, without any password."
             return failed(what, answer, hint="Verify what comes in Authorization: an id is known to many.")
     return passed()

@@ -1,4 +1,4 @@
-"""auth.query-ignored: nobody becomes somebody else by saying so in the address."""
+"""auth.query-ignored: naming another person in the address does not make the caller that person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chatkey_check.run import Run
     needs=("claim.uid-stable",),
 )
 def query_ignored(run: Run) -> Finding:
-    """Everybody can write a link."""
+    """The query string is under the caller's control, so it must not decide who the user is."""
 
     def ask(session: Session, victim: Victim) -> Exchange:
         query = [*((name, victim.uid) for name in ID_NAMES), ("email", victim.email)]

@@ -1,4 +1,4 @@
-"""auth.session-in-address: a session counts in a cookie or a header, and in no link."""
+"""auth.session-in-address: a session is accepted in a cookie or header, but not in a link."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ NAMES = ("sid", "session", "session_id", "sessionid", "access_token")
     needs=("claim.uid-stable", "anon.null"),
 )
 def session_in_address(run: Run) -> Finding:
-    """Whoever gets a link with your session in it is you; and whoever sends one makes you somebody else."""
+    """Anyone who receives a link with your session in it can act as you.
+
+    A link with somebody else's session makes the person who follows it act as them.
+    """
     calls = run.calls
     query = _as_query(calls)
     if not query:
@@ -41,7 +44,7 @@ def session_in_address(run: Run) -> Finding:
 
 
 def _as_query(calls: Calls) -> dict[str, str]:
-    """Return the login's cookies, and its credential under the names that are usual."""
+    """Return the login's cookies, and its longest credential under each of the usual names."""
     session = calls.member
     longest = max(session.secrets, key=len, default="")
     return {**(dict.fromkeys(NAMES, longest) if longest else {}), **session.cookies}

@@ -1,4 +1,4 @@
-"""auth.token-no-login: a token for the chat is no login at the shop."""
+"""auth.token-no-login: a chat token cannot be used to log in at the shop."""
 
 from __future__ import annotations
 
@@ -29,12 +29,15 @@ from chatkey_check.run import Run
     needs=("claim.uid-stable", "anon.null"),
 )
 def token_no_login(run: Run) -> Finding:
-    """It lies where every script of the page can read it: with it, they would have the whole account."""
+    """Every script of the page can read the chat token.
+
+    If the token were a login, too, these scripts would have access to the whole account.
+    """
     calls = run.calls
     for answer in _answers(calls):
         if answer.minted or (answer.request.url == calls.target.whoami and answer.status == 200):
             if calls.made_up.minted:
-                raise Blocked("anon.garbage-session")  # any cookie is believed, whatever it says
+                raise Blocked("anon.garbage-session")  # the endpoint accepts any cookie
             return failed("The token for the chat is a login at the site, too.", answer)
     return passed()
 

@@ -1,4 +1,4 @@
-"""claim.avatar: the picture can be shown."""
+"""claim.avatar: the picture can be displayed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST = 2048
 )
 @also_second
 def avatar(run: Run, token: Token) -> Finding:
-    """It is loaded on your page, and on the screens of your agents."""
+    """The picture is loaded on your page and on your agents' screens."""
     value = token.claims.get("avatar")
     if value is None:
         return passed()

@@ -1,4 +1,4 @@
-"""claim.cnf: the token names the key it is bound to, at the place of RFC 7800."""
+"""claim.cnf: the token names the key that it is bound to, in the claim defined by RFC 7800."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HINT = "Add the claim cnf: {jkt: <the jkt you received>}."
 )
 @also_second
 def cnf(_run: Run, token: Token) -> Finding:
-    """Without cnf.jkt the socket refuses the token: whoever copied it could use it."""
+    """Without cnf.jkt the socket refuses the token, because anyone who copied it could use it."""
     claims = token.claims
     wrong = _wrong(claims)
     if not wrong:
@@ -63,7 +63,7 @@ def _wrong(claims: Mapping[str, object]) -> str:
 
 
 def _instead(claims: Mapping[str, object]) -> str:
-    """Name what looks as if it were meant."""
+    """Name the claim that was probably meant as `cnf`, or return an empty text."""
     if "cnf.jkt" in claims:
         return "; there is one called 'cnf.jkt'"
     if "jkt" in claims:

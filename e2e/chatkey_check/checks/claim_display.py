@@ -1,4 +1,4 @@
-"""claim.display: name and e-mail can be shown."""
+"""claim.display: the name and the e-mail address can be displayed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatkey_check.run import Run
 
 MOST = 255
 OVERRIDES = "\u202d\u202e"
-"""They turn the text that follows around."""
+"""Control characters that reverse the direction of the text after them."""
 UNSET = re.compile(r"(?:undefined|null|None)(?: (?:undefined|null|None))*")
 
 ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
@@ -43,7 +43,7 @@ ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5})
 )
 @also_second
 def display(_run: Run, token: Token) -> Finding:
-    """They are shown to the member, and to your agents."""
+    """The name and the e-mail address are displayed to the member and to your agents."""
     for name in ("name", "email"):
         wrong = _wrong(token.claims.get(name))
         if wrong:

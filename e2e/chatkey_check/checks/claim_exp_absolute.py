@@ -1,4 +1,4 @@
-"""claim.exp-absolute: exp is a moment, in seconds since 1970."""
+"""claim.exp-absolute: exp is a point in time, in seconds since 1970."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def exp_absolute(_run: Run, token: Token) -> Finding:
-    """3600 is an hour after 1970 began; milliseconds are some day in the year 50,000."""
+    """As exp, 3600 means an hour into 1970, and a value in milliseconds means a day after the year 50,000."""
     value = whole(token.claims, "exp") or 0
     if value in TEN_DIGITS:
         return passed()

@@ -11,7 +11,7 @@ from chatkey_check.run import Run
 from chatkey_check.words import duration
 
 SAME = 120
-"""Within this, what is wrong with exp - iat is what is wrong with the lifetime."""
+"""Within this many seconds, a wrong exp - iat is the same mistake as a wrong lifetime, which claim.lifetime reports."""
 
 
 @check(
@@ -32,7 +32,7 @@ SAME = 120
 )
 @also_second
 def exp_iat(run: Run, token: Token) -> Finding:
-    """The socket measures the lifetime from iat to exp."""
+    """The socket computes the token's lifetime as exp minus iat."""
     span = (seconds(token.claims, "exp") or 0) - (seconds(token.claims, "iat") or 0)
     if SHORTEST <= span <= LONGEST:
         return passed()

@@ -35,7 +35,7 @@ NOW = "exp must be the whole seconds since 1970 at which the token ends: now + 3
 )
 @also_second
 def exp_type(_run: Run, token: Token) -> Finding:
-    """A token without an end is good for ever, and a text is not compared with a clock."""
+    """exp must be a number: without it the token never expires, and a string cannot be compared with the time."""
     claims = token.claims
     if whole(claims, "exp") is not None:
         return passed()

@@ -37,7 +37,7 @@ BROWSERS = "A person has many browsers, and each private window is a new one: do
     phase=Phase.LATER,
 )
 def fresh(run: Run) -> Finding:
-    """A token that was made long ago ends soon, and once it has ended nobody gets in."""
+    """A token that was made long ago expires soon, and once it has expired nobody can connect with it."""
     calls, token = run.calls, run.calls.token
     answer = calls.later
     if not answer.minted and calls.renewal.minted:

@@ -34,7 +34,10 @@ from chatkey_check.words import duration
 )
 @also_second
 def iat(run: Run, token: Token) -> Finding:
-    """The socket refuses a token from the future, and one whose life it cannot measure."""
+    """The socket refuses a token whose iat is in the future.
+
+    Without a usable iat it cannot compute the token's lifetime, and refuses the token, too.
+    """
     calls = run.calls
     claims = token.claims
     value = whole(claims, "iat")

@@ -1,4 +1,4 @@
-"""claim.jkt-follows: another browser gets another token."""
+"""claim.jkt-follows: each browser gets a token of its own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from chatkey_check.run import Run
     needs=("claim.jkt-match",),
 )
 def jkt_follows(run: Run) -> Finding:
-    """A person has more than one browser, and each has a key of its own."""
+    """A person may use more than one browser, and each browser has its own key."""
     calls = run.calls
     answer = calls.second
     sent = calls.jkt_of(answer)
@@ -56,7 +56,7 @@ def jkt_follows(run: Run) -> Finding:
 
 
 def _told_apart(run: Run) -> Finding:
-    """Ask for the first jkt with its case swapped, but for the last letter, which not every value may end with."""
+    """Call with the case of the first jkt swapped. The last letter stays: not every letter is valid there."""
     calls = run.calls
     jkt = calls.jkt_of(calls.first)
     answer = calls.ask("another jkt, the same but for its case", calls.member, jkt=f"{jkt[:-1].swapcase()}{jkt[-1:]}")

@@ -1,4 +1,4 @@
-"""claim.jkt-match: the key is the one of this request."""
+"""claim.jkt-match: the token contains the jkt of this request."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ TOO_SHORT = 2 * MINUTE
 TOO_LONG = 71 * MINUTE
 REUSABLE = 45 * MINUTE
 SLACK = 5
-"""A whole second is lost in rounding, and some on the way."""
+"""Tolerance in seconds: rounding loses one, and the answer takes time to arrive."""
 
 
 @check(
@@ -51,7 +51,10 @@ SLACK = 5
 )
 @also_second
 def lifetime(run: Run, token: Token) -> Finding:
-    """Shorter ones are asked for again and again; longer ones are good for whoever copies them."""
+    """A token that expires sooner makes the widget call again and again.
+
+    A token that lives longer also stays usable longer for anyone who copies it.
+    """
     calls = run.calls
     span = left(calls, token.answer)
     if SHORTEST - SLACK <= span <= LONGEST + SLACK:

@@ -1,4 +1,4 @@
-"""claim.nbf: the token is good at once."""
+"""claim.nbf: the token is valid immediately."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatkey_check.words import duration
 )
 @also_second
 def nbf(run: Run, token: Token) -> Finding:
-    """The widget connects as soon as it has the token."""
+    """The widget connects as soon as it has the token, so the token must be valid by then."""
     claims = token.claims
     if claims.get("nbf") is None:
         return passed()

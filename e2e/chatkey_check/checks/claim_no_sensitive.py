@@ -1,4 +1,4 @@
-"""claim.no-sensitive: the claims hold nothing that is nobody's business."""
+"""claim.no-sensitive: the claims contain no passwords, keys or other secrets."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ABOUT = frozenset(
         *("type", "strength", "policy"),
     }
 )
-"""Words that make a name say something about a password instead of holding one."""
+"""Words that mark a claim as information about a password, such as when it was changed, rather than a password."""
 VALUES = (
     (re.compile(r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{20,}|\$argon2|\$(?:5|6|y)\$|\$P\$|\$pbkdf2"), "a password hash"),
     (re.compile(r"(?:pbkdf2|bcrypt|argon2|scrypt)(?:_sha\d+)?[$:]|\{S?SHA\}"), "a password hash"),
@@ -100,7 +100,7 @@ OURS = frozenset({"cnf"})
 )
 @also_second
 def no_sensitive(run: Run, token: Token) -> Finding:
-    """The token lies in the browser's storage, where every script of the page can read it."""
+    """The token is kept in the browser's storage, where every script of the page can read it."""
     for path, value in _leaves(token.claims):
         if isinstance(value, str) and _holds_login(run.calls, value):
             hint = "Whoever reads the token could take the session over: leave it out, and let uid be the person's id."
@@ -112,7 +112,7 @@ def no_sensitive(run: Run, token: Token) -> Finding:
 
 
 def _holds_login(calls: Calls, value: str) -> bool:
-    """Tell whether a value of the login stands in a claim, and is one without which nobody is logged in."""
+    """Return whether the claim contains a credential of the login that the endpoint needs to recognise the person."""
     told = [secret for secret in calls.member.secrets if secret in value]
     if not told:
         return False

@@ -1,4 +1,4 @@
-"""claim.pid: the token is for this provider."""
+"""claim.pid: the token names this provider."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def pid(run: Run, token: Token) -> Finding:
-    """The provider id says whose secret verifies the token."""
+    """The provider id says which secret verifies the token."""
     wanted, got = run.calls.target.provider_id, token.claims.get("pid")
     if "pid" not in token.claims:
         near = next((name for name in token.claims if name.lower() in ALIKE), None)

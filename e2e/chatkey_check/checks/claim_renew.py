@@ -1,4 +1,4 @@
-"""claim.renew: asking again gives a later end."""
+"""claim.renew: a later call returns a token that expires later."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ from chatkey_check.words import duration
     phase=Phase.LATER,
 )
 def renew(run: Run) -> Finding:
-    """Near the end of the token the widget calls again; if exp stays, the member is thrown out."""
+    """Near the end of the token the widget calls again.
+
+    If the new token has the same exp, the member is logged out of the chat.
+    """
     calls, token = run.calls, run.calls.token
     answer = calls.renewal
     before, after = seconds(token.claims, "exp"), seconds(answer.claims, "exp")

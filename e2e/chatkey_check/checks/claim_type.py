@@ -1,4 +1,4 @@
-"""claim.type: the token opens a member's socket."""
+"""claim.type: the token has the type that a member's socket accepts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def type_(_run: Run, token: Token) -> Finding:
-    """The kinds of token are told apart by it; each is refused where another belongs."""
+    """The claim type tells the kinds of token apart. The server refuses a token of the wrong kind."""
     claims = token.claims
     if claims.get("type") == "user":
         return passed()

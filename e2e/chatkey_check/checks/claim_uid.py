@@ -1,4 +1,4 @@
-"""claim.uid: the token says who it is."""
+"""claim.uid: the token says who the person is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STABLE = "Set uid to your own stable id of the user, as a string: String(user.id
 )
 @also_second
 def uid(_: Run, token: Token) -> Finding:
-    """The member's conversations are kept under it."""
+    """The chat stores the member's conversations under the uid."""
     wrong = _wrong(token.claims)
     return failed(wrong, token.answer) if wrong else passed()
 

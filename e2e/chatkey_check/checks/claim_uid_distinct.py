@@ -1,4 +1,4 @@
-"""claim.uid-distinct: two persons have two uids."""
+"""claim.uid-distinct: two people have two different uids."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatkey_check.run import Run
     needs=("claim.uid",),
 )
 def uid_distinct(run: Run) -> Finding:
-    """Whoever shares a uid reads the other's conversations."""
+    """Two people who share a uid can read each other's conversations."""
     other, uid = run.calls.of_other, run.calls.token.uid
     if not other.minted:
         elsewhere = run.calls.ask("the same, from another browser (another jkt)", run.calls.other)
@@ -52,7 +52,7 @@ def uid_distinct(run: Run) -> Finding:
 
 
 def _after_each_other(calls: Calls) -> Finding:
-    """Fail if the second person gets the first one's token where that one was logged in before."""
+    """Fail if the second person gets a token of the first person, who was logged in before at the same browser."""
     try:
         earlier = calls.earlier
     except Skipped:
@@ -61,7 +61,7 @@ def _after_each_other(calls: Calls) -> Finding:
     if kept is None or anew is None or kept.uid != first:
         return passed()
     if anew.uid == first and not earlier.asked:
-        return passed()  # the site may not let anybody log in where somebody is
+        return passed()  # the site may refuse a login while somebody is logged in
     what = f"The second person logs in where the first one was, and still gets a token for {reading.shown(first)}"
     hint = "Make a token for every call, or keep it with the uid that it is for, and compare that, too."
     return failed(f"{what}.", earlier.of_member, kept, hint=hint)

@@ -1,4 +1,4 @@
-"""claim.uid-pii: the uid does not say who the person is to strangers."""
+"""claim.uid-pii: the uid does not reveal to strangers who the person is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PHONE = re.compile(r"(?:tel:)?\+\d[\d ().-]{6,}")
 )
 @also_second
 def uid_pii(_run: Run, token: Token) -> Finding:
-    """An id that is an address is personal data wherever it is written down."""
+    """A uid that is an e-mail address or a telephone number is personal data wherever it is stored or logged."""
     uid = str(token.uid)
     if EMAIL.fullmatch(uid):
         return warned("uid is an e-mail address.", token.answer)

@@ -1,4 +1,4 @@
-"""claim.uid-reserved: the uid does not look like a social login's."""
+"""claim.uid-reserved: the uid does not look like the uid of a social login."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from chatkey_protocol.names import SOCIALS
 )
 @also_second
 def uid_reserved(_run: Run, token: Token) -> Finding:
-    """People who read lists of members take one for the other."""
+    """People who read a list of members would mistake this member for somebody who used a social login."""
     uid = str(token.uid)
     social, colon, _ = uid.partition(":")
     if colon and social.lower() in SOCIALS:

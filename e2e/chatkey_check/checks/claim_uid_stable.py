@@ -1,4 +1,4 @@
-"""claim.uid-stable: the same person keeps the same uid."""
+"""claim.uid-stable: the same person always has the same uid."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chatkey_check.run import Run
     needs=("claim.uid", "claim.jkt-follows"),
 )
 def uid_stable(run: Run) -> Finding:
-    """With a new uid the member's earlier conversations are gone."""
+    """With a new uid, the member no longer sees earlier conversations."""
     calls, token = run.calls, run.calls.token
     if calls.second.uid != token.uid:
         seen = f"{reading.shown(token.uid)}, then {reading.shown(calls.second.uid)}"

@@ -1,4 +1,4 @@
-"""conc.isolated: calls at the same time do not mix."""
+"""conc.isolated: simultaneous calls do not get each other's data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatkey_check.words import duration, plural
 
 BUSY = frozenset({TOO_MANY, 503})
 FEWEST = 2
-"""Of fewer tokens nothing can be mixed up."""
+"""With fewer tokens, nothing can be mixed up."""
 PROFILE = ("name", "email", "avatar")
 
 
@@ -42,7 +42,7 @@ PROFILE = ("name", "email", "avatar")
     needs=("claim.jkt-follows",),
 )
 def isolated(run: Run) -> Finding:
-    """What two requests share, one of them gets wrong, and only when it is busy."""
+    """If two requests share a variable, one of them gets the other's value. This only shows under load."""
     calls = run.calls
     for exchange, what in _mixed(calls):
         return failed(what, exchange)
@@ -50,7 +50,7 @@ def isolated(run: Run) -> Finding:
     crashed = [
         exchange for session, exchange in calls.together if _crashed(exchange) and not _crashed(calls.alone(session))
     ]
-    if crashed and not calls.flaky:  # otherwise it is no matter of how many come at once
+    if crashed and not calls.flaky:  # otherwise the number of calls is not the cause
         how = crashed[0].status or crashed[0].broken
         hint = "The handler does not stand calls at the same time: look at the backend's log."
         return failed(f"{len(crashed)} of {plural(len(done), 'call')} failed ({how}).", crashed[0], hint=hint)
@@ -72,7 +72,10 @@ def _crashed(exchange: Exchange) -> bool:
 
 
 def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
-    """Yield each call that was answered for another one, as seen from what each caller gets when it calls alone."""
+    """Yield each call that got another caller's answer, and a message.
+
+    The reference is the answer that each caller gets when it calls alone.
+    """
     uids = {session.name: calls.alone(session).uid for session, _ in calls.together}
     for session, exchange in calls.together:
         own = uids[session.name]
@@ -97,7 +100,7 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
 
 
 def _lent(calls: Calls, session: Session, exchange: Exchange) -> str:
-    """Say which claim of a token is another caller's, where each has its own when it calls alone."""
+    """Return a message if a profile claim of the token belongs to another caller; otherwise an empty text."""
     own = calls.alone(session).claims
     for name in PROFILE:
         got = exchange.claims.get(name)
@@ -112,7 +115,7 @@ def _is_null(exchange: Exchange) -> bool:
 
 
 def _odd(calls: Calls, alone: Exchange, exchange: Exchange) -> str:
-    """Say how a token differs from the one that the same caller gets alone, as that of a worker set up otherwise."""
+    """Return how a token differs from the one that this caller gets alone, as if one worker had other settings."""
     if not alone.minted:
         return ""
     for name in ("pid", "type"):

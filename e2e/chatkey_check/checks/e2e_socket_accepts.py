@@ -1,4 +1,4 @@
-"""e2e.socket-accepts: a socket opens with the token and its key."""
+"""e2e.socket-accepts: a socket opens with the token and the key that it is bound to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def socket_accepts(run: Run) -> Finding:
-    """The socket has the last word: it judges token and key as it does for your visitors."""
+    """The socket has the final say. Here it judges the token and the key in the same way as for your visitors."""
     try:
         service, answer = run.live.service(), run.live.answer
         if answer.token is None:

@@ -1,4 +1,4 @@
-"""e2e.socket-refuses-other-key: the token is worthless without its key."""
+"""e2e.socket-refuses-other-key: the token cannot be used without its key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def socket_refuses_other_key(run: Run) -> Finding:
-    """Whoever copies a token has not got the key; so this has to fail, or the check before it means nothing."""
+    """Somebody who copies a token does not have its key, so this connection has to fail.
+
+    If it succeeds, the result of e2e.socket-accepts means nothing.
+    """
     from chatkey_peer.wire import Key  # noqa: PLC0415 - cryptography is not needed before
 
     said = run.live.connect(Key())

@@ -1,4 +1,4 @@
-"""e2e.widget-logout: the member is gone at once."""
+"""e2e.widget-logout: after logging out, the widget is a visitor immediately."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def widget_logout(run: Run) -> Finding:
-    """At a computer that many use, the next one must not be the last one."""
+    """On a shared computer, the next person must not be taken for the previous one."""
     visit = run.live.visit()
     try:
         visit.log_out()

@@ -1,4 +1,4 @@
-"""e2e.widget-member: a real widget on the page becomes the member."""
+"""e2e.widget-member: a real widget on the page connects as the member."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def widget_member(run: Run) -> Finding:
-    """Cookies, policies and service workers are a browser's: only there it shows whether they let the widget be."""
+    """Only a real browser shows whether cookie rules, policies and service workers let the widget work."""
     calls = run.calls
     address = calls.target.page_url
     if address is not None and origin(address) != calls.target.page:

@@ -1,4 +1,4 @@
-"""e2e.widget-reload: the next page needs no call."""
+"""e2e.widget-reload: the next page needs no further call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def widget_reload(run: Run) -> Finding:
-    """A token is for an hour, not for a page: whoever clicks through your site costs you one call."""
+    """A token is valid for an hour and for many pages, so clicking through your site costs you a single call."""
     visit = run.live.visit()
     try:
         visit.reload()

@@ -1,4 +1,4 @@
-"""e2e.widget-renew: near the end of the token the widget gets the next one."""
+"""e2e.widget-renew: shortly before the token expires, the widget gets a new one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BEFORE_THE_END = 30.0
     phase=Phase.LATER,
 )
 def widget_renew(run: Run) -> Finding:
-    """Who chats for more than an hour stays who he is."""
+    """Somebody who chats for more than an hour must stay logged in as the same member."""
     visit = run.live.visit()
     end = reading.lenient_claims(visit.stored or "").get("exp")
     if not isinstance(end, int | float):

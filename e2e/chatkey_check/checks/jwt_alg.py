@@ -32,7 +32,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def alg(_run: Run, token: Token) -> Finding:
-    """A verifier that let the token choose its algorithm could be talked into any."""
+    """If a server believed the algorithm that a token names, an attacker could choose one that needs no secret."""
     try:
         header = token.header
     except Blocked:

@@ -1,4 +1,4 @@
-"""jwt.compact: the token is a JWT in compact form, and nothing else."""
+"""jwt.compact: the token is exactly a JWT in compact form."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def compact(_run: Run, token: Token) -> Finding:
-    """The socket reads the token strictly; what a lenient library forgives, it refuses."""
+    """The socket parses the token strictly. It refuses forms that a lenient JWT library accepts."""
     member = token.answer.member
     wrong = wrong_form(member) if isinstance(member, str) and member else no_token(member)
     return failed(wrong.message, token.answer, hint=wrong.hint) if wrong else passed()

@@ -1,4 +1,4 @@
-"""jwt.header-clean: the header says alg, and at most what does no harm."""
+"""jwt.header-clean: apart from alg, the header contains only harmless members."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ TYPES = (None, "jwt", "application/jwt")
 )
 @also_second
 def header_clean(_run: Run, token: Token) -> Finding:
-    """What changes the meaning of a token is refused by the socket; a key in the header is ignored, and misleads."""
+    """The socket refuses header members that change what a token means.
+
+    It ignores a key in the header, which only misleads readers.
+    """
     try:
         header = reading.strict_object(token.compact.header)
     except reading.Unreadable as unreadable:

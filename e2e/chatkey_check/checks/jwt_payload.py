@@ -1,4 +1,4 @@
-"""jwt.payload: the claims are one JSON object that every reader reads alike."""
+"""jwt.payload: the claims are one JSON object that every parser reads in the same way."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def payload(_run: Run, token: Token) -> Finding:
-    """Of a claim that stands there twice, verifiers disagree which value counts."""
+    """If a claim appears twice, verifiers disagree about which value counts."""
     try:
         claims = reading.strict_object(token.compact.payload)
     except reading.Unreadable as unreadable:

@@ -38,7 +38,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def signature(run: Run, token: Token) -> Finding:
-    """Whoever can sign with the secret can be anybody; whoever cannot is nobody."""
+    """Anyone who has the secret can sign in as anyone. A token signed with anything else is rejected."""
     target, compact = run.calls.target, token.compact
     secret = target.secret
     if secret is None:

@@ -28,7 +28,7 @@ TOO_LARGE = 8192
 )
 @also_second
 def size(_run: Run, token: Token) -> Finding:
-    """The token is cached in the browser and sent with every connection; the socket reads up to 8,192 characters."""
+    """The browser stores the token and sends it with every connection. The socket reads at most 8,192 characters."""
     length = len(token.text)
     if length <= LARGE:
         return passed(f"{length} characters")

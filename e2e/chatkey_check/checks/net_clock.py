@@ -25,7 +25,7 @@ TOLERATED = 30.0
     needs=("net.latency",),
 )
 def clock(run: Run) -> Finding:
-    """The socket refuses a token that was issued more than a minute ahead of its clock."""
+    """The socket refuses a token whose iat is more than a minute ahead of the socket's clock."""
     skew = run.calls.skew_if_known
     if skew is None:
         raise Skipped("the answers have no usable Date header")

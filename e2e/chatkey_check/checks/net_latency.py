@@ -1,4 +1,4 @@
-"""net.latency: the answer comes quickly."""
+"""net.latency: the endpoint answers quickly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SAMPLES = 5
     needs=("net.resolves", "net.tls", "net.same-origin", "net.session-works"),
 )
 def latency(run: Run) -> Finding:
-    """Until the answer is there, the member is shown as a visitor; after 10 seconds the widget gives up."""
+    """Until the answer arrives, the member appears as a visitor. After 10 seconds the widget gives up."""
     samples: list[Exchange] = []
     for sample in islice(_calls(run.calls), SAMPLES):
         samples.append(sample)
@@ -54,7 +54,7 @@ def _decided(samples: list[Exchange]) -> bool:
 
 
 def _calls(calls: Calls) -> Iterator[Exchange]:
-    """Yield calls as the login, or as a visitor where there is none: first those that are made anyway."""
+    """Yield calls as the login, or as a visitor if there is none. Calls that other checks share come first."""
     if calls.target.login is None:
         yield calls.anonymous
         session = calls.nobody

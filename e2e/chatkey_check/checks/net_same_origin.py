@@ -1,4 +1,4 @@
-"""net.same-origin: the endpoint is on the page's own origin."""
+"""net.same-origin: the endpoint has the same origin as the page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chatkey_check.run import Run
     },
 )
 def same_origin(run: Run) -> Finding:
-    """The widget calls with cookies, and no CORS is foreseen."""
+    """The widget's call carries cookies, and it is not designed for CORS."""
     target = run.calls.target
     if target.page_origin is None:
         return passed(f"the page is taken to be on {target.origin}")

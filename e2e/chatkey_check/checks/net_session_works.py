@@ -1,4 +1,4 @@
-"""net.session-works: the session that was passed is logged in."""
+"""net.session-works: the session that was given is logged in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from chatkey_check.run import Run
     needs=("net.resolves", "net.tls", "net.same-origin"),
 )
 def session_works(run: Run) -> Finding:
-    """A stale session looks like a broken endpoint."""
+    """With an expired session, a working endpoint looks broken."""
     calls = run.calls
     target = calls.target
     try:

@@ -1,4 +1,4 @@
-"""net.steady: the same call is answered the same way."""
+"""net.steady: the endpoint answers the same call in the same way every time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatkey_check.words import plural
     phase=Phase.LAST,
 )
 def steady(run: Run) -> Finding:
-    """A call that fails now and then is a member who is a visitor now and then."""
+    """If the call fails now and then, members now and then appear as visitors."""
     calls = run.calls
     flaky = calls.unsteady
     if not flaky:

@@ -1,4 +1,4 @@
-"""net.tls: the page is a secure context, and the certificate is one a browser accepts."""
+"""net.tls: the page is a secure context, and browsers accept the certificate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LAB = "--ca FILE trusts an authority of your own, --insecure-tls any certificate
     needs=("net.resolves",),
 )
 def tls(run: Run) -> Finding:
-    """The widget makes its key with crypto.subtle, which exists in secure contexts only."""
+    """The widget creates its key with crypto.subtle, which browsers offer in secure contexts only."""
     target = run.calls.target
     if target.url.startswith("http:"):
         if is_loopback(target.host):

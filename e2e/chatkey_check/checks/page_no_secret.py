@@ -1,4 +1,4 @@
-"""page.no-secret: neither the page nor its scripts hold the secret."""
+"""page.no-secret: neither the page nor its scripts contain the secret."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_SCRIPTS = 30
 PAGE = "the page with the widget"
 SCRIPT = "a script of the page"
 IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
-"""What a module imports by an address; a bare name is none."""
+"""Relative addresses that a JavaScript module imports. A bare package name does not match."""
 
 
 @check(
@@ -38,7 +38,7 @@ IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
     needs=("net.latency",),
 )
 def page_no_secret(run: Run) -> Finding:
-    """What a script can read, everybody can read."""
+    """Anything that a script of your page can read, everybody can read."""
     calls = run.calls
     address, secret = calls.target.page_url, calls.target.secret
     if address is None:
@@ -70,19 +70,19 @@ def _files(calls: Calls, address: str) -> Iterator[Exchange]:
 
 
 class Scripts(HTMLParser):
-    """Collects the addresses of a page's scripts, and of what the modules that stand in it import."""
+    """Collects the addresses of a page's scripts, and the addresses that its inline modules import."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sources: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the address of a script."""
+        """Record the address of a script."""
         source = dict(attrs).get("src")
         if tag == "script" and source:
             self.sources.append(source)
 
     def handle_data(self, data: str) -> None:
-        """Note what a script that stands in the page imports."""
+        """Record the addresses that an inline script imports."""
         if self.cdata_elem == "script":
             self.sources += IMPORTED.findall(data)

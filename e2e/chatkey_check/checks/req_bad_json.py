@@ -1,4 +1,4 @@
-"""req.bad-json: a body that is no JSON is refused quietly."""
+"""req.bad-json: a body that is not JSON is refused without a crash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FRAMES = re.compile(
     r"\"trace\": ?\[\{\"file\"",
     re.MULTILINE,
 )
-"""Lines of a stack, as they look in other languages and inside of JSON."""
+"""Stack trace lines of other languages, and stack traces inside JSON."""
 DEPTH = 3000
 MARK = "MARK"
 LETTERS = "ключ" * 10
@@ -60,7 +60,7 @@ BODIES = {
     needs=("req.post-json", "req.no-redirect", "req.jkt-missing"),
 )
 def bad_json(run: Run) -> Finding:
-    """A traceback tells strangers how the site is built."""
+    """A traceback shows strangers how your site is built."""
     calls = run.calls
     ways = _ways(calls.target.shape)
     asks = (partial(calls.ask, what, calls.anybody, **how) for what, how in ways.items())
@@ -72,7 +72,7 @@ def bad_json(run: Run) -> Finding:
 
 
 def _ways(shape: Shape) -> Mapping[str, Variation]:
-    """Return what is sent: what is no JSON to an endpoint that takes JSON, and odd texts to all."""
+    """Return the requests to send: unusual text for every endpoint, and invalid JSON if the endpoint takes JSON."""
     if not shape.body:
         return {"a jkt of letters that are not ASCII": {"jkt": LETTERS}}
     bodies = {**BODIES, **_odd(shape)} if shape.json else _odd(shape)
@@ -80,7 +80,7 @@ def _ways(shape: Shape) -> Mapping[str, Variation]:
 
 
 def _odd(shape: Shape) -> Mapping[str, bytes]:
-    """Return what frameworks do not expect. That there is a token for some of it is another check's matter."""
+    """Return bodies that frameworks do not expect. Whether one of them gets a token is judged by other checks."""
     return {
         "a jkt of letters that are not ASCII": shape.content(LETTERS, {}),
         "a jkt with half of a surrogate pair": shape.content("\ud800", {}),

@@ -1,4 +1,4 @@
-"""req.big-body: a body that is far too large is refused at once."""
+"""req.big-body: a body that is far too large is refused quickly."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ QUICK = 2.0
     needs=("req.post-json", "req.no-redirect"),
 )
 def big_body(run: Run) -> Finding:
-    """Otherwise anybody keeps the workers busy."""
+    """Otherwise anyone can keep your workers busy with a few large requests."""
     calls = run.calls
     return without_body(calls) or _judged(calls)
 

@@ -1,4 +1,4 @@
-"""req.body-wins: the jkt is the one of the body."""
+"""req.body-wins: the token is bound to the jkt of the body."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from chatkey_check.run import Run
     needs=("claim.jkt-follows",),
 )
 def body_wins(run: Run) -> Finding:
-    """Addresses are kept in logs and sent in links: whoever can write one could choose the key."""
+    """Addresses end up in logs and links.
+
+    If the jkt in the address counted, anyone who writes a link could choose the key.
+    """
     calls = run.calls
     if not calls.target.shape.in_body:
         return of_own_shape("with the jkt in the address")

@@ -1,4 +1,4 @@
-"""req.content-type: only JSON that says so is accepted."""
+"""req.content-type: only JSON with a JSON content type is accepted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIMPLE = {**{kind: kind for kind in ("text/plain", FORM, "multipart/form-data")}
     needs=("jwt.compact",),
 )
 def content_type(run: Run) -> Finding:
-    """Forms and plain text may be sent from any page, with your visitor's cookies."""
+    """A page of any site can send your endpoint forms and plain text together with your visitor's cookies."""
     calls = run.calls
     return without_json(calls) or _judged(calls)
 

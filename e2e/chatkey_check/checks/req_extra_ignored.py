@@ -1,4 +1,4 @@
-"""req.extra-ignored: a member the endpoint does not know does no harm."""
+"""req.extra-ignored: unknown members of the body are ignored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chatkey_check.run import Run
     needs=("jwt.compact",),
 )
 def extra_ignored(run: Run) -> Finding:
-    """A widget that is newer than your backend should not break it."""
+    """A widget that is newer than your backend may send more members, and that should not break anything."""
     calls = run.calls
     return without_body(calls) or _judged(calls)
 

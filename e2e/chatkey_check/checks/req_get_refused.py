@@ -1,4 +1,4 @@
-"""req.get-refused: a token is given by POST only, and to no script of another site."""
+"""req.get-refused: only POST returns a token, and never in a form that another site can load as a script."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WITHOUT_BODY = ("OPTIONS", "HEAD")
     needs=("jwt.compact",),
 )
 def get_refused(run: Run) -> Finding:
-    """What GET answers is cached, prefetched, and kept in logs."""
+    """The answer to a GET may be cached or prefetched, and its address is kept in logs."""
     calls = run.calls
     if not calls.target.shape.is_example:
         return of_own_shape("and which methods are right is yours to say")

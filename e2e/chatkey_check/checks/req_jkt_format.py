@@ -1,4 +1,4 @@
-"""req.jkt-format: a text that is no thumbprint is refused."""
+"""req.jkt-format: a jkt that is not a thumbprint is refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from chatkey_check.run import Run
     needs=("req.jkt-missing",),
 )
 def jkt_format(run: Run) -> Finding:
-    """What is not a thumbprint is text that a stranger chose, in a token that you sign."""
+    """Otherwise you would sign a token that contains text chosen by a stranger."""
     calls = run.calls
     malformed = _malformed(calls.new_jkt())
     asks = (partial(calls.ask, f"a jkt {what}", calls.member, jkt=jkt) for what, jkt in malformed.items())

@@ -1,4 +1,4 @@
-"""req.jkt-type: a jkt that is no text is refused."""
+"""req.jkt-type: a jkt that is not a string is refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")
     needs=("req.jkt-missing",),
 )
 def jkt_type(run: Run) -> Finding:
-    """What is turned into text on the way becomes a fingerprint that fits no key."""
+    """If another type is converted to a string, the token contains a thumbprint that matches no key."""
     calls, texts = run.calls, [reading.shown(value) for value in VALUES]
     asks = (
         partial(calls.ask, f"jkt is {shown}", calls.member, jkt=value)

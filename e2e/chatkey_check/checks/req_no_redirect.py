@@ -1,4 +1,4 @@
-"""req.no-redirect: the call is answered where it is made."""
+"""req.no-redirect: the call is answered without a redirect."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     needs=("net.latency",),
 )
 def no_redirect(run: Run) -> Finding:
-    """A browser that follows a 302 sends a GET without the body."""
+    """A browser that follows a 302 repeats the call as a GET without the body."""
     answer = run.calls.first
     if answer.redirected:
         where = answer.location

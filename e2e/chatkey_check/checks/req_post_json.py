@@ -1,4 +1,4 @@
-"""req.post-json: the call the widget makes is answered."""
+"""req.post-json: the endpoint answers the call that the widget makes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNANSWERED = {
     Broken.SHORT: "Content-Length, or the chunks, promise more than is sent: let the framework count the bytes.",
     Broken.UNPACKABLE: "Content-Encoding says one thing and the body is another: one place compresses, and says so.",
 }
-"""What to look at where no answer came that can be read."""
+"""Hints for calls that got no readable answer."""
 BOT_WALL = "What keeps robots away stands before the endpoint, and takes the checker for one: let it past."
 CHALLENGES = ("just a moment", "captcha", "challenge-platform", "are you human", "bot detection")
 CHALLENGING = frozenset({403, 429, 503})
@@ -61,7 +61,7 @@ HINTS = {
     needs=("net.latency",),
 )
 def post_json(run: Run) -> Finding:
-    """This is the whole of what the widget asks of the endpoint."""
+    """This call is the only thing that the widget needs from your endpoint."""
     answer = run.calls.first
     if answer.redirected:
         raise Blocked("req.no-redirect")

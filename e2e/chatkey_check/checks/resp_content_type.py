@@ -1,4 +1,4 @@
-"""resp.content-type: the answer says that it is JSON."""
+"""resp.content-type: the answer is declared as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     needs=("resp.json-object",),
 )
 def content_type(run: Run) -> Finding:
-    """A body that is JSON and says text/html can be made a page of yours by whoever can put text into it."""
+    """If JSON is declared as text/html, anyone who can put text into the answer can make it a page of your site."""
     answer = run.calls.first
     if not answer.request.token_at:
         return passed("the answer is the token itself")

@@ -13,7 +13,7 @@ from chatkey_check.model import LEAKS, Finding, Severity
 from chatkey_check.run import Run
 
 LOOPBACK = ("http://localhost:6123", "http://127.0.0.1:6123")
-"""Origins of no development server that anybody names."""
+"""Origins on this computer that no real configuration names, because no development server uses this port."""
 
 
 @check(
@@ -33,7 +33,7 @@ LOOPBACK = ("http://localhost:6123", "http://127.0.0.1:6123")
     needs=("net.latency",),
 )
 def cors(run: Run) -> Finding:
-    """A page that may read the answer has your visitor's token."""
+    """A page that may read the answer gets your visitor's token."""
     for asked, answer in _questions(run.calls):
         allowed = answer.response.get("access-control-allow-origin") if answer.response else None
         if allowed is None or allowed.strip() not in {asked, "*"}:
@@ -49,7 +49,7 @@ def cors(run: Run) -> Finding:
 
 
 def _lookalikes(page: str) -> Iterator[str]:
-    """Yield origins that a pattern without its ends tied down takes for the page's."""
+    """Yield origins that a pattern without anchors at its ends mistakes for the page's origin."""
     scheme, _, host = page.partition("://")
     if host.startswith("["):
         return

@@ -1,4 +1,4 @@
-"""resp.no-secret: no answer holds the secret."""
+"""resp.no-secret: no answer contains the secret."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chatkey_check.words import plural
     phase=Phase.LAST,
 )
 def no_secret(run: Run) -> Finding:
-    """Who has it can be any of your customers."""
+    """Anyone who has the secret can sign in as any of your customers."""
     calls = run.calls
     secret = calls.target.secret
     if secret is None:

@@ -1,4 +1,4 @@
-"""resp.no-store: nobody keeps the answer."""
+"""resp.no-store: no cache keeps the answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEPT = re.compile(r"(?:max-age|s-maxage)\s*=\s*\"?0*[1-9]", re.IGNORECASE)
     needs=("jwt.compact",),
 )
 def no_store(run: Run) -> Finding:
-    """A token is one person's."""
+    """A token belongs to one person, so a cache must not hand it to somebody else."""
     found = _of_members(run)
     return found if found.verdict is not Verdict.PASS else _of_visitors(run.calls)
 
@@ -55,7 +55,7 @@ def _of_members(_run: Run, token: Token) -> Finding:
 
 
 def _of_visitors(calls: Calls) -> Finding:
-    """Look whether the answer to a visitor says that it may be kept; that it says nothing is no harm."""
+    """Check that the answer to a visitor does not allow caches to keep it. No Cache-Control at all is accepted."""
     try:
         answer = calls.anonymous
     except Skipped:

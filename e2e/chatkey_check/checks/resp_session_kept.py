@@ -1,4 +1,4 @@
-"""resp.session-kept: whoever asks for a token stays logged in at the shop."""
+"""resp.session-kept: the call does not end the person's session at the shop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLEARS = {
     "cookies": "every cookie of your site",
     "storage": "what scripts keep for your site, the widget's token too",
 }
-"""What Clear-Site-Data takes away that somebody needs; a cache is nobody's loss."""
+"""The Clear-Site-Data types that do harm. Clearing a cache does none."""
 
 
 @check(
@@ -35,7 +35,10 @@ CLEARS = {
     needs=("resp.json-object",),
 )
 def session_kept(run: Run) -> Finding:
-    """The widget calls on every page: your customer would be logged out of your shop by opening it."""
+    """The widget may call on every page.
+
+    If the call ended the session, opening a page of your shop would log your customer out.
+    """
     calls = run.calls
     cleared = _cleared(calls.first)
     if cleared:

@@ -28,7 +28,7 @@ KNOWN = frozenset(
         "supersecretsupersecretsupersecret",
     }
 )
-"""Of those in manuals and examples, the ones that are long enough."""
+"""Secrets from manuals and examples. Only those that are long enough are listed."""
 REPEATED = re.compile(r"(.{1,8})\1{3,}.{0,7}", re.DOTALL)
 
 
@@ -46,7 +46,7 @@ REPEATED = re.compile(r"(.{1,8})\1{3,}.{0,7}", re.DOTALL)
     ),
 )
 def strength(run: Run) -> Finding:
-    """Whoever has one token can try secrets at home, millions in a second."""
+    """Anyone who has one token can try to guess the secret offline, with millions of attempts per second."""
     secret = run.calls.target.secret
     if secret is None:
         raise Skipped("it takes the secret", "--secret-env NAME")

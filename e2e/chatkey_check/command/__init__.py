@@ -1,1 +1,1 @@
-"""What `chatkey check` does with its options, and what it says in the terminal."""
+"""Implements the options of `chatkey check` and its terminal output."""

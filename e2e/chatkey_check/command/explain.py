@@ -1,4 +1,4 @@
-"""The page of a check in the terminal, and the list of all of them."""
+"""The terminal page of one check, and the list of all checks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from chatkey_check.model import Question
 from chatkey_check.reports import summary
 
 WIDEST: Final = 100
-"""Longer lines are hard to read."""
+"""Longest line, in characters. Longer lines are hard to read."""
 
 
 class UnknownCheckError(LookupError):
-    """There is no check of this name; the message says which was perhaps meant."""
+    """There is no check with this name. The message suggests similar names."""
 
 
 def page(check_id: str) -> str:
-    """Return all there is to know about a check. Raises `UnknownCheckError`."""
+    """Return the full description of a check. Raises `UnknownCheckError`."""
     try:
         check = checks.load_one(check_id)
     except KeyError:
@@ -33,7 +33,7 @@ def page(check_id: str) -> str:
 
 
 def listing() -> str:
-    """Return every check with what passes, by groups."""
+    """Return all checks by group, each with its condition for passing."""
     width = max(map(len, checks.ORDER))
     lines = ["Say which: chatkey check --explain ID"]
     for group, members in groupby(checks.load(), lambda check: check.group):
@@ -67,7 +67,7 @@ def _wrapped(text: str, *, first: int = 2, rest: int | None = None) -> str:
         width,
         initial_indent=" " * first,
         subsequent_indent=" " * (first if rest is None else rest),
-        break_on_hyphens=False,  # of an id or an option, half is worth nothing
+        break_on_hyphens=False,  # ids and options have to stay whole
         break_long_words=False,
     )
 

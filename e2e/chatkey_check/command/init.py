@@ -1,4 +1,4 @@
-"""Asks what a run needs to know, and writes it into a file of options."""
+"""`chatkey check --init`: asks for the basic settings of a run, and writes them to a file of options."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MORE: Final = """
 
 
 def ask(folder: Path) -> Path:
-    """Ask five questions, and write the file. Raises `OptionError`, `click.Abort`."""
+    """Ask five questions and write the file. Raises `OptionError` or `click.Abort`."""
     path = folder / NAME
     if path.exists():
         raise OptionError(f"{path} is there already: take it away first, or change it by hand.")

@@ -1,4 +1,4 @@
-"""One run from the command line, or one after the other while files change."""
+"""Runs the checks from the command line: once, or again whenever files change."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from chatkey_check.words import plural
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """The options of a run, as they were written and as they were read."""
+    """The options of a run: as they were written, and the target that they describe."""
 
     given: Given
     target: Target
     known: Known
 
     def run(self) -> Exit:
-        """Do what the options say, and return the exit status. Raises `OptionError`."""
+        """Carry out the options, and return the exit status. Raises `OptionError`."""
         if self.given.plan:
             return self.plan()
         self.check_allowed()
@@ -48,14 +48,14 @@ class Invocation:
         return ready.watch() if self.given.watch else ready.once()
 
     def check_allowed(self) -> None:
-        """Refuse to send anything to a host that is not this machine, unless that was allowed."""
+        """Raise `OptionError` if requests would go to another machine and --yes was not given."""
         if not self.target.local and not self.given.yes:
             raise OptionError(
                 f"{self.target.host} is not this machine. Look at the requests with --plan, then allow them with --yes."
             )
 
     def with_login_by_hand(self) -> Invocation:
-        """Let a person log in first, where that was asked for."""
+        """If --browser-login was given, let a person log in first."""
         if not (self.target.live and self.target.live.by_hand):
             return self
         from chatkey_check.live.browser.login import logged_in  # noqa: PLC0415 - Playwright is seldom needed
@@ -63,7 +63,7 @@ class Invocation:
         return replace(self, target=logged_in(self.target))
 
     def plan(self) -> Exit:
-        """Print every request a clean run sends, and send none."""
+        """Print every request that a clean run sends, without sending any."""
         made, console = plan(self.target, self._selection), Console()
         console.print(f"{plural(len(made.requests), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
         for (label, line), times in made.lines.items():
@@ -73,7 +73,7 @@ class Invocation:
         return Exit.CLEAN
 
     def once(self) -> Exit:
-        """Check, report, and return the exit status. Raises `OptionError` where the report cannot be written."""
+        """Check, report, and return the exit status. Raises `OptionError` if the report cannot be written."""
         form, output = self.given.format, self.given.output
         if output is not None and not output.parent.is_dir():
             raise OptionError(f"--output {output}: there is no folder {output.parent}.")
@@ -105,7 +105,7 @@ class Invocation:
             return last
 
     def ui(self) -> Exit:
-        """Serve the local page until Ctrl-C. Raises `OptionError` beside options that write a report."""
+        """Serve the local page until Ctrl-C. Raises `OptionError` if an option asks for a report, too."""
         from chatkey_check.ui.desk import Desk  # noqa: PLC0415 - no other run needs it
         from chatkey_check.ui.serve import UiServer  # noqa: PLC0415
 
@@ -131,7 +131,7 @@ class Invocation:
         )
 
     def _shown(self, run: Run, screen: Terminal) -> Report:
-        """Judge a run, and show how it goes on."""
+        """Judge the endpoint, and show progress and report in the terminal."""
         with closing(screen):
             screen.begin(self.target.url)
             report = self._judged(run, screen)
@@ -162,7 +162,7 @@ def read(given: Given) -> Invocation:
 
 
 def _check_patterns(option: str, patterns: Sequence[str]) -> None:
-    """Refuse a pattern that no check has: a slip of the finger would judge nothing, or everything."""
+    """Refuse a pattern that matches no check. A typo would otherwise judge nothing, or everything."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in checks.ORDER):
             near = get_close_matches(pattern, checks.ORDER, n=1)

@@ -1,4 +1,4 @@
-"""What `--plan` prints: every request that a clean run sends, found by a run that sends none."""
+"""Collects the requests that `--plan` prints: a dry run in which every request is answered but none is sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JKT: Final = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The requests of a run in which nothing fails. `lines` are labels and curl lines with how often each is sent."""
+    """The requests of a run in which nothing fails. `lines` counts how often each label and curl line occurs."""
 
     requests: tuple[Request, ...]
     lines: Counter[tuple[str, str]]
@@ -30,12 +30,12 @@ class Plan:
 
 
 def plan(target: Target, selection: Selection | None = None) -> Plan:
-    """Return what a clean run would send."""
+    """Return the requests that a clean run would send."""
     clock = PlanClock()
     wire = PlanWire(target, now=clock.now)
     calls = Calls(target, wire, now=clock.now, sleep=clock.sleep)
     with Run(calls, PlannedLive(calls)) as run:
         report = report_of(run, selection=selection, in_line=True)
     told = ((request.label, curl(request, target, calls.masks)) for request in wire.sent)
-    lines = Counter((label, JKT.sub("…", line)) for label, line in told)  # the jkt is another one each time
+    lines = Counter((label, JKT.sub("…", line)) for label, line in told)  # every call has another jkt
     return Plan(tuple(wire.sent), lines, report)

@@ -1,4 +1,4 @@
-"""What a run says in the terminal: a bar as it goes, and at its end all of it, with the verdict first and last."""
+"""Shows a run in the terminal: a progress bar while it runs, then the report, with the verdict first and last."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VERDICTS: Final = {
     Exit.NOTHING_JUDGED: ("○", "o", "bold yellow"),
     Exit.NOT_ALL_JUDGED: ("○", "o", "bold yellow"),
 }
-"""How a whole run is marked; what is not here is a failure."""
+"""The mark of a whole run. Every result that is not listed here is a failure."""
 GROUP_WIDTH: Final = max(map(len, GROUPS)) + 2
 ANSWER_LINES: Final = 14
 IDS_SHOWN: Final = 3
@@ -40,7 +40,7 @@ WIDEST_REASON: Final = 40
 
 
 class Terminal:
-    """Hears a run and shows it: a bar while it runs, then verdict, groups and cause. To a pipe, findings only."""
+    """Shows a run: a progress bar, then the verdict, the groups and the cause. If piped, only the findings."""
 
     def __init__(self, console: Console, *, total: int, verbose: bool = False) -> None:
         self._console = console
@@ -61,28 +61,31 @@ class Terminal:
         self._task = self._progress.add_task("", total=total)
 
     def begin(self, target: str) -> None:
-        """Say in the bar what is checked."""
+        """Start the bar, with the address that is checked."""
         self._progress.update(self._task, description=target)
         self._progress.start()
 
     def started(self, check: Question) -> None:
-        """Name the check in the bar."""
+        """Show the name of the check in the bar."""
         self._progress.update(self._task, description=check.id)
 
     def waiting(self, seconds: float, why: str) -> None:
-        """Say in the bar that this is a wait."""
+        """Show in the bar that the run waits, and why."""
         self._progress.update(self._task, description=f"waiting {seconds:.1f} s: {why}")
 
     def finished(self, outcome: Outcome) -> None:  # noqa: ARG002 - what it found is shown when all is known
-        """Move the bar."""
+        """Advance the bar."""
         self._progress.advance(self._task)
 
     def close(self) -> None:
-        """Take the bar away, however the run ended."""
+        """Remove the bar, however the run ended."""
         self._progress.stop()
 
     def end(self, report: Report) -> None:
-        """Show the verdict, what was found, the cause, and the verdict again; of one that is not there, only that."""
+        """Show the verdict, the findings, the cause, and the verdict again.
+
+        If the endpoint cannot be reached, show only that.
+        """
         self._progress.stop()
         self._cause = report.cause
         self._show_verdict(report)
@@ -103,18 +106,18 @@ class Terminal:
         self._show_verdict(report)
 
     def _show_verdict(self, report: Report) -> None:
-        """Say in one line how the run ended."""
+        """Show in one line how the run ended."""
         fancy, simple, style = VERDICTS.get(summary.result(report), MARKS[Verdict.FAIL])
         mark = fancy if self._fancy else simple
         self._say((f"{mark} {summary.headline(report)}", style), (f"  {report.target}", "dim"))
 
     def _show_unreachable(self, outcome: Outcome) -> None:
-        """Say what was tried, and what to do: there is nothing else to be said."""
+        """Show what was tried, and what to do. An unreachable endpoint has no other findings."""
         self._indented(outcome.message, 2)
         self._indented(self._advice(outcome), 2, "cyan")
 
     def _show_findings(self, report: Report) -> None:
-        """Show each group in a line, with its findings; to a pipe, the findings alone."""
+        """Show each group in one line, followed by its findings. If piped, show only the findings."""
         self._say()
         for _, members in groupby(report.outcomes, lambda outcome: outcome.check.group):
             outcomes = list(members)
@@ -144,7 +147,7 @@ class Terminal:
         self._indented(self._advice(outcome), 6, "cyan")
 
     def _show_cause(self, outcome: Outcome) -> None:
-        """Show the first failure with all there is to it; the curl line is one line, to be copied."""
+        """Show the first failure with all its details. The curl line is not wrapped, so that it can be copied."""
         section = f" · {summary.source(outcome.check)}" if outcome.check.section else ""
         self._say()
         if self._live:
@@ -167,7 +170,7 @@ class Terminal:
         self._say("  More about it: ", (f"chatkey check --explain {outcome.check.id}", "bold"))
 
     def _show_lines(self, title: str, lines: Mapping[str, Sequence[str]]) -> None:
-        """Show what stands before checks, each with some of them."""
+        """Show each reason or option together with the first few checks that it concerns."""
         if not lines:
             return
         self._say()
@@ -190,11 +193,11 @@ class Terminal:
         return (fancy if self._fancy else simple), "dim" if outcome.known else style
 
     def _say(self, *parts: str | tuple[str, str]) -> None:
-        """Print one line, however long."""
+        """Print one line without wrapping."""
         self._console.print(Text.assemble(*parts), soft_wrap=True, **PLAIN)
 
     def _indented(self, text: str, indent: int, style: str = "") -> None:
-        """Print prose: wrapped for a person who watches, one line for a pipe."""
+        """Print prose: wrapped in an interactive terminal, on one line if piped."""
         if not text:
             return
         if self._live:

@@ -12,27 +12,27 @@ from chatkey_check.wire.http import Unreachable
 
 LEFT_OUT: Final = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache"})
 EVERY: Final = 0.3
-"""Seconds between two looks."""
+"""Seconds between two looks at the files."""
 
 LOOKS: Final = 30
-"""How often to look before going on anyway."""
+"""How often to look before going on, even if the files still change or the endpoint is still down."""
 
 Stamp = tuple[int, int]
 
 
 def stamps(paths: Iterable[Path]) -> dict[str, Stamp]:
-    """Return time and size of every file at or below the paths."""
+    """Return the modification time and size of every file at or below the paths."""
     return {file: stamp for path in paths for file, stamp in _files(path)}
 
 
 def changed(
     paths: Iterable[Path], before: dict[str, Stamp], *, sleep: Callable[[float], None] = time.sleep
 ) -> list[str]:
-    """Wait until files differ from `before`, and are at rest; return their names."""
+    """Wait until files differ from `before` and no longer change. Return the names of the changed files."""
     paths = list(paths)
     while (now := stamps(paths)) == before:
         sleep(EVERY)
-    for _ in range(LOOKS):  # not for ever: a log file may never come to rest
+    for _ in range(LOOKS):  # bounded, because a log file may change all the time
         sleep(EVERY)
         later = stamps(paths)
         if later == now:
@@ -44,7 +44,7 @@ def changed(
 def wait_until_up(
     reach: Callable[[], object], *, sleep: Callable[[float], None] = time.sleep, looks: int = LOOKS
 ) -> None:
-    """Give a backend that restarts some seconds until it listens; if it does not, the run will say so."""
+    """Wait a few seconds for a restarting backend to listen again. If it does not, the next run reports that."""
     for _ in range(looks):
         try:
             reach()
@@ -67,6 +67,6 @@ def _files(path: Path) -> Iterator[tuple[str, Stamp]]:
 def _stamped(file: Path) -> Iterator[tuple[str, Stamp]]:
     try:
         found = file.stat()
-    except OSError:  # gone between the two looks
+    except OSError:  # deleted after it was listed
         return
     yield str(file), (found.st_mtime_ns, found.st_size)

@@ -1,1 +1,1 @@
-"""What may be shown of a call: a secret is looked for, hidden, and in no curl line."""
+"""What a report may show of a call: finds leaked secrets, masks them, and writes curl lines without them."""

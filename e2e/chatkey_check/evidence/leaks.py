@@ -1,4 +1,4 @@
-"""Finds a secret in what was sent to a browser, in whatever form it stands there."""
+"""Finds a secret in what was sent to a browser, in any of its usual encodings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from urllib.parse import quote
 from chatkey_check.exchange import Exchange, header_lines
 
 SHORTEST: Final = 8
-"""A shorter secret may stand in a text by chance."""
+"""A shorter secret could occur in a text by chance."""
 SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
 
 def forms(secret: str) -> Iterator[tuple[str, str]]:
-    """Yield the forms of a secret with their names; base64 at each of the three places it may begin at."""
+    """Yield the encoded forms of a secret with their names. base64 has three forms, one for each offset."""
     raw = secret.encode()
     yield "as it is", secret
     yield "as hex", raw.hex()
@@ -34,19 +34,19 @@ def forms(secret: str) -> Iterator[tuple[str, str]]:
 
 
 def leaked(secret: str, text: str) -> str | None:
-    """Return in which form a secret stands in a text, or None. Tokens in it are opened."""
+    """Return the name of the form in which a secret occurs in a text, or None. Tokens are decoded, too."""
     opened = f"{text}\n{_opened(text)}"
     return next((name for name, form in forms(secret) if form in opened), None)
 
 
 def whole(exchange: Exchange) -> str:
-    """Return all that came back, headers and body."""
+    """Return the whole response, headers and body."""
     answer = exchange.response
     return f"{header_lines(answer.headers)}\n\n{exchange.text}" if answer else ""
 
 
 def _core(raw: bytes, offset: int) -> str:
-    """Return the part of the base64 form that does not depend on what stands before and behind."""
+    """Return the part of the base64 form that does not depend on the text before and after the secret."""
     text = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
     begin = (0, 2, 3)[offset]
     rest = (offset + len(raw)) % 3
@@ -54,7 +54,7 @@ def _core(raw: bytes, offset: int) -> str:
 
 
 def _opened(text: str) -> str:
-    """Return what the segments of tokens in a text say."""
+    """Return the decoded segments of the tokens in a text."""
     decoded = (base64.urlsafe_b64decode(found + "=" * (-len(found) % 4)) for found in _segments(text))
     return "\n".join(raw.decode("utf-8", "replace") for raw in decoded)
 

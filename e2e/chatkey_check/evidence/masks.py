@@ -1,4 +1,4 @@
-"""Takes secrets, sessions and tokens out of everything that is shown."""
+"""Removes secrets, sessions and tokens from everything that is shown."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ HIDDEN: Final = "•••"
 JWT: Final = re.compile(r"ey[A-Za-z0-9_+/=-]{8,}\.[A-Za-z0-9_+/=-]{8,}(?:\.[A-Za-z0-9_+/=-]*)*")
 COOKIE_VALUE: Final = re.compile(r"^([^=;]+)=([^;]*)")
 SHORTEST: Final = 4
-"""Shorter values are not looked for: every word would lose letters."""
+"""Shorter values are not masked, because they would also remove letters from ordinary words."""
 
 
 class Masks:
-    """Knows what must not be shown. Values may be added while a run learns them."""
+    """Knows the values that must not be shown. Values may be added during a run."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()
         self._headers = {"cookie", "authorization", "proxy-authorization", "set-cookie"}
 
     def add(self, *values: str) -> None:
-        """Hide these values, also where they stand encoded."""
+        """Hide these values, including their encoded forms."""
         for value in values:
             if len(value) >= SHORTEST:
-                self._values = self._values | _forms(value)  # another thread may be reading the old ones
+                self._values = self._values | _forms(value)  # a new set: another thread may be reading the old one
 
     def add_header(self, name: str) -> None:
         """Hide the values of a header."""
         self._headers.add(name.lower())
 
     def masked(self, text: str) -> str:
-        """Return a text without anything secret, and without characters that a terminal obeys."""
+        """Return a text with all secrets masked and with terminal control characters escaped."""
         text = self._without_values(JWT.sub(_beginning, text))
         return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
 
     def hidden(self, body: bytes) -> bytes:
-        """Return a body without anything secret in it, and otherwise as it is."""
+        """Return a body with all secrets masked and otherwise unchanged."""
         text = body.decode("utf-8", "surrogateescape")
         return self._without_values(JWT.sub(HIDDEN, text)).encode("utf-8", "surrogateescape")
 
@@ -49,7 +49,7 @@ class Masks:
         return text
 
     def header(self, header: Header) -> Header:
-        """Return a header fit to be shown; of a cookie that is set, the attributes stay."""
+        """Return a header with secrets masked. The attributes of a Set-Cookie header stay readable."""
         name, value = header
         if name.lower() == "set-cookie":
             return name, self.masked(COOKIE_VALUE.sub(rf"\1={HIDDEN}", value))

@@ -1,4 +1,4 @@
-"""Writes what was sent as words of a shell (bash, zsh), so that a line can be copied and run."""
+"""Writes requests as words of a shell (bash, zsh), so that the line can be copied and run."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from typing import Final
 from chatkey_check.evidence.masks import HIDDEN
 
 RUN: Final = 200
-"""So many times the same byte are better counted than shown."""
+"""From this many repetitions of one byte, a command generates the bytes instead of listing them."""
 ESCAPES: Final = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 PLAIN: Final = frozenset(string.ascii_letters + string.digits + ' {}":,._/=&+')
 SPECIAL: Final = re.compile(r'(["$`\\])')
 
 
 def word(text: str, variable: str = "SECRET") -> str:
-    """Return a text as one word; what is hidden in it is the value of an environment variable."""
+    """Return a text as one word of the shell. Masked parts refer to an environment variable."""
     if HIDDEN not in text:
         return quote(text) if text.isprintable() else _escaped(text.encode())
     return '"' + SPECIAL.sub(r"\\\1", text).replace(HIDDEN, f"${variable}") + '"'
 
 
 def header(name: str, value: str) -> str:
-    """Return a header as one word; a hidden value is that of a variable with the header's name."""
+    """Return a header as one word of the shell. A masked value refers to a variable named like the header."""
     return word(f"{name}: {value}", re.sub(r"\W", "_", name).upper())
 
 
 def data(body: bytes) -> str:
-    """Return a body as curl takes it, byte for byte; one that is no word, or too long for one, is made on the way."""
+    """Return a body as an argument of curl, byte for byte.
+
+    Commands generate a body that no word can hold, or that would make the word too long.
+    """
     if b"\0" in body or _longest_run(body) >= RUN:
         return f"@<({_made(body)})"
     text = body.decode("utf-8", "replace")
@@ -42,7 +45,7 @@ def _longest_run(body: bytes) -> int:
 
 
 def _made(body: bytes) -> str:
-    """Return commands that write a body, in which what is repeated many times is counted."""
+    """Return shell commands that print a body. Long runs of one byte are generated with a count."""
     pieces = re.split(rb"((?s:(.))\2{%d,})" % (RUN - 1), body)
     commands: list[str] = []
     for text, run in zip(pieces[::3], [*pieces[1::3], b""], strict=True):
@@ -52,12 +55,12 @@ def _made(body: bytes) -> str:
 
 
 def _octal(raw: bytes) -> str:
-    """Return bytes as printf and tr write them, between single quotes."""
+    """Return bytes as printf and tr write them between single quotes."""
     return "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in raw)
 
 
 def _escaped(raw: bytes) -> str:
-    """Return bytes in the quotes in which a shell knows escapes."""
+    """Return bytes in `$'…'` quotes, in which a shell interprets escapes."""
     return "$'" + "".join(_shown(byte) for byte in raw) + "'"
 
 

@@ -1,4 +1,4 @@
-"""Shows a call to a person: as a curl line that repeats it, and as the beginning of its answer."""
+"""Shows a call to a person: a curl line that repeats it, and the beginning of the answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BODY_SHOWN: Final = 600
 
 
 def evidence(exchange: Exchange, target: Target, masks: Masks) -> Evidence:
-    """Return what may be shown of a call."""
+    """Return what a report may show of a call."""
     return Evidence(
         exchange.request.label,
         curl(exchange.request, target, masks),
@@ -24,7 +24,7 @@ def evidence(exchange: Exchange, target: Target, masks: Masks) -> Evidence:
 
 
 def curl(request: Request, target: Target, masks: Masks) -> str:
-    """Return a command that sends the very same; what is secret comes from environment variables."""
+    """Return a curl command that sends the same request. Secrets are read from environment variables."""
     words = ["curl", "-i"]
     words += ["-k"] if target.insecure_tls else []
     words += ["--cacert", shell.word(str(target.ca))] if target.ca else []
@@ -40,13 +40,13 @@ def curl(request: Request, target: Target, masks: Masks) -> str:
 
 
 def _without_a_type(request: Request) -> list[str]:
-    """Return what keeps curl from adding a type to a body that was sent without one."""
+    """Return the words that keep curl from adding a Content-Type to a body that was sent without one."""
     typed = any(name.lower() == "content-type" for name, _ in request.headers)
     return [] if typed or not request.body else ["-H", "Content-Type:"]
 
 
 def response(exchange: Exchange, masks: Masks) -> str:
-    """Return status, headers and the beginning of the body, or why there are none."""
+    """Return the status, headers and beginning of the body, or the reason why there is no response."""
     answer = exchange.response
     if answer is None:
         return f"{exchange.broken or 'nothing'} ({exchange.seconds:.1f} s)"

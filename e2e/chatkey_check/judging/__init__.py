@@ -1,1 +1,1 @@
-"""What the checks have in common: the words of a finding, times, and people who are somebody else."""
+"""Helpers that the checks share: findings, times, and made-up people to impersonate."""

@@ -1,4 +1,4 @@
-"""How a check is written: a function that judges a run, with what is told of it around it."""
+"""The `@check` decorator, which combines a function that judges a run with the texts that explain the check."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONE_OF_TWO = "The first login's token is as it should be, the second login's is 
 
 @dataclass(frozen=True, slots=True)
 class Check(Question):
-    """A question with what answers it."""
+    """A question together with the function that answers it."""
 
     judge: Judge = field(repr=False)
 
@@ -39,7 +39,7 @@ def check(
     needs: tuple[str, ...] = (),
     phase: Phase = Phase.FIRST,
 ) -> Callable[[Judge], Check]:
-    """Make a check of the function that judges it; the function's docstring says why it matters."""
+    """Make a check of the function that judges it. The function's docstring says why the check matters."""
 
     def made(judge: Judge) -> Check:
         why = " ".join((judge.__doc__ or "").split())
@@ -49,9 +49,9 @@ def check(
 
 
 def also_second(judge: TokenJudge) -> Judge:
-    """Judge the token of the honest call, if it passes that of the second, and then that of the second login.
+    """Judge the token of the honest call. If it passes, also judge those of the second call and the second login.
 
-    Several workers may answer, and people of several kinds may ask.
+    Several workers may answer the calls, and different kinds of people may log in.
     """
 
     @wraps(judge)
@@ -70,7 +70,7 @@ def also_second(judge: TokenJudge) -> Judge:
 
 
 def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
-    """Return what is wrong with the token of another answer, if it has one that can be judged."""
+    """Return the finding if the token in this answer fails the check, or None if it passes or cannot be judged."""
     if not answer.minted:
         return None
     try:
@@ -81,7 +81,7 @@ def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
 
 
 def _wrong_for_other(judge: TokenJudge, run: Run) -> Finding | None:
-    """Return what is wrong with every token of the second login: with one of them, it may be the worker's fault."""
+    """Return the finding if every token of the second login fails. If only some fail, one worker may be the cause."""
     calls = run.calls
     if calls.target.login_b is None:
         return None

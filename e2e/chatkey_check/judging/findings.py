@@ -1,4 +1,4 @@
-"""Short ways to say what a check found."""
+"""Shortcuts to make findings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ WORKERS: Final = "Do all workers, or instances, have the same settings and clock
 
 
 def passed(message: str = "") -> Finding:
-    """Nothing is wrong; `message` may say what was seen."""
+    """Nothing is wrong. `message` may say what was seen."""
     return Finding(Verdict.PASS, message)
 
 
 def failed(message: str, *about: Exchange, hint: str | None = None) -> Finding:
-    """The endpoint does not work, or lets somebody in."""
+    """The endpoint does not work, or lets in somebody it should not."""
     return Finding(Verdict.FAIL, message, hint, about)
 
 
 def warned(message: str, *about: Exchange, hint: str | None = None) -> Finding:
-    """The endpoint works, and should do this better."""
+    """The endpoint works, but should do this better."""
     return Finding(Verdict.WARN, message, hint, about)

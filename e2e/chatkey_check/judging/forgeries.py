@@ -1,4 +1,4 @@
-"""Writes cookies as somebody could who knows another person's id: as it is, or encoded as sites do."""
+"""Writes cookies that name another person, as anyone who knows their id could: as plain text, base64 or hex."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from urllib.parse import quote, unquote
 
 DIGITS: Final = re.compile(r"\d+")
 SHORTEST: Final = 2
-"""A shorter id stands in a text by chance."""
+"""A shorter id could occur in a text by chance."""
 
 
 class Coding(NamedTuple):
-    """A way in which a text stands in a cookie: how it is read, and how it is written."""
+    """An encoding of cookie values: functions to decode and to encode a text."""
 
     name: str
     read: Callable[[str], str]
@@ -39,7 +39,7 @@ CODINGS: Final = (
 
 
 def forged(value: str, mine: Mapping[str, object], theirs: Mapping[str, object]) -> str:
-    """Return a cookie's value with what it says of one person replaced by the same of another."""
+    """Return a cookie's value in which the details of one person are replaced by those of another."""
     for coding, text in readings(value):
         for own, other in _pairs(mine, theirs):
             if own in text:
@@ -48,7 +48,7 @@ def forged(value: str, mine: Mapping[str, object], theirs: Mapping[str, object])
 
 
 def readings(value: str) -> Iterator[tuple[Coding, str]]:
-    """Yield what a cookie's value says, in each of the codings in which it is a text."""
+    """Yield the text that a cookie's value decodes to, for each encoding in which it decodes to a text."""
     for coding in CODINGS:
         try:
             text = coding.read(value)
@@ -59,7 +59,7 @@ def readings(value: str) -> Iterator[tuple[Coding, str]]:
 
 
 def _pairs(mine: Mapping[str, object], theirs: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield what is said of one person with what is said of the other: claims, and the number in the uid."""
+    """Yield pairs of one person's detail and the other's: claims, and the number in the uid."""
     for name in ("uid", "email", "name"):
         own, other = mine.get(name), theirs.get(name)
         if isinstance(own, str) and isinstance(other, str) and len(own) >= SHORTEST:

@@ -1,4 +1,4 @@
-"""What need not be asked of an endpoint whose calls have another shape than the contract's example."""
+"""Findings for checks that do not apply if calls have another shape than the contract's example."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from chatkey_check.model import Finding
 
 
 def of_own_shape(why: str) -> Finding:
-    """Return that there is nothing to judge, and why."""
+    """Return a pass which says that there is nothing to judge, and why."""
     return passed(f"nothing to judge: the call has a shape of its own, {why}")
 
 
 def without_body(calls: Calls) -> Finding | None:
-    """Return that there is nothing to judge where the call has no body."""
+    """Return a pass if the call has no body, since there is then nothing to judge; otherwise None."""
     return None if calls.target.shape.body else of_own_shape("without a body")
 
 
 def without_json(calls: Calls) -> Finding | None:
-    """Return that there is nothing to judge where the body of the call is no JSON."""
+    """Return a pass if the body of the call is not JSON, since there is then nothing to judge; otherwise None."""
     return None if calls.target.shape.json else of_own_shape("and its body is no JSON")

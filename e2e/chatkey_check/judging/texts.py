@@ -1,4 +1,4 @@
-"""Texts that a program wrote where it meant a value."""
+"""Recognises texts that a program wrote by mistake in the place of a value."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ UNFILLED = re.compile(r"\{\{.*\}\}|[$#]\{.*\}|<%.*%>|%\(\w+\)s", re.DOTALL)
 
 
 def whole(text: str) -> bool:
-    """Tell whether a text is an object, a function or bytes as languages write them."""
+    """Return whether a text is a printed object, function or bytes value of some programming language."""
     return WHOLE.fullmatch(text) is not None
 
 
 def unfilled(text: str) -> bool:
-    """Tell whether a text is a place in a template that no value was put into."""
+    """Return whether a text is a template placeholder that was never filled in."""
     return UNFILLED.fullmatch(text.strip()) is not None

@@ -1,4 +1,4 @@
-"""What the times of a token say: how far they are off, whether they move, and the mistake behind a number."""
+"""Judges the times in a token: how far they are off, whether they change, and which mistake explains a number."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SHORTEST: Final = 50 * MINUTE
 LONGEST: Final = 66 * MINUTE
 TEN_DIGITS: Final = range(1_000_000_000, 10_000_000_000)
 LEEWAY: Final = 60
-"""How far ahead of the clock a time may be."""
+"""Seconds that a time may be ahead of the clock."""
 STALE: Final = 5 * MINUTE
-"""A token older than this was not made for the call."""
+"""A token older than this, in seconds, was not made for the call."""
 ROUNDED: Final = (30, 20, 15, 10, 5, 2)
 """Seconds to which people round times."""
 ZONE: Final = 15 * MINUTE
@@ -26,7 +26,7 @@ SMALLEST_ZONE: Final = 30 * MINUTE
 LARGEST_ZONE: Final = 14 * HOUR
 ZONE_SLACK: Final = 30
 USUAL: Final = (30 * MINUTE, 2 * HOUR, 4 * HOUR, 8 * HOUR, 12 * HOUR)
-"""Lifetimes that people choose for sessions of their own."""
+"""Lifetimes, in seconds, that people choose for their own sessions."""
 
 
 DIVIDE: Final = "Divide by 1000: Math.floor(Date.now() / 1000)."
@@ -45,14 +45,14 @@ def seconds(claims: Mapping[str, object], name: str) -> int | None:
 
 
 def left(calls: Calls, exchange: Exchange) -> float:
-    """Return how long the token of a call lives on, by the clock that made it."""
+    """Return the seconds until a call's token expires, by the clock of the server that issued it."""
     return (seconds(exchange.claims, "exp") or 0) - calls.now_at(exchange, exchange.claims)
 
 
 def shift(calls: Calls, exchange: Exchange) -> float | None:
-    """Return by how much iat is ahead of the clock that made it, where exp is an hour after iat; None otherwise.
+    """Return how many seconds iat is ahead of the issuing server's clock, or None if exp is not an hour after iat.
 
-    Then it is not the lifetime that is wrong, but the time it counts from.
+    If this is not zero, the lifetime is right, but the time that it starts from is wrong.
     """
     issued, ends = seconds(exchange.claims, "iat"), seconds(exchange.claims, "exp")
     if issued is None or ends is None or not SHORTEST <= ends - issued <= LONGEST:
@@ -61,16 +61,16 @@ def shift(calls: Calls, exchange: Exchange) -> float | None:
 
 
 def zone_like(ahead: float) -> bool:
-    """Tell whether a shift is one between time zones: a multiple of a quarter of an hour."""
+    """Return whether a shift looks like a time zone: a multiple of a quarter of an hour."""
     nearest = round(ahead / ZONE) * ZONE
     return SMALLEST_ZONE <= abs(nearest) <= LARGEST_ZONE and abs(ahead - nearest) <= ZONE_SLACK
 
 
 def stands_still(calls: Calls, token: Token, name: str) -> bool:
-    """Tell whether a time of a token is the same in one that was asked for seconds later, for another browser.
+    """Return whether a time in the token is the same in a token that another browser got seconds later.
 
-    Times rounded to the minute stand still for a while, and are not judged; those that may be rounded to less are
-    asked for again.
+    A time rounded to the minute stays the same for a while, and is not judged. If it may be rounded to fewer
+    seconds, a further call is made after that time.
     """
     first, later = seconds(token.claims, name), seconds(calls.later.claims, name)
     if first is None or first != later or first % MINUTE == 0:
@@ -80,7 +80,7 @@ def stands_still(calls: Calls, token: Token, name: str) -> bool:
 
 
 def not_seconds(value: int, what: str) -> str:
-    """Return what a number looks like that is no time in seconds since 1970."""
+    """Return a message for a number that is not a time in seconds since 1970."""
     if value < 0:
         return f"{what} is negative: {value}."
     if value < TEN_DIGITS.start:
@@ -91,13 +91,13 @@ def not_seconds(value: int, what: str) -> str:
 
 
 def issued_now(calls: Calls, exchange: Exchange) -> bool:
-    """Tell whether iat is the time at which the token was made: then the clock that made it is right."""
+    """Return whether iat matches the time when the token was made. If so, the issuing server's clock is right."""
     issued = seconds(exchange.claims, "iat")
     return issued is not None and abs(issued - calls.now_at(exchange, exchange.claims)) <= LEEWAY
 
 
 def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
-    """Return what a lifetime looks like, and what to change, where iat is right: no clock is wrong, but the sum is."""
+    """Return a message and a hint about a wrong lifetime if iat is right: then exp was computed wrongly."""
     span = (seconds(claims, "exp") or 0) - (seconds(claims, "iat") or 0)
     if span == 0:
         return "the token ends as it is made: exp is iat", "Add the hour: exp must be iat + 3600."
@@ -108,7 +108,7 @@ def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
 
 
 def lifetime_cause(span: float, *, zone: bool = True) -> tuple[str, str]:
-    """Return what a lifetime looks like, and what to change, for one that is no hour; `zone`: perhaps a time zone."""
+    """Return a message and a hint for a lifetime that is not an hour. `zone`: a time zone may be the cause."""
     known = _known(span)
     if known:
         return known

@@ -1,4 +1,4 @@
-"""Names somebody else in a request, and sees whether the endpoint believes it."""
+"""Names another person in a request, and judges whether the endpoint believes it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ID_NAMES: Final = (
 
 
 class Victim(NamedTuple):
-    """Somebody whom a request names."""
+    """A person whom a request names."""
 
     uid: str
     email: str
@@ -56,16 +56,16 @@ MADE_UP_CLAIMS: Final[Mapping[str, object]] = {
     "avatar": "https://chatkey-check.example/victim.png",
     "exp": 4_102_444_800,
 }
-"""Claims that are no identity, and nobody's to choose either."""
+"""Claims that do not identify a person, but must not be up to the caller either."""
 
 Ask = Callable[[Session, Victim], Exchange]
 """Makes the call as a session, with a victim named in it."""
 
 
 def believed(calls: Calls, where: str, ask: Ask) -> Finding:
-    """Call as the login and as nobody, with somebody else named; fail if either becomes that person.
+    """Call as the login and without a login, naming somebody else. Fail if either gets that person's token.
 
-    The victim is the second login's person where there is one, since an endpoint may know only those it has.
+    If there is a second login, its person is the victim, because an endpoint may only know people who exist.
     """
     attempts = list(_attempts(calls))
     logged_in = _logged_in(calls)
@@ -88,7 +88,10 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
 
 
 def _logged_in(calls: Calls) -> set[object]:
-    """Return the uids of those who are logged in: visitors who get one of them get it without naming anybody."""
+    """Return the uids of the logged-in people.
+
+    A visitor who gets a token for one of them would get it without naming anybody, too.
+    """
     answers = [calls.first, *([calls.of_other] if calls.target.login_b else [])]
     return {answer.uid for answer in answers if answer.minted}
 
@@ -103,7 +106,7 @@ def _attempts(calls: Calls) -> Iterable[tuple[Session, Victim]]:
 
 
 def victim_of(claims: Mapping[str, object]) -> Victim:
-    """Return the person of a token, with what is made up where the token does not say it."""
+    """Return the person of a token. E-mail address and name are made up if the token lacks them."""
     email, name = (claims.get(claim) for claim in ("email", "name"))
     return Victim(
         str(claims.get("uid")),

@@ -1,1 +1,1 @@
-"""The end of a run: a service, a socket of it, and a widget in a browser."""
+"""The last part of a run: a chat service, a socket to it, and a widget in a browser."""

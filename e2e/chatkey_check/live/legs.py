@@ -1,4 +1,4 @@
-"""The live legs of a run: a socket of a service, and a widget in a browser."""
+"""The live part of a run: a socket to a service, and a widget in a browser."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ WAYS: Final = "--secret-env NAME, or --service-url URL"
 
 
 class Live:
-    """What the end of a run connects to, each started when it is first asked for, and ended by `close`.
+    """The service, socket and browser of a run. Each is started when first needed, and `close` ends them.
 
-    A service or a browser that is there already may be given; it is used, and left running.
+    An existing service or browser may be passed in; it is used, but not closed.
     """
 
     def __init__(self, calls: Calls, *, service: Service | None = None, browser: Browser | None = None) -> None:
@@ -35,26 +35,26 @@ class Live:
         self._visit: Visit | None = None
         self._thread = get_ident()
         self._reference = ReferenceServer()
-        self._wire = HttpWire(calls.target)  # as the endpoint is reached, with the same trust
+        self._wire = HttpWire(calls.target)  # the same addresses and certificates as for the endpoint
         self._ending = ExitStack()
         self._ending.callback(self._reference.close)
         self._ending.callback(self._wire.close)
 
     def token_given(self) -> None:
-        """Start the reference server in the background, if there will be use for it: it takes a second or two."""
+        """If the reference server will be needed, start it in the background. That takes a second or two."""
         target = self._calls.target
         is_own = target.live and target.live.service_url is None and self._service is None
         if is_own and target.secret is not None and self._reference.installed:
             self._reference.begin()
 
     def pause_ahead(self) -> None:
-        """Start the browser, if there will be use for it: now, when time has to pass anyway."""
-        here = self._thread == get_ident()  # where a browser is started it has to be driven
+        """If a browser will be needed, start it now, because time has to pass anyway."""
+        here = self._thread == get_ident()  # Playwright allows only the thread that started a browser to use it
         if here and self._calls.target.live and self._calls.target.live.browser:
             self._launched()
 
     def service(self) -> Service:
-        """Return the service, ready. Raises `Skipped` where there can be none, `Unusable` where one is no help."""
+        """Return the running service. Raises `Skipped` if none is available, and `Unusable` if it does not work."""
         target = self._calls.target
         if self._service is not None:
             return self._service
@@ -70,27 +70,27 @@ class Live:
 
     @once
     def key(self) -> Key:
-        """A key such as browsers make."""
+        """A key like the ones that browsers make."""
         from chatkey_peer.wire import Key  # noqa: PLC0415 - cryptography is not needed before
 
         return Key()
 
     @once
     def answer(self) -> Exchange:
-        """The honest call of a browser that holds the key."""
+        """The honest call of a browser that has the key."""
         return self._calls.ask("the call for a key made here", self._calls.member, jkt=self.key.jkt)
 
     def connect(self, key: Key) -> Outcome:
-        """Open a socket with the token of `answer` and a proof by a key. Raises `Unusable` if none can be opened."""
+        """Open a socket with the token of `answer` and a proof signed with the key. Raises `Unusable`."""
         from chatkey_check.live import sockets  # noqa: PLC0415
 
         uri, page = self.service().socket_uri, self._calls.target.page
         return sockets.connected(self._wire, uri, page=page, token=self.answer.token or "", key=key)
 
     def visit(self) -> Visit:
-        """Return the visit to the page with a widget on it, which is shown.
+        """Return the visit to the page with the widget. The first call opens the page.
 
-        Raises `Skipped` without --browser, `Unusable` without a page.
+        Raises `Skipped` without --browser, and `Unusable` if the page cannot be shown.
         """
         wanted = self._calls.target.live
         if wanted is None or not wanted.browser:
@@ -100,7 +100,7 @@ class Live:
         return self._visit
 
     def close(self) -> None:
-        """End visit, browser and server, as far as there are any."""
+        """Close the visit, the browser and the server, if they were started."""
         self._ending.close()
 
     def _named(self, url: str, sdk_url: str | None) -> Service:
@@ -118,7 +118,7 @@ class Live:
         return visit
 
     def _launched(self) -> Browser:
-        """Return the browser; the first call starts it."""
+        """Return the browser. The first call starts it."""
         from chatkey_check.live.browser import launch  # noqa: PLC0415
 
         if self._browser is None:

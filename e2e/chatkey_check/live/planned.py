@@ -1,4 +1,4 @@
-"""Plans the end of a run: makes its calls of the endpoint, and starts neither service nor browser."""
+"""The live part of a dry run: it makes the calls to the endpoint, but starts no service and no browser."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class PlannedLive(Live):
-    """A service that says what a good one says, and a visit that goes as it should."""
+    """Stands in for a working service and for a visit in which nothing fails."""
 
     def token_given(self) -> None:
-        """Start nothing: whatever is connected to is made up here."""
+        """Do nothing: no server is needed."""
 
     def pause_ahead(self) -> None:
-        """Start nothing."""
+        """Do nothing: no browser is needed."""
 
     def connect(self, key: Key) -> Outcome:
-        """Say what a service says to this key."""
+        """Return the answer that a working service gives to this key."""
         from chatkey_peer.wire import Outcome  # noqa: PLC0415 - cryptography is not needed before
 
         if key is not self.key:
@@ -42,7 +42,7 @@ class PlannedLive(Live):
 
 
 class PlannedVisit:
-    """A visit in which all goes well, as far as the endpoint can tell."""
+    """A visit in which nothing fails. It makes the same calls to the endpoint as a real one."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -54,30 +54,30 @@ class PlannedVisit:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the widget says of itself: who is connected."""
+        """The widget's identity, as a real visit reports it."""
         return {"identity": {"identity": self._identity, "uid": self._calls.token.uid}}
 
     @property
     def stored(self) -> str | None:
-        """The token, while there is a member."""
+        """The token, as long as the widget is a member."""
         return self._last.token if self._identity == "member" else None
 
     def told(self, name: str) -> list[dict[str, Any]]:
-        """Say what the widget tells of the last step."""
+        """Return the events with this name in the last step."""
         return [{}] if name == self._event else []
 
     def reload(self) -> None:
-        """Make the calls of a page that is shown again: one for the page, and none for a token."""
+        """Make the calls of a page that is reloaded: one for the page, and none for a token."""
         self._event = ""
         self._load()
 
     def renew(self, seconds: float) -> None:  # noqa: ARG002 - no clock runs here
-        """Make the call of a widget whose token is near its end."""
+        """Make the call of a widget whose token is about to expire."""
         self._event = "token:received"
         self._call()
 
     def log_out(self) -> None:
-        """Make the widget the visitor's again."""
+        """Make the widget a visitor."""
         self._identity = "visitor"
 
     def _load(self) -> None:

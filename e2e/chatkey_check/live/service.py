@@ -1,4 +1,4 @@
-"""The service at the end of a run: one that runs, or the reference server, started for the run."""
+"""The chat service of a run: an existing one, or a reference server that is started for the run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ INSTALL: Final = "pip install 'chatkey[server]'"
 
 
 def sdk_of(url: str) -> str:
-    """Return where a service has the script of its widget, unless one is told otherwise."""
+    """Return the usual address of a service's widget script."""
     return f"{url}/assets/sdk.js"
 
 
 def named(url: str, sdk_url: str | None, provider_id: str, wire: HttpWire) -> Service:
-    """Return the service of --service-url, as its configuration describes it. Raises `Unusable`."""
+    """Return the service at --service-url, as its configuration describes it. Raises `Unusable`."""
     address = url + CONFIG_PATH.format(id=provider_id)
     try:
         wire.reach(url)
@@ -54,7 +54,7 @@ def _socket_uri(text: str) -> str | None:
 
 
 class ReferenceServer:
-    """The reference server as a process of this run."""
+    """The reference server, as a process of this run."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1)
@@ -63,17 +63,17 @@ class ReferenceServer:
 
     @cached_property
     def installed(self) -> bool:
-        """Whether it is here: it is an extra of chatkey's."""
+        """Whether the reference server is installed. It is an optional extra of chatkey."""
         return find_spec("piccolo") is not None
 
     def begin(self) -> Future[str]:
-        """Start it in the background, once, and return its address to come: that takes a second or two."""
+        """Start the server in the background, unless it was started before, and return a future of its address."""
         if self._url is None:
             self._url = self._thread.submit(self._start)
         return self._url
 
     def service(self, provider_id: str, secret: str) -> Service:
-        """Return it with a provider of this id and secret. Raises `Skipped` where that cannot be."""
+        """Return the server's service, with a provider of this id and secret added. Raises `Skipped`."""
         if not self.installed:
             raise Skipped(f"{REFERENCE} is not installed here", INSTALL)
         from chatkey_oauth.client import LabError  # noqa: PLC0415
@@ -89,7 +89,10 @@ class ReferenceServer:
         return Service(REFERENCE, url, url.replace("http", "ws", 1) + SOCKET_PATH, own=True, sdk_url=sdk_of(url))
 
     def close(self) -> None:
-        """End it; one that is just starting is waited for. Why one did not start was told whoever asked for it."""
+        """End the server. If it is just starting, wait for that first.
+
+        Errors at its start are not raised here: the call that needed the server already got them.
+        """
         self._thread.shutdown()
         self._process.close()
 

@@ -1,4 +1,4 @@
-"""Opens a socket of the service with a token and a key, as somebody without a browser can."""
+"""Opens a socket of the service with a token and a key, without a browser."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SECONDS: Final = 5.0
 
 
 def connected(wire: HttpWire, uri: str, *, page: str, token: str, key: Key) -> Outcome:
-    """Open a socket from a page's origin, send the token with a proof by the key, and return what is answered.
+    """Open a socket as from a page, send the token with a proof signed with the key, and return the outcome.
 
-    Raises `Unusable` where no socket can be opened.
+    Raises `Unusable` if no socket can be opened.
     """
     try:
         return _dialogue(wire, uri, page, token, key)

@@ -1,1 +1,1 @@
-"""The mistakes that are made, and how to know each of them again."""
+"""Recognises common mistakes in answers, thumbprints, signatures and tokens."""

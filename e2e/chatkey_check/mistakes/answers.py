@@ -1,4 +1,4 @@
-"""Why an answer is no JSON object with the member `token`."""
+"""Finds out why an answer is not a JSON object with the member `token`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatkey_check.shape import EXAMPLE_TOKEN
 
 
 class Wrong(NamedTuple):
-    """What is wrong, and what to change; without a hint the check's own will do."""
+    """A message about what is wrong, and a hint about what to change. Without a hint, the check's own hint is used."""
 
     message: str
     hint: str | None = None
@@ -34,7 +34,7 @@ def wrong_with(answer: Exchange) -> Wrong | None:
 
 
 def _at_own_place(answer: Exchange, path: tuple[str, ...]) -> Wrong | None:
-    """Return what is wrong with an answer that has the token elsewhere than in the contract's example."""
+    """Return what is wrong with an answer whose token is not in the place that the contract's example has."""
     member = answer.member
     if member is None or isinstance(member, str):
         return None
@@ -62,7 +62,7 @@ HTML = "An endpoint that scripts call answers JSON, whatever happens."
 
 
 def _elsewhere(body: Mapping[str, object]) -> Wrong:
-    """Name the place where the token is instead."""
+    """Return a message that names the place of the token, if it is elsewhere in the answer."""
     for name, value in body.items():
         if isinstance(value, Mapping) and "token" in value:
             return Wrong(

@@ -1,4 +1,4 @@
-"""Names what was done to a jkt on its way into the token."""
+"""Recognises how a jkt was changed on its way into the token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNCHANGED = "Put it in unchanged."
 
 
 def changed(sent: str, got: str) -> Wrong | None:
-    """Return what makes `got` of `sent`, in the words that complete "it is …", or None."""
+    """Return how `got` was made from `sent`, in words that complete "it is …", or None if that is unknown."""
     for what, text in _changes(sent):
         if got == text:
             return Wrong(what, UNCHANGED)

@@ -1,4 +1,4 @@
-"""Names the mistake behind a signature that does not verify, by trying those that are made."""
+"""Finds the mistake behind a signature that does not verify, by trying the usual mistakes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ DIGESTS: Final = {32: "SHA-256", 48: "SHA-384", 64: "SHA-512", 20: "SHA-1"}
 
 
 class Key(NamedTuple):
-    """A key somebody may have signed with instead, in the words that complete "signed with …"."""
+    """A key that somebody may have signed with by mistake. `cause` completes the sentence "signed with …"."""
 
     cause: str
     key: bytes
@@ -66,19 +66,19 @@ class Key(NamedTuple):
 def explained(
     token: str, compact: reading.Compact, secret: str, provider_id: str | None, others: Mapping[str, str]
 ) -> Wrong | None:
-    """Return the mistake that gives exactly this signature, or what its length says, or None."""
+    """Return the mistake that leads to exactly this signature, or what its length reveals, or None."""
     known = _signed_with(keys(secret, provider_id, others), compact)
     known = known or _signed_otherwise(token, compact, secret.encode())
     return known or (of_wrong_length(compact) if len(compact.signature) != reading.SHA256_BYTES else None)
 
 
 def public(compact: reading.Compact, provider_id: str | None) -> Wrong | None:
-    """Return the key that everybody knows and that gives this signature, or None; it takes no secret to see."""
+    """Return the publicly known key that the token was signed with, or None. This check needs no secret."""
     return _signed_with(public_keys(provider_id), compact)
 
 
 def of_wrong_length(compact: reading.Compact) -> Wrong:
-    """Return what the length of a signature says that cannot be one of HS256."""
+    """Return what the length of a signature reveals if it is too long or too short for HS256."""
     length = len(compact.signature)
     text = reading.encoded(compact.signature)
     if len(text) == 64 and all(char in "0123456789abcdefABCDEF" for char in text):
@@ -99,7 +99,7 @@ def of_wrong_length(compact: reading.Compact) -> Wrong:
 
 
 def keys(secret: str, provider_id: str | None, others: Mapping[str, str]) -> Iterator[Key]:
-    """Yield what people sign with instead of the secret."""
+    """Yield the keys that people sign with by mistake instead of the secret."""
     for name, other in others.items():
         yield Key(f"the secret of {name}", other.encode(), ELSEWHERE)
     yield from public_keys(provider_id)
@@ -112,7 +112,7 @@ def keys(secret: str, provider_id: str | None, others: Mapping[str, str]) -> Ite
 
 
 def public_keys(provider_id: str | None) -> Iterator[Key]:
-    """Yield what people sign with that is no secret at all."""
+    """Yield the publicly known texts that people sign with by mistake."""
     yield Key("an empty secret", b"", READ_AGAIN)
     for word in WORDS:
         yield Key(f"the word {word!r}", word.encode(), READ_AGAIN)
@@ -235,7 +235,7 @@ def _as_bytes(secret: str) -> Iterator[tuple[str, bytes]]:
     for name, decode in DECODERS.items():
         try:
             plain = decode(secret.strip())
-        except ValueError:  # the secret does not look like that form
+        except ValueError:  # the secret is not valid in this encoding
             continue
         yield f"decoded from {name}", plain
 
@@ -257,14 +257,14 @@ DECODERS: Final[Mapping[str, Callable[[str], bytes]]] = {
 
 
 def _loosely(text: str) -> str:
-    """Return base64 as Node reads it: either alphabet, with or without padding."""
+    """Return base64 with the padding and alphabet corrected, as Node reads it."""
     bare = text.translate(str.maketrans("-_", "+/")).rstrip("=")
     bare = bare[:-1] if len(bare) % 4 == 1 else bare
     return bare + "=" * (-len(bare) % 4)
 
 
 def _signed_otherwise(token: str, compact: reading.Compact, secret: bytes) -> Wrong | None:
-    """Try the right secret over other bytes, with other digests, and other forms of the result."""
+    """Try the right secret with other signed bytes, other digests, and other encodings of the signature."""
     header, payload = token.split(".")[:2]
     inputs = (
         ("the decoded header and payload", compact.header + b"." + compact.payload),
@@ -312,7 +312,7 @@ def _buffer(raw: bytes) -> str:
 
 
 def _decoded_hex(text: str) -> bytes:
-    """Return the bytes that hex digits are when they stand where base64url should."""
+    """Return the bytes that hex digits decode to if they are read as base64url."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

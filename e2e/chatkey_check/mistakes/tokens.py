@@ -1,4 +1,4 @@
-"""Why a text is not the compact form of a JWT."""
+"""Finds out why a text is not a JWT in compact form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOBODY: Final = (
 
 
 def no_token(member: object) -> Wrong:
-    """Return what is wrong with a `token` that is no text, or empty, for somebody who is logged in."""
+    """Return what is wrong with a `token` that is not a string, or is empty, although a login was sent."""
     if member is None:
         return Wrong("`token` is null although a login was sent.", NOBODY)
     if member == "":

@@ -1,4 +1,4 @@
-"""Reads options from a file, `chatkey-check.toml`; what is written in the command counts before it."""
+"""Reads options from a file, `chatkey-check.toml`. Command-line options override the file."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ OFFERED: Final = {option.name: option for option in OPTIONS if option.table != N
 
 
 def merged(written: Mapping[str, Any], *, here: Path | None = None) -> Given:
-    """Return the options: what was written in the command, and for the rest what the file says.
+    """Return the options of the command line, and for the rest those of the file.
 
-    The file is that of --config, or the one in the folder `here`, if there is one. Raises `OptionError`.
+    The file is the one given with --config, or otherwise the one in the folder `here`, if there is one. Raises
+    `OptionError`.
     """
     found = here / NAME if here is not None else None
     path = written.get("config") or (found if found is not None and found.is_file() else None)
@@ -65,7 +66,7 @@ def _misplaced(key: str, name: str, option: Option | None) -> str:
 
 
 def _value(path: Path, option: Option, value: Any) -> Any:
-    """Return a value as the command would have it. Raises `OptionError`, without what may be secret."""
+    """Return a value in the form that the command line gives. Raises `OptionError` without quoting secrets."""
     if option.many:
         items = value if isinstance(value, list) else [value]
         return tuple(_one(path, option, item) for item in items)
@@ -90,7 +91,7 @@ def _one(path: Path, option: Option, value: Any) -> Any:
 
 
 def _without_secrets(path: Path, option: Option, text: str) -> str:
-    """Return a text that may stand in a file which is kept with the code. Raises `OptionError`."""
+    """Return the text. Raises `OptionError` if it is a secret, because the file is kept with the code."""
     if option.kind is Kind.HEADER and option.table == "login":
         if not text.startswith("@"):
             raise OptionError(f"{path}: a session is secret, and does not belong here: write {option.name} = '@FILE'.")

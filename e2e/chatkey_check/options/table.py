@@ -1,7 +1,7 @@
-"""The options of `chatkey check`, each written down once.
+"""The options of `chatkey check`, each declared once.
 
-The command, the pytest plugin, the pages of the documentation and the lists in reports follow from this table. It is
-read in every run of pytest where chatkey is installed, so it imports next to nothing.
+The command line, the pytest plugin, the documentation and the lists in reports are built from this table. Every
+pytest run with chatkey installed imports this module, so it imports very little.
 """
 # ruff: noqa: RUF009 - what is called in the defaults is `dataclasses.field`, with a description
 
@@ -19,7 +19,7 @@ OPTION: Final = "option"
 
 
 class Kind(StrEnum):
-    """What is written behind an option, as the help names it."""
+    """The kind of value that an option takes, as the help names it."""
 
     ID = "ID"
     NAME = "NAME"
@@ -30,7 +30,7 @@ class Kind(StrEnum):
     FIELD = "NAME=VALUE"
     """The value is secret."""
     PAIR = "NAME=TEXT"
-    """The value is no secret."""
+    """The value is not secret."""
     VARIABLE = "NAME=VARIABLE"
     ADDRESS = "HOST=ADDRESS"
     PATTERN = "PATTERN"
@@ -46,47 +46,47 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. Its name and its default are those of the field of `Given` that it fills."""
+    """One option. Its name and default are those of the field of `Given` that it fills."""
 
     kind: Kind
     help: str
     many: bool = False
-    """Whether it may be given more than once."""
+    """Whether the option may be given more than once."""
     choices: tuple[str, ...] = ()
     least: float | None = None
     short: str = ""
     in_pytest: bool = True
-    """Whether the pytest plugin has it, too."""
+    """Whether the pytest plugin offers the option, too."""
     in_report: bool = True
-    """Whether a report says that it was used, and with what."""
+    """Whether a report lists the option with its value."""
     field: str = ""
     default: Any = None
     group: str = ""
-    """What it is about: a word, and more in parentheses."""
+    """The group that the option belongs to: one word, and an explanation in parentheses."""
 
     @property
     def table(self) -> str:
-        """The table that it belongs to in a file of options."""
+        """The option's table in a file of options."""
         return self.group.partition(" ")[0].lower()
 
     @property
     def name(self) -> str:
-        """What stands behind the two dashes."""
+        """The option's name, without the leading dashes."""
         return self.field.replace("_", "-")
 
 
 def one(kind: Kind, text: str, default: object = None, **about: Any) -> Any:
-    """Declare an option that is given once."""
+    """Declare an option that can be given once."""
     return field(default=default, metadata={OPTION: Option(kind, text, **about)})
 
 
 def many(kind: Kind, text: str, **about: Any) -> Any:
-    """Declare an option that may be given more than once."""
+    """Declare an option that can be given more than once."""
     return field(default=(), metadata={OPTION: Option(kind, text, many=True, **about)})
 
 
 def flag(text: str, *, default: bool = False, **about: Any) -> Any:
-    """Declare a switch; one that is on by default can be switched off."""
+    """Declare a switch. A switch that is on by default can be switched off with --no-."""
     return field(default=default, metadata={OPTION: Option(Kind.FLAG, text, **about)})
 
 
@@ -244,7 +244,7 @@ class Given(OfTarget, OfLogin, OfShape, OfEnd, OfExceptions, OfReports, OfRun):
 
 
 GROUPS: Final[tuple[type, ...]] = (OfTarget, OfLogin, OfShape, OfEnd, OfExceptions, OfReports, OfRun)
-"""The groups of the options, in the order of the help; a file of options has one table for each but the last."""
+"""The groups of options, in the order of the help. In a file of options, each group except the last has a table."""
 
 
 def _options() -> tuple[Option, ...]:
@@ -256,4 +256,4 @@ def _options() -> tuple[Option, ...]:
 
 
 OPTIONS: Final = _options()
-"""Every option there is, in the order of the help."""
+"""All options, in the order of the help."""

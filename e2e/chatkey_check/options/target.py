@@ -1,4 +1,4 @@
-"""Turns what was written on the command line into a target, or says what cannot be used."""
+"""Turns the command-line options into a target, or reports which of them cannot be used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INSTALL: Final = "pip install 'chatkey[browser]'"
 
 
 def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
-    """Return what to check. Raises `OptionError`, and `BrowserMissing` where nothing is installed that drives one."""
+    """Return what to check. Raises `OptionError`, or `BrowserMissing` if Playwright is needed but not installed."""
     if given.login_url and not (given.login_field or given.login_field_env):
         raise OptionError("--login-url needs fields: --login-field user=ada --login-field-env password=VARIABLE.")
     made = Target(
@@ -93,7 +93,7 @@ def _has_login(given: Given) -> bool:
 
 
 def _own(given: Given, url: str | None, option: str) -> str | None:
-    """Return an address that the session may be sent to: one of the endpoint's host, or the page's."""
+    """Return the address if it is on the host of the endpoint or of the page. Only these may get the session."""
     if url is None:
         return None
     hosts = {urlsplit(address).hostname for address in (given.url, given.page_origin or given.url)}

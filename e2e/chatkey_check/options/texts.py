@@ -1,4 +1,4 @@
-"""Reads the texts behind options, or says what to write instead."""
+"""Parses the values of options. Error messages say what to write instead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatkey_check.target import OptionError
 
 
 def checked_url(text: str, option: str) -> str:
-    """Return an absolute http(s) address as it was given. Raises `OptionError`."""
+    """Return an absolute http(s) address unchanged. Raises `OptionError` for anything else."""
     try:
         parts = urlsplit(text)
         port_fits = parts.port is None or 0 < parts.port < 65536
@@ -27,7 +27,7 @@ def checked_url(text: str, option: str) -> str:
 
 
 def checked_origin(text: str, option: str) -> str:
-    """Return the serialised origin of an address without a path. Raises `OptionError`."""
+    """Return the serialised origin of an address that has no path. Raises `OptionError`."""
     checked_url(text, option)
     parts = urlsplit(text)
     if parts.path not in {"", "/"} or parts.query:
@@ -36,7 +36,7 @@ def checked_origin(text: str, option: str) -> str:
 
 
 def headers(lines: Iterable[str], option: str) -> Iterator[Header]:
-    """Yield the headers of lines, each `Name: value` or `@FILE` with such lines. Raises `OptionError`."""
+    """Yield the headers in lines, each `Name: value`, or `@FILE` for a file with such lines. Raises `OptionError`."""
     for line in lines:
         if not line.startswith("@"):
             yield _header(line, option)
@@ -47,7 +47,7 @@ def headers(lines: Iterable[str], option: str) -> Iterator[Header]:
 
 
 def _header(line: str, option: str) -> Header:
-    """Read `Name: value`. Raises `OptionError` without repeating the value."""
+    """Parse `Name: value`. Raises `OptionError`, which does not quote the value."""
     name, colon, value = line.partition(":")
     if not colon or not name.strip() or any(char in line for char in "\r\n\0"):
         raise OptionError(f"{option} must look like 'Cookie: sid=…': a header's name, a colon and its value.")
@@ -55,7 +55,7 @@ def _header(line: str, option: str) -> Header:
 
 
 def pair(entry: str, option: str) -> tuple[str, str]:
-    """Read `NAME=VALUE`. Raises `OptionError` without repeating the value."""
+    """Parse `NAME=VALUE`. Raises `OptionError`, which does not quote the value."""
     name, equals, value = entry.partition("=")
     if not equals or not name:
         raise OptionError(f"{option} must look like NAME=VALUE.")
@@ -63,7 +63,7 @@ def pair(entry: str, option: str) -> tuple[str, str]:
 
 
 def address(entry: str) -> tuple[str, str]:
-    """Read the `HOST=ADDRESS` of --connect-to. Raises `OptionError`."""
+    """Parse the `HOST=ADDRESS` of --connect-to. Raises `OptionError`."""
     host, equals, to = entry.partition("=")
     if not equals or not host or not to:
         raise OptionError(f"--connect-to must look like shop.example=127.0.0.1, not {entry!r}.")
@@ -71,7 +71,7 @@ def address(entry: str) -> tuple[str, str]:
 
 
 def content(path: Path, option: str) -> str:
-    """Return what a file holds. Raises `OptionError`."""
+    """Return the content of a file. Raises `OptionError`."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -79,7 +79,10 @@ def content(path: Path, option: str) -> str:
 
 
 def variable(name: str, option: str, environ: Mapping[str, str]) -> str:
-    """Return what an environment variable holds. Raises `OptionError`, without a name that may be a secret itself."""
+    """Return the value of an environment variable.
+
+    Raises `OptionError`, which does not quote a name that may itself be a secret.
+    """
     value = environ.get(name)
     if value:
         return value

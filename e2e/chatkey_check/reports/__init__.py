@@ -1,4 +1,4 @@
-"""The forms a report can be written in: each a module of this package with `write(report) -> str`."""
+"""The formats of a report. Each is a module of this package with a function `write(report) -> str`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ NAMES: Final[tuple[str, ...]] = ("json", "junit", "html", "markdown")
 
 
 def writer(name: str) -> Callable[[Report], str]:
-    """Import the writer of a form."""
+    """Import and return the `write` function of a format."""
     write: Callable[[Report], str] = import_module(f"{__name__}.{name}").write
     return write

@@ -11,7 +11,7 @@ JUDGED = frozenset({Verdict.PASS, Verdict.WARN, Verdict.FAIL})
 
 
 class Exit(IntEnum):
-    """What a run ends with; the first that fits, in the order of `status`. The last is of a run that did not start."""
+    """The exit statuses. USAGE and NO_BROWSER come from the command itself. `status` selects among the others."""
 
     CLEAN = 0
     FAILED = 1
@@ -25,7 +25,7 @@ class Exit(IntEnum):
 
 
 def status(report: Report, *, strict: bool = False) -> Exit:
-    """Return the exit status for a report; with `strict`, a warning that nobody knew of counts."""
+    """Return the exit status for a report. With `strict`, warnings that are not known count, too."""
     verdicts = {outcome.check.id: outcome.verdict for outcome in report.outcomes}
     if verdicts.get("net.resolves") is Verdict.FAIL:
         return Exit.UNREACHABLE

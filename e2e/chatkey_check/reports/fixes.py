@@ -1,4 +1,4 @@
-"""What to change where, for a program that reads a finding."""
+"""Describes the fix of a finding for programs: what to change, where, and examples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHERE: Final = {
 
 
 def fix(outcome: Outcome) -> dict[str, Any] | None:
-    """Return what to change, where, and an example of each language there is one for; nothing without a finding."""
+    """Return what to change, where, and the code examples by language; None if the check found nothing."""
     if outcome.verdict not in FINDINGS:
         return None
     check = outcome.check

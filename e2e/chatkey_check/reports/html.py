@@ -1,4 +1,4 @@
-"""The report as one file for people: it loads nothing, and runs nothing but its own few lines."""
+"""The report as a single HTML file for people. It loads nothing, and contains only a few lines of script."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TONES: Final = {
     Exit.NOT_ALL_JUDGED: "warn",
     Exit.NOTHING_JUDGED: "skip",
 }
-"""The colour of the headline; whatever is not here is a failure."""
+"""The colour of the headline. Results that are not listed here are failures."""
 MARKS: Final = {
     Verdict.PASS: "✓",
     Verdict.WARN: "!",
@@ -40,7 +40,7 @@ NAMED: Final = re.compile(r"`([^`]+)`")
 
 
 def write(report: Report) -> str:
-    """Return the report as a page."""
+    """Return the report as an HTML page."""
     style, script = ((FOLDER / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     pages = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     pages.filters["code"] = _code
@@ -64,12 +64,12 @@ def write(report: Report) -> str:
 
 
 def _source(text: str) -> str:
-    """Return what a policy calls an inline block: its hash."""
+    """Return the source expression that allows an inline block in a Content-Security-Policy: its hash."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _bar(report: Report) -> list[tuple[Verdict, int, int]]:
-    """Return the parts of a bar over all checks: verdict, where it begins, how long it is."""
+    """Return the segments of a bar that represents all checks: verdict, start and length."""
     start, parts = 0, []
     for verdict, count in summary.counted(report):
         parts.append((verdict, start, count))
@@ -78,15 +78,15 @@ def _bar(report: Report) -> list[tuple[Verdict, int, int]]:
 
 
 def _others(report: Report) -> list[Outcome]:
-    """Return what was found besides the first failure."""
+    """Return all findings except the first failure."""
     return [o for o in report.outcomes if o.verdict in summary.FINDINGS and o is not report.cause]
 
 
 def _found(outcomes: Iterable[Outcome]) -> bool:
-    """Tell whether there is something in a group to look at."""
+    """Return whether a group contains findings."""
     return any(outcome.verdict in summary.FINDINGS for outcome in outcomes)
 
 
 def _code(text: str) -> Markup:
-    """Return prose with what stands between backticks as code."""
+    """Return prose as HTML, with the text between backticks marked as code."""
     return Markup(NAMED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it was escaped

@@ -1,4 +1,4 @@
-"""The report for programs; its schema is docs/schemas/gettoken-report.json."""
+"""The report in JSON, for programs. Its schema is docs/schemas/gettoken-report.json."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chatkey_check.model import Report
 
 VERSION: Final = 2
-"""Raised when a member changes its meaning or goes away; members may be added without."""
+"""Increased when a member changes its meaning or is removed. Adding members does not change it."""
 
 
 def write(report: Report) -> str:

@@ -1,4 +1,4 @@
-"""The report as CI systems read it: a test case for each check."""
+"""The report as JUnit XML, for CI systems: one test case for each check."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 NAME: Final = "chatkey check"
 UNWRITABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no way to write, not even escaped."""
+"""Characters that XML 1.0 cannot represent, not even escaped."""
 KNOWN: Final = "known failures"
 COMPLETE: Final = "everything that must be judged"
-"""The case that fails where a run says less than it looks."""
+"""The name of the test case that fails if checks that should have been judged were not."""
 SKIPPED: Final = frozenset({Verdict.SKIP, Verdict.BLOCKED})
 
 
@@ -81,7 +81,7 @@ def _reasons(report: Report) -> str:
 
 
 def _told(outcome: Outcome) -> str:
-    """Return what to change, why, and the calls that show it."""
+    """Return what to change, why, the calls that show it, and the saved files."""
     calls = (f"{seen.label}:\n{seen.curl}\n\n{seen.response}" for seen in outcome.evidence)
     kept = (f"kept: {file}" for file in outcome.files)
     return "\n\n".join([f"{outcome.hint}\n{outcome.check.why}", *calls, *kept])

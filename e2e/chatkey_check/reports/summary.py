@@ -1,4 +1,4 @@
-"""What every form of a report says in the same words: how it ended, and what more could be judged."""
+"""Texts that all formats of a report share: how the run ended, and what else could be judged."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ WORDS: Final = {
 
 
 def result(report: Report) -> Exit:
-    """Return how a run ended; warnings are told, whether they count or not."""
+    """Return how a run ended. Warnings are reported here even if they do not count for the exit status."""
     return status(report, strict=True)
 
 
 def headline(report: Report) -> str:
-    """Return the whole report in a sentence, which says of how many checks it speaks where that is not all of them."""
+    """Return the result of the report in one sentence. If checks were not judged, the sentence gives their number."""
     failures = sum(outcome.counts for outcome in report.outcomes)
     warnings = sum(outcome.verdict is Verdict.WARN and not outcome.known for outcome in report.outcomes)
     match result(report):
@@ -59,7 +59,7 @@ def _and_the_rest(report: Report) -> str:
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
-    """Return what there is to know about a run besides its findings: target, times, clocks, versions, options."""
+    """Return the facts about a run besides its findings: target, times, clock, versions, options."""
     return [
         ("target", report.target),
         ("started", report.started_at),
@@ -71,30 +71,30 @@ def facts(report: Report) -> list[tuple[str, str]]:
 
 
 def own_shape(report: Report) -> str:
-    """Return that the calls have another shape than the contract's example, if they have, and which."""
+    """Return a note about the shape of the calls if it differs from the contract's example; otherwise an empty text."""
     used = [f"{name} {report.options[name]}" for name in SHAPE if name in report.options]
     return f"A shape of your own, which your getToken has to fit: {' '.join(used)}" if used else ""
 
 
 def duration(report: Report) -> str:
-    """Return how much was asked, and how long that took."""
+    """Return the number of requests, and how long the run took."""
     waited = f", {report.waited:.1f} s of it waiting" if report.waited >= 0.05 else ""
     return f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}"
 
 
 def counted(report: Report) -> list[tuple[Verdict, int]]:
-    """Return how many checks ended in each way, without the ways in which none did."""
+    """Return the number of checks for each verdict that occurred."""
     return [(verdict, report.count(verdict)) for verdict in Verdict if report.count(verdict)]
 
 
 def told(outcomes: Sequence[Outcome]) -> str:
-    """Return how a group ended, in words."""
+    """Return in words how the checks of a group ended."""
     counts = Counter(outcome.verdict for outcome in outcomes)
     return ", ".join(f"{counts[verdict]} {WORDS[verdict]}" for verdict in Verdict if counts[verdict])
 
 
 def options(report: Report) -> dict[str, list[str]]:
-    """Return the options that would allow more, with the checks that wait for them."""
+    """Return the options that would allow more checks, each with those checks."""
     more: dict[str, list[str]] = {}
     for outcome in report.outcomes:
         if outcome.verdict is Verdict.SKIP and outcome.option:
@@ -103,7 +103,7 @@ def options(report: Report) -> dict[str, list[str]]:
 
 
 def reasons(report: Report) -> dict[str, list[str]]:
-    """Return why checks were not judged, where no option would change that, with those checks."""
+    """Return the reasons why checks were not judged, each with those checks, if no option would change that."""
     why: dict[str, list[str]] = {}
     for outcome in report.outcomes:
         if not outcome.judged and not outcome.option:
@@ -112,12 +112,12 @@ def reasons(report: Report) -> dict[str, list[str]]:
 
 
 def source(check: Question) -> str:
-    """Return where a check comes from: the contract's section, an RFC, or nothing."""
+    """Return the source of a check: a section of the contract, an RFC, or an empty text."""
     return f"contract {check.section}" if check.section[:1].isdigit() else check.section
 
 
 def reason(outcome: Outcome) -> str:
-    """Return why a check was not judged, with what would change that."""
+    """Return why a check was not judged, and the option that would change that, if any."""
     if outcome.blocked_by:
         return f"look at {outcome.blocked_by} first"
     return f"{outcome.message} ({outcome.option})" if outcome.option else outcome.message

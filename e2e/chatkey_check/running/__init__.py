@@ -1,1 +1,1 @@
-"""Runs the checks: in which order, which of them, and what is known of their failures."""
+"""Runs the checks: selects them, orders them, and applies the file of known failures."""

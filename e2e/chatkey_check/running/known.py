@@ -1,4 +1,4 @@
-"""Known failures: a file of check ids with reasons, which may not outlive what it excuses."""
+"""Known failures: a file of check ids with reasons. An entry that is no longer needed is an error."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ EXCUSED: Final = frozenset({Verdict.FAIL, Verdict.WARN})
 
 
 class Known:
-    """The entries of a file of known failures; without a file there are none."""
+    """The entries of a file of known failures; empty without a file."""
 
     def __init__(self, reasons: Mapping[str, str] | None = None) -> None:
         self._reasons = dict(reasons or {})
 
     def reason(self, outcome: Outcome) -> str:
-        """Return why a failure or a warning is known, or nothing."""
+        """Return why a failure or a warning is known, or an empty text."""
         return self._reasons.get(outcome.check.id, "") if outcome.verdict in EXCUSED else ""
 
     def stale(self, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
-        """Return what is wrong with the entries: the check passed, was not judged, or does not exist."""
+        """Return the entries that are out of date: the check passed, was not judged, or does not exist."""
         verdicts = {outcome.check.id: outcome.verdict for outcome in outcomes}
         return tuple(
             f"{check_id}: {_complaint(verdicts.get(check_id))}"
@@ -35,7 +35,7 @@ class Known:
 
 
 def read(path: Path) -> Known:
-    """Read a file with one `id: reason` on each line; `#` begins a comment. Raises `OptionError`."""
+    """Read a file with one `id: reason` per line. `#` begins a comment. Raises `OptionError`."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

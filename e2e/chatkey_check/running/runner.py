@@ -1,4 +1,4 @@
-"""Runs the checks in an order in which the first failure is the cause."""
+"""Runs the checks in such an order that the first failure is the cause of the others."""
 
 from __future__ import annotations
 
@@ -32,46 +32,46 @@ from chatkey_check.target import OptionError
 
 STOPS = frozenset({Verdict.FAIL, Verdict.BLOCKED, Verdict.ERROR})
 LEFT_ALONE: Final = frozenset({PRECONDITIONS, END_TO_END})
-"""Groups whose checks measure, or drive a browser, one after the other."""
+"""Groups whose checks run one after the other, because they measure times or drive a browser."""
 JUDGES: Final = 16
-"""Checks that are judged at the same time; some of them wait for others."""
+"""Number of checks that are judged at the same time. Some of them wait for others."""
 
 
 class Listener(Protocol):
-    """Hears how a run goes on; what is started and waited for from several threads."""
+    """Is notified of the progress of a run. `started` and `waiting` are called from several threads."""
 
     def started(self, check: Question) -> None:
-        """A check is being judged."""
+        """The judging of a check begins."""
 
     def finished(self, outcome: Outcome) -> None:
-        """A check has ended; in the catalogue's order."""
+        """A check has ended. Checks are reported in the order of the catalogue."""
 
     def waiting(self, seconds: float, why: str) -> None:
-        """A declared wait begins."""
+        """A deliberate wait begins."""
 
 
 class Silence:
     """A listener that does nothing."""
 
     def started(self, check: Question) -> None:
-        """A check is being judged, of which nobody needs to hear."""
+        """Do nothing."""
 
     def finished(self, outcome: Outcome) -> None:
-        """A check has ended; the report will say how."""
+        """Do nothing."""
 
     def waiting(self, seconds: float, why: str) -> None:
-        """A declared wait begins; the report will say how long all of them were."""
+        """Do nothing."""
 
 
 class Selection:
-    """Which checks are asked for, by patterns of ids such as `claim.*`."""
+    """Selects checks with patterns of ids, such as `claim.*`."""
 
     def __init__(self, only: Sequence[str] = (), skip: Sequence[str] = ()) -> None:
         self._only = tuple(only)
         self._skip = tuple(skip)
 
     def reason_against(self, check_id: str) -> str:
-        """Return why a check is left out, or nothing."""
+        """Return why a check is left out, or an empty text if it is selected."""
         if self._only and not any(fnmatchcase(check_id, pattern) for pattern in self._only):
             return "not among those asked for with --only"
         if any(fnmatchcase(check_id, pattern) for pattern in self._skip):
@@ -89,9 +89,9 @@ def report_of(
     require_all: bool = False,
     in_line: bool = False,
 ) -> Report:
-    """Judge an endpoint and report on it; the run stays open, its owner closes it.
+    """Judge an endpoint and return the report. The caller has to close the run.
 
-    With `in_line` no two calls are made at the same time but those that are meant to be.
+    With `in_line`, calls are made one at a time, except those that a check makes at the same time on purpose.
     """
     chosen = tuple(checks or catalogue.load())
     judging = _Judging(run, chosen, listener or Silence(), known or Known(), selection or Selection())
@@ -142,13 +142,13 @@ class _Judging:
         )
 
     def _in_line(self, checks: Iterable[Check]) -> None:
-        """Judge checks one after the other, in this thread, as far as they are not judged yet."""
+        """Judge those of the checks that are not judged yet, one after the other in this thread."""
         for check in checks:
             self._outcome(check)
             self._tell()
 
     def _at_once(self, checks: Iterable[Check]) -> None:
-        """Judge checks that share nothing but the endpoint; which of them is told first does not depend on chance."""
+        """Judge independent checks in several threads. Their outcomes are reported in the order of the catalogue."""
         self._calls.spread()
         pool = ThreadPoolExecutor(JUDGES)
         try:
@@ -158,7 +158,7 @@ class _Judging:
             pool.shutdown(cancel_futures=True)
 
     def _outcome(self, check: Check) -> Outcome:
-        """Judge a check once, after those it needs, whichever thread asks first."""
+        """Return the outcome of a check. The first call judges it, after the checks it needs; other threads wait."""
         with self._locks[check.id]:
             if check.id not in self._outcomes:
                 in_the_way = self._in_the_way(check)
@@ -167,7 +167,7 @@ class _Judging:
             return self._outcomes[check.id]
 
     def _in_the_way(self, check: Check) -> str:
-        """Return the id of the failed check that is at the root of what this one needs, or nothing."""
+        """Return the id of the check that ultimately prevents this one from being judged, or an empty text."""
         for name in check.needs:
             needed = self._checks.get(name)
             if needed is None:
@@ -207,7 +207,7 @@ class _Judging:
         )
 
     def _blocked(self, check: Check, by: str) -> Outcome:
-        """Judge the check that stands in the way, so that it is reported whatever the order."""
+        """Return a blocked outcome. The check in the way is judged first, so that it is reported in any case."""
         outcome = self._outcome(self._checks[by]) if by in self._checks else None
         return Outcome(check, Verdict.BLOCKED, blocked_by=(outcome.blocked_by if outcome else "") or by)
 
@@ -216,7 +216,7 @@ class _Judging:
         return Outcome(check, Verdict.SKIP, reason, left_out=True) if reason else self._outcomes[check.id]
 
     def _tell(self) -> None:
-        """Tell what has ended, as far as everything before it has."""
+        """Report the outcomes that are known, up to the first check that has not ended yet."""
         order = list(self._checks)
         while self._told < len(order):
             check = self._checks[order[self._told]]
@@ -227,7 +227,7 @@ class _Judging:
 
 
 def _ours(error: Exception) -> str:
-    """Return what went wrong here, and where."""
+    """Describe an exception of our own code, with its file and line."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{where}"

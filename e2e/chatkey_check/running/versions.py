@@ -1,4 +1,4 @@
-"""What a report says about the programs that made it."""
+"""The versions of the programs that produced a report."""
 
 from __future__ import annotations
 

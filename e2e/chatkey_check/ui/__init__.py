@@ -1,1 +1,1 @@
-"""The local page of --ui: every call of a run, to be changed and sent again, and a token explained."""
+"""The local page of --ui: shows every call of a run, sends edited calls again, and explains tokens."""

@@ -1,4 +1,4 @@
-"""What the page of --ui can do: show a run, send a call of it again as it was changed, and run once more."""
+"""The actions of the --ui page: show a run, send one of its calls again with changes, and run again."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from chatkey_check.wire.http import HttpWire, Unreachable, Unsendable
 TONES: Final = {Exit.CLEAN: "pass", Exit.WARNINGS: "warn", Exit.NOT_ALL_JUDGED: "warn", Exit.NOTHING_JUDGED: "skip"}
 METHOD: Final = re.compile(r"[A-Za-z]{1,40}", re.ASCII)
 HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
-"""A token of RFC 9110 5.6.2."""
+"""A header name: the `token` of RFC 9110 5.6.2."""
 OUR_OWN: Final = frozenset({"host", "content-length", "transfer-encoding"})
 LONGEST: Final = 20_000
-"""A body that is longer is shown in part, and sent again whole if it was not changed."""
+"""Longest body, in characters, that is shown whole. A longer one is cut, but sent again whole if it is unchanged."""
 
 
 class Refused(Exception):
-    """What was asked for is not done; the message says why."""
+    """The request of the page cannot be carried out. The message says why."""
 
 
 class Again(msgspec.Struct):
-    """A call that is to be sent again: its number, and what it is now."""
+    """A call to send again: its number, and its edited content."""
 
     id: Annotated[int, msgspec.Meta(ge=0)]
     method: str
@@ -47,7 +47,7 @@ class Again(msgspec.Struct):
 
 
 class Desk:
-    """One run after the other of an endpoint, with the calls of the last one. Used by several threads."""
+    """Runs the checks against an endpoint whenever asked, and keeps the calls of the last run. Thread-safe."""
 
     def __init__(self, target: Target, selection: Selection) -> None:
         self._target = target
@@ -58,7 +58,7 @@ class Desk:
         self._report: Report | None = None
 
     def run(self) -> dict[str, Any]:
-        """Judge the endpoint, and return the state."""
+        """Judge the endpoint, and return the new state."""
         with self._lock:
             with opened(self._target) as run:
                 self._report = report_of(run, selection=self._selection)
@@ -67,16 +67,16 @@ class Desk:
             return self._state(self._report)
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows; the first call judges the endpoint."""
+        """Return the data that the page shows. The first call judges the endpoint."""
         if self._report is None:
             return self.run()
         with self._lock:
             return self._state(self._report)
 
     def send(self, asked: Again) -> dict[str, Any]:
-        """Send a call again as it was changed. Raises `Refused`.
+        """Send a call again with the changes that were made on the page. Raises `Refused`.
 
-        What is hidden on the page is sent as it was. Nothing is sent to another origin: the session would go with it.
+        Masked values are sent as they originally were. Other origins are refused, because they would get the session.
         """
         with self._lock:
             request = self._changed(asked)
@@ -92,7 +92,7 @@ class Desk:
             return self._shown(len(self._calls) - 1)
 
     def explain(self, token: str) -> dict[str, Any]:
-        """Return what a token says, and what is wrong with it; nothing is sent."""
+        """Explain a token: its content, and what is wrong with it. Nothing is sent."""
         return explained(token, self._target)
 
     def _changed(self, asked: Again) -> Request:
@@ -114,7 +114,7 @@ class Desk:
         )
 
     def _header(self, line: str, before: Request) -> Header:
-        """Read a header; one that stands there as it was shown is the one that was hidden."""
+        """Parse a header line. If it equals a line that was shown masked, return the original header."""
         for header in before.headers:
             if line == _line(self._masks.header(header)):
                 return header
@@ -143,7 +143,7 @@ class Desk:
         }
 
     def _first(self) -> int:
-        """Return the number of the first call of the endpoint itself: a login may stand before it."""
+        """Return the number of the first call to the endpoint itself. Calls of a login may come before it."""
         endpoint = self._target.url.partition("?")[0]
         asked = (number for number, done in enumerate(self._calls) if done.request.url.startswith(endpoint))
         return next(asked, 0)

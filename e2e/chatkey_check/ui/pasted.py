@@ -1,4 +1,4 @@
-"""Explains a token that somebody pasted: by the checks that look at nothing else, and without sending anything."""
+"""Explains a pasted token with the checks that need nothing but a token. Nothing is sent."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ OF_A_TOKEN: Final = (
     *("claim.cnf", "claim.pid", "claim.type", "claim.uid", "claim.uid-reserved", "claim.uid-pii", "claim.exp-type"),
     *("claim.lifetime", "claim.iat", "claim.nbf", "claim.no-sensitive", "claim.display", "claim.avatar"),
 )
-"""The checks that a token alone can be judged by."""
+"""The checks that need nothing but a token."""
 
 
 class PastedWire:
-    """Answers every call with one token, and sends nothing."""
+    """Answers every call with the same token, and sends nothing."""
 
     def __init__(self, token: str) -> None:
         self._body = json.dumps({"token": token}).encode()
 
     def reach(self, url: str) -> str:
-        """Say that something listens."""
+        """Act as if something listened."""
         return url
 
     def shake_hands(self, url: str) -> None:
-        """Say that the certificate is good."""
+        """Act as if the certificate were valid."""
 
     def send(self, request: Request) -> Exchange:
-        """Answer with the token."""
+        """Return an answer with the token."""
         return Exchange(request, Response(200, (), self._body), None, time.time(), 0.0)
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
-        """Answer with the token."""
+        """Return an answer with the token for each request."""
         return [self.send(request) for request in requests]
 
     def spread(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, because there are no connections."""
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, because there are no connections."""
 
 
 def explained(token: str, target: Target) -> dict[str, Any]:
-    """Return what a token says, and what each check says of it."""
+    """Return the token's header and claims, and what the checks found."""
     token = token.strip().removeprefix("Bearer ").strip("\"'")
     known = replace(target, login=Login(), login_b=None, live=None, shape=EXAMPLE)
     calls = Calls(known, PastedWire(token), now=time.time, sleep=lambda _: None)
@@ -73,7 +73,7 @@ def explained(token: str, target: Target) -> dict[str, Any]:
 
 
 def _part(token: str, number: int) -> str:
-    """Return a part of a token as JSON to be read, or nothing; the signature is in neither."""
+    """Return a part of a token as indented JSON, or an empty text. 0 is the header, 1 the claims."""
     parts = token.split(".")
     value = reading.lenient_claims(f".{parts[number]}") if len(parts) > number else {}
     return Masks().masked(json.dumps(value, indent=2, ensure_ascii=False)) if value else ""

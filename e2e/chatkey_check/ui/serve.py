@@ -1,4 +1,4 @@
-"""Serves the page of --ui on this machine, to whoever has its address and to no page of another site."""
+"""Serves the page of --ui on this machine. It answers only those who know its secret address, and no other site."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ LINGER_SECONDS: Final = 2.0
 SIZE: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
 JSON: Final = "application/json"
 NOT_HERE: Final = {501: 405, 505: 400}
-"""What http.server calls its own fault is the caller's: a method, or a version of HTTP, that the page does not use."""
+"""Replaces two server errors of http.server with client errors: the page uses no such method or HTTP version."""
 
 
 class Pasted(msgspec.Struct):
-    """A token that is to be explained."""
+    """A token to explain."""
 
     token: str
 
 
 class Nothing(msgspec.Struct):
-    """What needs no words."""
+    """An empty JSON object."""
 
 
 Asked = TypeVar("Asked", bound=msgspec.Struct)
 
 
 class UiServer(ThreadingHTTPServer):
-    """A server whose every address begins with a key that nobody can guess."""
+    """A server whose addresses all begin with a secret key."""
 
     daemon_threads = True
 
@@ -63,13 +63,13 @@ class UiServer(ThreadingHTTPServer):
         return f"{self.origin}/{self.key}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Print a mistake of ours, and nothing of a browser that has gone away."""
+        """Print an error of our own code, but not a connection that the browser closed."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers the page's own calls, and nobody else's."""
+    """Answers the calls of its own page, and refuses all others."""
 
     protocol_version = "HTTP/1.1"
     server_version = "chatkey-check"
@@ -78,11 +78,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def ui(self) -> UiServer:
-        """The server, with what it serves."""
+        """The server of this handler."""
         return cast("UiServer", self.server)
 
     def do_GET(self) -> None:
-        """Answer with the page, or with what it shows."""
+        """Answer with the page, or with the data that it shows."""
         place = self._place()
         if place == "":
             self._answer(200, "text/html; charset=utf-8", self.ui.page)
@@ -92,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._told(None)
 
     def do_POST(self) -> None:
-        """Do what the page asks for."""
+        """Carry out an action of the page."""
         body = self._body()
         if body is None:
             return
@@ -107,7 +107,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._told(acts.get(place))
 
     def _body(self) -> bytes | None:
-        """Return the body, or None if it was refused: its length must be told, once, and be bearable."""
+        """Return the body, or None if it was refused.
+
+        Exactly one Content-Length is required, and it must not exceed `LARGEST`.
+        """
         sizes, is_chunked = self.headers.get_all("Content-Length", []), "Transfer-Encoding" in self.headers
         if is_chunked or len(sizes) != 1 or not SIZE.fullmatch(sizes[0]):
             self.send_error(411, "Send one Content-Length, in digits, and no Transfer-Encoding.")
@@ -122,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """Answer what http.server itself refuses as everything else is answered, and read no more."""
+        """Send the errors of http.server itself as JSON, like all other errors, and close the connection."""
         self.close_connection = True
         self.request_version = self.protocol_version
         status = NOT_HERE.get(code, code)
@@ -130,7 +133,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._let_it_arrive()
 
     def _let_it_arrive(self) -> None:
-        """Take what is still being sent, within bounds: a close with bytes unread is a reset (RFC 9112 9.6)."""
+        """Read what the client is still sending, within bounds.
+
+        Closing a connection with unread bytes would reset it (RFC 9112 9.6), and the client might lose the answer.
+        """
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(LINGER_SECONDS)
@@ -139,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
                     return
 
     def _place(self) -> str | None:
-        """Return what stands behind the key, or None where the key or the name of this machine is another."""
+        """Return the path after the key, or None if the key or the Host header is wrong."""
         _, key, *rest = f"{self.path}/".split("/", 2) if self.path.count("/") > 1 else ("", "", "")
         here = f"http://{self.headers.get('Host', '')}" == self.ui.origin
         right = hmac.compare_digest(key.encode(), self.ui.key.encode())
@@ -175,11 +181,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is http.server's
-        """Say nothing: the address holds the key."""
+        """Log nothing, because the address contains the key."""
 
 
 def _read(body: bytes, kind: type[Asked]) -> Asked:
-    """Read a JSON object of this kind. Raises `Refused`."""
+    """Parse the body as a JSON object of this type. Raises `Refused`."""
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -187,7 +193,7 @@ def _read(body: bytes, kind: type[Asked]) -> Asked:
 
 
 def _page() -> tuple[bytes, str]:
-    """Return the page, and the policy that allows its own style and script."""
+    """Return the page, and the Content-Security-Policy that allows its own style and script."""
     html, style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.html", "page.css", "page.js"))
     sources = "; ".join(f"{kind}-src {_hash(text)}" for kind, text in (("style", style), ("script", script)))
     policy = f"default-src 'none'; {sources}; connect-src 'self'; base-uri 'none'; form-action 'none'"

@@ -1,1 +1,1 @@
-"""What carries requests: real HTTP, or a plan that only notes them."""
+"""Sends requests: over real HTTP, or in a dry run that only records them."""

@@ -1,4 +1,4 @@
-"""Ends a call when its time is over, whatever drips: each byte that comes would otherwise begin the wait anew."""
+"""Ends a call when its time is over, even if bytes keep arriving. A read timeout would start anew with each byte."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ OPENED: Final = "connection.connect_tcp.complete"
 
 
 class Deadline:
-    """A block that may last so many seconds; then its connection is shut down, and reads from it end.
+    """Limits the duration of a `with` block. When the time is over, its connection is shut down, and reads from it end.
 
-    The connection is watched through a copy of its descriptor, so it is known during a handshake, too.
+    The connection is watched through a copy of its file descriptor, so it can also be shut down during a TLS handshake.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -39,7 +39,7 @@ class Deadline:
             self._forget()
 
     def watch(self, connection: socket.socket) -> None:
-        """Shut this connection down when the time is over, or now if it is."""
+        """Shut this connection down when the time is over, or at once if it already is."""
         with self._lock:
             self._forget()
             self._copy = socket.socket(fileno=os.dup(connection.fileno()))
@@ -55,18 +55,18 @@ class Deadline:
         with self._lock:
             self.over = True
             if self._copy is not None:
-                with suppress(OSError):  # it has ended by itself
+                with suppress(OSError):  # the connection is already closed
                     self._copy.shutdown(socket.SHUT_RDWR)
 
 
 class Line:
-    """The connection of a transport: what httpx says of it, so that a deadline can end it."""
+    """The connection of an httpx transport, recorded so that a deadline can end it."""
 
     def __init__(self) -> None:
         self._stream: Any = None
 
     def watched_by(self, deadline: Deadline) -> Any:
-        """Let a deadline watch the connection, or the one that is opened; return what httpx is to call (`trace`)."""
+        """Let a deadline watch the kept or the next connection. Return the `trace` callback for httpx."""
         kept = self._stream.get_extra_info("socket") if self._stream is not None else None
         if kept is not None and kept.fileno() >= 0:
             deadline.watch(kept)
@@ -79,5 +79,5 @@ class Line:
         return trace
 
     def answered_on(self, stream: Any) -> None:
-        """Remember the stream that an answer came on: over TLS it is another one than was opened."""
+        """Remember the stream on which an answer arrived. With TLS, it is not the stream that was opened."""
         self._stream = stream

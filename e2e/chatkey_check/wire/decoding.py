@@ -1,4 +1,4 @@
-"""Unpacks bodies, and never into more than they may hold: a few kilobytes can be gigabytes, and packed twice."""
+"""Decompresses bodies up to a maximum size, because a few kilobytes can decompress to gigabytes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import zlib
 from typing import Final
 
 EITHER: Final = 47
-"""zlib's word for: gzip or zlib, as the beginning says."""
+"""The `wbits` value of zlib that accepts both gzip and zlib, depending on the header."""
 BARE: Final = -15
-"""zlib's word for deflate without a header, which some servers mean by `deflate`."""
+"""The `wbits` value of zlib for deflate without a header, which some servers send as `deflate`."""
 
 
 class Undecodable(ValueError):
-    """A body that is not packed as it says."""
+    """A body that is not compressed as its Content-Encoding says."""
 
 
 def unpacked(body: bytes, encodings: str, most: int) -> bytes:
-    """Return the first `most` bytes of a body with these Content-Encodings. Raises `Undecodable`."""
+    """Return the first `most` bytes of a body, decompressed. Raises `Undecodable`."""
     for encoding in reversed([name.strip().lower() for name in encodings.split(",")]):
         if encoding in {"gzip", "x-gzip", "deflate"}:
             body = _inflated(body, most)
@@ -24,7 +24,7 @@ def unpacked(body: bytes, encodings: str, most: int) -> bytes:
 
 
 def _inflated(body: bytes, most: int) -> bytes:
-    """Unpack gzip, of which several may stand one behind the other, or deflate."""
+    """Decompress gzip, which may consist of several members in a row, or deflate."""
     whole = bytearray()
     rest = body
     while rest and len(whole) < most:
@@ -32,7 +32,7 @@ def _inflated(body: bytes, most: int) -> bytes:
         try:
             whole += one.decompress(rest, most - len(whole))
         except zlib.error as error:
-            if whole:  # what follows a whole member is padding
+            if whole:  # data after a complete member is padding
                 break
             raise Undecodable(str(error)) from error
         rest = one.unused_data if one.eof else b""

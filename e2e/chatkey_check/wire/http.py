@@ -1,4 +1,4 @@
-"""Sends requests over real HTTP, and says in words why a connection cannot be made."""
+"""Sends requests over real HTTP, and describes why a connection cannot be made."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS: Final = 5.0
 LARGEST: Final = 16 * 1024 * 1024
-"""How much of a body is read: the bundle of a page may be large, what goes on for ever is not."""
+"""Largest number of bytes read of a body: enough for a page's script bundle, but not for an endless response."""
 LOOPBACK: Final = ("127.0.0.1", "::1")
 
 
 class Unreachable(Exception):
-    """No connection; the message says what was tried."""
+    """No connection can be made. The message says what was tried."""
 
 
 class Unsendable(Exception):
-    """A request that HTTP cannot carry; the message says which part."""
+    """A request that cannot be sent over HTTP. The message says which part is invalid."""
 
 
 class Wire(Protocol):
-    """What carries requests to an endpoint."""
+    """Sends requests to an endpoint."""
 
     def reach(self, url: str) -> str:
         """Open a connection, close it, and return the address that answered. Raises `Unreachable`."""
@@ -45,15 +45,15 @@ class Wire(Protocol):
         ...
 
     def send(self, request: Request) -> Exchange:
-        """Send one request and wait for what comes back. Raises `Unsendable`."""
+        """Send one request and wait for the response. Raises `Unsendable`."""
         ...
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
-        """Send requests at the same moment, each over a connection of its own."""
+        """Send requests at the same moment, each over its own connection."""
         ...
 
     def spread(self) -> None:
-        """From now on, send each request over a connection of its own, so that several can be sent at a time."""
+        """From now on, send each request over its own connection, so that several can be sent at a time."""
         ...
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class Wire(Protocol):
 
 
 class HttpWire:
-    """HTTP/1.1 through httpx's transport: no cookies, redirects or proxies but what the caller makes of them.
+    """HTTP/1.1 with httpx's transport, which adds no cookies, redirects or proxies of its own.
 
     `localhost` and names below it are this machine, whatever the resolver says.
     """
@@ -98,7 +98,7 @@ class HttpWire:
             self.tls.wrap_socket(raw, server_hostname=host).close()
 
     def send(self, request: Request) -> Exchange:
-        """Send one request; a kept connection that the server closed meanwhile is made anew once, as browsers do."""
+        """Send one request. If the server has closed the kept connection, connect again once, as browsers do."""
         if self._spread:
             return self._send_alone(request)
         if self._kept is None:
@@ -111,13 +111,13 @@ class HttpWire:
         return done
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
-        """Send requests at the same moment, each over a connection of its own."""
-        self._forget()  # a server with one thread would wait for it
+        """Send requests at the same moment, each over its own connection."""
+        self._forget()  # it would occupy a single-threaded server
         with ThreadPoolExecutor(len(requests)) as pool:
             return list(pool.map(self._send_alone, requests))
 
     def spread(self) -> None:
-        """From now on, send each request over a connection of its own: one thread cannot serve two."""
+        """From now on, send each request over its own connection. A kept one would occupy a single-threaded server."""
         self._forget()
         self._spread = True
 
@@ -134,7 +134,7 @@ class HttpWire:
 
     @property
     def tls(self) -> ssl.SSLContext:
-        """What is trusted: the system's authorities, and the one of `--ca`. Raises `OptionError`."""
+        """The TLS settings. They trust the system's authorities and the one of `--ca`. Raises `OptionError`."""
         if self._tls is None:
             self._tls = _trusting(self._target)
         return self._tls
@@ -148,7 +148,7 @@ class HttpWire:
         import httpx  # noqa: PLC0415 - `--help` need not wait for it
 
         limits = httpx.Limits(max_keepalive_connections=keep)
-        trusted = self.tls if self._target.secure else False  # reading the system's authorities takes its time
+        trusted = self.tls if self._target.secure else False  # reading the system's authorities is slow
         return httpx.HTTPTransport(verify=trusted, trust_env=False, limits=limits)
 
     def _exchange(self, transport: httpx.HTTPTransport, line: Line, request: Request) -> Exchange:
@@ -232,14 +232,14 @@ class HttpWire:
 
 
 def _broken(said: str) -> Broken:
-    """Return what h11 means by its words."""
+    """Return the reason that an error message of h11 stands for."""
     if "complete message body" in said:
         return Broken.SHORT
     return Broken.CUT if "disconnected" in said else Broken.GARBLED
 
 
 def _body(answer: httpx.Response) -> bytes:
-    """Return a body as it was sent, or its beginning where it is too large."""
+    """Return a body as it was sent, before decompression, cut to `LARGEST` bytes."""
     body = bytearray()
     for chunk in answer.iter_raw():
         body += chunk
@@ -258,7 +258,7 @@ def _trusting(target: Target) -> ssl.SSLContext:
     if target.ca:
         try:
             context.load_verify_locations(target.ca)
-        except OSError as error:  # SSLError is one
+        except OSError as error:  # SSLError is an OSError
             raise OptionError(f"--ca {target.ca} cannot be used: {error.strerror or error}") from error
     if target.insecure_tls:
         context.check_hostname = False

@@ -1,4 +1,4 @@
-"""Makes the calls of a run without sending any, by answering them as an honest endpoint would."""
+"""A dry run of the calls: nothing is sent, and every request is answered as a correct endpoint would."""
 
 from __future__ import annotations
 
@@ -21,51 +21,51 @@ STANDS_IN: Final = "for the plan only"
 
 
 class PlanClock:
-    """Time that passes only when somebody waits."""
+    """A clock that only advances when `sleep` is called."""
 
     def __init__(self) -> None:
         self._now = time.time()
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the time in seconds since the epoch."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self._now += seconds
 
 
 class PlanWire:
-    """Remembers requests, and answers them as if all were well: what a run would send if nothing failed."""
+    """Records requests and answers them as if nothing failed, to find out what a clean run sends."""
 
     def __init__(self, target: Target, *, now: Callable[[], float]) -> None:
         self._target = target
         self._now = now
         self.sent: list[Request] = []
         self._open = {"a", "b"}
-        """The sessions that are logged in: those given as headers, and those the form gave since."""
+        """The sessions that are logged in: those given as headers, and those that the login form has started since."""
 
     def reach(self, url: str) -> str:
-        """Say that something listens."""
+        """Act as if something listened."""
         return urlsplit(url).hostname or ""
 
     def shake_hands(self, url: str) -> None:
-        """Say that the certificate is good."""
+        """Act as if the certificate were valid."""
 
     def send(self, request: Request) -> Exchange:
-        """Remember the request, and answer it."""
+        """Record the request, and answer it."""
         self.sent.append(request)
         return Exchange(request, self._answer(request), None, self._now(), 0.0)
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
-        """Remember the requests, and answer them."""
+        """Record the requests, and answer them."""
         return [self.send(request) for request in requests]
 
     def spread(self) -> None:
-        """Do nothing: a plan is made one request after the other."""
+        """Do nothing, because a dry run makes one request after the other."""
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, because there are no connections."""
 
     def _answer(self, request: Request) -> Response:
         target = self._target
@@ -99,7 +99,10 @@ class PlanWire:
         return f"person-{session[0]}" if session in self._open else None
 
     def _session(self, request: Request) -> str:
-        """Return the session a request belongs to: a person's letter, and which of their logins it is; or nothing."""
+        """Return the session of a request: a person's letter, followed by a number if they logged in with the form.
+
+        Empty without a session.
+        """
         cookie = SimpleCookie(_header(request, "cookie")).get(COOKIE)
         if cookie is not None:
             return cookie.value
@@ -123,7 +126,7 @@ def _header(request: Request, name: str) -> str:
 
 
 def _jkt(request: Request, shape: Shape) -> str | None:
-    """Return the jkt of a request that is as it should be."""
+    """Return the jkt of a request if it is a valid thumbprint and is really sent; otherwise None."""
     try:
         fits = len(reading.decoded(request.jkt)) == reading.SHA256_BYTES
     except ValueError:
@@ -133,7 +136,7 @@ def _jkt(request: Request, shape: Shape) -> str | None:
 
 
 def _placed(token: str | None, path: tuple[str, ...]) -> bytes:
-    """Return an answer with the token at its place."""
+    """Return the body of an answer with the token in its place."""
     if not path:
         return (token or "").encode()
     value: object = token

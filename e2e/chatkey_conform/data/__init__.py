@@ -1,4 +1,4 @@
-"""What the suite is shipped with: the contract's sentences, the schemas, and which sentences are scored."""
+"""The data files of the suite: the contract's sentences, the JSON Schemas, and the list of scored sentences."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 HERE: Final = Path(__file__).parent
 DOCS: Final = Path(__file__).parents[3] / "docs"
-"""In a checkout; the wheel has what is needed of it beside this file."""
+"""The docs folder of a checkout. In the wheel, copies of the required files are next to this module."""
 
 
 def shipped(name: str) -> Path:
-    """Return where a file of docs/ lies."""
+    """Return the path of a file from docs/."""
     inside = HERE / "docs" / name
     return inside if inside.exists() else DOCS / name
 
@@ -30,7 +30,7 @@ def contract() -> dict[str, dict[str, str]]:
 
 @cache
 def contract_version() -> str:
-    """Return what tells this contract from another: the number of its sentences, and a hash of them."""
+    """Return a text that identifies this version of the contract: the number of its sentences and a hash."""
     import hashlib  # noqa: PLC0415 - for one line of a report
 
     text = shipped("contract.toml").read_bytes()
@@ -39,19 +39,19 @@ def contract_version() -> str:
 
 @cache
 def scored(revision: int) -> dict[str, frozenset[str]]:
-    """Return the sentences that are scored in a revision of the profile, by whom they bind."""
+    """Return the sentences scored in a revision of the profile, by the side they bind."""
     revisions = tomllib.loads((HERE / "scored.toml").read_text("utf-8"))["revision"]
     return {side: frozenset(ids) for side, ids in revisions[str(revision)].items()}
 
 
 @cache
 def schema(name: str) -> Draft202012Validator:
-    """Return the validator of a published schema; members that are not declared pass."""
+    """Return the validator of a published schema. It accepts undeclared members."""
     made: Any = json.loads((shipped("schemas") / f"{name}.json").read_text("utf-8"))
     return Draft202012Validator(made)
 
 
 def misfit(name: str, value: Any) -> str:
-    """Return why a value does not fit a published schema; nothing where it does."""
+    """Return why a value does not match a published schema; empty if it matches."""
     error = next(schema(name).iter_errors(value), None)
     return "" if error is None else f"does not fit docs/schemas/{name}.json: {error.message[:200]}"

@@ -1,1 +1,1 @@
-"""How businesses come to be at a target: one module for each of three grades, behind one protocol."""
+"""Three ways ("grades") to get test businesses at a target, one module each, with a common protocol."""

@@ -1,4 +1,4 @@
-"""A business at a target, and what a grade has to be able to do with it."""
+"""A business at a target, and the protocol that each grade implements to manage businesses."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 
 class HarnessError(Exception):
-    """The suite, an adapter or a lab is at fault, and not the service that is judged."""
+    """The suite, an adapter or a lab is at fault, not the service under test."""
 
 
 @dataclass(frozen=True)
 class Business:
-    """A business as its backend knows it: id, secret, the origins it registered, the social logins that are on."""
+    """A business as its backend knows it: id, secret, registered origins and enabled social logins."""
 
     id: str
     secret_key: str = field(repr=False)
@@ -22,30 +22,30 @@ class Business:
 
 
 class Businesses(Protocol):
-    """A grade. What the target does not declare is never asked of it, so a verb may be missing behind it.
+    """The protocol of a grade. The suite never calls a method whose capability the target does not declare.
 
     `wanted` and `changes` have the members of the profile `lab.v1`: `domains`, `socials` (a mapping from name to
     `key_source`, `enabled` and keys), `enabled`, `restrict_socket_origins`, `secret_key`, and texts of the widget.
     """
 
     def capabilities(self) -> frozenset[str]:
-        """Return what the adapter or lab says that the service can do."""
+        """Return the capabilities that the adapter or lab declares for the service."""
         ...
 
     def prepared(self) -> tuple[Business, ...]:
-        """Return the businesses that are there without being asked for."""
+        """Return the businesses that exist before the run."""
         ...
 
     def provision(self, wanted: Mapping[str, Any]) -> Business:
-        """Make a business."""
+        """Create a business."""
         ...
 
     def change(self, business: Business, changes: Mapping[str, Any]) -> None:
-        """Change a business; the service may take a minute of its clock to know."""
+        """Change a business. The service may take up to a minute of its own clock to apply the change."""
         ...
 
     def remove(self, business: Business) -> None:
-        """Take a business away."""
+        """Delete a business."""
         ...
 
     def advance(self, seconds: float) -> None:
@@ -53,7 +53,7 @@ class Businesses(Protocol):
         ...
 
     def reset(self) -> None:
-        """Put the clock back, and forget what was counted."""
+        """Reset the clock and the counters."""
         ...
 
     def members(self, business: Business) -> list[dict[str, Any]]:
@@ -61,9 +61,9 @@ class Businesses(Protocol):
         ...
 
     def agent(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what an agent does (`do`: `read`, `answer` or `end`) in the conversation of `uid` at the business `id`."""
+        """Act as an agent (`do`: `read`, `answer` or `end`) in the conversation of `uid` at the business `id`."""
         ...
 
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Close open connections."""
         ...

@@ -1,4 +1,4 @@
-"""Grade `command`: a command of the implementer's, called once for each verb, with JSON in and out."""
+"""Grade `command`: runs a command supplied by the implementer once per verb, with JSON on stdin and stdout."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SHOWN: Final = 400
 
 
 class CommandBusinesses:
-    """Calls `COMMAND VERB`, in the folder of TARGET.toml."""
+    """Runs `COMMAND VERB` in the folder of TARGET.toml."""
 
     def __init__(self, target: Target) -> None:
         self._command = target.document.businesses.command
         self._folder = target.folder
 
     def capabilities(self) -> frozenset[str]:
-        """Ask what the service can do: a list of names, or an object with `capabilities`."""
+        """Ask the command for the capabilities: a list of names, or an object with `capabilities`."""
         told = self._ask("capabilities", {})
         names = told.get("capabilities") if isinstance(told, dict) else told
         if not isinstance(names, list):
@@ -33,41 +33,41 @@ class CommandBusinesses:
         return declared(map(str, names))
 
     def prepared(self) -> tuple[Business, ...]:
-        """There is none before it is asked for."""
+        """Return nothing: the command creates businesses on demand."""
         return ()
 
     def provision(self, wanted: Mapping[str, Any]) -> Business:
-        """Have a business made: the answer has `id` and `secret_key`."""
+        """Ask the command to create a business. It answers with `id` and `secret_key`."""
         return business_of(wanted, self._ask("provision", wire(wanted)))
 
     def change(self, business: Business, changes: Mapping[str, Any]) -> None:
-        """Have it changed: `id`, and the members that change."""
+        """Ask the command to change a business. The request contains `id` and the changed members."""
         self._ask("change", {**wire(changes), "id": business.id})
 
     def remove(self, business: Business) -> None:
-        """Have it taken away."""
+        """Ask the command to delete a business."""
         self._ask("remove", {"id": business.id})
 
     def advance(self, seconds: float) -> None:
-        """Have the clock moved by `seconds`."""
+        """Ask the command to move the clock forward by `seconds`."""
         self._ask("advance", {"seconds": seconds})
 
     def reset(self) -> None:
-        """Have the clock put back."""
+        """Ask the command to reset the clock."""
         self._ask("reset", {})
 
     def members(self, business: Business) -> list[dict[str, Any]]:
-        """Have the records read: a list of objects."""
+        """Ask the command for the member records: a list of objects."""
         told = self._ask("member", {"id": business.id})
         found = told.get("members") if isinstance(told, dict) else told
         return [dict(member) for member in found or []]
 
     def agent(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Have an agent do something."""
+        """Ask the command to act as an agent."""
         return dict(self._ask("agent", request) or {})
 
     def close(self) -> None:
-        """Nothing is open between two calls."""
+        """Do nothing: no connection stays open between two calls."""
 
     def _ask(self, verb: str, given: Mapping[str, Any]) -> Any:
         try:

@@ -20,7 +20,7 @@ SHOWN: Final = 200
 
 
 class LabBusinesses:
-    """Asks a lab. Raises `TargetError` where its token is not in the environment."""
+    """Sends requests to a lab. Raises `TargetError` if the environment does not contain the lab's token."""
 
     def __init__(self, target: Target, environ: Mapping[str, str] = os.environ) -> None:
         given = target.document.businesses
@@ -36,46 +36,45 @@ class LabBusinesses:
         )
 
     def capabilities(self) -> frozenset[str]:
-        """Ask what the service can do."""
+        """Ask the lab for the capabilities."""
         told = self._ask("GET", "")
         if not isinstance(told, dict) or told.get("profile") != PROFILE:
             raise HarnessError(f"The lab does not say that it is {PROFILE}.")
         return declared(map(str, told.get("capabilities") or ()))
 
     def prepared(self) -> tuple[Business, ...]:
-        """There is none before it is asked for."""
+        """Return nothing: the lab creates businesses on demand."""
         return ()
 
     def provision(self, wanted: Mapping[str, Any]) -> Business:
-        """Have a business made."""
+        """Ask the lab to create a business."""
         return business_of(wanted, self._ask("POST", "/providers", wire(wanted)))
 
     def change(self, business: Business, changes: Mapping[str, Any]) -> None:
-        """Have it changed."""
+        """Ask the lab to change a business."""
         self._ask("PATCH", f"/providers/{business.id}", wire(changes))
 
     def remove(self, business: Business) -> None:
-        """Have it taken away."""
+        """Ask the lab to delete a business."""
         self._ask("DELETE", f"/providers/{business.id}")
 
     def advance(self, seconds: float) -> None:
-        """Have the clock moved."""
+        """Ask the lab to move the clock forward."""
         self._ask("POST", "/clock", {"advance": seconds})
 
     def reset(self) -> None:
-        """Have the clock put back."""
+        """Ask the lab to reset the clock."""
         self._ask("POST", "/reset")
 
     def members(self, business: Business) -> list[dict[str, Any]]:
-        """Have the records read."""
+        """Ask the lab for the member records."""
         return [dict(member) for member in self._ask("GET", f"/members?provider={business.id}") or ()]
 
     def agent(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Have an agent do something."""
+        """Ask the lab to act as an agent."""
         return dict(self._ask("POST", "/agent", request) or {})
 
     def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:

@@ -1,4 +1,4 @@
-"""What is said to an adapter or a lab of a business that is wanted, and what comes back."""
+"""Builds the request for a new business, and reads the answer of the adapter or lab."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from chatkey_conform.grades.business import Business, HarnessError
 
 
 def wire(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members that are set."""
+    """Return the members that are not None."""
     return {name: value for name, value in wanted.items() if value is not None}
 
 
 def business_of(wanted: Mapping[str, Any], told: object) -> Business:
-    """Return the business that was made. Raises `HarnessError` for an answer without id or secret."""
+    """Return the new business. Raises `HarnessError` if the answer has no id or no secret."""
     if not isinstance(told, dict) or not all(isinstance(told.get(name), str) for name in ("id", "secret_key")):
         raise HarnessError("A business that was made has to be told as `id` and `secret_key`, both texts.")
     enabled = [name for name, login in (wanted.get("socials") or {}).items() if login.get("enabled", True)]

@@ -1,4 +1,4 @@
-"""The businesses of a target, by its grade, and what it can do."""
+"""Chooses the grade of a target, and reads its capabilities."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ GRADES: Final[dict[Grade, type[PreparedBusinesses | CommandBusinesses | LabBusin
 
 
 def businesses_of(target: Target) -> Businesses:
-    """Return what makes the target's businesses. Raises `TargetError`."""
+    """Return the grade that manages the target's businesses. Raises `TargetError`."""
     return GRADES[target.document.businesses.grade](target)
 
 
 def capabilities_of(target: Target, businesses: Businesses) -> frozenset[str]:
-    """Return what the target declares: TARGET.toml says so, or else its adapter is asked. Raises `TargetError`."""
+    """Return the declared capabilities: from TARGET.toml or, if it has none, from the adapter. Raises `TargetError`."""
     have = target.service.have
     told = businesses.capabilities() if have is None else declared(have)
     if target.service.restart:

@@ -1,4 +1,4 @@
-"""Grade `prepared`: one to three businesses made by hand, and nothing else."""
+"""Grade `prepared`: uses one to three businesses that were created by hand."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from chatkey_conform.grades.business import Business
 from chatkey_conform.target import Prepared, Target, TargetError
 
 NOT_BY_HAND = {"businesses", "change", "clock", "faults", "member-records", "agent"}
-"""What nobody can do with businesses made by hand."""
+"""Capabilities that businesses created by hand cannot have."""
 
 
 class PreparedBusinesses:
-    """The businesses that TARGET.toml names. Raises `TargetError` where a secret is not in the environment."""
+    """The businesses listed in TARGET.toml. Raises `TargetError` if the environment does not contain a secret."""
 
     def __init__(self, target: Target, environ: Mapping[str, str] = os.environ) -> None:
         have = declared(target.service.have or ())
@@ -32,41 +32,41 @@ class PreparedBusinesses:
         return Business(given.id, secret, tuple(given.origins), enabled)
 
     def capabilities(self) -> frozenset[str]:
-        """Return what TARGET.toml declares."""
+        """Return the capabilities declared in TARGET.toml."""
         return self._have
 
     def prepared(self) -> tuple[Business, ...]:
-        """Return them."""
+        """Return the businesses listed in TARGET.toml."""
         return self._prepared
 
     def provision(self, wanted: Mapping[str, Any]) -> Business:  # noqa: ARG002 - the protocol's
-        """Nobody is there to make one."""
+        """Raise `NotApplicable`: a business can only be created by hand."""
         _missing("businesses")
 
     def change(self, business: Business, changes: Mapping[str, Any]) -> None:  # noqa: ARG002 - the protocol's
-        """Nobody is there to change one."""
+        """Raise `NotApplicable`: a business can only be changed by hand."""
         _missing("change")
 
     def remove(self, business: Business) -> None:
-        """Leave it: it was there before."""
+        """Do nothing: the business existed before the run."""
 
     def advance(self, seconds: float) -> None:  # noqa: ARG002 - the protocol's
-        """Nobody is there to move the clock."""
+        """Raise `NotApplicable`: there is no way to move the clock."""
         _missing("clock")
 
     def reset(self) -> None:
-        """Nothing was moved."""
+        """Do nothing: the clock was never moved."""
 
     def members(self, business: Business) -> list[dict[str, Any]]:  # noqa: ARG002 - the protocol's
-        """Nobody is there to look."""
+        """Raise `NotApplicable`: there is no access to the member records."""
         _missing("member-records")
 
     def agent(self, request: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - the protocol's
-        """Nobody is there to answer."""
+        """Raise `NotApplicable`: there is no way to act as an agent."""
         _missing("agent")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 def _missing(capability: str) -> NoReturn:

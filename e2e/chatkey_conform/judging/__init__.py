@@ -1,1 +1,1 @@
-"""Verdicts, and what was seen on the way to one."""
+"""Verdicts, and the recorded requests and responses that support them."""

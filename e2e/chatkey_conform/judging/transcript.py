@@ -1,4 +1,4 @@
-"""What was sent in a case and what came, as evidence, without secrets and tokens."""
+"""Records what a case sent and received, as evidence, with secrets and tokens removed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PRIVATE: Final = frozenset({"token", "proof", "auth_token", "nonce", "code_chall
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that was sent, and what came of it."""
+    """One request or frame that was sent, and what was received."""
 
     sent: str
     came: str = ""
@@ -25,7 +25,7 @@ class Step:
 
 @dataclass
 class Transcript:
-    """The newest steps of a case. `secrets` tells what is masked wherever it stands."""
+    """The latest steps of a case. `secrets` returns the texts to mask wherever they occur."""
 
     secrets: Callable[[], Iterable[str]] = tuple
     steps: list[Step] = field(default_factory=list)
@@ -36,12 +36,12 @@ class Transcript:
         del self.steps[:-MOST_STEPS]
 
     def masked(self, text: str) -> str:
-        """Return a text without tokens and secrets, and not too long."""
+        """Return the text shortened, with tokens and secrets masked."""
         return masked(text, self.secrets())
 
 
 def masked(text: str, secrets: Iterable[str] = ()) -> str:
-    """Replace secrets, and all that looks like a token; cut what is long; write what a terminal obeys as an escape."""
+    """Mask secrets and anything that looks like a token, shorten long text, and escape terminal control characters."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN).replace(json.dumps(secret)[1:-1], HIDDEN)
     text = JWT.sub(lambda found: f"[token of {len(found[0])} characters]", text)
@@ -51,7 +51,7 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def frame_text(frame: Any) -> str:
-    """Return a frame as text, with what is secret in it by its length only."""
+    """Return a frame as text, with the length of each secret member instead of its value."""
     if not isinstance(frame, dict):
         return frame if isinstance(frame, str) else repr(frame)
     return json.dumps(

@@ -1,4 +1,4 @@
-"""What becomes of a case, and of a sentence."""
+"""The verdicts on cases and sentences, and the exceptions and checks that lead to them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """The first four are judgements; of a sentence the first that one of its cases has counts."""
+    """The verdict on a case or a sentence. A sentence gets the worst verdict of its cases (`outcome.WORST_FIRST`)."""
 
     FAILED = "failed"
     KNOWN = "known failure"
@@ -18,27 +18,27 @@ class Verdict(StrEnum):
 
 
 class Broken(Exception):
-    """The target did not do what the profile promises. The message says what was wanted, and what came."""
+    """The target does not behave as the profile requires. The message states the expected and the actual behaviour."""
 
 
 class OtherLimit(Exception):
-    """What a case would send is beyond a limit that the target declares to be its own."""
+    """The case would send more than a limit that the target declares."""
 
 
 def expect(came: object, wanted: object, what: str) -> None:
-    """Compare one thing that came with what the pages promise. Raises `Broken`."""
+    """Compare a received value with the expected one. Raises `Broken`."""
     if came != wanted:
         raise Broken(f"{what} is {shown(came)}, and has to be {shown(wanted)}")
 
 
 def expect_that(held: object, what: str) -> None:
-    """Raise `Broken` unless this holds; `what` is the whole sentence."""
+    """Raise `Broken` unless `held` is true. `what` is the whole error message."""
     if not held:
         raise Broken(what)
 
 
 def shown(value: object) -> str:
-    """Return a value as people read it."""
+    """Return a value as readable text, shortened."""
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
 

@@ -1,1 +1,1 @@
-"""What honest browsers and backends make, by other code than any service's own, and the same with one fault."""
+"""Builds valid and deliberately faulty tokens and proofs, independently of any service's code."""

@@ -1,6 +1,7 @@
-"""What is done to a compact JWS so that it is none any more, be it a token or a proof (RFC 7515 2, 3.1, 7.1; RFC 7493).
+"""Ways to corrupt a compact JWS, used for tokens and for proofs (RFC 7515 2, 3.1, 7.1; RFC 7493).
 
-Both tables take these rows. A row's id is that of its row in `rows.toml` for tokens; for proofs all are of PRF-003.
+The tables of tokens and of proofs share these rows. For tokens, a row's id names its row in `rows.toml`; for
+proofs, all rows belong to PRF-003.
 """
 
 from __future__ import annotations
@@ -21,61 +22,61 @@ HEADER, PAYLOAD = "header", "payload"
 
 @dataclass(frozen=True)
 class Jws:
-    """An honest compact JWS, and what signs for it."""
+    """A valid compact JWS, and the function that signs it."""
 
     text: str
     sign: Callable[[bytes], bytes]
 
     @property
     def parts(self) -> Parts:
-        """Its three segments."""
+        """The three segments."""
         header, payload, signature = self.text.split(".")
         return header, payload, signature
 
     def json(self, part: str) -> bytes:
-        """Return its header or payload, decoded."""
+        """Return the decoded header or payload."""
         return unb64(self.parts[(HEADER, PAYLOAD).index(part)])
 
     def with_json(self, part: str, raw: bytes) -> str:
-        """Sign it with these bytes as its header or payload."""
+        """Replace the header or payload with these bytes, and sign."""
         return self.with_segment(part, b64(raw))
 
     def with_segment(self, part: str, segment: str) -> str:
-        """Sign it with this text as its header or payload."""
+        """Replace the header or payload with this base64url text, and sign."""
         header, payload, _ = self.parts
         return self.signed(f"{segment}.{payload}" if part == HEADER else f"{header}.{segment}")
 
     def signed(self, text: str) -> str:
-        """Sign a text that was put together by hand."""
+        """Sign a text that was assembled by hand."""
         return f"{text}.{b64(self.sign(text.encode()))}"
 
 
 @dataclass(frozen=True)
 class Damage:
-    """A row of both tables. `part` is what is found to be wrong, None for the whole text; the cause is of tokens."""
+    """One row of both tables. `part` is the segment that a proof's refusal names; `cause` applies to tokens only."""
 
     row: str
     name: str
     make: Callable[[Jws], str]
     part: str | None = None
     is_json: bool = False
-    """Whether the part was base64url, and its JSON is wrong."""
+    """Whether the segment is valid base64url but contains wrong JSON."""
     cause: str | None = None
     says: str = ""
 
     @property
     def token_id(self) -> str:
-        """Its id in the table of tokens."""
+        """The row's id in the table of tokens."""
         return f"{self.row}-{self.name}"
 
     @property
     def proof_id(self) -> str:
-        """Its id in the table of proofs."""
+        """The row's id in the table of proofs."""
         return f"PRF-003-{self.name}"
 
     @property
     def token_member(self) -> str | None:
-        """What a refused token names: of the header, and of what is no base64url, it says so in the message."""
+        """The `member` of the refusal of a token: `payload` for wrong JSON in the payload, otherwise none."""
         return PAYLOAD if self.is_json and self.part == PAYLOAD else None
 
 
@@ -95,7 +96,7 @@ def _texts() -> Iterator[Damage]:
         ("JWT-005", "four-segments", lambda text: text + ".x", None),
         ("JWT-005", "five-segments", lambda text: text + ".x.x", compact),
         ("JWT-005", "twice", lambda text: text + text, compact),
-        # F111: white space and padding are refused everywhere, and the mistake is named.
+        # F111: white space and padding are refused everywhere, and the refusal names the mistake.
         ("JWT-007", "leading-space", lambda text: " " + text, space),
         ("JWT-007", "trailing-space", lambda text: text + " ", space),
         ("JWT-007", "tab", lambda text: text + "\t", space),
@@ -152,12 +153,12 @@ INSERTED: Final = (
 
 
 def whole(damage: Callable[[str], str]) -> Callable[[Jws], str]:
-    """Damage the whole text."""
+    """Apply a change to the whole text."""
     return lambda jws: damage(jws.text)
 
 
 def inserted(what: str, segment: int) -> Callable[[Jws], str]:
-    """Put a text into the middle of one of the segments."""
+    """Insert a text into the middle of one segment."""
 
     def make(jws: Jws) -> str:
         parts = [*jws.parts]
@@ -169,46 +170,46 @@ def inserted(what: str, segment: int) -> Callable[[Jws], str]:
 
 
 def next_letter(text: str) -> str:
-    """Spell the same bytes otherwise: the last letter has bits that no byte uses."""
+    """Change the last character in a bit that base64url ignores, so that the bytes stay the same."""
     return text[:-1] + LETTERS[LETTERS.index(text[-1]) + 1]
 
 
 def spaced(jws: Jws, part: str, rest: int) -> str:
-    """Return header or payload with white space behind its JSON, so that it is this long, modulo three."""
+    """Return a segment with spaces added after its JSON, so that its length is `rest` modulo three bytes."""
     raw = jws.json(part)
     return b64(raw + b" " * ((rest - len(raw)) % 3))
 
 
 def idle_bits(part: str) -> Callable[[Jws], str]:
-    """Set bits of the last letter that no byte uses, and sign that."""
+    """Set a bit of the segment's last character that base64url ignores, and sign the result."""
     return lambda jws: jws.with_segment(part, next_letter(spaced(jws, part, 1)))
 
 
 def canonically_signed(jws: Jws) -> str:
-    """Set such bits of the payload's last letter, under the signature over the canonical text."""
+    """Set such a bit in the payload, but keep the signature over the canonical text."""
     segment = spaced(jws, PAYLOAD, 1)
     header, _, signature = jws.with_segment(PAYLOAD, segment).split(".")
     return f"{header}.{next_letter(segment)}.{signature}"
 
 
 def letter_more(part: str) -> Callable[[Jws], str]:
-    """Write a letter more than whole bytes need."""
+    """Add one character that encodes no whole byte."""
     return lambda jws: jws.with_segment(part, spaced(jws, part, 0) + "A")
 
 
 def flattened(protected: str, body: str, signature: str) -> str:
-    """Write the flattened JSON serialization."""
+    """Return the JWS in the flattened JSON serialization."""
     return json.dumps({"protected": protected, "payload": body, "signature": signature})
 
 
 def general(protected: str, body: str, signature: str) -> str:
-    """Write the general JSON serialization, with a signature that is none before the one that holds."""
+    """Return the JWS in the general JSON serialization, with a wrong signature before the valid one."""
     broken, whole = ({"protected": protected, "signature": value} for value in (signature[::-1], signature))
     return json.dumps({"payload": body, "signatures": [broken, whole]})
 
 
 def polyglot(protected: str, body: str, signature: str) -> str:
-    """Write what is JSON for one reader and has two dots for another."""
+    """Return text that one parser reads as JSON and another as three segments separated by dots."""
     return f'{{"payload":"{body}","protected":"{protected}","signature":"{signature}","x":".{body}."}}'
 
 
@@ -287,7 +288,7 @@ def _no_json() -> Iterator[Spoilt]:
 
 
 def _ambiguous() -> Iterator[Spoilt]:
-    # F111: a name that stands twice would have two readers see two values.
+    # F111: if a name occurs twice, two parsers may read different values.
     for name, spoil in (
         ("twice", lambda whole: whole[:-1] + b"," + first_member(whole) + b"}"),
         ("twice-other", lambda whole: whole[:-1] + b"," + last_name(whole) + b":null}"),
@@ -298,28 +299,28 @@ def _ambiguous() -> Iterator[Spoilt]:
 
 
 def nothing_but(raw: bytes) -> Callable[[bytes], bytes]:
-    """Write something else instead of the object."""
+    """Replace the JSON object with these bytes."""
     return lambda _: raw
 
 
 def added(value: bytes) -> Callable[[bytes], bytes]:
-    """Add a member that nobody knows, its value written as it is."""
+    """Add an unknown member with this raw value."""
     return lambda whole: whole[:-1] + b',"x":' + value + b"}"
 
 
 def last_name(whole: bytes) -> bytes:
-    """Return the name of an object's last member, in its quotes."""
+    """Return the name of an object's last member as a JSON string."""
     return json.dumps([*json.loads(whole)][-1]).encode()
 
 
 def first_member(whole: bytes) -> bytes:
-    """Return an object's first member."""
+    """Return an object's first member as JSON."""
     name, value = next(iter(json.loads(whole).items()))
     return json.dumps({name: value})[1:-1].encode()
 
 
 def escaped(name: bytes) -> bytes:
-    """Write a name with its first letter escaped."""
+    """Return the quoted name with its first letter written as a Unicode escape."""
     return b'"\\u%04x%b' % (name[1], name[2:])
 
 

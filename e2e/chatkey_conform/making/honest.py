@@ -1,4 +1,4 @@
-"""What honest browsers and integrators make, by other code than the server's own: keys, tokens, proofs."""
+"""Makes valid keys, tokens and proofs as browsers and integrators do, independently of the server's code."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from cryptography.hazmat.primitives.hashes import SHA256
 Json = dict[str, Any]
 
 REMOVED: Final = object()
-"""As the value of a claim or member: it is left out."""
+"""Value of a claim or member that is to be left out."""
 
 
 def b64(raw: bytes) -> str:
-    """Return base64url without padding."""
+    """Encode as base64url without padding."""
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def unb64(text: str) -> bytes:
-    """Read base64url without padding."""
+    """Decode base64url without padding."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def dumps(value: object) -> bytes:
-    """Write compact JSON; bytes are left as they are, to send what no writer would write."""
+    """Return compact JSON. Bytes are returned unchanged, so that tests can send invalid JSON."""
     return value if isinstance(value, bytes) else json.dumps(value, separators=(",", ":")).encode()
 
 
 def merged(honest: Mapping[str, Any], changes: Mapping[str, Any]) -> Json:
-    """Return the honest members with the changes made, and those that are `REMOVED` left out."""
+    """Return the valid members with the changes applied, without those that are `REMOVED`."""
     return {name: value for name, value in {**honest, **changes}.items() if value is not REMOVED}
 
 
 @dataclass(frozen=True)
 class BrowserKey:
-    """A P-256 pair as a browser holds it."""
+    """A P-256 key pair, as a browser has it."""
 
     private: ec.EllipticCurvePrivateKey = field(
         default_factory=lambda: ec.generate_private_key(ec.SECP256R1()), repr=False
@@ -59,14 +59,14 @@ class BrowserKey:
 
     @property
     def jkt(self) -> str:
-        """The thumbprint (RFC 7638)."""
+        """The thumbprint of the public key (RFC 7638)."""
         jwk = self.jwk
         text = f'{{"crv":"P-256","kty":"EC","x":"{jwk["x"]}","y":"{jwk["y"]}"}}'
         return b64(hashlib.sha256(text.encode()).digest())
 
     @property
     def uid(self) -> str:
-        """The visitor uid (contract 2.3)."""
+        """The visitor uid for this key (contract 2.3)."""
         return f"v_{self.jkt}"
 
     def sign(self, signed: bytes) -> bytes:
@@ -76,7 +76,7 @@ class BrowserKey:
 
 
 class Maker:
-    """Makes JWS and tokens, whole or with any fault. `REMOVED` leaves a member out; bytes stand for themselves."""
+    """Makes JWS and tokens, valid or faulty. A member that is `REMOVED` is left out; bytes are used unchanged."""
 
     b64 = staticmethod(b64)
     unb64 = staticmethod(unb64)
@@ -85,16 +85,16 @@ class Maker:
     removed: Final = REMOVED
 
     def mac(self, signed: str | bytes, key: bytes, digest: str = "sha256") -> bytes:
-        """Return the HMAC, with SHA-256 if nothing else is said."""
+        """Return the HMAC, with SHA-256 by default."""
         return hmac.digest(key, signed if isinstance(signed, bytes) else signed.encode(), digest)
 
     def jws(self, header: object, payload: object, key: bytes) -> str:
-        """Return a compact JWS with an HS256 MAC, whatever its header says."""
+        """Return a compact JWS with an HS256 MAC, even if the header names another algorithm."""
         signed = f"{b64(dumps(header))}.{b64(dumps(payload))}"
         return f"{signed}.{b64(self.mac(signed, key))}"
 
     def minute_key(self, secret: bytes, at: float) -> bytes:
-        """Return the key of visitor tokens issued at `at` (contract 2.6)."""
+        """Return the key that signs visitor tokens issued at `at` (contract 2.6)."""
         return self.mac(time.strftime("%H:%M", time.gmtime(at)), secret)
 
     def proof(
@@ -108,7 +108,7 @@ class Maker:
         header: Mapping[str, Any] | None = None,
         **claims: Any,
     ) -> str:
-        """Return a connection proof (D-10); `header` and `claims` change members of the honest one."""
+        """Return a connection proof (D-10). `header` and `claims` override members of a valid one."""
         full = {"typ": "wf-proof+jwt", "alg": "ES256", "jwk": key.jwk}
         honest = {
             "jti": secrets.token_urlsafe(12),

@@ -1,4 +1,4 @@
-"""A business as its backend knows it: its id, its secret, and the tokens that are made with them."""
+"""A business as its backend knows it: its id, its secret, and the tokens it signs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatkey_conform.making.honest import BrowserKey, Json, Maker, merged
 
 
 class Issuer:
-    """The honest tokens of a business and of one browser's key, and any change of them; `clock` tells the time."""
+    """Makes valid or changed tokens for a business and one browser key. `clock` returns the time."""
 
     header: Final = {"alg": "HS256", "typ": "JWT"}
 
@@ -21,11 +21,11 @@ class Issuer:
 
     @property
     def now(self) -> int:
-        """The service's time, in whole seconds."""
+        """The service's time in whole seconds."""
         return int(self._clock())
 
     def claims(self, **changes: Any) -> Json:
-        """Return the claims of an honest custom login (contract 2.4)."""
+        """Return the claims of a valid custom login (contract 2.4), with these changes."""
         now = self.now
         honest = {
             "pid": self.id,
@@ -39,7 +39,7 @@ class Issuer:
         return merged(honest, changes)
 
     def identity_claims(self, **changes: Any) -> Json:
-        """Return the claims of an identity token as the callback makes it (contract 2.5)."""
+        """Return the claims of an identity token as the callback issues it (contract 2.5), with these changes."""
         now = self.now
         honest = {
             "pid": self.id,
@@ -53,19 +53,19 @@ class Issuer:
         return merged(honest, changes)
 
     def visitor_claims(self, **changes: Any) -> Json:
-        """Return the claims of a visitor's token (contract 2.6)."""
+        """Return the claims of a visitor token (contract 2.6), with these changes."""
         now = self.now
         honest = {"pid": self.id, "uid": self.key.uid, "type": "visitor", "iat": now, "exp": (now // 60 + 2) * 60}
         return merged(honest, changes)
 
     def sign(self, claims: object, *, header: object = None, key: bytes | None = None) -> str:
-        """Return a token with these claims, under the shop's own secret unless another key is given."""
+        """Return a token with these claims, signed with the business's secret unless `key` is given."""
         return Maker().jws(self.header if header is None else header, claims, self.secret if key is None else key)
 
     def token(self, **changes: Any) -> str:
-        """Return an honest custom token with these claims changed."""
+        """Return a custom token with these changes to valid claims."""
         return self.sign(self.claims(**changes))
 
     def identity_token(self, **changes: Any) -> str:
-        """Return an identity token with these claims changed."""
+        """Return an identity token with these changes to valid claims."""
         return self.sign(self.identity_claims(**changes))

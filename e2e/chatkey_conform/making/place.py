@@ -1,4 +1,4 @@
-"""Where a token is shown, as the rows of `token_verdicts.py` see it."""
+"""The protocol for a place that reads tokens, used by the rows of `token_verdicts.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatkey_conform.making.issuer import Issuer
 
 
 class Place(Protocol):
-    """Where tokens of one kind (`socket` or `identity`) are read: a reader, or a door of a running service."""
+    """A place that reads tokens of one kind (`socket` or `identity`): a function, or a running service's endpoint."""
 
     kind: ClassVar[str]
 

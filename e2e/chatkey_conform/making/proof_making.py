@@ -1,4 +1,4 @@
-"""How a proof is made of an honest handshake, with one thing changed: what the rows of `proof_verdicts.py` call."""
+"""Functions for the rows of `proof_verdicts.py`: each makes a proof from a valid handshake, with one change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatkey_conform.making.wrong_keys import Spelled
 
 @dataclass(frozen=True)
 class Handshake:
-    """What an honest proof is made of. `htu` is the socket's address, at a port of this machine."""
+    """The values from which a valid proof is made. `htu` is the address of the socket."""
 
     key: BrowserKey
     token: str
@@ -26,7 +26,7 @@ class Handshake:
     now: float
 
     def prove(self, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
-        """Return the honest proof, with members of its header and claims changed."""
+        """Return a proof that is valid except for these changes to its header and claims."""
         given: Json = {"nonce": self.nonce, "htu": self.htu, **claims}
         return Maker().proof(self.key, token=self.token, now=self.now, header=header, **given)
 
@@ -35,22 +35,22 @@ Make = Callable[[Handshake], str]
 
 
 def damaged(damage: Damage) -> Make:
-    """Damage an honest proof, with what signs for it at hand."""
+    """Corrupt a valid proof. The damage can sign again with the same key."""
     return lambda handshake: damage.make(Jws(handshake.prove(), handshake.key.sign))
 
 
 def sent(text: str) -> Make:
-    """Send a text that is no proof at all."""
+    """Use this text as the proof."""
     return lambda _: text
 
 
 def claims(**changes: object) -> Make:
-    """Change claims; what can be called is given the handshake, and the marks stand for parts of its `htu`."""
+    """Change claims. Callables receive the handshake; marks such as `{host}` are replaced with parts of its `htu`."""
     return lambda handshake: handshake.prove(**filled(changes, handshake))
 
 
 def filled(changes: Mapping[str, Any], handshake: Handshake) -> Json:
-    """Give the handshake to the values that ask for it."""
+    """Call each callable value with the handshake, and replace the marks in strings."""
     known = {name: value(handshake) if callable(value) else value for name, value in changes.items()}
     parts = marks(handshake.htu)
 
@@ -63,7 +63,7 @@ def filled(changes: Mapping[str, Any], handshake: Handshake) -> Json:
 
 
 def marks(htu: str) -> dict[str, str]:
-    """Return what stands for the parts of a socket's address: ws://localhost:8800/v1/socket, or any other."""
+    """Return the marks for the parts of a socket's address, such as ws://localhost:8800/v1/socket."""
     split = urlsplit(htu)
     folder, slash, file = split.path.rpartition("/")
     name = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname or ""
@@ -91,7 +91,7 @@ def header(**changes: object) -> Make:
 
 
 def jwk(**changes: object) -> Make:
-    """Change members of the key in the header."""
+    """Change members of the JWK in the header."""
 
     def make(handshake: Handshake) -> str:
         honest = handshake.key.jwk
@@ -115,7 +115,7 @@ def signature(change: Callable[[bytes], bytes]) -> Make:
 
 
 def over(signed: Callable[[str, str], bytes]) -> Make:
-    """Sign something else of the proof."""
+    """Sign the bytes that `signed` returns instead of the proof's own header and payload."""
 
     def make(handshake: Handshake) -> str:
         head, body, _ = handshake.prove().split(".")
@@ -125,12 +125,12 @@ def over(signed: Callable[[str, str], bytes]) -> Make:
 
 
 def unsigned(alg: object) -> Make:
-    """Say another algorithm, and leave the signature out."""
+    """Set `alg`, and leave the signature empty."""
     return lambda handshake: handshake.prove({"alg": alg}).rpartition(".")[0] + "."
 
 
 def exchanged(part: int) -> Make:
-    """Put the header or the payload of another proof under the signature."""
+    """Replace the header or payload with that of another proof, and keep the signature."""
 
     def make(handshake: Handshake) -> str:
         mine, other = handshake.prove().split("."), handshake.prove({"more": 1}, more=1).split(".")
@@ -140,13 +140,13 @@ def exchanged(part: int) -> Make:
 
 
 def spaced(handshake: Handshake) -> str:
-    """Write the claims with white space around and between them."""
+    """Write the claims as JSON with extra white space."""
     jws = Jws(handshake.prove(), handshake.key.sign)
     return jws.with_json(PAYLOAD, b" \n" + json.dumps(json.loads(jws.json(PAYLOAD)), indent=2).encode() + b"\r\n\t")
 
 
 def x_twice(handshake: Handshake) -> str:
-    """Name a member of the key twice."""
+    """Write the member `x` of the JWK twice."""
     key = dumps(handshake.key.jwk)[:-1] + b',"x":"' + handshake.key.jwk["x"].encode() + b'"}'
     head = b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":' + key + b"}"
     signed = f"{b64(head)}.{handshake.prove().split('.')[1]}"
@@ -154,15 +154,15 @@ def x_twice(handshake: Handshake) -> str:
 
 
 def ath(spell: Callable[[bytes], str]) -> Make:
-    """Spell the token's hash otherwise, given the token."""
+    """Set `ath` to the result of `spell` for the token."""
     return lambda handshake: handshake.prove(ath=spell(handshake.token.encode()))
 
 
 def nonce(spell: Callable[[str], str]) -> Make:
-    """Spell the nonce otherwise."""
+    """Set `nonce` to the result of `spell` for the valid nonce."""
     return lambda handshake: handshake.prove(nonce=spell(handshake.nonce))
 
 
 def der(raw: bytes) -> bytes:
-    """Write a signature as most libraries do."""
+    """Convert a raw signature to DER, the format that most libraries produce."""
     return encode_dss_signature(int.from_bytes(raw[:32]), int.from_bytes(raw[32:]))

@@ -1,7 +1,7 @@
-"""Proofs and their verdicts: what is made of an honest handshake, and what it is refused for (D-10, RFC 9449).
+"""The table of proofs: how each is made from a valid handshake, and the expected refusal (D-10, RFC 9449).
 
-A row's id is that of its row in `rows.toml`, with a word behind it where a row has several. Each is judged by
-`proofs.verify` and, over the wire, by the socket (`test_proof_verdicts.py`).
+A row's id is that of its row in `rows.toml`, followed by a word if a row has several proofs. Every proof is checked
+with `proofs.verify` and, over the network, with the socket (`test_proof_verdicts.py`).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from chatkey_conform.making.proof_making import (
 from chatkey_conform.making.wrong_keys import KEYS, N, P
 
 SOCKET: Final = "{ws}://{host}{path}"
-"""The socket's own address, in the marks of `proof_making.marks`."""
+"""The socket's own address, written with the marks of `proof_making.marks`."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A proof that is wrong in one thing: code and member of its refusal, and words of its cause and message.
+    """A proof with one fault, and the expected refusal: its code, its member, and text in its cause and message.
 
-    Without words, there is no cause.
+    If `cause` is None, the refusal has no cause.
     """
 
     id: str
@@ -53,7 +53,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Honest:
-    """A proof that is unusual, and accepted."""
+    """An unusual proof that must be accepted."""
 
     id: str
     make: Make
@@ -79,7 +79,7 @@ def _forms() -> Iterator[Verdict]:
         ("crit-b64", {"crit": ["b64"], "b64": False}),
     ):
         yield Verdict(name, header(**changes), "proof_malformed", "crit")
-    # F132: `typ` is exactly that of a proof.
+    # F132: `typ` must be exactly that of a proof.
     for name, typ in (
         ("missing", REMOVED),
         ("jwt", "JWT"),
@@ -96,7 +96,7 @@ def _forms() -> Iterator[Verdict]:
         ("true", True),
     ):
         yield Verdict(f"typ-{name}", header(typ=typ), "proof_typ", "typ")
-    # F129: not `none`, not in other letters.
+    # F129: `none` is refused, and so is ES256 in another spelling.
     for name, alg in (
         ("PRF-008-none", "none"),
         ("PRF-008-capital", "None"),
@@ -154,12 +154,12 @@ EDGES: Final = {
 
 
 def at_the_edge(r: str, s: str) -> Make:
-    """Put numbers from the edge of the group in place of a signature."""
+    """Replace r and s of the signature with these edge values."""
     return signature(lambda _: EDGES[r].to_bytes(32, "big") + EDGES[s].to_bytes(32, "big"))
 
 
 def _signatures() -> Iterator[Verdict]:
-    # F131: DER is refused and named.
+    # F131: a DER signature is refused, and the cause names DER.
     for name, make, cause in (
         ("PRF-030-header", exchanged(0), None),
         ("PRF-030-payload", exchanged(1), None),
@@ -253,7 +253,7 @@ def _claims() -> Iterator[Verdict]:
 
 
 def _targets() -> Iterator[Verdict]:
-    # F127: `htu` of another place.
+    # F127: an `htu` with another address is refused.
     web = "htu is a web address; write it with ws, as socket_uri has it"
     slash = "htu ends in a slash, which the socket's address does not"
     part = "htu is not whole; write socket_uri as the configuration has it"
@@ -280,7 +280,7 @@ def _targets() -> Iterator[Verdict]:
         ("PRF-050-backslash", "{ws}://evil.example\\@{host}{path}", None),
     ):
         yield Verdict(name, claims(htu=htu), "proof_htu", "htu", cause, "htu")
-    # F128: a proof goes with one token.
+    # F128: a proof is valid with one token only.
     for name, spell, cause in (
         ("PRF-092-hex", lambda token: hashlib.sha256(token).hexdigest(), "hex"),
         ("PRF-092-padded", lambda token: b64(hashlib.sha256(token).digest()) + "=", "padding"),
@@ -304,13 +304,13 @@ REFUSED_BY_VERIFY: Final = (
     Verdict("PRF-003-a-megabyte", lambda handshake: handshake.prove() + "A" * 1_000_000, "proof_malformed"),
     Verdict("PRF-074-nbf-61-s-ahead", claims(nbf=lambda handshake: int(handshake.now) + 61), "proof_claims", "nbf"),
 )
-"""Over the wire the clock would move on, and a frame carries neither half a surrogate pair nor a megabyte."""
+"""Not sent to a running service: its clock moves on, and a frame cannot carry half a surrogate pair or a megabyte."""
 
 ELSEWHERE: Final[tuple[Json, ...]] = (
     *({"kid": ["a"]}, {"kid": "../../etc/passwd"}, {"cty": "JWT"}),
     *({"jku": "https://evil.example"}, {"x5u": "file:///"}, {"x5c": [1]}),
 )
-"""Where a header says the key lies: it is not looked at."""
+"""Header members that say where to find the key. They are ignored."""
 
 ACCEPTED: Final = (
     Honest("PRF-018", jwk(kid="a", use="sig", alg="ES256", key_ops=["verify"], ext=True)),
@@ -320,7 +320,7 @@ ACCEPTED: Final = (
     Honest("PRF-018-members-of-other-keys", jwk(D="AQ", n="AQAB", e="AQAB")),
     *(Honest(f"elsewhere-{at}", header(**more)) for at, more in enumerate(ELSEWHERE)),
     Honest("white-space", spaced),
-    # F127: `htu` is compared without query, fragment and case of scheme and host.
+    # F127: the comparison of `htu` ignores query, fragment, and the letter case of scheme and host.
     Honest("PRF-042-same-in-capitals", claims(htu="{WS}://{NAME}{port}{path}")),
     Honest("PRF-044-query", claims(htu=SOCKET + "?a=1")),
     Honest("PRF-044-fragment", claims(htu=SOCKET + "#a")),

@@ -1,4 +1,4 @@
-"""How a token is made of honest parts, with one thing changed: what the rows of `token_verdicts.py` call."""
+"""Functions for the rows of `token_verdicts.py`: each makes a token from valid parts, with one change."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ HEADER: Final = {"alg": "HS256", "typ": "JWT"}
 
 
 def claims(**changes: object) -> Make:
-    """Change claims of the honest token; what can be called is given the place."""
+    """Change claims of a valid token. Callable values are called with the place."""
     return lambda place: place.shop.sign(place.claims(**filled(changes, place)))
 
 
 def filled(changes: Mapping[str, Any], place: Place) -> Json:
-    """Give the place to the values that ask for it."""
+    """Call each callable value with the place."""
     return {name: value(place) if callable(value) else value for name, value in changes.items()}
 
 
 def header(**changes: object) -> Make:
-    """Change members of the honest header."""
+    """Change members of a valid header."""
     return lambda place: place.shop.sign(place.claims(), header={**HEADER, **changes})
 
 
 def raw_header(raw: bytes) -> Make:
-    """Write the header as it stands here."""
+    """Use these bytes as the header."""
     return lambda place: place.shop.sign(place.claims(), header=raw)
 
 
 def payload(spoil: Spoil) -> Make:
-    """Spoil the JSON of the claims before it is signed."""
+    """Change the JSON of the claims before it is signed."""
     return lambda place: place.shop.sign(spoil(dumps(place.claims())))
 
 
 def added(text: str) -> Make:
-    """Add a member to the claims, written as it is."""
+    """Add this raw JSON member to the claims."""
     return payload(lambda honest: honest[:-1] + b"," + text.encode() + b"}")
 
 
 def signed_with(key: Callable[[bytes], bytes], **changes: object) -> Make:
-    """Sign an honest token with what is made of the secret, under a header with these changes."""
+    """Sign a valid token with a key derived from the secret, with these changes to the header."""
     return lambda place: place.shop.sign(place.claims(), header={**HEADER, **changes}, key=key(place.shop.secret))
 
 
 def sized(size: int) -> Make:
-    """Fill an honest token up to so many characters."""
+    """Pad a valid token to exactly this number of characters."""
 
     def make(place: Place) -> str:
         start = len(place.shop.sign(place.claims(filler="")))
@@ -75,7 +75,7 @@ def mac(change: Callable[[bytes], bytes]) -> Make:
 
 
 def mac_of(signed: Callable[[str, str], bytes]) -> Make:
-    """Make the MAC over something else of the token."""
+    """Compute the MAC over the bytes that `signed` returns for the header and payload."""
 
     def make(place: Place) -> str:
         head, body, _ = place.shop.sign(place.claims()).split(".")
@@ -85,17 +85,17 @@ def mac_of(signed: Callable[[str, str], bytes]) -> Make:
 
 
 def flipped(at: int) -> Callable[[bytes], bytes]:
-    """Flip a bit of the byte at this index."""
+    """Flip one bit of the byte at this index."""
     return lambda raw: raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
 
 
 def cut(length: int) -> Callable[[bytes], bytes]:
-    """Leave the first bytes."""
+    """Keep only the first `length` bytes."""
     return lambda raw: raw[:length]
 
 
 def another_mac(alg: str) -> Make:
-    """Sign with another hash, as the header says, by the provider's own secret."""
+    """Sign with the hash that `alg` names, using the provider's own secret."""
 
     def make(place: Place) -> str:
         signed = f"{b64(dumps({**HEADER, 'alg': alg}))}.{b64(dumps(place.claims()))}"
@@ -105,40 +105,40 @@ def another_mac(alg: str) -> Make:
 
 
 def not_encoded(place: Place) -> str:
-    """Sign a payload that is left as it is, as RFC 7797 would have it."""
+    """Sign a payload that is not base64url-encoded (RFC 7797)."""
     signed = f"{b64(dumps({**HEADER, 'b64': False, 'crit': ['b64']}))}.{dumps(place.claims(exp=9)).decode()}"
     return f"{signed}.{b64(Maker().mac(signed, place.shop.secret))}"
 
 
 def unsigned(place: Place) -> str:
-    """Leave the signature out, as alg none would have it."""
+    """Set `alg` to none, and leave the signature empty."""
     return place.shop.sign(place.claims(), header={**HEADER, "alg": "none"}).rpartition(".")[0] + "."
 
 
 def by_the_providers_id(place: Place) -> str:
-    """Sign with the id in place of the secret."""
+    """Sign with the provider's id instead of its secret."""
     return place.shop.sign(place.claims(), key=place.shop.id.encode())
 
 
 def another_payload(place: Place) -> str:
-    """Put other claims under a signature."""
+    """Replace the claims, and keep the signature."""
     protected, _, signature = place.shop.sign(place.claims()).split(".")
     return f"{protected}.{b64(dumps(place.claims(name='Mallory')))}.{signature}"
 
 
 def another_header(place: Place) -> str:
-    """Put another header under a signature."""
+    """Replace the header, and keep the signature."""
     _, body, signature = place.shop.sign(place.claims()).split(".")
     return f"{b64(dumps({'alg': 'HS256'}))}.{body}.{signature}"
 
 
 def nested(place: Place) -> str:
-    """Sign a token."""
+    """Sign a token as the payload of another token."""
     return place.shop.sign(place.shop.sign(place.claims()).encode(), header={**HEADER, "cty": "JWT"})
 
 
 def written(claim: str, literal: str) -> Make:
-    """Write a time as it stands here; {exp} is an honest `exp`."""
+    """Write a time claim as this JSON literal. `{exp}` stands for a valid `exp`."""
 
     def make(place: Place) -> str:
         whole = dumps(place.claims(**{claim: 0})).decode()
@@ -149,7 +149,7 @@ def written(claim: str, literal: str) -> Make:
 
 
 def visitor(**changes: object) -> Make:
-    """Make a visitor's token as the service does, with claims changed; what can be called is given the place."""
+    """Make a visitor token as the service does, with claims changed. Callable values are called with the place."""
 
     def make(place: Place) -> str:
         shop = place.shop
@@ -160,12 +160,12 @@ def visitor(**changes: object) -> Make:
 
 
 def in_a_minute(place: Place) -> str:
-    """Make a visitor's token of the next minute."""
+    """Make a visitor token for the next minute."""
     return visitor(iat=now(60), exp=now(120))(place)
 
 
 def now(seconds: int) -> Callable[[Place], int]:
-    """Return the time so many seconds from now."""
+    """Return the service's time plus this number of seconds."""
     return lambda place: place.shop.now + seconds
 
 
@@ -175,7 +175,7 @@ def jkt(place: Place) -> str:
 
 
 def damaged(damage: Damage) -> Make:
-    """Damage an honest token, with what signs for it at hand."""
+    """Corrupt a valid token. The damage can sign again with the same secret."""
 
     def make(place: Place) -> str:
         sign = partial(Maker().mac, key=place.shop.secret)

@@ -1,7 +1,8 @@
-"""Tokens and their verdicts: what is made of honest parts, and what it is refused for (RFC 7515, 7519, 8725).
+"""The table of tokens: how each is made from valid parts, and the expected refusal (RFC 7515, 7519, 8725).
 
-A row's id is that of its row in `rows.toml`, with a word behind it where a row has several. Each is judged by the
-function that reads such tokens and, over the wire, at the door where they are shown (`test_token_verdicts.py`).
+A row's id is that of its row in `rows.toml`, followed by a word if a row has several tokens. Every token is checked
+with the function that reads this kind and, over the network, at the endpoint that takes it
+(`test_token_verdicts.py`).
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ IDENTITY: Final = ("identity",)
 
 @dataclass(frozen=True)
 class Verdict:
-    """A token that is wrong in one thing: code and member of its refusal, and words of its cause and message.
+    """A token with one fault, and the expected refusal: its code, its member, and text in its cause and message.
 
-    Without words, there is no cause. `kinds` are those of the places where the row says something.
+    If `cause` is None, the refusal has no cause. `kinds` are the kinds of token to which the row applies.
     """
 
     id: str
@@ -68,7 +69,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Honest:
-    """A token that is unusual, and accepted."""
+    """An unusual token that must be accepted."""
 
     id: str
     make: Make
@@ -83,7 +84,7 @@ def _texts() -> Iterator[Verdict]:
         make, member = damaged(damage), damage.token_member
         yield Verdict(damage.token_id, make, "token_malformed", member, damage.cause, damage.says)
     yield Verdict("JWT-050", not_encoded, "token_malformed")
-    # F105: a uid has its bound.
+    # F105: the length of a uid is limited.
     for name, member in (("JWT-123-10-kb", "uid"), ("JWT-138-10-kb", "name")):
         yield Verdict(name, claims(**{member: "u" * 10_000}), "token_too_large", says=str(LIMIT))
     for size in (LIMIT + 1, 12_000):
@@ -106,7 +107,7 @@ def _headers() -> Iterator[Verdict]:
         ("JWT-032-true", header(alg=True)),
         ("JWT-033", header(alg="hs256")),
         ("JWT-033-space", header(alg="HS256 ")),
-        # F101: also where the provider's own secret was used.
+        # F101: even if the token is signed with the provider's own secret.
         *((f"JWT-035-shop-{alg}", header(alg=alg)) for alg in ALGORITHMS),
         *((f"JWT-035-attacker-{alg}", signed_with(lambda _: PUBLIC_KEY, alg=alg)) for alg in ALGORITHMS),
         *((f"JWT-035-its-own-mac-{alg}", another_mac(alg)) for alg in ("HS384", "HS512")),
@@ -159,7 +160,7 @@ def _signatures() -> Iterator[Verdict]:
         ("JWT-071-base64url", mac(lambda raw: b64(raw).encode()), None),
         ("JWT-077-mac-of-the-payload", mac_of(lambda _, body: body.encode()), None),
         ("JWT-077-mac-of-what-is-decoded", mac_of(lambda head, body: unb64(head) + b"." + unb64(body)), None),
-        # F103: what the secret is copied with, or read as.
+        # F103: common mistakes in copying or decoding the secret.
         ("JWT-074-empty", signed_with(lambda _: b""), "verifies with an empty secret"),
         (
             "JWT-074-undefined",
@@ -198,14 +199,14 @@ def _payloads() -> Iterator[Verdict]:
 
 TIMES: Final = ("exp", "iat", "nbf")
 BEYOND_A_DOUBLE: Final = ("1e400", "-1E+400", "0.1e402", f"1{'0' * 400}.0")
-"""A number is written with a fraction or an exponent, or it is an integer, which a double need not hold."""
+"""JSON numbers beyond the range of a double. All have a fraction or an exponent: large integers are valid JSON."""
 
 
 # each claim: its presence, type and bounds
 
 
 def _claims() -> Iterator[Verdict]:
-    # F058, F105, F107: the member is named, whatever is wrong with it.
+    # F058, F105, F107: the refusal names the member, whatever is wrong with it.
     tables: dict[str, dict[str, dict[str, Any]]] = {
         "pid": {"JWT-119": {"missing": REMOVED, "number": 7, "list": ["a"], "null": None}},
         "uid": {
@@ -230,12 +231,12 @@ def _claims() -> Iterator[Verdict]:
         for row, values in rows.items():
             for name, value in values.items():
                 yield Verdict(f"{row}-{name}", claims(**{claim: value}), "token_claims", claim, says=f"claim {claim} ")
-    # F057: milliseconds are told from seconds.
+    # F057: a time in milliseconds is recognised.
     for name, value in (("10-to-the-30", 10**30), ("10-to-the-400", 10**400), ("eleven-digits", 10**10)):
         yield Verdict(f"JWT-108-{name}", claims(exp=value), "token_claims", "exp", "milliseconds", "claim exp ")
     milliseconds = "exp looks like milliseconds; write seconds"
     yield Verdict("JWT-108", claims(exp=lambda place: place.shop.now * 1000), "token_claims", "exp", milliseconds)
-    # F058: a fraction is refused as well; there is no mode that would let it pass.
+    # F058: a fraction is refused too; no mode accepts it.
     for name, literal in (("exponent", "1e10"), ("fraction", "{exp}.0"), ("half", "{exp}.5")):
         yield Verdict(f"JWT-104-{name}", written("exp", literal), "token_claims", "exp")
     for claim, literal in (("iat", "1.8e9"), ("iat", "1800000000.0"), ("nbf", "1e-400"), ("nbf", "0.5")):
@@ -266,7 +267,7 @@ def _times() -> Iterator[Verdict]:
     yield Verdict("JWT-111", claims(exp=now(48 * HOUR)), "token_claims", "exp")
     yield Verdict("JWT-112", claims(iat=now(50), exp=now(40)), "token_claims", "exp")
     yield Verdict("JWT-112-soon", claims(iat=now(20), exp=now(10)), "token_claims", "exp")
-    # F054: the message has the difference, and says whose clock it is.
+    # F054: the message states the difference and which clock to set.
     ahead = "the clock that made the token is about"
     make = claims(iat=now(HOUR), exp=now(2 * HOUR))
     yield Verdict("JWT-115", make, "token_not_yet_valid", "iat", ahead, "set the clock that made it")
@@ -279,7 +280,7 @@ def _times() -> Iterator[Verdict]:
 
 
 def _kinds() -> Iterator[Verdict]:
-    # F107: letter case counts.
+    # F107: `type` is case-sensitive.
     for name, kind in (
         ("agent", "agent"),
         ("admin", "admin"),
@@ -289,12 +290,12 @@ def _kinds() -> Iterator[Verdict]:
         ("empty", ""),
     ):
         yield Verdict(f"JWT-128-{name}", claims(type=kind), "token_type", "type")
-    # F108, F109: although it is signed with the same secret and bound to the same key.
+    # F108, F109: refused although signed with the same secret and bound to the same key.
     yield Verdict("JWT-150", lambda place: place.shop.identity_token(), "token_type", "type", kinds=SOCKET)
     yield Verdict("JWT-150-by-its-type-alone", claims(type="identity"), "token_type", "type", kinds=SOCKET)
     yield Verdict("JWT-151-own-key", lambda place: place.shop.token(), "token_type", "type", kinds=IDENTITY)
     yield Verdict("JWT-153-own-key", visitor(), "token_signature", "signature", kinds=IDENTITY)
-    # F107: nobody signs a visitor's token but the service.
+    # F107: only the service signs visitor tokens.
     for name, make in (
         ("JWT-128-visitor", claims(type="visitor")),
         ("JWT-128-visitor-by-the-secret", lambda place: place.shop.sign(place.shop.visitor_claims())),
@@ -320,7 +321,7 @@ def _kinds() -> Iterator[Verdict]:
 
 
 def _bindings() -> Iterator[Verdict]:
-    # F104: missing, empty, flat, or of another form.
+    # F104: `cnf` is missing, empty, not nested, or has a wrong type.
     missing = {"null": None, "missing": REMOVED}
     no_object = {"string": jkt, "json-in-a-string": lambda place: f'{{"jkt":"{jkt(place)}"}}', "number": 7}
     arrays = {"array": lambda place: [jkt(place)], "empty-array": []}
@@ -357,7 +358,7 @@ REFUSED_BY_READERS: Final = (
     Verdict("JWT-001", lambda _: "", "token_malformed"),
     Verdict("JWT-020-half-a-pair", lambda place: place.shop.sign(place.claims()) + "\ud800", "token_malformed"),
     Verdict("JWT-021-a-megabyte", lambda place: place.shop.sign(place.claims()) + "A" * 1_000_000, "token_too_large"),
-    # F045: the widget does not send it; the server would refuse it.
+    # F045: the widget does not send this token; the server would refuse it.
     Verdict("JWT-120", claims(pid="prov_b"), "token_provider", "pid"),
     Verdict("JWT-121-case", claims(pid="PROV_A"), "token_provider", "pid"),
     Verdict("JWT-121-longer", claims(pid="prov_ab"), "token_provider", "pid"),
@@ -365,7 +366,10 @@ REFUSED_BY_READERS: Final = (
     Verdict("JWT-117-nbf", claims(nbf=now(61)), "token_not_yet_valid", "nbf", "about 61 s", "nbf lies 61 s ahead"),
     Verdict("visitor-of-a-minute-to-come", in_a_minute, "token_not_yet_valid", "iat", "about 60 s", kinds=SOCKET),
 )
-"""Over the wire the clock would move on, the socket finds the business by the pid, and not every text can be sent."""
+"""Only checked with the reading functions, not with a running service.
+
+There the clock moves on, the socket looks up the business by `pid`, and some texts cannot be sent.
+"""
 
 
 # what is accepted
@@ -377,7 +381,7 @@ PAYLOADS: Final[dict[str, Spoil]] = {
     "pretty": lambda honest: honest.replace(b",", b",\n  ").replace(b"{", b"{\n  "),
 }
 OTHER_CLAIMS: Final[dict[str, dict[str, Any]]] = {
-    # F111: claims and header members that are not known say nothing.
+    # F111: unknown claims and header members are ignored.
     "JWT-095": {"__proto__": {"uid": "root"}, "constructor": {"prototype": {}}, "toString": "x"},
     "JWT-136-text": {"aud": "somebody-else"},
     "JWT-136-list": {"aud": ["a", "b"]},
@@ -394,7 +398,7 @@ ELSEWHERE: Final[tuple[Json, ...]] = (
     *({"kid": ["a"]}, {"kid": "../../etc/passwd"}, {"cty": "JWT"}),
     *({"jku": "https://evil.example"}, {"x5u": "file:///"}, {"x5c": [1]}),
 )
-"""Where a header says the key lies: it is not looked at."""
+"""Header members that say where to find the key. They are ignored."""
 
 ACCEPTED: Final = (
     *(Honest(f"JWT-021-{size}", sized(size)) for size in (4096, LIMIT)),
@@ -406,7 +410,7 @@ ACCEPTED: Final = (
     *(Honest(f"JWT-087-{name}", payload(spaced)) for name, spaced in PAYLOADS.items()),
     *(Honest(name, claims(**changes)) for name, changes in OTHER_CLAIMS.items()),
     Honest("JWT-111", claims(iat=now(0), exp=now(7200)), SOCKET),
-    # F054: a clock that is a little ahead is honest, up to a minute.
+    # F054: a clock may be up to a minute ahead.
     *(Honest(f"JWT-114-{ahead}", claims(iat=now(ahead), nbf=now(ahead))) for ahead in (0, 2, 30, 59)),
     Honest("JWT-123", claims(uid="u" * 255), SOCKET),
     Honest("JWT-123-code-points", claims(uid="\N{FOX FACE}" * 255), SOCKET),
@@ -422,4 +426,4 @@ ACCEPTED_BY_READERS: Final = (
     Honest("a-second-is-left", claims(exp=now(1))),
     Honest("a-minute-ahead", claims(iat=now(60), nbf=now(60))),
 )
-"""Over the wire the clock would move on."""
+"""Only checked with the reading functions: in a running service the clock moves on."""

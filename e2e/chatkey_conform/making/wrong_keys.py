@@ -1,6 +1,6 @@
-"""Keys as JWK that are not one public P-256 point in its one spelling (RFC 7517, 7518 6.2, 8725 3.4).
+"""Invalid JWKs: not public, not a point on P-256, or not in the one valid spelling (RFC 7517, 7518 6.2, 8725 3.4).
 
-Each changes an honest key, whose members a change may call for; the table of proofs makes a proof of each.
+Each row changes a valid key and may reuse its values. The table of proofs makes a proof with each key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ B: Final = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
 
 @dataclass(frozen=True)
 class WrongKey:
-    """What is changed in an honest key, the member that is refused, and words of the cause; without, there is none."""
+    """The changes to a valid key, the member that is refused, and text in the cause (None: no cause)."""
 
     id: str
     member: str
@@ -30,12 +30,12 @@ class WrongKey:
 
 
 def coordinate(value: int, size: int = 32) -> str:
-    """Write a coordinate of a key."""
+    """Return a coordinate as base64url."""
     return b64(value.to_bytes(size, "big"))
 
 
 def next_letter(text: str) -> str:
-    """Spell the same bytes otherwise: the last letter carries two bits that no byte uses."""
+    """Change one of the last character's two bits that base64url ignores, so that the bytes stay the same."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     return text[:-1] + letters[letters.index(text[-1]) + 1]
 
@@ -69,7 +69,7 @@ CURVES: Final = (
 )
 
 
-# a point that is none
+# points that are not on the curve
 
 
 def _points() -> Iterator[WrongKey]:
@@ -93,7 +93,7 @@ def _points() -> Iterator[WrongKey]:
 
 
 def point(sign: int = 1) -> tuple[int, int]:
-    """Return a point whose x is so small that x + p fits into 32 bytes too; with -1, one on the curve's twist."""
+    """Return a point whose x is so small that x + p also fits into 32 bytes. With sign -1 it is on the twist."""
     for x in range(1, 100):
         square = sign * (x**3 - 3 * x + B)
         y = pow(square, (P + 1) // 4, P)
@@ -142,7 +142,7 @@ def _spellings() -> Iterator[WrongKey]:
 
 @dataclass(frozen=True)
 class Spelled:
-    """As the value of a member: the honest value, spelled otherwise."""
+    """As a member's value: the valid value, rewritten with `spell`."""
 
     spell: Callable[[str], str]
 

@@ -1,1 +1,1 @@
-"""The forms of a report: JSON, JUnit, Markdown, the matrix as a page, a badge, and what the terminal says."""
+"""The report formats: JSON, JUnit, Markdown, an HTML matrix, a badge, and the terminal output."""

@@ -1,4 +1,4 @@
-"""A badge, in the form of an endpoint of shields.io."""
+"""The badge, as JSON for an endpoint badge of shields.io."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def write(report: dict[str, Any]) -> str:
-    """Return the badge: it has the judged share, and is green only where all was judged and nothing failed."""
+    """Return the badge with the share of judged sentences. Bright green means that all were judged and none failed."""
     failed, judged, scored = report["counts"]["failed"], report["judged"], report["scored"]
     colour = "red" if failed else "brightgreen" if judged == scored else "green" if judged else "lightgrey"
     told = f"{failed} failed of {judged}" if failed else f"{judged} of {scored} judged, none failed"

@@ -1,4 +1,4 @@
-"""`report.json`: everything that is known of a run, from which all other forms are made (docs/schemas)."""
+"""`report.json`: all results of a run. The other report formats are made from it (docs/schemas)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ GROUPS: Final = {
     "9": "Versions",
     "D": "Decisions of the profile",
 }
-"""The contract's parts, by how a sentence's id begins."""
+"""The parts of the contract, by the first character of a sentence's id."""
 
 
 def document(result: Result, target: Target, capabilities: frozenset[str], *, suite: str, started: str) -> Json:
-    """Return the report. Nothing in it is a secret or a token."""
+    """Return the report. It contains no secrets or tokens."""
     judged = sum(result.counts[verdict] for verdict in JUDGED)
     return {
         "format": FORMAT,

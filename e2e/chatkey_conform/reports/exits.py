@@ -9,7 +9,7 @@ from chatkey_conform.running.outcome import Result
 
 
 class Exit(IntEnum):
-    """What a run ends with; the last is of a run that did not start."""
+    """The exit statuses. `NOT_STARTED` means that the run did not start or was interrupted."""
 
     FINE = 0
     FAILED = 1
@@ -18,7 +18,7 @@ class Exit(IntEnum):
 
 
 def status(result: Result) -> Exit:
-    """Return the exit status: what is not declared is no reason, what the suite did not bring about is one."""
+    """Return the exit status. It ignores undeclared capabilities, not harness errors or other unjudged sentences."""
     if result.failed:
         return Exit.FAILED
     fine = {Verdict.NOT_APPLICABLE}

@@ -1,4 +1,4 @@
-"""The matrix as one page: every sentence, by group, with its evidence; two reports side by side."""
+"""The report as an HTML page: every sentence by group, with its evidence. Can show two reports side by side."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Json = dict[str, Any]
 HERE: Final = Path(__file__).parent
 ABSENT: Final = {"verdict": "not run", "reason": "", "passed": 0, "cases": 0, "wrong": []}
 SHOWN: Final = 10
-"""How many failed cases of a sentence are shown with their evidence."""
+"""The maximum number of failed cases per sentence that are shown with evidence."""
 
 
 def write(*reports: Json) -> str:
-    """Return the page of one report, or of two side by side."""
+    """Return the page for one report, or for two side by side."""
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -36,12 +36,12 @@ def write(*reports: Json) -> str:
 
 
 def _code(text: str) -> Markup:
-    """Return a sentence in which what stands in backticks is code."""
+    """Return a sentence as HTML, with the text between backticks as code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it was escaped before
 
 
 def _card(report: Json) -> Json:
-    """Return what is said of one target before its sentences."""
+    """Return the summary of one target, shown above the sentences."""
     target = report["target"]
     failed, doubtful = report["counts"]["failed"], report["unjudged_must"] or report["cases"]["harness error"]
     return {
@@ -63,7 +63,7 @@ def _card(report: Json) -> Json:
 
 
 def _groups(reports: tuple[Json, ...]) -> dict[str, list[Json]]:
-    """Return the rows by group: a sentence, and what each report has of it."""
+    """Return the table rows by group. Each row has a sentence and its result in every report."""
     by_id = [{sentence["id"]: sentence for sentence in report["sentences"]} for report in reports]
     evidence = [{entry["id"]: entry for entry in report["evidence"]} for report in reports]
     groups: dict[str, list[Json]] = {}
@@ -76,7 +76,7 @@ def _groups(reports: tuple[Json, ...]) -> dict[str, list[Json]]:
 
 
 def _cell(cell: Json, evidence: dict[str, Json]) -> Json:
-    """Return what became of a sentence at one target: how many cases, and what shows that it fails."""
+    """Return the result of a sentence at one target: the number of cases, and the evidence for failures."""
     other = cell["cases"] - cell["passed"] - len(cell["wrong"])
     told = [f"{cell['passed']} of {cell['cases'] - other} cases passed"] if cell["cases"] > other else []
     told += [f"{other} not judged"] if other else []

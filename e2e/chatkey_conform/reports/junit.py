@@ -1,4 +1,4 @@
-"""The report as CI systems read it: a test case for each sentence."""
+"""The report as JUnit XML for CI systems, with one test case per sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 NAME: Final = "chatkey conform"
 UNWRITABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no way to write, not even escaped."""
+"""Characters that XML 1.0 cannot represent, not even escaped."""
 TAGS: Final = {"failed": "failure", "harness error": "error", "passed": ""}
 
 

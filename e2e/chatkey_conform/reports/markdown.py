@@ -1,4 +1,4 @@
-"""The report as Markdown, for a summary of a pipeline or a ticket."""
+"""The report as Markdown, for a CI summary or a ticket."""
 
 from __future__ import annotations
 

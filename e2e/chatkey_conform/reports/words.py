@@ -1,4 +1,4 @@
-"""The sentences that the forms of a report share, made of `report.json`."""
+"""The sentences that all report formats share, made from `report.json`."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ Json = dict[str, Any]
 
 
 def name_of(report: Json) -> str:
-    """Return the target's name, with its version."""
+    """Return the target's name and version."""
     return " ".join(part for part in (report["target"]["name"], report["target"]["version"]) if part)
 
 
 def share(report: Json) -> str:
-    """Return how much was judged; it stands in every verdict."""
+    """Return how many sentences were judged. Every verdict includes this."""
     judged, scored = report["judged"], report["scored"]
     percent = 100 * judged // scored if scored else 0
     return f"{judged} of {scored} sentences judged ({percent} %)"
 
 
 def outcome(report: Json) -> str:
-    """Return how many sentences failed; it is never said without the share that was judged."""
+    """Return how many sentences failed. Always show it together with `share`."""
     failed = report["counts"]["failed"]
     return f"{failed} failed" if failed else "nothing failed"
 
 
 def errors(report: Json) -> str:
-    """Return how many cases the suite itself has to answer for; nothing where there is none."""
+    """Return how many cases ended with a harness error; empty if none did."""
     number = report["cases"]["harness error"]
     return f"{number} cases ended by a mistake of the harness" if number else ""
 
 
 def headline(report: Json) -> str:
-    """Return the verdict in one line, with the share that was judged."""
+    """Return the verdict in one line, including the share that was judged."""
     known = report["counts"]["known failure"]
     told = [outcome(report), share(report), f"{known} known failures" if known else "", errors(report)]
     return f"{name_of(report)}, {report['profile']} revision {report['revision']}: {', '.join(filter(None, told))}."
 
 
 def unjudged(report: Json) -> str:
-    """Return the *must* sentences that were not judged, by name; nothing where all were."""
+    """Return the ids of the *must* sentences that were not judged; empty if all were."""
     ids = [entry["id"] for entry in report["unjudged_must"]]
     return f"Must, and not judged: {', '.join(ids)}." if ids else ""

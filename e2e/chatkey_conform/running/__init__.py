@@ -1,1 +1,1 @@
-"""A run of the suite: smoke first, then side by side what may run so, then the rest one after another."""
+"""Runs the suite: first the smoke cases, then the parallel cases, then the others one after another."""

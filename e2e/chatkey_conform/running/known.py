@@ -1,4 +1,4 @@
-"""The file of known failures: `[[known]]` with the `id` of a sentence or a case, and a `reason`."""
+"""Reads the file of known failures: `[[known]]` entries with the `id` of a sentence or a case, and a `reason`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatkey_conform.target import TargetError
 
 
 def read_known(path: Path | None) -> dict[str, str]:
-    """Return the reasons by id. Raises `TargetError`."""
+    """Return the reasons of the known failures by id. Raises `TargetError`."""
     if path is None:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""What came of a case, of a sentence, and of a whole run."""
+"""The results of a case, of a sentence, and of a whole run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ WORST_FIRST: Final = (
 )
 
 SCENARIO: Final = "test_"
-"""How the names of scenarios begin; no case of ours has such a name."""
+"""Prefix of the names of browser scenarios. No case of this suite has such a name."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case. `reason` is why it is not passed; `steps` is the evidence of a failure."""
+    """The result of a case. `reason` says why it did not pass; `steps` is the evidence of a failure."""
 
     case: Case
     verdict: Verdict
@@ -41,7 +41,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Sentence:
-    """What came of a sentence of the contract."""
+    """The result for one sentence of the contract."""
 
     id: str
     level: str
@@ -51,13 +51,13 @@ class Sentence:
 
     @property
     def reason(self) -> str:
-        """Why it is what it is, by the first case of that verdict."""
+        """The reason for the verdict, from the first case with that verdict."""
         return next((outcome.reason for outcome in self.outcomes if outcome.verdict is self.verdict), "")
 
 
 @dataclass(frozen=True)
 class Result:
-    """A whole run."""
+    """The results of a whole run."""
 
     outcomes: tuple[Outcome, ...]
     scored: frozenset[str]
@@ -66,7 +66,7 @@ class Result:
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
-        """What came of each sentence of the contract that is scored, or that a case names, in the contract's order."""
+        """The results for all sentences that are scored or that a case names, in the contract's order."""
         return tuple(
             self._sentence(name, entry)
             for name, entry in contract().items()
@@ -80,7 +80,7 @@ class Result:
 
     @property
     def counts(self) -> Counter[Verdict]:
-        """How many scored sentences have which verdict."""
+        """The number of scored sentences with each verdict."""
         return Counter(sentence.verdict for sentence in self.sentences if sentence.id in self.scored)
 
     @property
@@ -90,7 +90,7 @@ class Result:
 
     @property
     def unjudged(self) -> list[Sentence]:
-        """The *must* sentences that are scored and were not judged."""
+        """The scored *must* sentences that were not judged."""
         return [
             sentence
             for sentence in self.sentences
@@ -99,13 +99,13 @@ class Result:
 
     @property
     def mended(self) -> list[str]:
-        """Known failures that pass now, or that are not there; those of scenarios in a browser are told by these."""
+        """Known failures that now pass or do not exist. Those of browser scenarios are reported there, not here."""
         bad = _names(self.of(Verdict.FAILED, Verdict.KNOWN))
         of_a_browser = contract().keys() - _names(self.outcomes)
         return sorted(name for name in self.known.keys() - bad - of_a_browser if not name.startswith(SCENARIO))
 
     def of(self, *verdicts: Verdict) -> list[Outcome]:
-        """Return the cases with these verdicts."""
+        """Return the outcomes with one of these verdicts."""
         return [outcome for outcome in self.outcomes if outcome.verdict in verdicts]
 
 
@@ -114,11 +114,11 @@ def _names(outcomes: Iterable[Outcome]) -> set[str]:
 
 
 def names_of(case: Case) -> set[str]:
-    """Return the names under which a known failure may speak of a case."""
+    """Return the ids under which the file of known failures can list a case."""
     return {case.id, *case.sentences}
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the first of `WORST_FIRST` that is there."""
+    """Return the first verdict of `WORST_FIRST` that occurs."""
     found = set(verdicts)
     return next((verdict for verdict in WORST_FIRST if verdict in found), Verdict.NOT_RUN)

@@ -1,4 +1,4 @@
-"""Runs cases against a target, and judges each."""
+"""Runs cases against a target, and assigns each a verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatkey_conform.subject.world import World
 
 JOBS: Final = 8
 MOST_RETRIED: Final = 12
-"""A few that fail are asked once more, alone, in case the machine or the network was at fault; of many it was not."""
+"""Up to this many failing cases run once more, alone, in case the machine or the network was slow."""
 
 SMOKE: Final = "smoke/"
 SERVICE: Final = "service"
@@ -30,7 +30,7 @@ Told = Callable[[Outcome], None]
 
 @dataclass
 class Run:
-    """One run. `told` hears of every outcome as it comes."""
+    """One run. `told` is called with every outcome as it arrives."""
 
     world: World
     known: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Run:
     told: Told = field(default=lambda _: None)
 
     def judge(self, cases: Sequence[Case]) -> Result:
-        """Judge these cases; smoke alone where that already shows that nothing works."""
+        """Run the cases. If no smoke case passes, the other cases are not run."""
         begun = time.monotonic()
         smoke, rest = _split(cases, lambda case: case.id.startswith(SMOKE))
         outcomes = [self._told(case) for case in smoke]
@@ -110,6 +110,6 @@ def _split(cases: Iterable[Case], first: Callable[[Case], bool]) -> tuple[list[C
 
 
 def missing(outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return the capabilities that cases would have needed, with what each means."""
+    """Return the undeclared capabilities that cases needed, with the meaning of each."""
     told = " ".join(outcome.reason for outcome in outcomes if outcome.verdict is Verdict.NOT_APPLICABLE)
     return {name: meaning for name, meaning in CAPABILITIES.items() if f"not declared: {name}," in told}

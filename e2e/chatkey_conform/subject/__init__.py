@@ -1,1 +1,1 @@
-"""The service under test, as a case sees it: its endpoints, its socket, its businesses and its clock."""
+"""The service under test, as a case uses it: its endpoints, socket, businesses and clock."""

@@ -1,4 +1,4 @@
-"""An answer over HTTP, read without trust."""
+"""An HTTP response from the service under test. Nothing in it is assumed to be valid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """Status, headers and body."""
+    """Status, headers and body of a response. `asked` is the method and path of the request."""
 
     asked: str
     status: int
@@ -37,7 +37,7 @@ class Answer:
         return self.header("content-type").partition(";")[0].strip().lower()
 
     def json(self) -> Json:
-        """Return the body's object. Raises `Broken`."""
+        """Return the JSON object in the body. Raises `Broken`."""
         expect(self.kind, "application/json", f"The Content-Type of the answer to {self.asked}")
         try:
             value = json.loads(self.body)
@@ -47,14 +47,14 @@ class Answer:
         return Json(value)
 
     def data(self) -> Json:
-        """Return what a success has under `data`. Raises `Broken`."""
+        """Return the `data` object of a success response. Raises `Broken`."""
         expect(self.status, 200, f"The status of {self.asked}")
         value = self.json().get("data")
         expect_that(isinstance(value, dict), f"The answer to {self.asked} has no object under data")
         return Json(value or {})
 
     def refused(self, status: int, *codes: str) -> None:
-        """Be a refusal of an endpoint that answers with JSON: status, envelope, code and the headers of a failure."""
+        """Check that this is a JSON refusal: status, envelope, code and headers. Raises `Broken`."""
         expect(self.status, status, f"The status of {self.asked}")
         body = self.json()
         if why := misfit("failure", body):
@@ -69,7 +69,7 @@ class Answer:
             )
 
     def page(self, status: int) -> None:
-        """Be a page of the popup, with the headers that it has to have; its words and markup are free."""
+        """Check that this is a page of the popup, with the required headers. Text and markup are not checked."""
         expect(self.status, status, f"The status of {self.asked}")
         expect(self.kind, "text/html", f"The Content-Type of the page of {self.asked}")
         for name, wanted in (
@@ -91,7 +91,7 @@ class Answer:
 
     @property
     def retry_after(self) -> float | None:
-        """The seconds after which it may be asked again, told as a number or as a date (RFC 9110 10.2.3)."""
+        """The seconds to wait before the next request, given as a number or a date (RFC 9110 10.2.3)."""
         told = self.header("retry-after").strip()
         if told.isascii() and told.isdigit():
             return float(told)
@@ -109,9 +109,9 @@ class Answer:
             return datetime.now(UTC)
 
     def listed(self, name: str) -> list[str]:
-        """Return the parts of a header's value, in small letters; a proxy may have added one of its own."""
+        """Return the comma-separated parts of a header's value in lower case. A proxy may have added some."""
         return [part.strip().lower() for part in self.header(name).split(",")]
 
     def header(self, name: str) -> str:
-        """Return a header's value, empty where there is none."""
+        """Return a header's value; empty if the header is missing."""
         return str(self.headers.get(name, ""))

@@ -1,4 +1,4 @@
-"""How fast a service takes requests: found out by asking, and then kept to."""
+"""Adapts to the request rate that a service allows: it waits as `Retry-After` demands."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LONGEST_WAIT: Final = 61
 
 
 class Pace:
-    """One allowance of the service's. Cases ask side by side until it is used up, and from then on one by one."""
+    """One rate limit of the service. Cases send in parallel until the first 429, and one at a time after that."""
 
     def __init__(self) -> None:
         self._one_by_one = threading.Lock()
         self._is_used_up = False
 
     def keep(self, send: Callable[[], Answer]) -> Answer:
-        """Send, and again when the service says that it may be. Raises `HarnessError` where that never comes."""
+        """Send a request, and again after each `Retry-After`. Raises `HarnessError` on a 429 after 8 waits."""
         if not self._is_used_up:
             answer = send()
             if _wait(answer) is None:
@@ -39,9 +39,9 @@ class Pace:
 
 
 def _wait(answer: Answer) -> float | None:
-    """Return for how many seconds the service asks one to wait; None where it does not.
+    """Return the seconds that the service asks the client to wait; None if it does not.
 
-    Raises `HarnessError` where that is too long: it is the service's right, and nothing can be judged so.
+    Raises `HarnessError` if the wait is too long. The service may ask for that, but then nothing can be judged.
     """
     seconds = answer.retry_after if answer.status == 429 else None
     if seconds is None:

@@ -1,4 +1,4 @@
-"""One socket of the target, and how it ends."""
+"""A client connection to the target's socket, and how the connection ends."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ WAIT: Final = min(PATIENCE, 12.0)
 MANY: Final = 16
 SHORT: Final = 3.0
 SECOND: Final = 1.1
-"""A second of the service's, by a clock that is not its own."""
+"""One second on the service's clock, with a margin because the suite uses another clock."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a socket ended: every frame after `hello`, the close code, its reason. `close` is None while it is open."""
+    """How a connection ended: the frames after `hello`, the close code and reason. `close` is None while it is open."""
 
     frames: tuple[Json, ...]
     close: int | None
@@ -43,11 +43,11 @@ class Ended:
 
     @property
     def granted(self) -> bool:
-        """Whether `ready` ever came."""
+        """Whether `ready` was received."""
         return any(frame["type"] == "ready" for frame in self.frames)
 
     def refused(self, code: str, close: int) -> None:
-        """Be a refusal: one `error` frame and its close, with the code as the reason, and nothing granted."""
+        """Check for a refusal: one `error` frame, then a close with this code and reason. Raises `Broken`."""
         kinds = [frame["type"] for frame in self.frames]
         expect(kinds, ["error"], f"What the service said before it closed with {self.close}")
         expect(self.frames[-1]["code"], code, "code of the error frame")
@@ -56,7 +56,7 @@ class Ended:
         expect_that("id" not in self.frames[-1], "An error that ends the connection answers no id")
 
     def closed(self, *codes: int) -> None:
-        """Have ended with one of these codes, told by the close alone."""
+        """Check that the service sent no frame and closed with one of these codes. Raises `Broken`."""
         kinds = [frame["type"] for frame in self.frames]
         expect(kinds, [], f"What the service said before it closed with {self.close}")
         expect_that(
@@ -65,7 +65,7 @@ class Ended:
 
 
 class Patience:
-    """How long a peer waits: less, once it has waited in vain so often that a machine that is busy is no reason."""
+    """Timeout for one receive. After 16 timeouts it drops to 3 s: load no longer explains them."""
 
     def __init__(self, usual: float = WAIT, frames_per_second: int = 0) -> None:
         self.frames_per_second = frames_per_second
@@ -77,47 +77,47 @@ class Patience:
         return self._usual if self._lost < MANY else min(self._usual, SHORT)
 
     def lost(self) -> None:
-        """Note that nothing came."""
+        """Count a timeout."""
         self._lost += 1
 
 
 class Rhythm:
-    """No more frames within a second than the service takes; 0 is no limit."""
+    """Limits the frames sent within one second to what the service allows; 0 means no limit."""
 
     def __init__(self, most: int) -> None:
         self._sent: deque[float] = deque(maxlen=most or None)
 
     def keep(self) -> None:
-        """Wait until one more may be sent."""
+        """Wait until the next frame may be sent."""
         if len(self._sent) == self._sent.maxlen:
             threading.Event().wait(max(0.0, self._sent[0] + SECOND - time.monotonic()))
         self._sent.append(time.monotonic())
 
 
 class Pinged(ClientConnection):
-    """A connection that notes when it is pinged beneath the frames."""
+    """A WebSocket connection that notes when it receives a ping (RFC 6455)."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.pinged = threading.Event()
 
     def process_event(self, event: Event) -> None:
-        """Take an event of the protocol; a ping has been answered by then."""
+        """Note a ping. The library has already answered it."""
         if isinstance(event, Frame) and event.opcode is Opcode.PING:
             self.pinged.set()
         super().process_event(event)
 
 
 class Written(float):
-    """A number that is written with a fraction or an exponent: no integer, whatever it comes to."""
+    """A number written with a fraction or an exponent. It never counts as an integer, whatever its value."""
 
     def is_integer(self) -> bool:
-        """Tell a schema that it is none."""
+        """Return false, so that a JSON Schema validator does not accept the number as an integer."""
         return False
 
 
 class Peer:
-    """An open socket; `hello` has been read unless the service refused at once."""
+    """An open connection. `hello` has been read, or the refusal if the service refused at once."""
 
     def __init__(
         self,
@@ -138,15 +138,15 @@ class Peer:
         self.nonce = str(self.hello.get("nonce", ""))
 
     def send_raw(self, *frames: bytes) -> None:
-        """Write bytes beneath the frames; a connection that is closed takes none."""
+        """Send raw bytes below the frame level. Does nothing if the connection is closed."""
         self._transcript.note(f"→ {sum(map(len, frames))} bytes")
         with suppress(OSError):
             self.connection.socket.sendall(b"".join(frames))
 
     def say(self, frame: Mapping[str, Any] | str | bytes, *, hurried: bool = False) -> None:
-        """Send a frame: an object as JSON, a text or bytes as they are. A socket that is closed hears nothing.
+        """Send a frame: a mapping as JSON, text or bytes unchanged. Does nothing if the connection is closed.
 
-        Unless it is `hurried`, it waits until it is not too many for the service.
+        Unless `hurried` is set, waits so that the frame rate stays within the service's limit.
         """
         if not hurried:
             self._rhythm.keep()
@@ -157,7 +157,7 @@ class Peer:
             return
 
     def next(self) -> Json:
-        """Return the next frame. Raises `Broken` where none comes."""
+        """Return the next frame. Raises `Broken` if none arrives."""
         try:
             return self._read(self._wait())
         except ConnectionClosed as closed:
@@ -168,9 +168,9 @@ class Peer:
             raise Broken("A frame was awaited, and none came") from None
 
     def ask(self, frame: Mapping[str, Any] | str | bytes) -> Json:
-        """Send a frame and return its answer; what a service may tell unasked is passed over.
+        """Send a frame and return its answer. Frames that the service may send unasked are skipped.
 
-        What is too much for the service is sent again when it may be. Raises `HarnessError` if that is too late.
+        If the answer is `rate_limited`, waits and sends the frame again. Raises `HarnessError` if the wait is too long.
         """
         has_id = isinstance(frame, Mapping) and "id" in frame
         answer = self._answer_to(frame, has_id)
@@ -188,7 +188,7 @@ class Peer:
         return answer
 
     def granted(self, frame: Mapping[str, Any], kind: str) -> Json:
-        """Send a frame that has to be answered with this kind, and with its `id` if it has one."""
+        """Send a frame, and check that the answer has this type and the same `id`, if there is one."""
         answer = self.ask(frame)
         expect(answer["type"], kind, f"type of the answer to {frame['type']}{_why(answer)}")
         if "id" in frame:
@@ -196,7 +196,7 @@ class Peer:
         return answer
 
     def end(self, more: float = 0) -> Ended:
-        """Read until the service closes, `more` seconds longer than usual. Raises `Broken` when it does not."""
+        """Read until the service closes; wait `more` seconds longer than usual. Raises `Broken` if it does not."""
         frames = [] if self.hello["type"] == "hello" else [self.hello]
         until = time.monotonic() + self._wait() + more
         try:
@@ -212,16 +212,16 @@ class Peer:
         raise Broken("The socket had to be closed, and stayed open")
 
     def is_pinged(self, seconds: float) -> bool:
-        """Wait so long for a ping beneath the frames, and as long as usual besides; tell whether one came."""
+        """Return whether a WebSocket ping arrives within `seconds` plus the usual timeout."""
         return self.connection.pinged.wait(seconds + self._wait())
 
     def prove(self, key: BrowserKey, token: str, **changes: Any) -> str:
-        """Return an honest proof for this connection, with these members changed."""
+        """Return a proof for this connection that is valid except for these changes."""
         honest = {"nonce": self.nonce, "htu": self._uri, "now": self._clock()}
         return Maker().proof(key, token=token, **{**honest, **changes})
 
     def connect(self, token: str, proof: str) -> Ended:
-        """Send `connect`, and return `ready`, or the refusal with its close."""
+        """Send `connect`. Return `ready`, or the refusal with its close code."""
         expect(self.hello["type"], "hello", "type of the first frame")
         self.say({"type": "connect", "token": token, "proof": proof})
         try:
@@ -239,7 +239,7 @@ class Peer:
         return Ended((answer, *ended.frames), ended.close, ended.reason)
 
     def join(self, token: str, key: BrowserKey) -> Json:
-        """Connect with an honest token, which has to be granted, and return `ready`."""
+        """Connect with a valid token and proof, and return `ready`. Raises `Broken` if the service refuses."""
         ended = self.connect(token, self.prove(key, token))
         expect_that(
             ended.granted, f"An honest token and proof are refused{_why(ended.frames[-1] if ended.frames else {})}"
@@ -270,14 +270,14 @@ class Peer:
 
 
 def _is_known(frame: Json) -> bool:
-    """Tell whether a widget knows this kind; those that it does not know it passes over."""
+    """Return whether a widget knows this type. A widget ignores frames of unknown types."""
     kind = frame.get("type")
     expect_that(isinstance(kind, str), "The service sent a frame without a type")
     return kind in KINDS
 
 
 def _is_unasked(frame: Json, has_id: bool) -> bool:
-    """Tell whether this comes by itself: a `reauth`, a message from elsewhere, the state of a call."""
+    """Return whether the service sent this frame unasked: `reauth`, a message from another socket, a call's state."""
     if frame["type"] in {"reauth", "message"}:
         return True
     return has_id and frame["type"] == "call" and "id" not in frame

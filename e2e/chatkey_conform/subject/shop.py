@@ -1,4 +1,4 @@
-"""A business at the target, with the browser of somebody on its page."""
+"""A business at the target, with the browser of one person on its page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Shop(Issuer):
-    """A business, a key that nobody else has, and a member whose uid nobody else has."""
+    """A business, with a key and a member uid that no other case uses."""
 
     def __init__(self, business: Business, *, get: Callable[..., Answer], now: Callable[[], float]) -> None:
         super().__init__(business.id, business.secret_key, now)
@@ -28,26 +28,26 @@ class Shop(Issuer):
 
     @property
     def origin(self) -> str:
-        """A page of the business."""
+        """The origin of a page of the business."""
         return self.business.origins[0]
 
     @property
     def social(self) -> str:
-        """A social login that is on. Raises `NotApplicable` where there is none."""
+        """An enabled social login. Raises `NotApplicable` if there is none."""
         if not self.business.socials:
             raise NotApplicable("social:google")
         return self.business.socials[0]
 
     def claims(self, **changes: Any) -> Json:
-        """Return the claims of an honest custom login of this member."""
+        """Return the claims of a valid custom login of this member, with these changes."""
         return super().claims(**{"uid": self.member, **changes})
 
     def identity_claims(self, **changes: Any) -> Json:
-        """Return the claims of an identity token of a social login that is on, of this member."""
+        """Return the claims of this member's identity token for an enabled social login, with these changes."""
         return super().identity_claims(**{"uid": f"{self.social}:{self.member}", **changes})
 
     def visitor_token(self) -> str:
-        """Ask the service for a visitor's token, which it has to grant."""
+        """Request a visitor token, and check that the service grants it."""
         answer = self._get(f"{self.path}/token", uid=self.key.uid)
         return _token_of(answer)
 
@@ -56,7 +56,7 @@ class Shop(Issuer):
         return self._get(f"{self.path}/member/token", auth=auth, jkt=self.key.jkt if jkt is None else jkt)
 
     def social_token(self, **changes: Any) -> str:
-        """Exchange an honest identity token, which has to be granted."""
+        """Exchange a valid identity token, and check that the service grants the socket token."""
         return _token_of(self.exchange(self.identity_token(**changes)))
 
 

@@ -1,4 +1,4 @@
-"""The service under test, as one case sees it: what is asked of it is noted, as evidence."""
+"""The service under test, as one case uses it. All requests and frames are recorded as evidence."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from chatkey_protocol.names import SUBPROTOCOL
 
 TRIES: Final = 10
 OWN_ORIGIN: Final = object()
-"""As the origin of a socket: that of the shop's page."""
+"""As the `origin` of a socket: use the origin of the shop's page."""
 
 
 class Unopened(Broken):
-    """The socket was refused before the upgrade, with this HTTP status."""
+    """The service refused the WebSocket upgrade with this HTTP status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"The socket was refused with HTTP {status}")
@@ -41,7 +41,7 @@ class Unopened(Broken):
 
 
 class Subject:
-    """The target, for one case. Ends with `close`, which takes away what the case made."""
+    """The target, as used in one case. `close` removes what the case created."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -50,11 +50,11 @@ class Subject:
 
     @property
     def limits(self) -> Limits:
-        """How much the target takes."""
+        """The target's limits."""
         return self.world.limits
 
     def close(self) -> None:
-        """Take away what the case made, and put the clock back."""
+        """Remove what the case created, and reset the clock."""
         self._ending.close()
         self.world.restore()
 
@@ -63,16 +63,16 @@ class Subject:
         return self.world.now()
 
     def needs(self, *capabilities: str) -> None:
-        """Raise `NotApplicable` unless all of these are declared."""
+        """Raise `NotApplicable` unless the target declares all of these capabilities."""
         for capability in capabilities:
             self.world.needs(capability)
 
     def has(self, capability: str) -> bool:
-        """Tell whether the target declares this."""
+        """Return whether the target declares this capability."""
         return self.world.has(capability)
 
     def within(self, size: int, limit: str) -> None:
-        """Raise `OtherLimit` where a size is beyond a limit of the target's own."""
+        """Raise `OtherLimit` if `size` is above this limit of the target."""
         most = getattr(self.limits, limit)
         if most and size > most:
             raise OtherLimit(f"{size} is beyond the target's {limit} of {most}")
@@ -80,22 +80,22 @@ class Subject:
     # businesses
 
     def shop(self) -> Shop:
-        """Return the business that cases share, with a browser and a member of this case's own."""
+        """Return the business that cases share, with a browser key and a member of this case's own."""
         return self._shop(self.world.shared(0))
 
     def another_shop(self) -> Shop:
-        """Return another business. Raises `NotApplicable` where there is but one."""
+        """Return a second business. Raises `NotApplicable` if there is only one."""
         return self._shop(self.world.shared(1))
 
     def shop_with(self, **members: Any) -> Shop:
-        """Make a business for this case. Raises `NotApplicable` where none can be made."""
+        """Create a business for this case. Raises `NotApplicable` if the target cannot."""
         self.needs("businesses")
         business = self.world.make(members)
         self._ending.callback(self._remove, business)
         return self._shop(business)
 
     def change(self, shop: Shop, **members: Any) -> None:
-        """Change a business, and wait until the service has to know."""
+        """Change a business, and move the clock 61 seconds so that the service must know the change."""
         self.needs("change", "clock")
         self.world.businesses.change(shop.business, members)
         self.advance(61)
@@ -110,14 +110,14 @@ class Subject:
     # the clock
 
     def advance(self, seconds: float) -> None:
-        """Move the service's clock; it goes back after the case."""
+        """Move the service's clock forward. It is reset after the case."""
         self.transcript.note(f"(the clock is moved by {seconds:g} s)")
         self.world.advance(seconds)
 
     # over HTTP
 
     def get(self, path: str, **query: str) -> Answer:
-        """Send GET."""
+        """Send a GET request."""
         return self.request("GET", path, query=query)
 
     def request(
@@ -130,7 +130,7 @@ class Subject:
         content: bytes | None = None,
         patient: bool = True,
     ) -> Answer:
-        """Send a request; one that comes too fast for the service is sent again when it may be, if `patient`."""
+        """Send a request. If `patient`, it is sent again after a 429, when the service allows it."""
         text = query if isinstance(query, str) else urlencode(query)
         target = f"{path}?{text}" if text else path
         send = partial(self._send, method, target, headers, content)
@@ -152,7 +152,7 @@ class Subject:
         return self._noted(method, target, got.status_code, got.headers, got.content)
 
     def spelled(self, target: str, method: str = "GET") -> Answer:
-        """Send a request whose target is written exactly so, below the base address."""
+        """Send a request with exactly this target, appended to the base address."""
         base = urlsplit(self.world.target.local_url)
         host = base.hostname or ""
         connection: http.client.HTTPConnection
@@ -191,14 +191,14 @@ class Subject:
         subprotocols: tuple[str, ...] = (SUBPROTOCOL,),
         origins: int = 1,
     ) -> Iterator[Peer]:
-        """Open a socket from a page of the shop's, or of another origin; None is of no page at all."""
+        """Open a socket with the origin of the shop's page, or with another one. With None, no `Origin` is sent."""
         page = self.world.shared(0).origins[0] if origin is OWN_ORIGIN else origin
         address = self.world.socket_address + (f"?{query}" if query else "")
         pages = [("Origin", str(page))] * origins if page is not None else []
         for left in reversed(range(TRIES)):
             with (connection := self._opened(address, subprotocols, pages)):
                 peer = Peer(connection, self.world.socket_uri, self.transcript, self.now, self.world.patience)
-                if left and peer.hello.get("code") == "too_many_sockets":  # of this address: others are about to end
+                if left and peer.hello.get("code") == "too_many_sockets":  # for this address; others will end soon
                     threading.Event().wait(1)
                     continue
                 yield peer
@@ -227,18 +227,18 @@ class Subject:
             raise Broken(f"The socket could not be opened: {type(error).__name__}") from None
 
     def try_token(self, token: str, key: BrowserKey) -> Ended:
-        """Open a socket with this token and an honest proof by `key` over it."""
+        """Open a socket, and connect with this token and a valid proof by `key`."""
         with self.socket() as peer:
             return peer.connect(token, peer.prove(key, token))
 
     @contextmanager
     def joined(self, shop: Shop, token: str | None = None) -> Iterator[Peer]:
-        """Open a socket and connect with an honest token, the member's unless another is given."""
+        """Open a socket, and connect with a valid token: the member's, unless another is given."""
         with self.socket() as peer:
             peer.join(token or shop.token(), shop.key)
             yield peer
 
 
 CLOSED_MEANWHILE: Final = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
-"""What a kept connection says that the service has closed."""
+"""Errors of a kept-alive HTTP connection that the service has closed."""
 UNTOLD: Final = frozenset({"date", "server", "content-length", "connection", "transfer-encoding"})

@@ -1,4 +1,4 @@
-"""What all cases of a run share: the target's address, its businesses, its clock, and how it is reached."""
+"""State that all cases of a run share: the target's address, businesses and clock, and the HTTP client."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from chatkey_stack.patience import PATIENCE
 DOMAIN: Final = "shop.example"
 CLIENT: Final = {"client_id": "shop-client", "client_secret": "shop-client-secret"}
 OWN_KEYED: Final = frozenset({"apple"})
-"""Social providers whose keys are more than an id and a secret; at these the service's own application is used."""
+"""Social providers that need more keys than an id and a secret. For these the service's own application is used."""
 
 
 class World:
-    """The target, opened. Raises `TargetError` or `HarnessError` where its adapter cannot be asked."""
+    """The opened target. Raises `TargetError` or `HarnessError` if its adapter does not respond."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -49,20 +49,20 @@ class World:
         self._socket_uri = ""
 
     def client(self) -> httpx.Client:
-        """Return what asks the target: it follows nothing, and keeps no cookie."""
+        """Return an HTTP client for the target that follows no redirects and keeps no cookies."""
         client = httpx.Client(verify=self.trust, timeout=PATIENCE, trust_env=False, follow_redirects=False)
         client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
         return client
 
     def reach(self) -> None:
-        """Ask for something at the base address, whatever comes. Raises `HarnessError` where nobody answers."""
+        """Send a request to the base address and accept any response. Raises `HarnessError` if there is none."""
         try:
             self.http.get(f"{self.target.local_url}/v1/public")
         except httpx.HTTPError as error:
             raise HarnessError(f"Nobody answers at {self.target.local_url}: {error}.") from None
 
     def close(self) -> None:
-        """Take away what was made, and close what was opened."""
+        """Delete the businesses that were created, and close the connections."""
         prepared = self.businesses.prepared()
         for business in self._shared:
             if business not in prepared:
@@ -72,31 +72,31 @@ class World:
         self.http.close()
 
     def pace(self, path: str) -> Pace:
-        """Return the allowance that requests of a path are taken from: social logins have one of their own."""
+        """Return the rate limit that applies to a path. Social logins have their own."""
         return self._of_logins if "/oauth/" in path else self._of_others
 
     def has(self, capability: str) -> bool:
-        """Tell whether the target declares this."""
+        """Return whether the target declares this capability."""
         return capability in self.capabilities
 
     def needs(self, capability: str) -> None:
-        """Raise `NotApplicable` unless the target declares this."""
+        """Raise `NotApplicable` unless the target declares this capability."""
         if capability not in self.capabilities:
             raise NotApplicable(capability)
 
     def now(self) -> float:
-        """The service's time, never later than it is there."""
+        """An estimate of the service's time, never ahead of it."""
         return time.time() + (self.skew or 0.0) + self.offset
 
     def learn_time(self, server_time: float) -> None:
-        """Take the service's time from a frame that has just come: by now it is as late there, or later."""
+        """Learn the service's time from a frame that has just arrived. By now its clock shows this time or later."""
         off = server_time - time.time()
         self.skew = off if self.skew is None else max(self.skew, off)
 
     # businesses
 
     def shared(self, number: int) -> Business:
-        """Return the first, second or third business that cases share; makes it where that can be done."""
+        """Return the first, second or third business that cases share. Creates it if possible."""
         if number < len(self._shared):
             return self._shared[number]
         with self._lock:
@@ -113,14 +113,14 @@ class World:
             return self._shared[number]
 
     def make(self, members: Mapping[str, Any]) -> Business:
-        """Make a business with all declared social logins; `members` are as `lab.v1` has them."""
+        """Create a business with all declared social logins. `members` are as in `lab.v1`."""
         made = self.businesses.provision({"domains": [DOMAIN], "socials": self.logins(), **members})
         with self._lock:
             self.secrets = {*self.secrets, made.secret_key}
         return made
 
     def logins(self) -> dict[str, dict[str, object]]:
-        """Return the social logins of a business: by its own keys where that is declared, else the service's."""
+        """Return the social logins of a new business: with its own keys if declared, or with the service's."""
         own: dict[str, object] = {"key_source": "own", "enabled": True, **CLIENT}
         service: dict[str, object] = {"key_source": "service", "enabled": True}
         by_own = self.has("own-keys")
@@ -136,7 +136,7 @@ class World:
         self.offset += seconds
 
     def restore(self) -> None:
-        """Put the clock back, if it was moved."""
+        """Reset the clock if it was moved."""
         if self.offset:
             self.businesses.reset()
             self.offset = 0.0
@@ -145,7 +145,7 @@ class World:
 
     @property
     def socket_uri(self) -> str:
-        """The socket's address as the configuration has it. Raises `Broken` where it has none."""
+        """The socket's address from the configuration. Raises `Broken` if it has none."""
         with self._lock:
             if not self._socket_uri:
                 self._socket_uri = self._ask_socket_uri()
@@ -168,7 +168,7 @@ class World:
 
     @property
     def socket_address(self) -> str:
-        """The address under which the suite reaches the socket."""
+        """The address at which the suite connects to the socket."""
         base, local = (_of_socket(url) for url in (self.target.base_url, self.target.local_url))
         uri = self.socket_uri
         return local + uri.removeprefix(base) if uri.startswith(base) else uri

@@ -1,4 +1,4 @@
-"""The cases: a module for each subject, in the order in which a report has them."""
+"""All test cases, one module per subject, in the order of the report."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ FAMILIES = (
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Return all cases; the family that several modules share is one."""
+    """Return all cases. A family that several modules share is included once."""
     return tuple(case for family in dict.fromkeys(FAMILIES) for case in family.cases)

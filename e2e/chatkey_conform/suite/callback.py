@@ -1,4 +1,4 @@
-"""The callback: what is judged of a state and of what comes with it, before anything is asked of a social provider."""
+"""The callback of a social login: checks of `state` and the other parameters before the social provider is asked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def begun(subject: Subject, shop: Shop) -> str:
 
 
 def arrive(subject: Subject, shop: Shop, *, method: str = "GET", social: str = "", **given: str) -> Answer:
-    """Bring these parameters to the callback: in the query, or posted as a form."""
+    """Send these parameters to the callback: in the query, or as a posted form."""
     path = f"/v1/public/oauth/{social or shop.social}/callback"
     if method != "POST":
         return subject.request(method, path, query=given)
@@ -40,7 +40,7 @@ def arrive(subject: Subject, shop: Shop, *, method: str = "GET", social: str = "
 
 
 def holds(subject: Subject, shop: Shop, state: str) -> None:
-    """Be a state that is still good: HEAD says so, and uses nothing up."""
+    """Check that a state is still valid. HEAD shows this and does not use the state up."""
     answer = arrive(subject, shop, method="HEAD", state=state, code="x")
     expect((answer.status, answer.body), (200, b""), "Status and body of HEAD for a state that holds")
 
@@ -65,7 +65,7 @@ def _bent(state: str, at: int) -> str:
 
 @FAMILY.judges("D-03/state-400", "5.7/state", "4.5/steps", each=DAMAGED)
 def a_state_that_is_not_as_it_was_given_is_400(subject: Subject, damage: Callable[[str], str]) -> None:
-    """A state that was altered is 400, and the honest one still holds."""
+    """An altered state is 400, and the original state stays valid."""
     shop = subject.shop()
     state = begun(subject, shop)
     arrive(subject, shop, state=damage(state), code="x").page(400)
@@ -81,13 +81,13 @@ def a_state_that_is_not_as_it_was_given_is_400(subject: Subject, damage: Callabl
     },
 )
 def without_a_state_it_is_400(subject: Subject, given: dict[str, str]) -> None:
-    """A callback without a state is 400, an error too."""
+    """A callback without a state is 400, even if it reports an error."""
     arrive(subject, subject.shop(), **given).page(400)
 
 
 @FAMILY.judges("D-07/single-use", "D-09/error", "4.5/get-and-post", each=("GET", "POST"), rows=["OAC-021", "OAC-006"])
 def who_declines_is_400_and_the_state_is_used_up(subject: Subject, method: str) -> None:
-    """`access_denied` is 400, and the state is good no more."""
+    """`access_denied` is 400 and uses up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     arrive(subject, shop, method=method, state=state, error="access_denied").page(400)
@@ -97,21 +97,21 @@ def who_declines_is_400_and_the_state_is_used_up(subject: Subject, method: str) 
 
 @FAMILY.judges("D-09/error", each=("access_denied", "user_denied", "user_cancelled_authorize", "denied"))
 def every_word_for_a_no_is_400(subject: Subject, word: str) -> None:
-    """Social providers say in several words that the person declined."""
+    """A callback is 400 for each of the error codes that social providers send when the person declines."""
     shop = subject.shop()
     arrive(subject, shop, state=begun(subject, shop), error=word).page(400)
 
 
 @FAMILY.judges("D-09/error", each=("user_denied", "access_denied"))
 def a_no_may_stand_in_the_reason(subject: Subject, word: str) -> None:
-    """A word for a no counts in `error_reason` as well."""
+    """An error code that means "declined" is also recognised in `error_reason`."""
     shop = subject.shop()
     arrive(subject, shop, state=begun(subject, shop), error="refused", error_reason=word).page(400)
 
 
 @FAMILY.judges("D-09/error", "4.5/steps")
 def an_error_code_of_facebooks_is_502(subject: Subject) -> None:
-    """Facebook tells of an error by `error_code` as well."""
+    """A Facebook error that is reported in `error_code` is 502."""
     subject.needs(f"{SOCIAL}facebook")
     shop = subject.shop()
     if "facebook" not in shop.business.socials:
@@ -122,14 +122,14 @@ def an_error_code_of_facebooks_is_502(subject: Subject) -> None:
 
 @FAMILY.judges("D-09/error", "4.5/steps", rows=["OAC-022"])
 def a_no_counts_before_a_code_beside_it(subject: Subject) -> None:
-    """`access_denied` beside a code is 400: nobody is asked about the code."""
+    """`access_denied` beside a `code` is 400: the code is not exchanged."""
     shop = subject.shop()
     arrive(subject, shop, state=begun(subject, shop), error="access_denied", code="x").page(400)
 
 
 @FAMILY.judges("D-09/error", "4.5/steps", rows=["OAC-023", "OAC-022"], each={"alone": "", "beside-a-code": "x"})
 def another_error_is_502(subject: Subject, code: str) -> None:
-    """Any other error of the social provider is 502, also beside a code."""
+    """Any other error from the social provider is 502, even beside a `code`."""
     shop = subject.shop()
     given = {"error": "server_error", **({"code": code} if code else {})}
     arrive(subject, shop, state=begun(subject, shop), **given).page(502)
@@ -137,7 +137,7 @@ def another_error_is_502(subject: Subject, code: str) -> None:
 
 @FAMILY.judges("D-07/single-use", "4.5/steps", rows=["OAC-030"])
 def a_callback_with_neither_code_nor_error_is_400_and_uses_the_state_up(subject: Subject) -> None:
-    """Without `code` and `error` it is 400, and the state is used."""
+    """A callback with neither `code` nor `error` is 400 and uses up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     arrive(subject, shop, state=state).page(400)
@@ -148,7 +148,7 @@ def a_callback_with_neither_code_nor_error_is_400_and_uses_the_state_up(subject:
     "D-03/parameter-400", "D-07/single-use", each={"empty": "", "line": "a\nb", "accent": "\u00e9", "long": "c" * 2049}
 )
 def a_code_of_another_form_is_400_and_uses_the_state_up(subject: Subject, code: str) -> None:
-    """A `code` is 1 to 2048 visible ASCII characters, and nobody is asked about another one."""
+    """A `code` that is not 1 to 2048 visible ASCII characters is 400 and uses up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     arrive(subject, shop, state=state, code=code).page(400)
@@ -157,7 +157,7 @@ def a_code_of_another_form_is_400_and_uses_the_state_up(subject: Subject, code: 
 
 @FAMILY.judges("D-03/start-pages", "D-09/error")
 def no_two_pages_have_one_nonce(subject: Subject) -> None:
-    """The nonce of a page's policy is its own."""
+    """Every page has its own nonce in its Content-Security-Policy."""
     shop = subject.shop()
     answers = [arrive(subject, shop, state=begun(subject, shop), error="access_denied") for _ in range(2)]
     for answer in answers:
@@ -169,7 +169,7 @@ def no_two_pages_have_one_nonce(subject: Subject) -> None:
 
 @FAMILY.judges("D-07/single-use", "4.5/steps")
 def of_callbacks_at_the_same_time_one_has_the_state(subject: Subject) -> None:
-    """A state is good for one callback, also where several come at once."""
+    """If several callbacks use the same state at once, only one of them succeeds in using it."""
     shop = subject.shop()
     state = begun(subject, shop)
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -181,7 +181,7 @@ def of_callbacks_at_the_same_time_one_has_the_state(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/methods", "D-07/single-use")
 def a_look_uses_nothing_up(subject: Subject) -> None:
-    """HEAD ends before the state is used."""
+    """HEAD does not use up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     holds(subject, shop, state)
@@ -190,7 +190,7 @@ def a_look_uses_nothing_up(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/state-400", "D-03/methods")
 def head_of_a_callback_judges_the_state(subject: Subject) -> None:
-    """HEAD with a state that was altered is 400."""
+    """HEAD with an altered state is 400."""
     shop = subject.shop()
     answer = arrive(subject, shop, method="HEAD", state=f"{begun(subject, shop)}x", code="x")
 
@@ -199,7 +199,7 @@ def head_of_a_callback_judges_the_state(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/parameter-400", "4.5/get-and-post")
 def what_stands_in_query_and_form_is_repeated(subject: Subject) -> None:
-    """A parameter in the query and in the form is 400, and uses nothing up."""
+    """A parameter that is in both the query and the form is 400 and does not use up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     given = {"state": state, "error": "server_error"}
@@ -210,7 +210,7 @@ def what_stands_in_query_and_form_is_repeated(subject: Subject) -> None:
 
 @FAMILY.judges("D-07/issuer", rows=["OAC-029"])
 def an_issuer_that_is_not_the_providers_is_400(subject: Subject) -> None:
-    """An `iss` that is not the social provider's is 400."""
+    """An `iss` other than the social provider's own issuer is 400."""
     shop = subject.shop()
     if shop.social not in {"google", "github", "gitlab", "apple"}:
         raise OtherLimit(f"{shop.social} has no issuer")
@@ -220,7 +220,7 @@ def an_issuer_that_is_not_the_providers_is_400(subject: Subject) -> None:
 
 @FAMILY.judges("D-07/still-allowed", "5.7/state", rows=["OAC-008"])
 def a_state_is_good_at_the_callback_of_its_own_social_provider(subject: Subject) -> None:
-    """A state at another social provider's callback is 400, and still holds at its own."""
+    """A state is 400 at another social provider's callback and stays valid at its own."""
     shop = subject.shop()
     others = [social for social in shop.business.socials if social != shop.social]
     if not others:
@@ -232,13 +232,13 @@ def a_state_is_good_at_the_callback_of_its_own_social_provider(subject: Subject)
 
 @FAMILY.judges("D-03/social-unknown")
 def the_callback_of_an_unknown_social_provider_is_404(subject: Subject) -> None:
-    """A social provider that there is not is 404."""
+    """The callback of an unknown social provider is 404."""
     arrive(subject, subject.shop(), social="myspace", state="x", code="x").page(404)
 
 
 @FAMILY.judges("D-03/parameter-400", each=("state", "code", "error"), rows=["OAC-011"])
 def a_parameter_that_comes_twice_is_400(subject: Subject, name: str) -> None:
-    """A parameter twice is 400, and uses nothing up."""
+    """A repeated parameter is 400 and does not use up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     pairs = {"state": state, "code": "x"}
@@ -252,7 +252,7 @@ def a_parameter_that_comes_twice_is_400(subject: Subject, name: str) -> None:
     "4.5/get-and-post", each=("application/json", "text/plain", "multipart/form-data; boundary=x"), rows=["OAC-032"]
 )
 def a_post_of_anything_but_a_form_is_415(subject: Subject, kind: str) -> None:
-    """A body that is no form is 415, and uses nothing up."""
+    """A POST whose body is not a form is 415 and does not use up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     path = f"/v1/public/oauth/{shop.social}/callback"
@@ -262,7 +262,7 @@ def a_post_of_anything_but_a_form_is_415(subject: Subject, kind: str) -> None:
 
 @FAMILY.judges("4.5/get-and-post", rows=["OAC-032"])
 def a_post_without_a_body_is_415(subject: Subject) -> None:
-    """POST of nothing is 415, and uses nothing up."""
+    """A POST without a body is 415 and does not use up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     query = {"state": state, "error": "server_error"}
@@ -278,7 +278,7 @@ def post(subject: Subject, shop: Shop, form: str) -> Answer:
 
 @FAMILY.judges("D-20/limits", "D-03/parameter-400", "4.5/get-and-post")
 def a_form_has_so_many_bytes_and_no_more(subject: Subject) -> None:
-    """A form of a query's limit is read, and one byte more is 400, and uses nothing up."""
+    """A form may be as long as the limit for queries; one byte more is 400 and does not use up the state."""
     shop, most = subject.shop(), subject.limits.query_bytes
     state = begun(subject, shop)
     given = f"{urlencode({'state': state, 'error': 'server_error'})}&x="
@@ -291,7 +291,7 @@ def a_form_has_so_many_bytes_and_no_more(subject: Subject) -> None:
 
 @FAMILY.judges("D-20/limits", "D-03/parameter-400", "4.5/get-and-post")
 def a_form_has_32_parameters_and_no_more(subject: Subject) -> None:
-    """A form of 32 parameters is read, and one more is 400, and uses nothing up."""
+    """A form may have 32 parameters; one more is 400 and does not use up the state."""
     shop = subject.shop()
     given = urlencode({"state": begun(subject, shop), "error": "server_error"})
 
@@ -301,7 +301,7 @@ def a_form_has_32_parameters_and_no_more(subject: Subject) -> None:
 
 @FAMILY.judges("D-20/limits", "4.5/get-and-post", page="limits.md#limits")
 def a_body_has_so_many_bytes_and_no_more(subject: Subject) -> None:
-    """A body of the limit is read, and too long for a form; one byte more is 413. Neither uses anything up."""
+    """A body at the size limit is 400 as too long for a form, and one byte more is 413; neither uses up the state."""
     shop, most = subject.shop(), subject.limits.body_bytes
     if not subject.limits.query_bytes < most <= MOST_BODY:
         raise OtherLimit(f"body_bytes of {most} is not tried out")
@@ -315,7 +315,7 @@ def a_body_has_so_many_bytes_and_no_more(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/methods", each=("PUT", "DELETE", "PATCH"), rows=["OAC-033"])
 def other_methods_are_405(subject: Subject, method: str) -> None:
-    """The callback takes GET, HEAD and POST."""
+    """Any method other than GET, HEAD and POST is 405 with `Allow`."""
     shop = subject.shop()
     answer = arrive(subject, shop, method=method, state="x", code="x")
 
@@ -333,7 +333,7 @@ def other_methods_are_405(subject: Subject, method: str) -> None:
     each={"in time": 570, "too late": 601, "next day": 86_400},
 )
 def a_state_lives_ten_minutes(subject: Subject, age: int) -> None:
-    """A state counts for ten minutes."""
+    """A state is valid for ten minutes."""
     shop = subject.shop()
     state = begun(subject, shop)
     subject.advance(age)
@@ -346,7 +346,7 @@ def a_state_lives_ten_minutes(subject: Subject, age: int) -> None:
 
 @FAMILY.judges("D-07/still-allowed", alone=True, needs=["businesses", "change", "clock"], rows=["OAC-013", "OAC-014"])
 def a_callback_asks_again_whether_all_is_still_good(subject: Subject) -> None:
-    """A business switched off meanwhile is 403, a login 404, an origin that is no longer registered 400."""
+    """After the start, a callback is 403 if the business is off, 400 if its origin is gone, 404 if its login is off."""
     shop, other, third = (subject.shop_with() for _ in range(3))
     state, late, last = (begun(subject, each) for each in (shop, other, third))
     subject.change(shop, enabled=False)

@@ -1,4 +1,4 @@
-"""Messages, the same in every mode: how they are stored, told and shown, and whose record they make."""
+"""Chat messages, which work alike in every mode: storage, delivery, display names and member records."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ ENTRY = ("id", "seq", "sender", "name", "body", "sent_at")
 
 
 def token_of(shop: Shop, login: str) -> str:
-    """Return an honest token of one of the logins."""
+    """Return a valid token for one of the logins."""
     if login == "visitor":
         return shop.visitor_token()
     return shop.token() if login == "custom" else shop.social_token(data={"auth_provider": shop.social})
 
 
 def write(peer: Peer, body: str, number: int = 1, **more: object) -> Json:
-    """Write a message, which has to be acknowledged."""
+    """Send a message, and check that it is acknowledged."""
     return peer.granted({"type": "message", "id": f"m-{number}", "body": body, **more}, "ack")
 
 
 def history(peer: Peer, **more: object) -> Json:
-    """Ask for the history."""
+    """Request the history."""
     return peer.granted({"type": "history", "id": "h-1", **more}, "history")
 
 
 def only(told: Json) -> Json:
-    """Return the message of a history that has one. Raises `Broken` where it has none, or more."""
+    """Return the only message of a history. Raises `Broken` if there is none or more than one."""
     found = told["messages"]
     expect(len(found), 1, "The number of messages where one was written")
     return Json(found[0])
 
 
 def until_pong(peer: Peer, *awaited: str) -> list[Json]:
-    """Return what the service says until it has answered a `ping`, and said what is awaited, in whatever order."""
+    """Return the frames up to the answer to a `ping`, and until every awaited type has arrived, in any order."""
     peer.say({"type": "ping"})
     heard: list[Json] = []
     while not {"pong", *awaited} <= {frame["type"] for frame in heard}:
@@ -52,7 +52,7 @@ def until_pong(peer: Peer, *awaited: str) -> list[Json]:
 
 
 def stays(peer: Peer, frame: Json, code: str) -> None:
-    """Send a frame that cannot be done: it is answered with its `id`, and the socket stays."""
+    """Send a request that is refused: the `error` has its `id`, and the connection stays open."""
     answer = peer.ask({**frame, "id": "f-1"})
     came = (answer["type"], answer.get("code"), answer.get("id"))
     expect(came, ("error", code, "f-1"), "type, code and id of the answer")
@@ -61,7 +61,7 @@ def stays(peer: Peer, frame: Json, code: str) -> None:
 
 @FAMILY.judges("D-10/messages", "1/same-chat", "D-10/history-search-call", each=LOGINS)
 def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
-    """A message is stored, acknowledged, and in the history."""
+    """A message is acknowledged and appears in the history."""
     shop = subject.shop()
     with subject.joined(shop, token_of(shop, login)) as peer:
         ack = write(peer, "Is the oak table in stock?")
@@ -91,7 +91,7 @@ def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
     },
 )
 def a_body_is_stored_as_it_was_written(subject: Subject, body: str) -> None:
-    """Every letter of a body stays what it is; what is no white space is no empty message."""
+    """A message body is stored unchanged, and only white space counts as empty."""
     with subject.joined(subject.shop()) as peer:
         write(peer, body)
         found = [message["body"] for message in history(peer)["messages"]]
@@ -101,7 +101,7 @@ def a_body_is_stored_as_it_was_written(subject: Subject, body: str) -> None:
 
 @FAMILY.judges("D-10/frame-schema", "D-20/passed-over", page="socket.md#the-socket")
 def members_that_are_not_known_are_passed_over(subject: Subject) -> None:
-    """A frame may have members that nobody knows, and `before` and `name` may be null."""
+    """Unknown members of a frame are ignored, and `before` and `name` may be null."""
     with subject.joined(subject.shop()) as peer:
         write(peer, "Hello", headers={"name": None, "x": [1]}, seq=7, sender="agent", x={"y": None})
         message = only(history(peer, before=None, x=1))
@@ -111,7 +111,7 @@ def members_that_are_not_known_are_passed_over(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", each=LOGINS)
 def what_is_written_is_there_at_the_next_connection(subject: Subject, login: str) -> None:
-    """A conversation outlives its connection."""
+    """The messages of a conversation are still there at the next connection."""
     shop = subject.shop()
     with subject.joined(shop, token_of(shop, login)) as peer:
         write(peer, "Still there?")
@@ -123,7 +123,7 @@ def what_is_written_is_there_at_the_next_connection(subject: Subject, login: str
 
 @FAMILY.judges("D-10/messages", "D-10/history-search-call")
 def the_numbers_go_on_at_the_next_connection(subject: Subject) -> None:
-    """`seq` is a number of the conversation, whichever connection a message came by."""
+    """The `seq` numbers go on across the connections of a conversation."""
     shop, seqs = subject.shop(), []
     for number in range(3):
         with subject.joined(shop) as peer:
@@ -137,7 +137,7 @@ def the_numbers_go_on_at_the_next_connection(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/message-id", "D-10/messages")
 def an_id_in_other_letters_is_another_message(subject: Subject) -> None:
-    """An `id` is the widget's choice, and its letter case counts."""
+    """The `id` of a message is case-sensitive."""
     with subject.joined(subject.shop()) as peer:
         for name in ("m-a", "m-A"):
             peer.granted({"type": "message", "id": name, "body": name}, "ack")
@@ -148,7 +148,7 @@ def an_id_in_other_letters_is_another_message(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/message-id", "D-10/frame-schema", page="socket.md#the-socket")
 def an_id_has_up_to_64_letters(subject: Subject) -> None:
-    """An `id` is 1 to 64 of `A-Z a-z 0-9 _ -`."""
+    """An `id` has 1 to 64 of the characters `A-Z a-z 0-9 _ -`."""
     with subject.joined(subject.shop()) as peer:
         for name in ("0", "-_", "A" * 64):
             peer.granted({"type": "message", "id": name, "body": "Hello"}, "ack")
@@ -159,11 +159,11 @@ def an_id_has_up_to_64_letters(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/message-id", "D-10/messages")
 def an_id_is_the_conversations_and_its_first_body_stands(subject: Subject) -> None:
-    """The same `id` by another connection, with another body, is acknowledged as the first, and stored once."""
+    """If an `id` is sent again with another body, the first ack is repeated and only the first message is stored."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         first = write(peer, "One")
-    threading.Event().wait(SECOND)  # so that the time is another, if it is told anew
+    threading.Event().wait(SECOND)  # so that a new timestamp would differ
     with subject.joined(shop) as other:
         again = write(other, "Another")
         stored = [message["body"] for message in history(other, before=None)["messages"]]
@@ -174,7 +174,7 @@ def an_id_is_the_conversations_and_its_first_body_stands(subject: Subject) -> No
 
 @FAMILY.judges("D-10/messages", "1/same-chat", rows=["WSK-056"])
 def two_tabs_of_one_member_both_hear_everything(subject: Subject) -> None:
-    """What is written in one tab is told to the other."""
+    """A message sent in one tab is delivered to the other tab."""
     shop = subject.shop()
     with subject.joined(shop) as one, subject.joined(shop) as other:
         write(one, "From one")
@@ -185,7 +185,7 @@ def two_tabs_of_one_member_both_hear_everything(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", rows=["WSK-056"])
 def who_writes_hears_an_ack_and_every_other_tab_the_message_once(subject: Subject) -> None:
-    """A message is acknowledged to the socket that wrote it, and told to each other one, once."""
+    """The sending socket receives only the ack, and every other socket of the member receives the message once."""
     shop = subject.shop()
     with subject.joined(shop) as one, subject.joined(shop) as other:
         one.say({"type": "message", "id": "m-1", "body": "From one", "headers": {"name": "Grace"}})
@@ -200,7 +200,7 @@ def who_writes_hears_an_ack_and_every_other_tab_the_message_once(subject: Subjec
 
 @FAMILY.judges("D-10/message-id", "D-10/messages")
 def a_message_that_comes_again_is_told_to_nobody(subject: Subject) -> None:
-    """What is sent again is not news to the other tab."""
+    """A message that is sent again is not delivered to the other tab again."""
     shop = subject.shop()
     with subject.joined(shop) as one, subject.joined(shop) as other:
         write(one, "One")
@@ -213,7 +213,7 @@ def a_message_that_comes_again_is_told_to_nobody(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", "D-10/message-id")
 def messages_of_two_tabs_at_the_same_time_have_numbers_of_their_own(subject: Subject) -> None:
-    """However many write at once, each message is stored once, and has a `seq` that no other has."""
+    """If two tabs send at the same time, each message is stored once, with its own `seq`."""
     shop = subject.shop()
     with subject.joined(shop) as one, subject.joined(shop) as other, ThreadPoolExecutor(2) as pool:
         told = pool.map(lambda peer: [write(peer, "Hello", number) for number in range(8)], (one, other))
@@ -226,7 +226,7 @@ def messages_of_two_tabs_at_the_same_time_have_numbers_of_their_own(subject: Sub
 
 @FAMILY.judges("D-10/message-id")
 def an_id_is_of_one_conversation_and_not_of_all(subject: Subject) -> None:
-    """The same `id` in the conversation of somebody else is another message."""
+    """The same `id` in another person's conversation is a different message."""
     for body in ("Mine", "Somebody else's"):
         with subject.joined(subject.shop()) as peer:
             write(peer, body)
@@ -236,7 +236,7 @@ def an_id_is_of_one_conversation_and_not_of_all(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", "D-11/keyed")
 def nobody_else_hears_it(subject: Subject) -> None:
-    """Another member sees nothing of a conversation."""
+    """A member does not receive another member's messages."""
     shop, key = subject.shop(), BrowserKey()
     hers = shop.token(uid=f"{shop.member}-alice", cnf={"jkt": key.jkt})
     with subject.joined(shop) as mine, subject.socket() as alice:
@@ -250,7 +250,7 @@ def nobody_else_hears_it(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", "2.4/display", each=LOGINS)
 def the_name_shown_is_the_headers_else_the_tokens(subject: Subject, login: str) -> None:
-    """The name of a message is that of the frame's header, else the token's; an empty one counts as none."""
+    """The name shown is the one in the frame's `headers`, or the token's if that is missing or empty."""
     shop = subject.shop()
     with subject.joined(shop, token_of(shop, login)) as peer:
         names = ("", " \n", "Grace")
@@ -278,7 +278,7 @@ def the_name_shown_is_the_headers_else_the_tokens(subject: Subject, login: str) 
     },
 )
 def a_name_is_one_line(subject: Subject, name: str, wanted: str) -> None:
-    """A run of control characters of a name becomes a space, and white space at its ends is dropped."""
+    """In a name, each run of control characters becomes a space, and white space at both ends is removed."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         write(peer, "Hello", headers={"name": name})
@@ -289,7 +289,7 @@ def a_name_is_one_line(subject: Subject, name: str, wanted: str) -> None:
 
 @FAMILY.judges("D-10/messages", "2.4/display", page="socket.md#chat")
 def a_tokens_name_is_one_line_too(subject: Subject) -> None:
-    """Control characters of a token's name become spaces, and one of nothing else is none."""
+    """Control characters in the token's name become spaces, and a name of only white space counts as missing."""
     for number, (name, wanted) in enumerate(((" Ada\nLovelace\u2028", "Ada Lovelace"), ("\t ", None))):
         shop = subject.shop()
         with subject.joined(shop, shop.token(name=name)) as peer:
@@ -303,7 +303,7 @@ def a_tokens_name_is_one_line_too(subject: Subject) -> None:
 
 @FAMILY.judges("2.7/custom-on-first", needs=["member-records"], page="protocol.md#endpoints")
 def a_custom_members_record_is_made_with_the_first_message(subject: Subject) -> None:
-    """A custom member has a record from the first message on, with the name of the frame's header."""
+    """A custom member's record is created with the first message, with the name from the frame's `headers`."""
     shop = subject.shop()
 
     def mine() -> list[Json]:
@@ -322,7 +322,7 @@ def a_custom_members_record_is_made_with_the_first_message(subject: Subject) -> 
 
 @FAMILY.judges("2.7/custom-on-first", needs=["member-records"], page="protocol.md#endpoints")
 def a_visitor_has_no_record(subject: Subject) -> None:
-    """A visitor who writes has no member's record."""
+    """A visitor who sends a message gets no member record."""
     shop = subject.shop()
     with subject.joined(shop, shop.visitor_token()) as peer:
         write(peer, "Hello")

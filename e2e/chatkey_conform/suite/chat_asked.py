@@ -1,4 +1,4 @@
-"""What a widget asks of its conversation: history, search and calls, the same in every mode."""
+"""Requests about a conversation, which work alike in every mode: history, search and calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRIES = 4
 
 @FAMILY.judges("D-10/history-search-call")
 def history_is_paged(subject: Subject) -> None:
-    """`limit` and `before` page through the history, in the order of `seq`."""
+    """`limit` and `before` page through the history in the order of `seq`."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         seqs = [write(peer, f"Number {number}", number)["seq"] for number in range(5)]
@@ -35,7 +35,7 @@ def history_is_paged(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call")
 def history_has_50_messages_at_most_and_knows_its_ends(subject: Subject) -> None:
-    """Without a `limit` there are 50; before the first there is nothing, and beyond the last all."""
+    """A history page has at most 50 messages, and `before` works at both ends of the conversation."""
     with subject.joined(subject.shop()) as peer:
         seqs = [write(peer, "Hello", number)["seq"] for number in range(51)]
         newest, first = history(peer), history(peer, before=seqs[0])
@@ -69,7 +69,7 @@ def history_has_50_messages_at_most_and_knows_its_ends(subject: Subject) -> None
     },
 )
 def a_search_folds_letters_and_not_accents(subject: Subject, query: str, count: int) -> None:
-    """A search finds any part of a body, whatever the letter case and the spelling of accents."""
+    """A search finds any part of a body, ignoring letter case and the encoding of accents, but not the accents."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         write(peer, "N\u1d52\u00b9: Das Caf\u00e9 in der Langen Stra\u00dfe")
@@ -80,7 +80,7 @@ def a_search_folds_letters_and_not_accents(subject: Subject, query: str, count: 
 
 @FAMILY.judges("D-10/history-search-call", "1/same-chat", needs=["search"], each=LOGINS)
 def a_search_stays_in_ones_own_conversation(subject: Subject, login: str) -> None:
-    """A search finds one's own messages only."""
+    """A search finds only messages of the person's own conversation."""
     shop, other = subject.shop(), subject.shop()
     with subject.joined(other) as peer:
         write(peer, "The oak table of somebody else")
@@ -93,7 +93,7 @@ def a_search_stays_in_ones_own_conversation(subject: Subject, login: str) -> Non
 
 @FAMILY.judges("D-10/history-search-call", needs=["search"])
 def a_search_tells_the_newest_50_in_their_order(subject: Subject) -> None:
-    """Of more than 50 messages that contain the text, a search tells the newest, in the order of `seq`."""
+    """If more than 50 messages match, a search returns the newest 50 in the order of `seq`."""
     with subject.joined(subject.shop()) as peer:
         seqs = [write(peer, "An oak", number)["seq"] for number in range(51)]
         found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
@@ -103,7 +103,7 @@ def a_search_tells_the_newest_50_in_their_order(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["search"])
 def a_search_looks_at_bodies_alone(subject: Subject) -> None:
-    """The name beside a message is not searched."""
+    """A search does not look at the names of the senders."""
     with subject.joined(subject.shop()) as peer:
         write(peer, "Hello", headers={"name": "Oak"})
         found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
@@ -116,7 +116,7 @@ def a_search_looks_at_bodies_alone(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"], each=LOGINS)
 def a_call_is_started_and_ended(subject: Subject, login: str) -> None:
-    """A call rings, and ends."""
+    """A call can be started and ended."""
     shop = subject.shop()
     with subject.joined(shop, token_of(shop, login)) as peer:
         ringing = peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
@@ -128,7 +128,7 @@ def a_call_is_started_and_ended(subject: Subject, login: str) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
 def a_conversation_has_one_call_at_a_time(subject: Subject) -> None:
-    """`start` while one is on is answered with that one; its end is told to all, and the next is another."""
+    """A second `start` returns the call in progress; after `end`, `start` begins a new call."""
     shop = subject.shop()
     with subject.joined(shop) as peer, subject.joined(shop) as other:
         first = peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
@@ -146,7 +146,7 @@ def a_conversation_has_one_call_at_a_time(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
 def who_calls_hears_the_answer_alone(subject: Subject) -> None:
-    """The change of a call is told to all other sockets, once, and not to the one that made it."""
+    """The socket that starts or ends a call receives only the answer, and every other socket is notified once."""
     shop = subject.shop()
     with subject.joined(shop) as one, subject.joined(shop) as other:
         mine = []
@@ -161,7 +161,7 @@ def who_calls_hears_the_answer_alone(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
 def a_call_that_is_asked_for_again_is_told_again(subject: Subject) -> None:
-    """Where a `start` asks for what is so already, all other sockets are told once more."""
+    """A second `start` for the same call notifies the other sockets again."""
     shop = subject.shop()
     with subject.joined(shop) as one, subject.joined(shop) as other:
         call = one.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
@@ -173,7 +173,7 @@ def a_call_that_is_asked_for_again_is_told_again(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", "D-11/keyed", needs=["calls"])
 def a_call_is_of_ones_own_conversation(subject: Subject) -> None:
-    """Nobody ends or hears of the call of somebody else."""
+    """Nobody can end another person's call or is notified of it."""
     with subject.joined(subject.shop()) as mine, subject.joined(subject.shop()) as theirs:
         mine.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
         heard = until_pong(theirs)
@@ -184,12 +184,12 @@ def a_call_is_of_ones_own_conversation(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
 def a_call_outlives_a_tab_that_is_not_the_last(subject: Subject) -> None:
-    """A call goes on while a socket of its identity is open, whichever began it."""
+    """A call continues while any socket of its identity is open, even after the tab that started it was closed."""
     shop = subject.shop()
     with subject.joined(shop) as other:
         with subject.joined(shop) as one:
             call = one.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
-        threading.Event().wait(1)  # the service may hear a little later that it is gone
+        threading.Event().wait(1)  # the service may notice the close a little later
         same = other.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
 
     expect(same["call_id"], call["call_id"], "call_id after another tab was closed")
@@ -197,10 +197,10 @@ def a_call_outlives_a_tab_that_is_not_the_last(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
 def a_call_ends_with_the_last_socket_of_its_identity(subject: Subject) -> None:
-    """A call ends by itself when nobody of its identity is connected."""
+    """A call ends when the last socket of its identity closes."""
     shop = subject.shop()
     calls = set()
-    for _ in range(TRIES):  # the service may hear a little later that the last socket is gone
+    for _ in range(TRIES):  # the service may notice the close a little later
         with subject.joined(shop) as peer:
             calls.add(peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")["call_id"])
         if len(calls) > 1:

@@ -1,4 +1,4 @@
-"""What the chat refuses: frames that do not fit, and those that fit and cannot be done."""
+"""Chat frames that are refused: frames that violate the schema, and valid frames that cannot be carried out."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ UNFIT: dict[str, Json] = {
 
 @FAMILY.judges("D-10/frame-schema", each=UNFIT, page="socket.md#refusals")
 def a_frame_that_does_not_fit_ends_the_connection(subject: Subject, frame: Json) -> None:
-    """A frame that does not fit its schema is `frame_invalid`, 4400, in spite of its `id`."""
+    """A frame that violates its schema ends the connection with `frame_invalid` and 4400, even if it has an `id`."""
     with subject.joined(subject.shop()) as peer:
         peer.say(frame)
         peer.end().refused("frame_invalid", 4400)
@@ -47,7 +47,7 @@ def a_frame_that_does_not_fit_ends_the_connection(subject: Subject, frame: Json)
 
 @FAMILY.judges("D-10/frame-schema", needs=["calls"], page="socket.md#refusals")
 def an_action_that_there_is_not_ends_the_connection(subject: Subject) -> None:
-    """An `action` that there is not is `frame_invalid`."""
+    """An unknown `action` of a call ends the connection with `frame_invalid`."""
     with subject.joined(subject.shop()) as peer:
         peer.say({"type": "call", "id": "c-1", "action": "foo"})
         peer.end().refused("frame_invalid", 4400)
@@ -66,7 +66,7 @@ def an_action_that_there_is_not_ends_the_connection(subject: Subject) -> None:
     },
 )
 def what_fits_and_cannot_be_done_is_answered_and_the_socket_stays(subject: Subject, frame: Json, code: str) -> None:
-    """What cannot be done is answered with its `id`, and the socket stays."""
+    """A message with an unusable body is refused with its `id`, and the socket stays open."""
     with subject.joined(subject.shop()) as peer:
         stays(peer, frame, code)
 
@@ -75,14 +75,14 @@ def what_fits_and_cannot_be_done_is_answered_and_the_socket_stays(subject: Subje
     "D-10/frame-schema", needs=["search"], page="socket.md#refusals", each={"nothing": "", "space": " ", "nul": "a\0"}
 )
 def an_empty_search_is_answered_and_the_socket_stays(subject: Subject, query: str) -> None:
-    """A search for nothing, or with a NUL character, is `parameter_invalid`."""
+    """A search that is empty or contains a NUL character is `parameter_invalid`."""
     with subject.joined(subject.shop()) as peer:
         stays(peer, {"type": "search", "query": query}, "parameter_invalid")
 
 
 @FAMILY.judges("D-10/frame-schema", needs=["calls"], page="socket.md#refusals")
 def the_end_of_no_call_is_answered_and_the_socket_stays(subject: Subject) -> None:
-    """The end of a call that there is not is `call_unknown`."""
+    """Ending a call when there is none is `call_unknown`."""
     with subject.joined(subject.shop()) as peer:
         stays(peer, {"type": "call", "action": "end"}, "call_unknown")
 
@@ -99,7 +99,7 @@ SIZES: dict[str, tuple[str, str, str]] = {
 
 @FAMILY.judges("D-10/frame-schema", each=SIZES, page="limits.md#limits")
 def a_text_has_so_many_characters_and_no_more(subject: Subject, kind: str, limit: str, letter: str) -> None:
-    """A text of the limit is taken, and a longer one is `too_large` with its `id`; a character is a code point."""
+    """A text at its length limit is accepted, and a longer one is `too_large`; a character is a code point."""
     if kind == "search":
         subject.needs("search")
     most = int(getattr(subject.limits, limit))

@@ -16,7 +16,7 @@ FAMILY = Family("exchange", "Exchange", "protocol.md#tokens")
 
 @FAMILY.judges("4.3/exchange", "4.3/binding", "2.6/member-token", "5.4/social-exchange", "D-05/social")
 def an_identity_token_is_exchanged_for_a_bound_socket_token(subject: Subject) -> None:
-    """The socket token has the member's claims, is bound to `jkt`, and lives 120 seconds."""
+    """The socket token from the exchange has the member's claims, is bound to `jkt`, and lives 120 seconds."""
     shop = subject.shop()
     data = {"auth_provider": shop.social, "avatar": "https://shop.example/ada.png"}
     token = shop.social_token(email="ada@example.com", data=data)
@@ -37,7 +37,7 @@ def an_identity_token_is_exchanged_for_a_bound_socket_token(subject: Subject) ->
 
 @FAMILY.judges("D-10/ready", "5.4/social-exchange", "5.5/stolen-token", rows=["JWT-151"])
 def a_social_member_connects_with_it_and_nobody_else_does(subject: Subject) -> None:
-    """The socket token opens a socket for its own key only."""
+    """The socket token opens a socket only with its own key."""
     shop = subject.shop()
     token = shop.social_token()
     with subject.socket() as peer:
@@ -49,7 +49,7 @@ def a_social_member_connects_with_it_and_nobody_else_does(subject: Subject) -> N
 
 @FAMILY.judges("D-05/social")
 def a_socket_token_does_not_outlive_its_identity_token(subject: Subject) -> None:
-    """The socket token ends with the identity token, if that is sooner."""
+    """The socket token does not outlive its identity token."""
     shop = subject.shop()
     end = shop.now + 60
     token = shop.social_token(iat=shop.now - 10, exp=end)
@@ -59,7 +59,7 @@ def a_socket_token_does_not_outlive_its_identity_token(subject: Subject) -> None
 
 @FAMILY.judges("D-07/bound-identity", "4.3/verifies", rows=["JWT-163"])
 def an_identity_token_that_is_bound_is_exchanged_for_its_own_key_only(subject: Subject) -> None:
-    """A bound identity token is 401 for another `jkt`; one that is not bound is exchanged for any."""
+    """A bound identity token is 401 with another `jkt`, and an unbound one is accepted with any."""
     shop = subject.shop()
     other = BrowserKey().jkt
 
@@ -70,7 +70,7 @@ def an_identity_token_that_is_bound_is_exchanged_for_its_own_key_only(subject: S
 
 @FAMILY.judges("4.3/not-custom", "4.3/verifies", "7/auth-401", rows=["JWT-151"])
 def a_socket_token_cannot_be_bound_anew(subject: Subject) -> None:
-    """Neither a custom nor a social socket token is an `auth`."""
+    """A socket token, custom or social, is 401 as `auth`."""
     shop = subject.shop()
     for stolen in (shop.token(), shop.social_token()):
         for jkt in (shop.key.jkt, BrowserKey().jkt):
@@ -91,7 +91,7 @@ BENT: dict[str, Callable[[str], str]] = {
 
 @FAMILY.judges("D-03/parameter-400", "D-04/one-spelling", each=BENT)
 def a_jkt_is_43_characters_of_canonical_base64url(subject: Subject, bend: Callable[[str], str]) -> None:
-    """A `jkt` that is no thumbprint is 400."""
+    """A `jkt` that is not a thumbprint is 400."""
     shop = subject.shop()
 
     shop.exchange(shop.identity_token(), bend(shop.key.jkt)).refused(400, "parameter_invalid")
@@ -99,7 +99,7 @@ def a_jkt_is_43_characters_of_canonical_base64url(subject: Subject, bend: Callab
 
 @FAMILY.judges("2.5/24h", "8/identity-24h", "7/auth-401", alone=True, needs=["clock"], rows=["JWT-156"])
 def an_identity_token_ends_after_24_hours(subject: Subject) -> None:
-    """An identity token counts for 24 hours."""
+    """An identity token is valid for 24 hours."""
     shop = subject.shop()
     token = shop.identity_token()
     subject.advance(86_400 - 60)
@@ -110,7 +110,7 @@ def an_identity_token_ends_after_24_hours(subject: Subject) -> None:
 
 @FAMILY.judges("4.4/enabled-only", alone=True, needs=["businesses", "change", "clock"], rows=["JWT-164"])
 def an_identity_token_ends_with_its_social_login_and_with_the_business(subject: Subject) -> None:
-    """A social login that was switched off is 401 `token_revoked`, for any key, a business 403 `provider_off`."""
+    """An identity token is 401 `token_revoked` if its login was switched off, and 403 if its business was."""
     shop = subject.shop_with()
     token = shop.identity_token()
     shop.exchange(token).data()

@@ -1,4 +1,4 @@
-"""Beneath the frames: what breaks RFC 6455 ends the connection, by the close alone."""
+"""WebSocket frames: a violation of RFC 6455 ends the connection with a close code and no `error` frame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PINGED: Final = b'{"type":"ping"}'
 
 
 def frame(opcode: int, payload: bytes = b"", *, fin: bool = True, reserved: int = 0, masked: bool = True) -> bytes:
-    """Write one frame (RFC 6455 5.2), right or wrong."""
+    """Return one WebSocket frame (RFC 6455 5.2), valid or invalid."""
     first = (0x80 if fin else 0) | reserved | opcode
     return bytes([first]) + _length(len(payload), masked) + (bytes(4) if masked else b"") + payload
 
@@ -52,7 +52,7 @@ BREAKING: Final[dict[str, tuple[bytes, tuple[int, ...]]]] = {
 
 @FAMILY.judges("D-10/close-codes", each=BREAKING)
 def what_breaks_the_protocol_ends_the_connection(subject: Subject, sent: bytes, closes: tuple[int, ...]) -> None:
-    """With the standard's own code, and without a word."""
+    """A violation of RFC 6455 ends the connection with the standard close code and no `error` frame."""
     with subject.joined(subject.shop()) as peer:
         peer.send_raw(sent)
         peer.end().closed(*closes)
@@ -60,7 +60,7 @@ def what_breaks_the_protocol_ends_the_connection(subject: Subject, sent: bytes, 
 
 @FAMILY.judges("D-10/messages", rows=["WSK-033"], each={"first": 1, "second": 2, "third": 3})
 def a_character_may_be_split_across_fragments(subject: Subject, cut: int) -> None:
-    """A message may come in fragments, with a ping between."""
+    """A message may arrive in fragments, even if one splits a character, with a ping between them."""
     text = '{"type":"message","id":"m-1","body":"🦊"}'.encode()
     at = text.index("🦊".encode()) + cut
     with subject.joined(subject.shop()) as peer:
@@ -73,18 +73,18 @@ def a_character_may_be_split_across_fragments(subject: Subject, cut: int) -> Non
 
 @FAMILY.judges("D-10/patience", page="limits.md#limits")
 def a_frame_that_does_not_come_to_its_end_is_not_waited_for(subject: Subject) -> None:
-    """Half a frame ends the connection with 4408, by the close alone."""
+    """An incomplete frame ends the connection with 4408 and no `error` frame."""
     most = subject.limits.frame_timeout
     if not 0 < most <= LONGEST_WAIT:
         raise OtherLimit(f"a frame_timeout of {most} s is not waited for")
     with subject.joined(subject.shop()) as peer:
-        peer.send_raw(frame(TEXT, _padded(1000))[:100])  # a pong that is sent meanwhile is not its end
+        peer.send_raw(frame(TEXT, _padded(1000))[:100])  # a pong sent meanwhile does not complete the frame
         peer.end(most).closed(LATE)
 
 
 @FAMILY.judges("D-10/patience", page="socket.md#staying")
 def the_service_pings_beneath_the_frames(subject: Subject) -> None:
-    """A WebSocket ping comes as often as the limits say: by it a peer that is gone is found."""
+    """The service sends WebSocket pings at the interval in its limits."""
     most = subject.limits.pong_timeout
     if not 0 < most <= LONGEST_WAIT:
         raise OtherLimit(f"a pong_timeout of {most} s is not waited for")
@@ -99,7 +99,7 @@ def _padded(size: int) -> bytes:
 
 @FAMILY.judges("D-20/limits", each={"WSK-041": False, "WSK-041-in-fragments": True}, page="limits.md#limits")
 def a_frame_of_the_limit_is_read_and_one_byte_more_is_not(subject: Subject, split: bool) -> None:
-    """A frame above the size limit is 1009, by the close alone."""
+    """A frame above the size limit ends the connection with 1009 and no `error` frame."""
     most = subject.limits.frame_bytes
 
     def sent(size: int) -> bytes:
@@ -115,7 +115,7 @@ def a_frame_of_the_limit_is_read_and_one_byte_more_is_not(subject: Subject, spli
 
 @FAMILY.judges("D-10/hello", page="socket.md#the-socket", rows=["WSK-042"])
 def compression_is_not_spoken(subject: Subject) -> None:
-    """The service names no extension."""
+    """The service does not negotiate any WebSocket extension."""
     with subject.joined(subject.shop()) as peer:
         response = peer.connection.response
 

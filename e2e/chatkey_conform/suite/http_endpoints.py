@@ -1,4 +1,4 @@
-"""What every public endpoint promises over HTTP: methods, parameters, CORS, caching, the shape of failures."""
+"""Requirements for all public HTTP endpoints: methods, parameters, CORS, caching and error responses."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ FAMILY = Family("http", "HTTP", "protocol.md#endpoints")
 CONFIGURATION, VISITOR, MEMBER = "configuration", "visitor token", "member token"
 ENDPOINTS: Final = (CONFIGURATION, VISITOR, MEMBER)
 MOST_QUERY: Final = 60_000
-"""What a request's line and headers have room for."""
+"""The longest query that is tried, so that the request still fits common limits on request lines and headers."""
 
 
 def target_of(shop: Shop, endpoint: str) -> tuple[str, dict[str, str]]:
-    """Return the path and query of an honest request."""
+    """Return the path and query of a valid request."""
     if endpoint == CONFIGURATION:
         return shop.path, {}
     if endpoint == VISITOR:
@@ -32,7 +32,7 @@ def target_of(shop: Shop, endpoint: str) -> tuple[str, dict[str, str]]:
 
 
 def ask(subject: Subject, endpoint: str, method: str = "GET", **headers: str) -> Answer:
-    """Send an honest request."""
+    """Send a valid request."""
     path, query = target_of(subject.shop(), endpoint)
     return subject.request(method, path, query=query, headers=headers)
 
@@ -42,7 +42,7 @@ def ask(subject: Subject, endpoint: str, method: str = "GET", **headers: str) ->
 
 @FAMILY.judges("D-03/methods", each=ENDPOINTS, rows=["HTP-001"])
 def head_is_get_without_a_body(subject: Subject, endpoint: str) -> None:
-    """HEAD is answered as GET, without a body."""
+    """HEAD is answered like GET, without a body."""
     answer = ask(subject, endpoint, "HEAD")
 
     expect((answer.status, answer.body), (200, b""), "Status and body of HEAD")
@@ -50,7 +50,7 @@ def head_is_get_without_a_body(subject: Subject, endpoint: str) -> None:
 
 @FAMILY.judges("D-03/methods", "D-03/provider-unknown", each=ENDPOINTS)
 def head_of_what_is_refused_is_refused(subject: Subject, endpoint: str) -> None:
-    """HEAD of a business that there is not is 404 without a body."""
+    """HEAD for an unknown business is 404 without a body."""
     shop = subject.shop()
     path, query = target_of(shop, endpoint)
     answer = subject.request("HEAD", path_of("nobody-has-this-id") + path.removeprefix(shop.path), query=query)
@@ -76,7 +76,7 @@ def another_method_is_405_and_allow_says_which(subject: Subject, given: str) -> 
 
 @FAMILY.judges("D-03/methods", each=ENDPOINTS)
 def options_is_204_with_allow_and_what_pages_may(subject: Subject, endpoint: str) -> None:
-    """OPTIONS is 204 with `Allow`, and a preflight is granted to any page."""
+    """OPTIONS is 204 with `Allow`, and allows a preflight from any origin."""
     answer = ask(
         subject, endpoint, "OPTIONS", **{"Origin": "https://a.example", "Access-Control-Request-Method": "GET"}
     )
@@ -96,14 +96,14 @@ def _listed(answer: Answer, name: str) -> set[str]:
 
 @FAMILY.judges("D-03/methods", each=("X-HTTP-Method-Override", "X-Method-Override"), rows=["HTP-006"])
 def a_method_cannot_be_overridden(subject: Subject, name: str) -> None:
-    """A header that names another method is not read."""
+    """A header cannot override the method."""
     path, _ = target_of(subject.shop(), CONFIGURATION)
     subject.request("POST", path, headers={name: "GET"}).refused(405, "method_not_allowed")
 
 
 @FAMILY.judges("4/paths", page="protocol.md#endpoints")
 def a_plain_get_of_the_socket_is_426(subject: Subject) -> None:
-    """A GET of the socket without an upgrade is 426 with `Upgrade: websocket`."""
+    """A GET of the socket's address without an upgrade is 426 with `Upgrade: websocket`."""
     base, uri = subject.world.target.local_url, subject.world.socket_address
     scheme = "https" if uri.startswith("wss") else "http"
     address = f"{scheme}://{uri.partition('://')[2]}"
@@ -115,7 +115,7 @@ def a_plain_get_of_the_socket_is_426(subject: Subject) -> None:
     expect(answer.header("upgrade").lower(), "websocket", "Upgrade of a plain GET of the socket")
 
 
-# what is read
+# what the service reads
 
 
 @FAMILY.judges(
@@ -125,7 +125,7 @@ def a_plain_get_of_the_socket_is_426(subject: Subject) -> None:
     rows=["HTP-025"],
 )
 def an_answer_is_json_whatever_is_accepted(subject: Subject, given: str) -> None:
-    """Whatever `Accept` says, a success is JSON in `data`."""
+    """A success is JSON with `data`, whatever `Accept` says."""
     endpoint, _, accept = given.partition(", ")
     answer = ask(subject, endpoint, Accept=accept)
 
@@ -134,7 +134,7 @@ def an_answer_is_json_whatever_is_accepted(subject: Subject, given: str) -> None
 
 @FAMILY.judges("5.1/no-credentials", each=ENDPOINTS)
 def cookies_and_authorization_are_not_read_nor_set(subject: Subject, endpoint: str) -> None:
-    """A cookie and an Authorization header change nothing, and none is set."""
+    """Cookies and the Authorization header are ignored, and no cookie is set."""
     answer = ask(subject, endpoint, Cookie="session=x; auth=y", Authorization="Bearer x")
 
     answer.data()
@@ -143,7 +143,7 @@ def cookies_and_authorization_are_not_read_nor_set(subject: Subject, endpoint: s
 
 @FAMILY.judges("1/data", "2.6/answer", "2.2/members", each=ENDPOINTS, rows=["HTP-036"])
 def a_success_fits_its_schema(subject: Subject, endpoint: str) -> None:
-    """A success fits its published schema."""
+    """A success matches its published schema."""
     answer = ask(subject, endpoint)
 
     answer.data()
@@ -153,7 +153,7 @@ def a_success_fits_its_schema(subject: Subject, endpoint: str) -> None:
 
 @FAMILY.judges("D-03/provider-unknown", each=ENDPOINTS, rows=["HTP-038"])
 def an_unknown_business_is_404(subject: Subject, endpoint: str) -> None:
-    """A business that there is not is 404 `provider_unknown`."""
+    """An unknown business is 404 `provider_unknown`."""
     shop = subject.shop()
     path, query = target_of(shop, endpoint)
     for name in ("nobody-has-this-id", "a.b"):
@@ -163,7 +163,7 @@ def an_unknown_business_is_404(subject: Subject, endpoint: str) -> None:
 
 @FAMILY.judges("D-03/provider-off", each=ENDPOINTS)
 def a_business_that_is_off_is_403(subject: Subject, endpoint: str) -> None:
-    """A business that is switched off is 403 `provider_off`, before all parameters."""
+    """A business that is switched off is 403 `provider_off`, even if parameters are missing."""
     shop = subject.shop_with(enabled=False)
     path, _ = target_of(shop, endpoint)
 
@@ -186,7 +186,7 @@ def a_business_that_is_off_is_403(subject: Subject, endpoint: str) -> None:
     },
 )
 def parameters_of_the_exchange_come_before_the_token(subject: Subject, changes: Any, code: str) -> None:
-    """A missing `auth` or `jkt` is 400, and so is a malformed `jkt`, whatever `auth` is."""
+    """A missing `auth` or `jkt` is 400, and so is a malformed `jkt`, even if `auth` is invalid too."""
     path, query = target_of(subject.shop(), MEMBER)
 
     subject.request("GET", path, query=merged(query, changes)).refused(400, code)
@@ -194,7 +194,7 @@ def parameters_of_the_exchange_come_before_the_token(subject: Subject, changes: 
 
 @FAMILY.judges("D-03/parameter-400", rows=["HTP-018"], each=("auth", "jkt"))
 def a_repeated_parameter_of_the_exchange_is_400(subject: Subject, name: str) -> None:
-    """`auth` or `jkt` twice is 400 `parameter_repeated`."""
+    """A repeated `auth` or `jkt` is 400 `parameter_repeated`."""
     path, query = target_of(subject.shop(), MEMBER)
     text = f"auth={query['auth']}&jkt={query['jkt']}&{name}={query[name]}"
 
@@ -220,7 +220,7 @@ def a_repeated_parameter_of_the_exchange_is_400(subject: Subject, name: str) -> 
     },
 )
 def a_visitor_token_is_for_one_well_formed_uid(subject: Subject, query: str, code: str) -> None:
-    """`uid` of the visitor token endpoint is there once, and has its form."""
+    """The visitor token endpoint requires exactly one well-formed `uid`."""
     shop = subject.shop()
     text = query.format(uid=shop.key.uid, jkt=shop.key.jkt, loose=f"v_{'A' * 42}B")
 
@@ -229,7 +229,7 @@ def a_visitor_token_is_for_one_well_formed_uid(subject: Subject, query: str, cod
 
 @FAMILY.judges("D-03/parameter-400", each=ENDPOINTS)
 def a_parameter_that_is_not_read_may_come_as_often_as_it_likes(subject: Subject, endpoint: str) -> None:
-    """A parameter that nobody reads is passed over, also twice."""
+    """Unknown parameters are ignored, even if they are repeated."""
     path, query = target_of(subject.shop(), endpoint)
     text = "&".join([*(f"{name}={value}" for name, value in query.items()), "t=1&t=2&callback=alert"])
     answer = subject.request("GET", path, query=text)
@@ -243,7 +243,7 @@ MOST_PARAMETERS: Final = 32
 
 @FAMILY.judges("D-03/parameter-400", "D-20/limits", each=ENDPOINTS, page="limits.md#of-the-form")
 def a_query_has_32_parameters_and_no_more(subject: Subject, endpoint: str) -> None:
-    """One parameter more than 32 is 400, also of those that nobody reads; a query of the configuration is not read."""
+    """A query may have 32 parameters, unknown ones included, and one more is 400, except for the configuration."""
     path, query = target_of(subject.shop(), endpoint)
 
     def asked(number: int) -> Answer:
@@ -260,7 +260,7 @@ def a_query_has_32_parameters_and_no_more(subject: Subject, endpoint: str) -> No
 
 @FAMILY.judges("D-20/limits", "D-03/parameter-400", page="limits.md#limits")
 def a_query_has_so_many_bytes_and_no_more(subject: Subject) -> None:
-    """A query of the limit is read, and one byte more is 400."""
+    """A query at the size limit is accepted, and one byte more is 400."""
     path, query = target_of(subject.shop(), VISITOR)
     given = f"uid={query['uid']}&t="
     most = subject.limits.query_bytes
@@ -273,7 +273,7 @@ def a_query_has_so_many_bytes_and_no_more(subject: Subject) -> None:
 
 @FAMILY.judges("4.3/verifies", each=("header", "cookie"), rows=["JWT-160"])
 def an_identity_token_is_read_from_the_query_and_nowhere_else(subject: Subject, place: str) -> None:
-    """`auth` in a header or a cookie is not read."""
+    """`auth` in a header or a cookie is ignored."""
     shop = subject.shop()
     auth = shop.identity_token()
     headers = {"header": {"Authorization": f"Bearer {auth}"}, "cookie": {"Cookie": f"auth={auth}"}}[place]
@@ -296,7 +296,7 @@ def a_token_is_not_stored(subject: Subject, endpoint: str) -> None:
 
 @FAMILY.judges("D-20/negotiation", each=(VISITOR, MEMBER), rows=["HTP-026"])
 def what_holds_a_token_is_never_compressed(subject: Subject, endpoint: str) -> None:
-    """An answer that holds a token is not compressed."""
+    """An answer with a token is not compressed."""
     answer = ask(subject, endpoint, **{"Accept-Encoding": "gzip, deflate, br"})
 
     expect(answer.header("content-encoding") or "identity", "identity", "Content-Encoding of an answer with a token")
@@ -304,7 +304,7 @@ def what_holds_a_token_is_never_compressed(subject: Subject, endpoint: str) -> N
 
 @FAMILY.judges("5.1/no-credentials", each=ENDPOINTS, rows=["HTP-029", "HTP-030"])
 def any_page_may_ask_and_none_with_credentials(subject: Subject, endpoint: str) -> None:
-    """Pages anywhere may read the answer, and none with credentials."""
+    """A page of any origin may read the answer, but not with credentials."""
     path, query = target_of(subject.shop(), endpoint)
     for sent, status in ((query, 200), ({"jkt": "x"}, 200 if endpoint == CONFIGURATION else 400)):
         answer = subject.request("GET", path, query=sent, headers={"Origin": "https://evil.example"})
@@ -315,7 +315,7 @@ def any_page_may_ask_and_none_with_credentials(subject: Subject, endpoint: str) 
 
 @FAMILY.judges("5.1/no-credentials", "D-02/envelope", each=ENDPOINTS, rows=["HTP-029"])
 def any_page_may_read_a_failure(subject: Subject, endpoint: str) -> None:
-    """A failure can be read by pages anywhere, whatever it is."""
+    """A page of any origin may read an error response."""
     shop = subject.shop()
     path, query = target_of(shop, endpoint)
     unknown = path_of("nobody-has-this-id") + path.removeprefix(shop.path)
@@ -336,7 +336,7 @@ def any_page_may_read_that_nothing_changed(subject: Subject) -> None:
 
 @FAMILY.judges("D-02/no-secret-in-errors", each=("forged", "malformed", "another-keys"))
 def a_failure_repeats_no_token(subject: Subject, what: str) -> None:
-    """What is told of a token that is refused holds none of its parts, and no secret."""
+    """The refusal of a token contains no part of that token and no secret."""
     shop = subject.shop()
     token = shop.sign(shop.identity_claims(), key=b"k" * 40 if what == "forged" else None)
     answer = shop.exchange(f"{token}." if what == "malformed" else token, BrowserKey().jkt)
@@ -349,7 +349,7 @@ def a_failure_repeats_no_token(subject: Subject, what: str) -> None:
 
 @FAMILY.judges("D-02/envelope", each=ENDPOINTS, rows=["HTP-039"])
 def every_answer_is_kept_to_its_type_and_tells_no_referrer(subject: Subject, endpoint: str) -> None:
-    """Every answer has `nosniff` and `no-referrer`, a failure too."""
+    """Every answer, errors included, has `nosniff` and `no-referrer`."""
     shop = subject.shop()
     path, query = target_of(shop, endpoint)
     for method, asked in (
@@ -367,7 +367,7 @@ def every_answer_is_kept_to_its_type_and_tells_no_referrer(subject: Subject, end
 
 @FAMILY.judges("D-02/configuration-caching", "4.1/edge-cache", "8/edge-60", rows=["HTP-031"])
 def the_configuration_is_kept_at_the_edge_for_60_seconds(subject: Subject) -> None:
-    """The configuration is `public, max-age=0, s-maxage=60`."""
+    """The configuration is cached with `public, max-age=0, s-maxage=60`."""
     said = ask(subject, CONFIGURATION).header("cache-control").lower()
 
     expect({part.strip() for part in said.split(",")}, {"public", "max-age=0", "s-maxage=60"}, "Cache-Control")
@@ -375,7 +375,7 @@ def the_configuration_is_kept_at_the_edge_for_60_seconds(subject: Subject) -> No
 
 @FAMILY.judges("D-02/configuration-caching", rows=["HTP-034"])
 def the_configuration_is_revalidated(subject: Subject) -> None:
-    """`If-None-Match` with the ETag, weak or not, or with `*`, is 304; with another it is 200."""
+    """`If-None-Match` is 304 for `*` and for the ETag, weak or strong, and 200 for any other ETag."""
     path = subject.shop().path
     etag = subject.get(path).header("etag")
     expect_that(etag.startswith('"'), f"ETag is {etag!r}, and has to be a strong one")
@@ -395,7 +395,7 @@ SECRET_NAMES: Final = frozenset({"secret_key", "client_secret", "client_id", "p8
 
 @FAMILY.judges("2.1/secret-stays", "4.1/no-token", rows=["HTP-033"])
 def the_configuration_holds_nothing_secret(subject: Subject) -> None:
-    """No secret and no token is in the configuration."""
+    """The configuration contains no secret and no token."""
     shop = subject.shop()
     answer = subject.get(shop.path)
 
@@ -414,7 +414,7 @@ def _names(value: Any) -> set[str]:
 
 @FAMILY.judges("2.2/oauth-providers", "4.1/content")
 def the_configuration_lists_the_enabled_social_providers(subject: Subject) -> None:
-    """`auth.oauth_providers` lists those that the business enabled."""
+    """`auth.oauth_providers` lists the social logins that the business enabled."""
     shop = subject.shop()
     listed = subject.get(shop.path).data().get("auth", {}).get("oauth_providers")
     wanted = set(socials(f"social:{name}" for name in shop.business.socials))
@@ -424,7 +424,7 @@ def the_configuration_lists_the_enabled_social_providers(subject: Subject) -> No
 
 @FAMILY.judges("4.1/content", "5.6/wss")
 def the_sockets_address_is_the_same_everywhere(subject: Subject) -> None:
-    """`socket_uri` of a token's answer is the configuration's, and `wss` where the service is https."""
+    """`socket_uri` is the same in a token answer and in the configuration, and is `wss` if the service uses https."""
     shop = subject.shop()
     uri = subject.get(shop.path).data()["socket_uri"]
     told = subject.get(f"{shop.path}/token", uid=shop.key.uid).data().get("socket_uri")
@@ -443,7 +443,7 @@ def the_sockets_address_is_the_same_everywhere(subject: Subject) -> None:
     },
 )
 def no_header_changes_an_address_that_is_handed_out(subject: Subject, headers: dict[str, str]) -> None:
-    """What a caller says of the host changes no address that is handed out."""
+    """Forwarding headers from the caller do not change `socket_uri`."""
     path = subject.shop().path
     uri = subject.request("GET", path, headers=headers).data().get("socket_uri")
 
@@ -452,7 +452,7 @@ def no_header_changes_an_address_that_is_handed_out(subject: Subject, headers: d
 
 @FAMILY.judges("D-20/forwarded", rows=["HTP-040"])
 def the_requests_host_changes_no_address_that_is_handed_out(subject: Subject) -> None:
-    """`Host` changes no address that is handed out; a service may refuse a host that is not its own."""
+    """The `Host` header does not change `socket_uri`, and the service may refuse a host that is not its own."""
     answer = subject.request("GET", subject.shop().path, headers={"Host": "evil.example"})
 
     if answer.status == 200:
@@ -468,7 +468,7 @@ def the_requests_host_changes_no_address_that_is_handed_out(subject: Subject) ->
     rows=["HTP-035"],
 )
 def a_change_is_seen_after_60_seconds(subject: Subject) -> None:
-    """A change of a business is in the configuration a minute later, also for who names the ETag of before."""
+    """A changed business appears in the configuration within a minute, also for requests with the old ETag."""
     shop = subject.shop_with(livechat_title="First")
     before = subject.get(shop.path)
     subject.change(shop, livechat_title="Later")
@@ -482,7 +482,7 @@ def a_change_is_seen_after_60_seconds(subject: Subject) -> None:
 
 @FAMILY.judges("1/modes-optional", "2.1/socials", needs=["businesses"])
 def a_business_without_social_logins_lists_none(subject: Subject) -> None:
-    """A business that enabled no social login lists none."""
+    """A business without social logins has an empty `auth.oauth_providers`."""
     shop = subject.shop_with(socials={})
     listed = subject.get(shop.path).data().get("auth", {}).get("oauth_providers")
 

@@ -1,4 +1,4 @@
-"""How a socket is opened, and its first frames: from where, with what, in which order."""
+"""Opening a socket, and its first frames: allowed origins, required values and the order of checks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FAMILY = Family("opening", "Opening of the socket", "socket.md#order-of-checks")
 FORBIDDEN, BAD_FRAME = 4403, 4400
 LONGEST_WAIT = 20
 SLOP = 1.5
-"""Seconds that a `hello` may take to come."""
+"""Seconds that `hello` may take to arrive."""
 LATE = 3.0
-"""Seconds that a close may come late on a machine that is busy, or half of what was told."""
+"""Seconds that a close may be late on a busy machine; half of `auth_timeout` if that is more."""
 
 
 @FAMILY.judges("D-10/hello", "D-10/accept-first", page="socket.md#opening")
 def the_service_speaks_first(subject: Subject) -> None:
-    """`hello` has a nonce, the service's time, and how long it waits."""
+    """The first frame is `hello`, with a nonce, the service's time and the time limits."""
     with subject.socket() as peer:
         hello = peer.hello
 
@@ -45,7 +45,7 @@ def the_service_speaks_first(subject: Subject) -> None:
     },
 )
 def a_page_without_a_secure_origin_of_its_own_is_refused(subject: Subject, origin: str, code: str) -> None:
-    """A page by plain http, or without a web origin, hears no `hello`."""
+    """A page on plain http or without a web origin is refused and gets no `hello`."""
     with subject.socket(origin=origin) as peer:
         peer.end().refused(code, FORBIDDEN)
 
@@ -61,7 +61,7 @@ def a_page_without_a_secure_origin_of_its_own_is_refused(subject: Subject, origi
     ),
 )
 def a_page_of_this_machine_may_come_by_plain_http(subject: Subject, origin: str) -> None:
-    """Plain http is refused but from loopback."""
+    """A page on plain http is accepted if it is on a loopback address."""
     shop = subject.shop_with(restrict_socket_origins=False) if subject.has("businesses") else subject.shop()
     token = shop.token()
     with subject.socket(origin=origin) as peer:
@@ -81,7 +81,7 @@ def a_page_of_this_machine_may_come_by_plain_http(subject: Subject, origin: str)
     },
 )
 def a_business_that_keeps_to_its_pages_refuses_foreign_ones(subject: Subject, origin: str | None) -> None:
-    """A business may keep its sockets to its registered origins."""
+    """A business that restricts its sockets accepts only its registered origins."""
     shop = subject.shop_with(restrict_socket_origins=True)
     token = shop.token()
     with subject.socket(origin=shop.origin) as own, subject.socket(origin=origin) as foreign:
@@ -101,7 +101,7 @@ def two_origins_are_refused(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/origin-restriction", needs=["businesses"])
 def unless_a_business_says_so_any_secure_page_may_connect(subject: Subject) -> None:
-    """A business that does not restrict its sockets is open to any secure page."""
+    """A business that does not restrict its sockets accepts any secure page."""
     shop = subject.shop_with(restrict_socket_origins=False)
     for origin in ("https://elsewhere.example", None):
         with subject.socket(origin=origin) as peer:
@@ -110,7 +110,7 @@ def unless_a_business_says_so_any_secure_page_may_connect(subject: Subject) -> N
 
 @FAMILY.judges("D-03/provider-off", needs=["businesses"])
 def a_business_that_is_off_is_refused_after_the_proof(subject: Subject) -> None:
-    """A business that is switched off is `provider_off`, 4403, and only for whoever proved the token."""
+    """A business that is switched off is `provider_off` and 4403, but only after the token's key is proved."""
     shop = subject.shop_with(enabled=False)
     token = shop.token()
 
@@ -120,7 +120,7 @@ def a_business_that_is_off_is_refused_after_the_proof(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/subprotocol", rows=["WSK-008"])
 def a_token_in_the_address_is_refused(subject: Subject) -> None:
-    """A token in the socket's address is refused, before any `hello`."""
+    """A token in the socket's address is refused before `hello`."""
     shop = subject.shop()
     with subject.socket(query=f"token={shop.token()}") as peer:
         peer.end().refused("parameter_invalid", BAD_FRAME)
@@ -132,7 +132,7 @@ def a_token_in_the_address_is_refused(subject: Subject) -> None:
     "D-10/subprotocol", each={"none": ((),), "another": (("wf.v2",),), "among": (("wf.v2", "wf.v1"),)}, rows=["WSK-009"]
 )
 def the_subprotocol_is_named_where_it_is_offered(subject: Subject, offered: tuple[str, ...]) -> None:
-    """Who does not offer `wf.v1` is served all the same, and the answer then names none."""
+    """A client is accepted without `wf.v1` too, and the service names a subprotocol only if `wf.v1` was offered."""
     shop = subject.shop()
     with subject.socket(subprotocols=offered) as peer:
         chosen = peer.connection.subprotocol
@@ -143,7 +143,7 @@ def the_subprotocol_is_named_where_it_is_offered(subject: Subject, offered: tupl
 
 @FAMILY.judges("D-10/ready", page="socket.md#opening")
 def ready_tells_until_when_the_token_lasts(subject: Subject) -> None:
-    """`expires_at` of `ready` is the token's `exp`, and `server_time` the service's time."""
+    """`expires_at` of `ready` is the token's `exp`, and `server_time` is the service's time."""
     shop = subject.shop()
     end = shop.now + 600
     with subject.socket() as peer:
@@ -158,7 +158,7 @@ def ready_tells_until_when_the_token_lasts(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/auth-timeout", "D-10/patience", rows=["WSK-021"])
 def a_silent_peer_is_closed_when_its_time_is_over(subject: Subject) -> None:
-    """Who does not connect within `auth_timeout` is closed with 4408."""
+    """A client that does not connect within `auth_timeout` is closed with 4408."""
     with subject.socket() as silent:
         most = silent.hello["auth_timeout"]
         if most > LONGEST_WAIT:
@@ -174,7 +174,7 @@ def a_silent_peer_is_closed_when_its_time_is_over(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/nonce", "D-10/frame-schema", rows=["WSK-024", "WSK-025"], each={"same": False, "other": True})
 def a_second_connect_ends_the_connection(subject: Subject, other: bool) -> None:
-    """A connection has one nonce and one identity."""
+    """A second `connect` ends the connection with `frame_unexpected`."""
     shop = subject.shop()
     mine, key = shop.token(), BrowserKey() if other else shop.key
     second = shop.token(uid="bob", cnf={"jkt": key.jkt}) if other else mine
@@ -194,7 +194,7 @@ EARLY: dict[str, dict[str, Any]] = {
 
 @FAMILY.judges("D-10/checks", "D-10/frame-schema", each=EARLY, rows=["WSK-026"])
 def a_frame_before_connect_is_refused(subject: Subject, frame: dict[str, Any]) -> None:
-    """Anything but `connect` before `ready` is refused, a `ping` too."""
+    """Any frame other than `connect` before `ready` is refused, even a `ping`."""
     with subject.socket() as early:
         early.say(frame)
         early.end().refused("frame_unexpected", BAD_FRAME)
@@ -202,7 +202,7 @@ def a_frame_before_connect_is_refused(subject: Subject, frame: dict[str, Any]) -
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time")
 def a_refused_proof_is_no_second_chance(subject: Subject) -> None:
-    """After a refusal the connection is over, and an honest `connect` behind it does nothing."""
+    """A refusal ends the connection, and a valid `connect` after it has no effect."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as peer:
@@ -230,7 +230,7 @@ DAMAGED: dict[str, Callable[[str], str | bytes]] = {
 
 @FAMILY.judges("D-10/frame-schema", "D-10/checks", each=DAMAGED)
 def a_connect_frame_that_is_no_strict_json_is_refused(subject: Subject, damage: Callable[[str], str | bytes]) -> None:
-    """A frame is one strict JSON object in a text message."""
+    """A `connect` frame that is not one strict JSON object in a text message is `frame_invalid`."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as peer:

@@ -1,4 +1,4 @@
-"""The table of proofs, and whose proofs, for which socket, how often."""
+"""Proofs: the table of faulty and unusual proofs, and cases about keys, nonces and repeated use."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ EDGES_SHOWN: Final = frozenset({"0", "1", "n", "all-ones"})
 
 
 def _is_shown(row: Verdict | Honest) -> bool:
-    """Leave most of the numbers at the edge of the group out: over a slow wire they take long, and say the same."""
+    """Skip most of the edge values for r and s: they would take long on a slow network and show nothing new."""
     _, _, edges = row.id.partition("PRF-033-r=")
     return not edges or set(edges.split("-s=")) <= EDGES_SHOWN
 
@@ -96,7 +96,7 @@ for _row in filter(_is_shown, ROWS):
     },
 )
 def a_frame_whose_proof_is_no_text_is_refused(subject: Subject, proof: object) -> None:
-    """`connect` without a proof, or with one that is no text, is a bad frame."""
+    """A `connect` without a proof, or with a proof that is not a string, is `frame_invalid`."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.say(merged({"type": "connect", "token": shop.token()}, {"proof": proof}))
@@ -108,7 +108,7 @@ def a_frame_whose_proof_is_no_text_is_refused(subject: Subject, proof: object) -
     each={"missing": (REMOVED,), "null": (None,), "number": (7,), "list": (["a.b.c"],), "object": ({},)},
 )
 def a_frame_whose_token_is_no_text_is_refused(subject: Subject, token: object) -> None:
-    """`connect` without a token, or with one that is no text, is a bad frame."""
+    """A `connect` without a token, or with a token that is not a string, is `frame_invalid`."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.say(merged({"type": "connect", "proof": peer.prove(shop.key, shop.token())}, {"token": token}))
@@ -117,7 +117,7 @@ def a_frame_whose_token_is_no_text_is_refused(subject: Subject, token: object) -
 
 @FAMILY.judges("D-10/proof", rows=["PRF-107"])
 def the_token_itself_is_no_proof(subject: Subject) -> None:
-    """The token in place of the proof is refused."""
+    """The token itself is refused as a proof."""
     token = subject.shop().token()
     with subject.socket() as peer:
         peer.connect(token, token).refused("proof_typ", FORBIDDEN)
@@ -130,7 +130,7 @@ def the_token_itself_is_no_proof(subject: Subject) -> None:
     "D-10/proof", each={"PRF-071-past": -10, "PRF-071-future": 10, "an-hour-back": -3600, "an-hour-ahead": 3600}
 )
 def iat_only_measures_how_far_the_clock_is_off(subject: Subject, seconds: int) -> None:
-    """A proof whose `iat` is off is accepted."""
+    """A proof whose `iat` is wrong is accepted."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as peer:
@@ -141,7 +141,7 @@ def iat_only_measures_how_far_the_clock_is_off(subject: Subject, seconds: int) -
 
 @FAMILY.judges("D-10/proof", rows=["PRF-042"])
 def the_path_of_a_sockets_address_has_its_letter_case(subject: Subject) -> None:
-    """Letter case counts in the path of `htu`, and not in its host."""
+    """The path of `htu` is case-sensitive; its host is not."""
     shop = subject.shop()
     token, uri = shop.token(), urlsplit(subject.world.socket_uri)
     bent = uri._replace(path=uri.path.swapcase()).geturl()
@@ -153,7 +153,7 @@ def the_path_of_a_sockets_address_has_its_letter_case(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/proof", rows=["PRF-042"])
 def a_default_port_may_be_written_or_left_out(subject: Subject) -> None:
-    """A `htu` with the default port is the same address; with another port it is not."""
+    """An `htu` with the default port is accepted, and with another port it is refused."""
     shop = subject.shop()
     token, uri = shop.token(), urlsplit(subject.world.socket_uri)
     if uri.port:
@@ -178,7 +178,7 @@ TWICE_WRONG: Final[dict[str, tuple[dict[str, Any], bool, str, int]]] = {
 def of_two_things_that_are_wrong_the_first_is_told(
     subject: Subject, changes: dict[str, Any], stolen: bool, code: str, close: int
 ) -> None:
-    """Claims, key, nonce, `htm`, `htu`, `ath`: the first that fails is told."""
+    """Checks run in the order claims, key, nonce, `htm`, `htu`, `ath`, and the first failure is reported."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as peer:
@@ -188,7 +188,7 @@ def of_two_things_that_are_wrong_the_first_is_told(
 
 @FAMILY.judges("D-10/proof", "5.5/proof-matches")
 def the_hash_of_another_token_is_refused(subject: Subject) -> None:
-    """A proof goes with one token."""
+    """A proof made for one token is refused with another."""
     shop = subject.shop()
     with subject.socket() as peer:
         proof = peer.prove(shop.key, shop.token(uid="another"))
@@ -204,12 +204,12 @@ def a_visitors_proof_needs_the_tokens_hash_as_well(subject: Subject) -> None:
         peer.connect(token, peer.prove(shop.key, token, ath=REMOVED)).refused("proof_claims", FORBIDDEN)
 
 
-# the nonce, and being good once
+# the nonce, and single use
 
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time", rows=["PRF-081"])
 def the_nonce_of_another_connection_is_refused(subject: Subject) -> None:
-    """A proof over another connection's nonce is refused, and leaves that one its nonce."""
+    """A proof over another connection's nonce is refused, and that connection can still use its nonce."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as other, subject.socket() as mine:
@@ -219,7 +219,7 @@ def the_nonce_of_another_connection_is_refused(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time", rows=["PRF-062"])
 def a_proof_opens_one_socket_and_a_jti_is_not_remembered(subject: Subject) -> None:
-    """A proof that was used is refused on another socket; the same `jti`, signed anew, is not."""
+    """A used proof is refused on another socket, but a new proof may have the same `jti`."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as first, subject.socket() as second, subject.socket() as third:
@@ -233,7 +233,7 @@ def a_proof_opens_one_socket_and_a_jti_is_not_remembered(subject: Subject) -> No
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time")
 def after_a_proof_was_used_its_nonce_is_not_given_again(subject: Subject) -> None:
-    """No two connections have one nonce."""
+    """Every connection has its own nonce."""
     with subject.socket() as one, subject.socket() as two, subject.socket() as three:
         nonces = {one.nonce, two.nonce, three.nonce}
 
@@ -245,7 +245,7 @@ def after_a_proof_was_used_its_nonce_is_not_given_again(subject: Subject) -> Non
 
 @FAMILY.judges("5.5/stolen-token", "7/proof-mismatch", rows=["PRF-100", "PRF-101"])
 def a_token_with_the_key_of_somebody_else_is_refused(subject: Subject) -> None:
-    """A stolen token is of no use, and its owner still connects."""
+    """A stolen token is refused without its key, and its owner can still connect."""
     shop = subject.shop()
     stolen = shop.token()
 
@@ -256,7 +256,7 @@ def a_token_with_the_key_of_somebody_else_is_refused(subject: Subject) -> None:
 
 @FAMILY.judges("5.5/stolen-uid", "4.2/no-binding", rows=["PRF-103", "PRF-104"])
 def a_visitors_token_needs_the_key_that_its_uid_is_made_of(subject: Subject) -> None:
-    """A visitor's token is of no use to another key."""
+    """A visitor's token is refused with another key."""
     shop = subject.shop()
     token = shop.visitor_token()
 
@@ -273,7 +273,7 @@ THUMBPRINTS: Final = {
 
 @FAMILY.judges("D-04/jkt", each=THUMBPRINTS)
 def a_thumbprint_made_otherwise_is_another_key(subject: Subject, text: str, digest: str) -> None:
-    """A `jkt` that is not RFC 7638's is another key's, or none."""
+    """A `jkt` that was not computed as in RFC 7638 is refused."""
     shop = subject.shop()
     made = b64(hashlib.new(digest, (text % shop.key.jwk).encode()).digest())
     code = "proof_key_mismatch" if digest == "sha256" else "proof_binding_missing"
@@ -283,7 +283,7 @@ def a_thumbprint_made_otherwise_is_another_key(subject: Subject, text: str, dige
 
 @FAMILY.judges("D-10/proof", rows=["PRF-105"])
 def a_uid_beside_the_token_has_no_say(subject: Subject) -> None:
-    """Members of `connect` that are not known are passed over, a `uid` too."""
+    """Unknown members of `connect`, such as `uid`, are ignored."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as peer:
@@ -295,7 +295,7 @@ def a_uid_beside_the_token_has_no_say(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/proof", "D-02/no-secret-in-errors", rows=["PRF-015"])
 def a_private_key_in_the_header_is_refused_and_not_repeated(subject: Subject) -> None:
-    """A private key in the header is refused, and stays out of the answer."""
+    """A private key in the proof's header is refused, and the answer does not contain it."""
     shop = subject.shop()
     token = shop.token()
     d = b64(shop.key.private.private_numbers().private_value.to_bytes(32, "big"))
@@ -308,7 +308,7 @@ def a_private_key_in_the_header_is_refused_and_not_repeated(subject: Subject) ->
 
 @FAMILY.judges("D-10/proof", rows=["PRF-034"])
 def the_other_signature_of_the_same_key_holds(subject: Subject) -> None:
-    """Both signatures of an ECDSA pair hold: s, and n - s."""
+    """Both valid ECDSA signatures are accepted: s and n - s."""
     shop = subject.shop()
     token = shop.token()
     order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
@@ -323,7 +323,7 @@ def the_other_signature_of_the_same_key_holds(subject: Subject) -> None:
 
 @FAMILY.judges("5.5/proof-matches", rows=["PRF-108"])
 def an_honest_user_connects_after_rejected_proofs(subject: Subject) -> None:
-    """Refused proofs of somebody else lock nobody out."""
+    """A person can still connect after somebody else's proofs for the same token were refused."""
     shop = subject.shop()
     token, thief = shop.token(), BrowserKey()
     for _ in range(5):

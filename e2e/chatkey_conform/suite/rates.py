@@ -1,4 +1,4 @@
-"""How often: judged only where the target says that its rates are those of [limits]."""
+"""Rate limits, tested only if the target declares that it keeps the rates of [limits]."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ FAMILY = Family("rates", "Rates", "limits.md#limits")
 MOST_ASKED: Final = 800
 MOST_SOCKETS: Final = 60
 LONGEST_FLOOD: Final = 0.5
-"""Minutes."""
+"""In minutes."""
 
 
 @FAMILY.judges("D-03/rate-limit", alone=True, needs=["rate-limits"])
 def too_many_token_requests_are_429_with_retry_after(subject: Subject) -> None:
-    """Beyond the rate an endpoint is 429 `rate_limited` with `Retry-After`."""
+    """Requests above the rate are 429 `rate_limited` with `Retry-After`."""
     shop = subject.shop()
     refused = _first_refused(subject, f"{shop.path}/token?uid={shop.key.uid}", "token_rate")
 
@@ -36,7 +36,7 @@ def too_many_token_requests_are_429_with_retry_after(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/rate-limit", "D-03/start-pages", alone=True, needs=["rate-limits"])
 def too_many_starts_are_a_page_with_429_and_retry_after(subject: Subject) -> None:
-    """Beyond the rate a start is a page, 429 with `Retry-After`."""
+    """Login starts above the rate are an HTML page with 429 and `Retry-After`."""
     shop = subject.shop()
     query = urlencode({"origin": shop.origin})
     refused = _first_refused(subject, f"{shop.path}/oauth/{shop.social}?{query}", "oauth_rate")
@@ -46,7 +46,7 @@ def too_many_starts_are_a_page_with_429_and_retry_after(subject: Subject) -> Non
 
 
 def _first_refused(subject: Subject, target: str, limit: str) -> Answer:
-    """Ask until it is too often, whether minutes begin with a first request or on the clock. Raises `Broken`."""
+    """Send requests until one is 429. Minutes may start with the first request or on the clock. Raises `Broken`."""
     rate = int(getattr(subject.limits, limit))
     if not 0 < rate <= MOST_ASKED:
         raise OtherLimit(f"a {limit} of {rate} is not tried out")
@@ -64,7 +64,7 @@ def _first_refused(subject: Subject, target: str, limit: str) -> Answer:
 
 @FAMILY.judges("D-10/rate", alone=True, needs=["rate-limits"], rows=["WSK-043"])
 def too_many_frames_within_a_second_end_the_connection(subject: Subject) -> None:
-    """Beyond the rate of frames the connection ends with 4429."""
+    """Frames above the rate end the connection with 4429."""
     rate = subject.limits.frames_per_second
     if not 0 < rate <= MOST_ASKED:
         raise OtherLimit(f"frames_per_second of {rate} is not tried out")
@@ -79,7 +79,7 @@ def too_many_frames_within_a_second_end_the_connection(subject: Subject) -> None
 
 @FAMILY.judges("D-10/rate", alone=True, needs=["rate-limits"], page="socket.md#refusals")
 def too_many_pings_beneath_the_frames_end_the_connection(subject: Subject) -> None:
-    """WebSocket pings beyond the rate are 4429, by the close alone."""
+    """WebSocket pings above the rate end the connection with 4429 and no `error` frame."""
     rate = subject.limits.frames_per_second
     if not 0 < rate <= MOST_ASKED:
         raise OtherLimit(f"frames_per_second of {rate} is not tried out")
@@ -90,7 +90,7 @@ def too_many_pings_beneath_the_frames_end_the_connection(subject: Subject) -> No
 
 @FAMILY.judges("D-10/sockets", alone=True, needs=["rate-limits"], rows=["WSK-045"])
 def one_identity_has_so_many_sockets_and_no_more(subject: Subject) -> None:
-    """One socket more than the limit is 4429, and those that were closed do not count."""
+    """One socket above the limit for an identity is closed with 4429, and closed sockets do not count."""
     most = subject.limits.sockets_per_identity
     if not 0 < most <= MOST_SOCKETS:
         raise OtherLimit(f"sockets_per_identity of {most} is not tried out")
@@ -100,6 +100,6 @@ def one_identity_has_so_many_sockets_and_no_more(subject: Subject) -> None:
         for _ in range(most):
             ending.enter_context(subject.joined(shop, token))
         subject.try_token(token, shop.key).refused("too_many_sockets", 4429)
-    threading.Event().wait(1)  # the service may hear a little later that they are gone
+    threading.Event().wait(1)  # the service may notice the closes a little later
     with subject.joined(shop, token) as peer:
         peer.granted({"type": "ping"}, "pong")

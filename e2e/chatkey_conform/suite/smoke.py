@@ -1,4 +1,4 @@
-"""Whether the adapter works at all: what everything else rests on."""
+"""The basics that all other cases rely on. If none of these cases passes, the adapter does not work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TICK: Final = 0.1
 
 @FAMILY.judges("4/paths", "4.1/content", "2.2/members", "1/data")
 def the_configuration_is_answered(subject: Subject) -> None:
-    """A business's configuration is answered, and fits its schema."""
+    """The configuration of a business is returned and matches its schema."""
     answer = subject.get(subject.shop().path)
 
     answer.data()
@@ -28,19 +28,19 @@ def the_configuration_is_answered(subject: Subject) -> None:
 
 @FAMILY.judges("4.2/visitor", "5.2/visitor", "2.6/answer")
 def a_visitor_is_given_a_token(subject: Subject) -> None:
-    """A visitor's uid is given a token."""
+    """A visitor gets a token for a uid."""
     expect(subject.shop().visitor_token().count("."), 2, "The number of dots of a visitor's token")
 
 
 @FAMILY.judges("1/mode-visitor", "D-10/ready", page="socket.md#opening")
 def a_visitor_connects(subject: Subject) -> None:
-    """A visitor connects with that token and a proof by the browser's key."""
+    """A visitor connects with a visitor token and a proof made with the browser's key."""
     shop = subject.shop()
     token = shop.visitor_token()
     with subject.socket() as peer:
         subject.world.learn_time(peer.hello.get("server_time", 0))
         ready = peer.join(token, shop.key)
-        for _ in range(TICKS):  # it tells whole seconds, so what it tells as one begins says most
+        for _ in range(TICKS):  # it sends whole seconds, so the best answer is one sent just after a second begins
             subject.world.learn_time(peer.granted({"type": "ping"}, "pong")["server_time"])
             threading.Event().wait(TICK)
 
@@ -59,7 +59,7 @@ def a_custom_token_is_accepted(subject: Subject) -> None:
 
 @FAMILY.judges("2.4/hs256", page="protocol.md#how-a-token-is-read")
 def a_wrong_signature_is_refused(subject: Subject) -> None:
-    """A token that somebody else signed is refused."""
+    """A token signed with a wrong secret is refused."""
     shop = subject.shop()
 
     subject.try_token(shop.sign(shop.claims(), key=b"k" * 40), shop.key).refused("token_signature", 4401)

@@ -1,4 +1,4 @@
-"""The start of a social login: whose page may open it, where it sends the person, what its page promises."""
+"""The start of a social login: which pages may open it, where it redirects, and what its answer must contain."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ WITH_PKCE: Final = frozenset(SCOPES) - {"apple", "tiktok"}
 
 
 def start(subject: Subject, shop: Shop, social: str = "", **query: str) -> Answer:
-    """Ask to start a login."""
+    """Start a social login."""
     given = {"origin": shop.origin, **query}
     return subject.get(f"{shop.path}/oauth/{social or shop.social}", **given)
 
 
 def sent_to(answer: Answer) -> Json:
-    """Return the query of the address that a start leads to. Raises `Broken` unless it is a 302."""
+    """Return the query parameters of the redirect. Raises `Broken` unless the answer is a 302."""
     expect(answer.status, 302, f"The status of {answer.asked}")
     location = answer.header("location")
     parts = urlsplit(location)
@@ -92,7 +92,7 @@ def _is_loopback(origin: str) -> bool:
 
 @FAMILY.judges("4.4/origin-checked", "2.1/domain", "D-08/exact", each=WRONG)
 def an_origin_that_is_not_the_registered_text_is_403(subject: Subject, bend: Callable[[str], str]) -> None:
-    """An origin that is not letter for letter a registered one is 403, and leads nowhere."""
+    """An origin that is not exactly a registered one is 403 without a redirect."""
     shop = subject.shop()
     _ = shop.social
     origin = bend(shop.origin)
@@ -118,7 +118,7 @@ def an_origin_that_is_not_the_registered_text_is_403(subject: Subject, bend: Cal
     },
 )
 def without_one_origin_it_is_400(subject: Subject, query: str, status: int) -> None:
-    """`origin` has to be there, once, with at most 300 characters; nothing that is read comes twice."""
+    """`origin` is required once, with at most 300 characters, and no known parameter may be repeated."""
     shop = subject.shop()
     text = query.replace("{origin}", urlencode({"o": shop.origin})[2:])
     answer = subject.request("GET", f"{shop.path}/oauth/{shop.social}", query=text)
@@ -147,7 +147,7 @@ def without_one_origin_it_is_400(subject: Subject, query: str, status: int) -> N
 def a_start_is_judged_in_one_order(
     subject: Subject, provider: str, social: str, query: dict[str, str], status: int
 ) -> None:
-    """Origin there, business, origin registered, social provider, then `jkt` and `nonce`."""
+    """Checks run in the order origin present, business, origin registered, social provider, `jkt` and `nonce`."""
     shop = subject.shop()
     path = path_of(provider or shop.id)
     given = {"origin": shop.origin, **query}
@@ -158,7 +158,7 @@ def a_start_is_judged_in_one_order(
 
 @FAMILY.judges("D-03/start-pages", "D-03/parameter-400")
 def a_nonce_of_another_form_does_not_come_back(subject: Subject) -> None:
-    """A `nonce` that is too long is 400, and stands nowhere in the page that says so."""
+    """A `nonce` that is too long is 400, and the error page does not contain it."""
     shop = subject.shop()
     answer = start(subject, shop, nonce=LONG)
 
@@ -168,7 +168,7 @@ def a_nonce_of_another_form_does_not_come_back(subject: Subject) -> None:
 
 @FAMILY.judges("4.4/enabled-only", "7/not-enabled-404", "4.4/names", each=tuple(SOCIALS), rows=["OAS-040"])
 def a_social_login_that_is_not_enabled_is_404(subject: Subject, social: str) -> None:
-    """A social provider that the business did not enable is 404."""
+    """A social login that the business did not enable is 404."""
     shop = subject.shop()
     if social in shop.business.socials:
         raise OtherLimit(f"{social} is enabled")
@@ -179,7 +179,7 @@ def a_social_login_that_is_not_enabled_is_404(subject: Subject, social: str) -> 
     "4.4/redirect", "1/mode-service-keys", "4.5/one-callback", "D-07/pkce", each=tuple(SOCIALS), rows=["OAS-046"]
 )
 def a_start_leads_to_the_social_provider_with_all_that_binds_it(subject: Subject, social: str) -> None:
-    """302 with scope, callback, PKCE where there is some, and a state of its own."""
+    """A start redirects with scope, callback address, a new state and, if the social provider supports it, PKCE."""
     subject.needs(f"{SOCIAL}{social}")
     shop = subject.shop()
     if social not in shop.business.socials:
@@ -207,7 +207,7 @@ def a_start_leads_to_the_social_provider_with_all_that_binds_it(subject: Subject
 
 @FAMILY.judges("1/mode-own-keys", needs=["own-keys", "businesses"])
 def a_business_logs_in_by_its_own_application(subject: Subject) -> None:
-    """A business with keys of its own starts a login with its `client_id`."""
+    """A business with its own keys starts a login with its own `client_id`."""
     shop = subject.shop()
     logins = {
         name: {**login, "client_id": "an-application-of-its-own"}
@@ -224,7 +224,7 @@ def a_business_logs_in_by_its_own_application(subject: Subject) -> None:
 
 @FAMILY.judges("D-05/state-key", "5.7/state")
 def a_state_is_not_signed_with_the_businesss_secret(subject: Subject) -> None:
-    """The state does not show the business's secret, and is not signed with it."""
+    """The state does not contain the business's secret and is not signed with it."""
     shop = subject.shop()
     state = str(sent_to(start(subject, shop)).get("state", ""))
 
@@ -237,7 +237,7 @@ def a_state_is_not_signed_with_the_businesss_secret(subject: Subject) -> None:
 
 @FAMILY.judges("D-07/pkce")
 def the_verifier_is_nowhere_that_a_browser_sees(subject: Subject) -> None:
-    """The PKCE verifier is neither in the state nor in any header of the start."""
+    """The PKCE verifier is neither in the state nor in any header of the answer."""
     shop = subject.shop()
     if shop.social not in WITH_PKCE:
         raise OtherLimit(f"PKCE is not used with {shop.social}")
@@ -251,14 +251,14 @@ def the_verifier_is_nowhere_that_a_browser_sees(subject: Subject) -> None:
 
 
 def _readable(state: str) -> bytes:
-    """Return a state with what its parts decode to."""
+    """Return a state together with its base64url-decoded parts."""
     parts = re.findall(r"[A-Za-z0-9_-]{4,}", state)
     return b" ".join([state.encode(), *(urlsafe_b64decode(part[: len(part) & ~3]) for part in parts)])
 
 
 @FAMILY.judges("D-20/forwarded", rows=["OAS-045"])
 def whatever_host_is_claimed_the_redirect_uri_is_the_configured_one(subject: Subject) -> None:
-    """A header that claims another host does not change `redirect_uri`."""
+    """Forwarding headers that name another host do not change `redirect_uri`."""
     shop = subject.shop()
     answer = subject.request(
         "GET",
@@ -272,7 +272,7 @@ def whatever_host_is_claimed_the_redirect_uri_is_the_configured_one(subject: Sub
 
 @FAMILY.judges("D-20/forwarded", rows=["OAS-045"])
 def the_requests_host_is_not_where_a_login_comes_back_to(subject: Subject) -> None:
-    """`redirect_uri` begins with the base address, whatever `Host` says; a service may refuse such a host."""
+    """`redirect_uri` starts with the base address, whatever `Host` says; the service may refuse an unknown host."""
     shop = subject.shop()
     path, query = f"{shop.path}/oauth/{shop.social}", {"origin": shop.origin}
     answer = subject.request("GET", path, query=query, headers={"Host": "evil.test"})
@@ -283,14 +283,14 @@ def the_requests_host_is_not_where_a_login_comes_back_to(subject: Subject) -> No
 
 @FAMILY.judges("D-03/provider-off", needs=["businesses"])
 def a_business_that_is_off_starts_no_login(subject: Subject) -> None:
-    """A business that is switched off is 403."""
+    """A login start is 403 at a business that is switched off."""
     shop = subject.shop_with(enabled=False)
     start(subject, shop, subject.shop().social).page(403)
 
 
 @FAMILY.judges("D-08/serialised", needs=["businesses"], rows=["OAS-030", "OAS-035"])
 def a_loopback_name_is_allowed_with_http_and_no_other_name_is(subject: Subject) -> None:
-    """A loopback name that is registered stands for plain http too; any other stands for https only."""
+    """A registered loopback name is accepted with http and https; any other name only with https."""
     shop = subject.shop_with(domains=["127.0.0.1:8801", "localhost:8801", "shop.example", "www.shop.example:8443"])
     social = subject.shop().social
     for origin in ("http://127.0.0.1:8801", "https://localhost:8801", "https://www.shop.example:8443"):
@@ -301,7 +301,7 @@ def a_loopback_name_is_allowed_with_http_and_no_other_name_is(subject: Subject) 
 
 @FAMILY.judges("D-08/serialised", needs=["businesses"], rows=["OAS-027", "OAS-003"])
 def a_domain_is_registered_as_browsers_write_it(subject: Subject) -> None:
-    """A domain in capitals, with its default port, or with letters of its own is known as browsers write it."""
+    """A domain registered in capitals, with its default port or with non-ASCII letters matches the browser's form."""
     shop = subject.shop_with(domains=["SHOP.Example:443", "b\u00fccher.example"])
     social = subject.shop().social
     for origin in ("https://shop.example", "https://xn--bcher-kva.example"):
@@ -320,7 +320,7 @@ def head_of_a_start_is_answered_like_get(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/methods", each=("start", "callback"))
 def options_of_a_popups_page_says_what_is_allowed(subject: Subject, which: str) -> None:
-    """OPTIONS is 204 with `Allow`."""
+    """OPTIONS of the start and of the callback is 204 with `Allow`."""
     shop = subject.shop()
     places = {"start": f"{shop.path}/oauth/{shop.social}", "callback": f"/v1/public/oauth/{shop.social}/callback"}
     answer = subject.request("OPTIONS", places[which])

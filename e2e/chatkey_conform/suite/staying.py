@@ -1,4 +1,4 @@
-"""What may happen to a socket that is open: its token ends, is renewed, is somebody else's."""
+"""An open socket: its token expires, is refreshed, or is replaced with a token that does not fit."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FAMILY = Family("staying", "Staying on the socket", "socket.md#staying")
 REAUTH: Final = 30
 SOON: Final = 6
 SLOP: Final = 3.0
-"""Seconds: times are whole ones, and frames take a while to come."""
+"""Seconds of tolerance: times are whole seconds, and frames take time to arrive."""
 
 
 @FAMILY.judges("D-10/reauth")
 def a_token_is_asked_for_30_seconds_before_its_end(subject: Subject) -> None:
-    """`reauth` comes 30 seconds before the token's end, and tells that end."""
+    """`reauth` arrives 30 seconds before the token expires, and its `deadline` is that time."""
     shop = subject.shop()
     with subject.socket() as peer:
         end = shop.now + 37
@@ -37,7 +37,7 @@ def a_token_is_asked_for_30_seconds_before_its_end(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/reauth")
 def a_token_with_little_left_is_asked_for_at_once_and_so_is_the_next(subject: Subject) -> None:
-    """A token with less than 30 seconds is asked for at once; so is its successor."""
+    """If a token has less than 30 seconds left, `reauth` arrives at once, also after a refresh."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.join(shop.token(exp=shop.now + 24), shop.key)
@@ -51,7 +51,7 @@ def a_token_with_little_left_is_asked_for_at_once_and_so_is_the_next(subject: Su
 
 @FAMILY.judges("D-10/reauth", "D-10/close-codes", "2.4/exp", rows=["WSK-050"])
 def a_token_that_ends_is_closed_in_real_time(subject: Subject) -> None:
-    """A token with a few seconds left ends its connection with 4419."""
+    """When a token expires, its connection is closed with 4419."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.join(shop.token(exp=shop.now + 6), shop.key)
@@ -61,7 +61,7 @@ def a_token_that_ends_is_closed_in_real_time(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/refresh", "D-10/reauth")
 def a_connection_that_was_renewed_outlives_its_first_token(subject: Subject) -> None:
-    """After `refreshed` it is the newer token that ends the connection."""
+    """After `refreshed`, the connection stays open beyond the end of the first token."""
     shop = subject.shop()
     with subject.socket() as peer:
         end = shop.now + SOON
@@ -73,7 +73,7 @@ def a_connection_that_was_renewed_outlives_its_first_token(subject: Subject) -> 
 
 @FAMILY.judges("D-10/refresh", "D-10/reauth", "2.4/exp")
 def a_connection_that_was_renewed_ends_with_its_newer_token(subject: Subject) -> None:
-    """After `refreshed` the connection ends with the newer token, and an older one behind it changes nothing."""
+    """After `refreshed`, the connection ends with the newer token, even if a `refresh` with an older one follows."""
     shop = subject.shop()
     with subject.socket() as peer:
         end = shop.now + 2 * SOON
@@ -92,7 +92,7 @@ def a_connection_that_was_renewed_ends_with_its_newer_token(subject: Subject) ->
 
 @FAMILY.judges("D-10/reauth", "D-10/refresh")
 def a_refresh_that_changes_nothing_asks_for_nothing(subject: Subject) -> None:
-    """`reauth` comes again after each `refreshed` that changed something, and after no other."""
+    """`reauth` arrives again only after a `refreshed` that changed the token's end."""
     shop = subject.shop()
     token = shop.token(exp=shop.now + 24)
     with subject.joined(shop, token) as peer:
@@ -120,7 +120,7 @@ CHANGED: dict[str, tuple[dict[str, Any], str, int]] = {
 def a_newer_token_of_somebody_else_ends_the_connection(
     subject: Subject, changes: dict[str, Any], code: str, close: int
 ) -> None:
-    """A `refresh` for another business, uid or key, or one that has ended, ends the connection."""
+    """A `refresh` with a token for another business, uid or key, or with an invalid one, ends the connection."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         peer.granted({"type": "refresh", "token": shop.token()}, "refreshed")
@@ -132,7 +132,7 @@ def a_newer_token_of_somebody_else_ends_the_connection(
     "D-10/refresh", "D-10/frame-schema", each={"missing": {}, "number": {"token": 5}, "null": {"token": None}}
 )
 def a_refresh_without_a_token_is_no_frame(subject: Subject, members: dict[str, Any]) -> None:
-    """A `refresh` whose token is no text is `frame_invalid`."""
+    """A `refresh` whose token is not a string is `frame_invalid`."""
     with subject.joined(subject.shop()) as peer:
         peer.say({"type": "refresh", **members})
         peer.end().refused("frame_invalid", 4400)
@@ -140,7 +140,7 @@ def a_refresh_without_a_token_is_no_frame(subject: Subject, members: dict[str, A
 
 @FAMILY.judges("D-10/refresh", rows=["WSK-052"])
 def a_refresh_by_another_secret_ends_the_connection(subject: Subject) -> None:
-    """A `refresh` that somebody else signed is refused."""
+    """A `refresh` with a token signed with another secret is refused."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         peer.say({"type": "refresh", "token": shop.sign(shop.claims(), key=b"k" * 40)})
@@ -149,7 +149,7 @@ def a_refresh_by_another_secret_ends_the_connection(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/refresh", rows=["WSK-052"])
 def a_visitors_token_does_not_renew_a_members(subject: Subject) -> None:
-    """A visitor's token is another login's."""
+    """A `refresh` with a visitor's token on a member's connection is `identity_changed`."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         peer.say({"type": "refresh", "token": shop.visitor_token()})
@@ -158,7 +158,7 @@ def a_visitors_token_does_not_renew_a_members(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/refresh", "D-05/login")
 def a_social_members_token_does_not_renew_a_custom_members(subject: Subject) -> None:
-    """The same `uid` by a social login is somebody else."""
+    """A `refresh` with a social login's token is `identity_changed` for a custom member with the same `uid`."""
     shop = subject.shop()
     uid = f"{shop.social}:{shop.member}"
     social = shop.social_token(data={"auth_provider": shop.social})
@@ -169,7 +169,7 @@ def a_social_members_token_does_not_renew_a_custom_members(subject: Subject) -> 
 
 @FAMILY.judges("D-10/refresh", "D-03/provider-off", alone=True, needs=["businesses", "change", "clock"])
 def a_refresh_at_a_business_that_was_switched_off_is_refused(subject: Subject) -> None:
-    """A business that was switched off meanwhile is `provider_off` at the next `refresh`."""
+    """If the business was switched off meanwhile, the next `refresh` is `provider_off`."""
     shop = subject.shop_with()
     with subject.joined(shop) as peer:
         subject.change(shop, enabled=False)
@@ -179,7 +179,7 @@ def a_refresh_at_a_business_that_was_switched_off_is_refused(subject: Subject) -
 
 @FAMILY.judges("D-10/refresh", rows=["WSK-053"])
 def an_older_token_changes_nothing(subject: Subject) -> None:
-    """A token that ends sooner is answered with the time of the one that stands."""
+    """A `refresh` with a token that expires sooner is answered with the `expires_at` of the current token."""
     shop = subject.shop()
     now = shop.now
     with subject.joined(shop, shop.token(exp=now + 1000)) as peer:
@@ -191,7 +191,7 @@ def an_older_token_changes_nothing(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/refresh", "8/refresh-50")
 def a_visitors_and_a_social_members_tokens_are_renewed(subject: Subject) -> None:
-    """Tokens of the endpoints renew their connection."""
+    """A new visitor token refreshes a visitor's connection."""
     shop = subject.shop()
     with subject.joined(shop, shop.visitor_token()) as peer:
         peer.granted({"type": "refresh", "token": shop.visitor_token()}, "refreshed")
@@ -199,7 +199,7 @@ def a_visitors_and_a_social_members_tokens_are_renewed(subject: Subject) -> None
 
 @FAMILY.judges("D-10/refresh", "8/refresh-50")
 def a_social_members_token_is_renewed(subject: Subject) -> None:
-    """A social member's token renews the connection."""
+    """A new socket token refreshes a social member's connection."""
     shop = subject.shop()
     data = {"auth_provider": shop.social}
     with subject.joined(shop, shop.social_token(data=data)) as peer:
@@ -208,7 +208,7 @@ def a_social_members_token_is_renewed(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/hello", page="socket.md#staying")
 def a_ping_is_answered_with_the_services_time(subject: Subject) -> None:
-    """`ping` is answered with `pong`."""
+    """`ping` is answered with `pong` and the service's time."""
     with subject.joined(subject.shop()) as peer:
         pong = peer.granted({"type": "ping"}, "pong")
 
@@ -217,7 +217,7 @@ def a_ping_is_answered_with_the_services_time(subject: Subject) -> None:
 
 @FAMILY.judges("5.5/proof-matches", "D-10/checks")
 def who_has_the_wrong_key_learns_nothing_of_who_exists(subject: Subject) -> None:
-    """With the wrong key the answer is the same for a member that there is and for one that there is not."""
+    """With the wrong key, the refusal is the same whether or not the member exists."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         peer.granted({"type": "message", "id": "m-1", "body": "Now I am stored"}, "ack")

@@ -1,4 +1,4 @@
-"""The table of tokens, shown where such tokens are taken: on the socket, and as `auth` at the exchange."""
+"""Tokens: the table of faulty and unusual tokens, sent on the socket and as `auth` in the exchange."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOO_LARGE: Final = "token_too_large"
 
 
 class SocketDoor:
-    """The socket, which takes a custom login's token."""
+    """The socket, which accepts tokens of custom logins."""
 
     kind: ClassVar[str] = "socket"
 
@@ -32,46 +32,46 @@ class SocketDoor:
         self.shop: Shop = subject.shop()
 
     def claims(self, **changes: Any) -> Json:
-        """Return the claims that are honest here, with these changed."""
+        """Return valid claims for this endpoint, with these changes."""
         return self.shop.claims(**changes)
 
     def room(self, token: str) -> None:
-        """Have room for a token of this size."""
+        """Raise `OtherLimit` if a frame with this token is above the target's limit."""
         self._subject.within(len(token) + 4200, "frame_bytes")
 
     def accept(self, token: str) -> None:
-        """Show a token that must be accepted."""
+        """Send a token that must be accepted."""
         with self._subject.socket() as peer:
             peer.join(token, self.shop.key)
 
     def refuse(self, token: str, code: str) -> None:
-        """Show a token that must be refused."""
+        """Send a token that must be refused with this code."""
         self._subject.try_token(token, self.shop.key).refused(code, CLOSES.get(code, 4401))
 
 
 class AuthDoor(SocketDoor):
-    """The member token endpoint, which takes an identity token as `auth`."""
+    """The member token endpoint, which accepts an identity token as `auth`."""
 
     kind: ClassVar[str] = "identity"
 
     def __init__(self, subject: Subject) -> None:
         super().__init__(subject)
-        _ = self.shop.social  # where no social login is declared, there is no such token
+        _ = self.shop.social  # raises NotApplicable: without a social login there is no such token
 
     def claims(self, **changes: Any) -> Json:
-        """Return the claims that are honest here, with these changed."""
+        """Return valid claims for this endpoint, with these changes."""
         return self.shop.identity_claims(**changes)
 
     def room(self, token: str) -> None:
-        """Have room for a token of this size, encoded."""
+        """Raise `OtherLimit` if a query with this token is above the target's limit."""
         self._subject.within(len(token) + 100, "query_bytes")
 
     def accept(self, token: str) -> None:
-        """Show a token that must be accepted."""
+        """Send a token that must be accepted."""
         self.shop.exchange(token).data()
 
     def refuse(self, token: str, code: str) -> None:
-        """Show a token that must be refused."""
+        """Send a token that must be refused with this code."""
         self.shop.exchange(token).refused(401, code)
 
 
@@ -97,7 +97,7 @@ def _accept(row: Honest, kind: str, subject: Subject) -> None:
     door.accept(token)
 
 
-# to which sentences a row belongs
+# the contract sentences of each row
 
 OF_CODES: Final[dict[str, tuple[str, ...]]] = {
     "token_malformed": ("D-05/strict-reading",),
@@ -158,12 +158,12 @@ for _row in ROWS:
         _add(_row, _kind)
 
 
-# beyond the table
+# cases outside the table
 
 
 @FAMILY.judges("2.4/pid", "D-10/checks", page="socket.md#order-of-checks")
 def a_tokens_form_comes_before_its_provider_and_that_before_its_mac(subject: Subject) -> None:
-    """On the socket a token's form comes first, then its business, then its MAC."""
+    """On the socket, a token's form is checked first, then its business, then its MAC."""
     shop = subject.shop()
     foreign = shop.claims(pid="prov_nobody_has_this")
 
@@ -187,7 +187,7 @@ TWICE_WRONG: Final[dict[str, tuple[dict[str, Any], bool, str, int]]] = {
 def of_two_things_that_are_wrong_the_first_is_told(
     subject: Subject, changes: dict[str, Any], forged: bool, code: str, close: int
 ) -> None:
-    """MAC, claims, kind, times, binding: the first that fails is told, and all of them before the proof."""
+    """Checks run in the order MAC, claims, kind, times, binding, and then the proof; the first failure is reported."""
     shop = subject.shop()
     token = shop.sign(shop.claims(**changes), key=b"k" * 40 if forged else None)
     with subject.socket() as peer:
@@ -196,7 +196,7 @@ def of_two_things_that_are_wrong_the_first_is_told(
 
 @FAMILY.judges("D-02/no-secret-in-errors", page="socket.md#refusals", each=("forged", "ended", "unbound"))
 def a_refusal_on_the_socket_repeats_no_token(subject: Subject, what: str) -> None:
-    """What is told of a token that is refused holds none of its parts, and no secret."""
+    """The refusal of a token contains no part of that token and no secret."""
     shop = subject.shop()
     changed: dict[str, dict[str, Any]] = {"forged": {}, "ended": {"exp": 1}, "unbound": {"cnf": REMOVED}}
     token = shop.sign(shop.claims(**changed[what]), key=b"k" * 40 if what == "forged" else None)
@@ -208,7 +208,7 @@ def a_refusal_on_the_socket_repeats_no_token(subject: Subject, what: str) -> Non
 
 @FAMILY.judges("2.4/pid", "2.1/id", rows=["JWT-121"])
 def a_pid_is_compared_byte_by_byte(subject: Subject) -> None:
-    """A `pid` in other letters, or with a space behind it, is another business's."""
+    """A `pid` that differs in letter case or in a trailing space is another business."""
     shop = subject.shop()
     for bent in {shop.id.swapcase(), f"{shop.id} "} - {shop.id}:
         subject.try_token(shop.token(pid=bent), shop.key).refused("provider_unknown", 4403)
@@ -216,7 +216,7 @@ def a_pid_is_compared_byte_by_byte(subject: Subject) -> None:
 
 @FAMILY.judges("2.4/pid", "2.4/hs256", rows=["JWT-073", "JWT-120", "JWT-041"])
 def the_secret_of_another_business_signs_nothing_here(subject: Subject) -> None:
-    """A token by another business's secret, or for another business, is refused, whatever its `kid` says."""
+    """A token signed with another business's secret, or issued for another business, is refused, whatever its `kid`."""
     shop, other = subject.shop(), subject.another_shop()
 
     subject.try_token(shop.sign(shop.claims(), key=other.secret), shop.key).refused("token_signature", 4401)
@@ -239,7 +239,7 @@ def an_identity_token_counts_at_its_own_business(subject: Subject) -> None:
 
 @FAMILY.judges("4.3/verifies", "7/auth-401", rows=["JWT-121"])
 def the_pid_of_an_identity_token_is_compared_byte_by_byte(subject: Subject) -> None:
-    """A `pid` that is longer, shorter or in other letters is another business's, also under the right secret."""
+    """An identity token with another `pid`, even in letter case only, is refused despite the right secret."""
     shop = subject.shop()
     for bent in {f"{shop.id}b", shop.id[:-1], shop.id.swapcase(), f"{shop.id} "} - {shop.id}:
         shop.exchange(shop.sign({**shop.identity_claims(), "pid": bent})).refused(401, "token_provider")
@@ -247,7 +247,7 @@ def the_pid_of_an_identity_token_is_compared_byte_by_byte(subject: Subject) -> N
 
 @FAMILY.judges("D-20/passed-over", each={"text": "x", "number": 5, "list": ([],), "provider": ({"auth_provider": 5},)})
 def data_of_another_form_is_refused(subject: Subject, data: object) -> None:
-    """A custom token whose `data` is of another form is refused."""
+    """A custom token whose `data` has a wrong type is refused."""
     shop = subject.shop()
 
     subject.try_token(shop.token(data=data), shop.key).refused("token_claims", 4401)
@@ -263,7 +263,7 @@ def data_of_another_form_is_refused(subject: Subject, data: object) -> None:
     },
 )
 def data_that_says_nothing_is_passed_over(subject: Subject, data: object) -> None:
-    """A custom token may have `data` that says nothing."""
+    """A custom token may contain `data` without meaning for the service."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.join(shop.token(data=data), shop.key)
@@ -271,7 +271,7 @@ def data_that_says_nothing_is_passed_over(subject: Subject, data: object) -> Non
 
 @FAMILY.judges("D-11/custom-not-social", "D-11/keyed", page="protocol.md#tokens")
 def a_custom_member_with_a_social_members_uid_is_somebody_else(subject: Subject) -> None:
-    """The same `uid` by another login has a conversation of its own."""
+    """A custom member with a social member's `uid` has a separate conversation."""
     shop = subject.shop()
     social = shop.social_token(data={"auth_provider": shop.social})
     with subject.joined(shop, social) as peer:
@@ -284,7 +284,7 @@ def a_custom_member_with_a_social_members_uid_is_somebody_else(subject: Subject)
 
 @FAMILY.judges("D-11/keyed", "2.4/pid", page="protocol.md#tokens")
 def the_same_uid_at_another_business_is_somebody_else(subject: Subject) -> None:
-    """A member is one business's."""
+    """A member with the same `uid` at another business has a separate conversation."""
     shop, other = subject.shop(), subject.another_shop()
     with subject.joined(shop) as peer:
         peer.granted({"type": "message", "id": "m-1", "body": "here"}, "ack")
@@ -296,7 +296,7 @@ def the_same_uid_at_another_business_is_somebody_else(subject: Subject) -> None:
 
 @FAMILY.judges("D-11/keyed", page="protocol.md#tokens")
 def a_member_is_the_same_in_another_browser(subject: Subject) -> None:
-    """A member's conversation is known by the `uid`, whatever key the browser has."""
+    """A member sees the same conversation in another browser, with another key."""
     shop, browser = subject.shop(), BrowserKey()
     with subject.joined(shop) as peer:
         peer.granted({"type": "message", "id": "m-1", "body": "at home"}, "ack")
@@ -309,7 +309,7 @@ def a_member_is_the_same_in_another_browser(subject: Subject) -> None:
 
 @FAMILY.judges("D-11/custom-not-social", "D-05/login", page="protocol.md#tokens")
 def a_custom_uid_that_looks_like_a_social_one_is_a_custom_members(subject: Subject) -> None:
-    """A `uid` that looks like a social login's is a custom member's, who may be connected for an hour."""
+    """A custom member whose `uid` looks like a social login's may still be connected for an hour."""
     shop = subject.shop()
     with subject.socket() as peer:
         ready = peer.join(shop.token(uid=f"google:{shop.member}"), shop.key)
@@ -324,7 +324,7 @@ def a_custom_uid_that_looks_like_a_social_one_is_a_custom_members(subject: Subje
     rows=["JWT-125"],
 )
 def uids_that_look_alike_are_two_people(subject: Subject, one: str, other: str) -> None:
-    """Uids are compared byte by byte."""
+    """Uids are compared byte by byte, so similar ones are different members."""
     shop = subject.shop()
     with subject.joined(shop, shop.token(uid=f"{shop.member}-{one}")) as peer:
         peer.granted({"type": "message", "id": "m-1", "body": "mine"}, "ack")

@@ -1,4 +1,4 @@
-"""Visitor tokens: what is in them, by which key they are signed, how long they count."""
+"""Visitor tokens: their claims, the key that signs them, and how long they are valid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAMILY = Family("visitors", "Visitors", "protocol.md#tokens")
 
 
 def parts_of(token: str) -> tuple[Json, Json]:
-    """Return header and claims of a token that the service made. Raises `Broken`."""
+    """Return the header and claims of a token issued by the service. Raises `Broken`."""
     try:
         header, claims = (json.loads(unb64(part)) for part in token.split(".")[:2])
     except ValueError:
@@ -26,14 +26,14 @@ def parts_of(token: str) -> tuple[Json, Json]:
 
 
 def signed_by(token: str, key: bytes) -> bool:
-    """Tell whether a token's MAC was made with this key."""
+    """Return whether a token's MAC was made with this key."""
     signed, _, signature = token.rpartition(".")
     return hmac.compare_digest(Maker().b64(Maker().mac(signed, key)), signature)
 
 
 @FAMILY.judges("4.2/visitor", "D-05/visitor", "2.6/visitor-time")
 def a_visitor_token_is_what_the_page_says(subject: Subject) -> None:
-    """A visitor token has its claims, ends with the minute after its own, and is signed by that minute's key."""
+    """A visitor token has the required claims, expires with the next minute, and is signed with its minute's key."""
     shop = subject.shop()
     token = shop.visitor_token()
     header, claims = parts_of(token)
@@ -48,7 +48,7 @@ def a_visitor_token_is_what_the_page_says(subject: Subject) -> None:
 
 
 def signed_by_its_minute(shop: Shop, token: str) -> None:
-    """Be a visitor's token by the key of the minute it was made in."""
+    """Check that a visitor token is signed with the key of the minute in which it was made. Raises `Broken`."""
     iat = parts_of(token)[1].get("iat")
     expect_that(isinstance(iat, int), "A visitor token has no iat")
     by_minute = signed_by(token, Maker().minute_key(shop.secret, int(iat or 0)))
@@ -57,7 +57,7 @@ def signed_by_its_minute(shop: Shop, token: str) -> None:
 
 @FAMILY.judges("2.6/visitor-time", "D-05/visitor", alone=True, needs=["clock"], each={"hour": 10, "afternoon": 13})
 def hours_and_minutes_of_a_visitors_key_have_two_digits(subject: Subject, hour: int) -> None:
-    """The key of a minute is that of `HH:MM`, with a nought before 10, and 24 hours a day."""
+    """The minute's key is derived from `HH:MM` in 24-hour time, with leading zeros."""
     shop = subject.shop()
     at = (hour * 60 - 55) * 60
     subject.advance((at - subject.now()) % 86_400)
@@ -67,7 +67,7 @@ def hours_and_minutes_of_a_visitors_key_have_two_digits(subject: Subject, hour: 
 
 @FAMILY.judges("2.3/uid-derived", "D-04/uid")
 def ready_tells_the_visitors_uid(subject: Subject) -> None:
-    """A visitor is known by `v_` and the thumbprint of the key, until the token's `exp`."""
+    """`ready` has the visitor's uid, `v_` and the key's thumbprint, and the token's `exp`."""
     shop = subject.shop()
     token = shop.visitor_token()
     with subject.socket() as peer:
@@ -80,7 +80,7 @@ def ready_tells_the_visitors_uid(subject: Subject) -> None:
 
 @FAMILY.judges("4.2/not-for-members", "4.3/verifies", "D-05/kinds-apart", rows=["JWT-153"])
 def a_visitor_token_makes_nobody_a_member(subject: Subject) -> None:
-    """A visitor's token is no `auth`."""
+    """A visitor token is refused as `auth`."""
     shop = subject.shop()
     _ = shop.social
 
@@ -89,7 +89,7 @@ def a_visitor_token_makes_nobody_a_member(subject: Subject) -> None:
 
 @FAMILY.judges("D-05/visitor", "2.6/visitor-time", each={"before": -60, "after": 60}, rows=["HTP-048"])
 def a_visitor_token_under_the_key_of_another_minute_is_refused(subject: Subject, off: int) -> None:
-    """A visitor's token that is signed by another minute's key is refused."""
+    """A visitor token signed with another minute's key is refused."""
     shop = subject.shop()
     claims = shop.visitor_claims()
     forged = shop.sign(claims, key=Maker().minute_key(shop.secret, claims["iat"] + off))
@@ -99,7 +99,7 @@ def a_visitor_token_under_the_key_of_another_minute_is_refused(subject: Subject,
 
 @FAMILY.judges("D-05/visitor", "2.3/uid-derived", "D-04/uid")
 def a_visitors_uid_begins_with_its_letter(subject: Subject) -> None:
-    """A visitor's token whose uid is the thumbprint alone is refused."""
+    """A visitor token whose uid is the thumbprint without `v_` is refused."""
     shop = subject.shop()
     claims = shop.visitor_claims(uid=shop.key.jkt)
     forged = shop.sign(claims, key=Maker().minute_key(shop.secret, claims["iat"]))
@@ -109,7 +109,7 @@ def a_visitors_uid_begins_with_its_letter(subject: Subject) -> None:
 
 @FAMILY.judges("D-05/visitor", "2.6/visitor-time", rows=["JWT-128"])
 def a_visitor_token_by_the_secret_itself_is_refused(subject: Subject) -> None:
-    """A visitor's token that is signed by the secret itself is refused."""
+    """A visitor token signed with the secret itself is refused."""
     shop = subject.shop()
 
     subject.try_token(shop.sign(shop.visitor_claims()), shop.key).refused("token_signature", 4401)
@@ -124,7 +124,7 @@ def a_visitor_token_by_the_secret_itself_is_refused(subject: Subject) -> None:
     rows=["HTP-048"],
 )
 def a_visitor_token_lives_to_the_end_of_the_minute_after_its_own(subject: Subject, hour: str) -> None:
-    """A visitor's token counts in its minute and the next, and not a day later, when the minute's key is the same."""
+    """A visitor token is valid until the end of the next minute, not a day later, when the key is the same again."""
     span = 86_400 if hour == "midnight" else 60
     shop = subject.shop()
     subject.advance((span - 12 - subject.now()) % span)
@@ -142,7 +142,7 @@ def a_visitor_token_lives_to_the_end_of_the_minute_after_its_own(subject: Subjec
 
 @FAMILY.judges("D-05/visitor", alone=True, needs=["clock"], rows=["HTP-048"])
 def a_visitor_token_of_a_minute_that_has_not_come_is_refused(subject: Subject) -> None:
-    """A visitor's token of the next minute is not yet valid."""
+    """A visitor token for the next minute is not yet valid."""
     shop = subject.shop()
     subject.advance((20 - subject.now()) % 60)
     soon = (shop.now // 60 + 1) * 60
@@ -154,7 +154,7 @@ def a_visitor_token_of_a_minute_that_has_not_come_is_refused(subject: Subject) -
 
 @FAMILY.judges("2.7/history-apart", "1/logout-visitor", rows=["WSK-054", "OAC-065"])
 def what_a_visitor_wrote_is_not_the_members(subject: Subject) -> None:
-    """Visitor and member of one browser have conversations of their own."""
+    """The conversations of a visitor and of a member in the same browser are separate."""
     shop = subject.shop()
     with subject.joined(shop, shop.visitor_token()) as visitor:
         visitor.granted({"type": "message", "id": "m-1", "body": "As a visitor"}, "ack")
@@ -170,7 +170,7 @@ def what_a_visitor_wrote_is_not_the_members(subject: Subject) -> None:
 
 @FAMILY.judges("2.7/history-apart", "D-11/keyed", rows=["JWT-127"])
 def a_member_called_like_a_visitor_does_not_see_the_visitors_conversation(subject: Subject) -> None:
-    """A custom member whose `uid` is a visitor's is somebody else."""
+    """A custom member whose `uid` is a visitor's uid does not see the visitor's conversation."""
     shop = subject.shop()
     with subject.joined(shop, shop.visitor_token()) as visitor:
         visitor.granted({"type": "message", "id": "m-1", "body": "a secret"}, "ack")

@@ -1,1 +1,1 @@
-"""The scenarios, as tests that run against any stack."""
+"""The browser scenarios: tests that can run against any stack."""

@@ -1,4 +1,4 @@
-"""What several files of scenarios use."""
+"""Hooks and fixtures shared by several scenario files."""
 
 from collections.abc import Generator
 
@@ -16,13 +16,13 @@ from chatkey_e2e.witness import Witness
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Forget what the scenario before used."""
+    """Forget the capabilities that the previous scenario used."""
     needs.begin()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a scenario whose marks do not say what it needs, or say more."""
+    """Fail a scenario that used a capability without declaring it with `needs`, or declared one that it did not use."""
     result = yield
     if lie := needs.untrue(item):
         pytest.fail(lie, pytrace=False)
@@ -31,11 +31,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def visitor(shop: ShopPage, business: Business, witness: Witness) -> Visitor:
-    """Somebody in the shop who may sign in."""
+    """A visitor in the shop who may sign in."""
     return Visitor(shop.open(), business, witness)
 
 
 @pytest.fixture
 def opener(page: Page, business: Business) -> Opener:
-    """A page at the business's origin that opens sign-ins by itself and hears what it is told."""
+    """A page at the business's origin that opens logins without a widget and records the messages it receives."""
     return Opener(page, business).at(business.origin)

@@ -1,4 +1,4 @@
-"""Counts what a page's scripts have open: sockets, timers, listeners, and the functions of Python they hold."""
+"""Counts the open resources of a page: sockets, timers, listeners, and Python functions that JavaScript holds."""
 
 from playwright.sync_api import Page
 
@@ -63,12 +63,12 @@ COUNT = """(() => {
 
 
 def count(page: Page) -> None:
-    """Count from now on, on every page that this tab loads."""
+    """Start counting, on every page that this tab loads."""
     page.add_init_script(COUNT)
 
 
 def leftovers(page: Page) -> dict[str, int]:
-    """Wait until every socket is closed, and return how much of each kind there is."""
+    """Wait until every socket is closed, and return how many resources of each kind are left."""
     page.wait_for_function("() => leftovers().sockets === 0")
     counted: dict[str, int] = page.evaluate("() => leftovers()")
     return counted

@@ -1,4 +1,4 @@
-"""Lines between browser and service that do as lines do: go dead, are slow, lead to a portal."""
+"""Bad connections between browser and service: dead, slow, or intercepted by a captive portal."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ PORTAL = "<!doctype html><title>Free Wi-Fi</title><p>Please accept our terms.</p
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 
 AHEAD = 2
-"""Seconds; less than any answer is waited for."""
+"""Seconds; shorter than any timeout for an answer."""
 
 SLOW = """(() => {
   const { WebSocket } = window;
@@ -39,21 +39,24 @@ SLOW = """(() => {
     }
   };
 })()"""
-"""A script that delays every frame by three seconds of the page's clock: `delayed` of them, the last until `due`."""
+"""A script that delays every frame by three seconds of the page's clock.
+
+`delayed` counts the frames; the last one is sent or received at `due`.
+"""
 
 
 def wait_out(widget: WidgetPage, advance: Advance, timer: str = "reconnect") -> None:
-    """Let just so much time pass that the widget tries again: more would be the end of the next attempt as well."""
+    """Advance exactly to the widget's next attempt. A longer step would also time out that attempt."""
     advance(widget.debug()["timers"].get(timer, 0))
 
 
 def wait_for_hit(page: Page, lab: ServiceLab) -> None:
-    """Wait until the one fault that is armed has been hit."""
+    """Wait until the only armed fault has been triggered."""
     wait_until(page, lambda: lab.armed()[0]["hits"], "the fault to be met")
 
 
 def wait_until(page: Page, holds: Callable[[], object], what: str) -> None:
-    """Wait for what is seen outside the page. Raises `AssertionError`, which says for what it waited."""
+    """Wait for a condition outside the page. Raises `AssertionError` that names `what`."""
     for _look in range(int(PATIENCE * 1000 / LOOK_MS)):
         if holds():
             return
@@ -62,9 +65,9 @@ def wait_until(page: Page, holds: Callable[[], object], what: str) -> None:
 
 
 def stop_clocks(context: BrowserContext) -> None:
-    """Stop all pages' clocks, which the scenario took over: what goes on happening waits for nothing but answers.
+    """Stop the clocks of all pages, which the scenario already controls. From then on, pages wait only for answers.
 
-    They are stopped a little ahead, at a time that no page has passed before it hears of it.
+    They stop at a time slightly in the future, because a page cannot go back to a time that it has passed.
     """
     context.clock.pause_at(max(page.evaluate("() => Date.now()") for page in context.pages) / 1000 + AHEAD)
 
@@ -85,18 +88,18 @@ CUTTABLE = """(() => {
     }
   };
 })()"""
-"""A script that lets nothing through the sockets that were open when `cuts` last grew, not even their end."""
+"""A script that drops all frames and events of the sockets that were open when `cuts` last grew, even their close."""
 
 
 class Line:
-    """The way of a context's sockets to the service."""
+    """The connection between a browser context's sockets and the service."""
 
     def __init__(self, context: BrowserContext) -> None:
         self._context = context
         context.add_init_script(CUTTABLE)
 
     def cut(self) -> None:
-        """From now on nothing comes through the sockets that are open, and neither end is told."""
+        """From now on, drop all traffic of the open sockets without telling either end."""
         for page in self._context.pages:
             page.evaluate("() => { window.cuts += 1; }")
 
@@ -110,12 +113,12 @@ class _Portal(BaseHTTPRequestHandler):
         self.wfile.write(PORTAL.encode())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name is the base class's)
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def portal(certificates: Certificates) -> Iterator[str]:
-    """Answer every request with a page, a WebSocket's handshake too; yield the address of a socket there."""
+    """Answer every request with an HTML page, even a WebSocket handshake. Yields the address of a socket there."""
     server = ThreadingHTTPServer((LOOPBACK, 0), _Portal)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificates.chain, certificates.key)

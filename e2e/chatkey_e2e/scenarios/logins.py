@@ -1,4 +1,4 @@
-"""Social providers as parameters of scenarios, each of which needs the one that it is about."""
+"""Parametrises scenarios by social provider. Each parameter needs only its own provider."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -6,11 +6,11 @@ from typing import Any, Final
 import pytest
 
 USUAL: Final = ("google", "github", "apple")
-"""One that speaks OpenID Connect, one that does not, and one that posts its answer; the others take longer."""
+"""One provider with OpenID Connect, one without, and one that posts its answer. The others run as long tests."""
 
 
 def each(socials: Iterable[str]) -> list[Any]:
-    """Return a parameter for each provider by name; a target without it is not asked."""
+    """Return one parameter per provider. A target without that provider skips it."""
     return [pytest.param(social, marks=_marks(social), id=social) for social in socials]
 
 

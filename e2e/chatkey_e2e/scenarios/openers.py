@@ -1,4 +1,4 @@
-"""Pages that open sign-ins without a widget, and popups that stay open to be looked at."""
+"""Pages that open logins without a widget, and helpers to keep popups open for inspection."""
 
 import re
 from html import unescape
@@ -14,7 +14,7 @@ from chatkey_stack.stack import Stack
 from chatkey_stack.tls import trust
 
 EVIL = "https://evil.example"
-"""A site that has no business here."""
+"""A foreign site with no relation to the business."""
 
 FRAME = "(src) => { document.body.append(Object.assign(document.createElement('iframe'), { src })); }"
 
@@ -27,48 +27,48 @@ LISTEN = """() => {
 
 
 class Opener:
-    """A page at an origin of the test's choice that opens logins and hears what it is told."""
+    """A page at any origin that opens logins and records the messages it receives."""
 
     def __init__(self, page: Page, business: Business) -> None:
         self.page = page
         self._business = business
 
     def at(self, origin: str) -> "Opener":
-        """Go to a page of this origin and listen there."""
+        """Go to a page of this origin, and start to record messages."""
         self.page.goto(blank(self.page.context, f"{origin}/an-opener"))
         self.page.evaluate(LISTEN)
         return self
 
     def start(self, social: str = "google", **query: str) -> Page:
-        """Open a login in a popup and wait for the consent page, or for what comes instead."""
+        """Open a login in a popup, and wait for the consent page or any other page."""
         with self.page.expect_popup() as popup:
             self.page.evaluate("(url) => { window.open(url, '', 'popup'); }", self.address(social, **query))
         popup.value.wait_for_url(lambda reached: reached != "about:blank")
         return popup.value
 
     def address(self, social: str = "google", **query: str) -> str:
-        """Return the address that starts a login."""
+        """Return the URL that starts a login."""
         asked = urlencode({"origin": self._business.origin, "nonce": "n-1", **query})
         return f"{self._business.stack.service.browser_url}{self._business.oauth_start_path(social)}?{asked}"
 
     def wait(self, count: int = 1) -> list[dict[str, object]]:
-        """Wait for so many messages and return them all."""
+        """Wait until this many messages have arrived, and return all of them."""
         self.page.wait_for_function("(count) => window.heard.length >= count", arg=count)
         return self.heard
 
     @property
     def stack(self) -> Stack:
-        """What the logins go through."""
+        """The stack that the logins use."""
         return self._business.stack
 
     @property
     def heard(self) -> list[dict[str, object]]:
-        """Every message so far: its origin and data."""
+        """All messages received so far, with origin and data."""
         messages: list[dict[str, object]] = self.page.evaluate("() => window.heard")
         return messages
 
     def token(self) -> str:
-        """Wait for the one message with an identity token, and return it."""
+        """Wait for the only message, check it, and return its identity token."""
         (message,) = self.wait()
         data = message["data"]
         assert isinstance(data, dict)
@@ -83,25 +83,25 @@ class Opener:
 
 
 def blank(context: BrowserContext, url: str) -> str:
-    """Let an address answer a blank page, in this context, and return it."""
+    """Serve a blank page at this URL in this context, and return the URL."""
     body = "<!doctype html><title>A page</title><p>Nothing here."
     context.route(url, lambda route: route.fulfill(content_type="text/html", body=body))
     return url
 
 
 def keep_popups_open(context: BrowserContext) -> None:
-    """Let no page of this context close itself."""
+    """Prevent the pages of this context from closing themselves."""
     context.add_init_script("window.close = () => {};")
 
 
 def approve(popup: Page, account: str = "rhea") -> None:
-    """Choose an account on the consent page and go on."""
+    """Choose an account on the consent page, and continue."""
     popup.locator(f'input[type=radio][value="{account}"]').check()
     popup.get_by_role("button", name="Continue").click()
 
 
 def approved(stack: Stack, start: str) -> str:
-    """Go through a login without a browser, and return the address of the callback that comes of it."""
+    """Complete a login without a browser up to the callback, and return the callback's URL."""
     consent = stack.get(start.removeprefix(stack.service.browser_url)).headers["location"]
     consent = consent.replace(stack.provider.browser_url, stack.provider.local_url)
     with httpx.Client(verify=trust(stack.ca), trust_env=False, timeout=PATIENCE) as browser:
@@ -113,7 +113,7 @@ def approved(stack: Stack, start: str) -> str:
 
 
 def finish(popup: Page, account: str = "rhea") -> Response:
-    """Approve, and return the callback's answer; for a popup that stays open."""
+    """Approve in a popup that stays open, and return the callback's response."""
     with popup.expect_response(lambda response: urlsplit(response.url).path.endswith("/callback")) as answered:
         approve(popup, account)
     popup.wait_for_url(lambda reached: reached == answered.value.url)
@@ -121,9 +121,9 @@ def finish(popup: Page, account: str = "rhea") -> Response:
 
 
 def says(popup: Page, stack: Stack, words: str, *, role: Literal["alert", "heading"] = "alert") -> None:
-    """See that a page of the service has come to a popup, and that it says this where it is ours.
+    """Check that the popup shows a page of the service and, if the service is ours, that the page contains these words.
 
-    The profile leaves its markup and its words to the service.
+    The contract leaves markup and wording to the service.
     """
     popup.wait_for_url(f"{stack.service.browser_url}/**")
     if stack.is_ours:
@@ -131,13 +131,13 @@ def says(popup: Page, stack: Stack, words: str, *, role: Literal["alert", "headi
 
 
 def errors_of(page: Page) -> list[str]:
-    """Return the list to which every error of the page's scripts will be added."""
+    """Return a list that collects all script errors of the page."""
     errors: list[str] = []
     browser = page.context.browser
     is_firefox = browser is not None and browser.browser_type.name == "firefox"
 
     def note(error: Error) -> None:
-        # Its driver also tells what the browser refuses by itself: an icon that a policy forbids, a module's type.
+        # Its driver also reports loads that the browser blocks: a forbidden icon, a module's wrong type.
         if not is_firefox or THROWN.search(error.name or ""):
             errors.append(str(error))
 
@@ -146,17 +146,17 @@ def errors_of(page: Page) -> list[str]:
 
 
 def go(page: Page, url: str) -> None:
-    """Let the page itself go there: where the browser is told to, a popup loses its opener."""
+    """Navigate from within the page. If the browser is told to navigate, a popup loses its opener."""
     with page.expect_navigation(url=lambda reached: reached == url):
         page.evaluate("(url) => { location.href = url; }", url)
 
 
 def state_of(popup: Page) -> str:
-    """Return the state that a consent page was asked with."""
+    """Return the `state` in the consent page's address."""
     popup.wait_for_url("**state=**")
     return parse_qs(urlsplit(popup.url).query)["state"][0]
 
 
 def callback(stack: Stack, social: str = "google", **query: str) -> str:
-    """Return the address of a callback with these parameters."""
+    """Return the URL of a callback with these parameters."""
     return f"{stack.callback(social)}?{urlencode(query)}"

@@ -1,4 +1,4 @@
-"""A browser as people have it: with popup blocker, back-forward cache, and slow timers in the background."""
+"""A browser with everyday settings: popup blocker, back-forward cache, and throttled timers in background tabs."""
 
 import pytest
 
@@ -7,4 +7,4 @@ from chatkey_stack import browsers
 realistically = pytest.mark.parametrize(
     "browser_type_launch_args", [browsers.REALISTIC], ids=["realistic"], indirect=True
 )
-"""Each set of arguments is a browser of its own, as pytest-playwright has it."""
+"""pytest-playwright starts a separate browser for each set of arguments."""

@@ -1,4 +1,4 @@
-"""Whoever cannot see well, uses no pointer or gets sick of motion chats, signs in and reads like everybody else."""
+"""Accessibility: the widget and all pages work with a keyboard, a screen reader and the user's display preferences."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 WIDGET = "chatkey-widget"
 TABS = 30
-"""How many stops the keyboard may need to get across the widget."""
+"""Maximum number of Tab presses to move across the widget."""
 
 IS_ABOVE = """(element) => {
   const { activeElement } = element.getRootNode();
@@ -44,7 +44,7 @@ def business(make_business: MakeBusiness) -> Business:
 @pytest.mark.contract("D-12/accessible")
 @pytest.mark.parametrize("locale", ["en", "ar"])
 def test_axe_finds_nothing_serious_in_the_widget(page: Page, shop: ShopPage, locale: str) -> None:
-    """Closed, in a chat, searching, in a call, at the sign-in and under a notice; light and dark."""
+    """axe finds no serious problem in the widget: closed, chat, search, call, sign-in and notice, light and dark."""
     wish_for(page, locale)
     shop.open()
     stages = {"closed": axe.found_in_both_schemes(page, WIDGET)}
@@ -76,7 +76,7 @@ def test_axe_finds_nothing_serious_in_the_widget(page: Page, shop: ShopPage, loc
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_on_the_shops_login_page(page: Page, make_business: MakeBusiness) -> None:
-    """Before and after somebody signed in, with the member's avatar in the widget."""
+    """axe finds no serious problem on the shop's page before sign-in, or after it with the member's avatar."""
     shop = ShopPage(page, make_business())
     widget = shop.open()
     before = axe.found_in_both_schemes(page)
@@ -90,7 +90,7 @@ def test_axe_finds_nothing_serious_on_the_shops_login_page(page: Page, make_busi
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_on_any_consent_page(page: Page, make_business: MakeBusiness) -> None:
-    """All nine providers, with the menu of the lab open; and the callback page when the person declines."""
+    """axe finds no serious problem on the consent pages of all providers, with the lab's menu open."""
     business = make_business(get_token=False, service_keys=list(SOCIALS))
     opener = Opener(page, business).at(business.origin)
 
@@ -110,7 +110,7 @@ def test_axe_finds_nothing_serious_on_any_consent_page(page: Page, make_business
 def test_axe_finds_nothing_serious_on_the_callback_page(
     new_context: NewContext, business: Business, locale: str
 ) -> None:
-    """When the person declined, and when the window has lost its opener; from right to left, too."""
+    """axe finds no serious problem on the callback page, cancelled or without an opener, also right to left."""
     page = new_context(locale=locale).new_page()
     address = Opener(page, business).address()
 
@@ -130,7 +130,7 @@ def test_axe_finds_nothing_serious_on_the_callback_page(
 def test_axe_finds_nothing_serious_in_the_agents_panel(
     page: Page, stack: Stack, shop: ShopPage, agent: AgentPage
 ) -> None:
-    """At its own sign-in, and in a conversation."""
+    """axe finds no serious problem on the agent panel's sign-in page or in a conversation."""
     page.goto(f"{stack.service.browser_url}/agent")
     at_the_door = axe.found_in_both_schemes(page)
     widget = shop.open()
@@ -146,7 +146,7 @@ def test_axe_finds_nothing_serious_in_the_agents_panel(
 def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
     page: Page, stack: Stack, new_context: NewContext, business: Business
 ) -> None:
-    """What there is, the timeline of a login, and the page that asks for a device's code, again after a wrong one."""
+    """axe finds no serious problem on the lab's pages, the timeline of a login, or the page for device codes."""
     shop = ShopPage(new_context().new_page(), business)
     shop.open().sign_in_with("google").approve()
     shop.widget.wait_for("member")
@@ -169,7 +169,7 @@ def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBusiness, tmp_path: Path) -> None:
-    """The page that `chatkey check` writes, with a failure in it, opened up."""
+    """axe finds no serious problem in the HTML report of `chatkey check`, with a failure in it and all details open."""
     business = make_business()
     report = tmp_path / "report.html"
     command = [sys.executable, "-m", "chatkey_server", "check", f"{business.url}chat/token", "--ca"]
@@ -192,7 +192,7 @@ def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBu
 @pytest.mark.needs("social:google", "search", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
-    """Open, write, search, sign in by the popup, sign out and close; the focus is always seen, and goes home."""
+    """Opening, writing, search, sign-in, sign-out and closing work with the keyboard, with the focus always visible."""
     widget = shop.open()
     keyboard = page.keyboard
 
@@ -221,7 +221,7 @@ def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
         keyboard.press("Enter")
     approve = popup.value.get_by_role("button", name="Continue")
     tab_to(popup.value, approve)
-    popup.value.keyboard.down("Enter")  # the window is gone before anybody lets go of the key
+    popup.value.keyboard.down("Enter")  # the window closes before the key is released
     widget.wait_for("member")
 
     tab_to(page, panel.get_by_role("button", name="Sign out"))
@@ -232,7 +232,7 @@ def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
     expect(page.get_by_role("button", name="Open chat")).to_be_focused()
 
 
-# what people prefer
+# display preferences
 
 emulates_preferences = pytest.mark.skip_browser(
     "firefox", because="Firefox's driver cannot pretend that somebody prefers something"
@@ -243,7 +243,7 @@ emulates_preferences = pytest.mark.skip_browser(
 @pytest.mark.needs("social:google", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_nothing_moves_for_whoever_asks_for_less_motion(page: Page, shop: ShopPage) -> None:
-    """With motion, the panel rises; without, no element of the widget has an animation or a transition."""
+    """With `prefers-reduced-motion`, no element of the widget has an animation or a transition."""
     page.emulate_media(reduced_motion="no-preference")
     shop.open().open()
     moving = motions(page)
@@ -258,7 +258,7 @@ def test_nothing_moves_for_whoever_asks_for_less_motion(page: Page, shop: ShopPa
 @pytest.mark.needs("social:google", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_is_dark_for_whoever_prefers_it(page: Page, shop: ShopPage) -> None:
-    """Its own ground and the browser's fields, whatever the page around it is."""
+    """With `prefers-color-scheme: dark`, the panel and its form controls are dark, even on a light page."""
     page.emulate_media(color_scheme="light")
     panel = shop.open().open()
     light = look(panel)
@@ -273,7 +273,7 @@ def test_the_widget_is_dark_for_whoever_prefers_it(page: Page, shop: ShopPage) -
 @pytest.mark.needs("social:google", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_has_edges_where_the_reader_chooses_the_colours(page: Page, shop: ShopPage) -> None:
-    """Forced colours take the grounds away: what is pressed has a border then."""
+    """Forced colours remove backgrounds, so buttons get a border instead."""
     panel = shop.open().open()
     before = border(panel.get_by_role("button", name="Send"))
 
@@ -290,7 +290,7 @@ def open_by_keyboard(page: Page) -> Locator:
 
 
 def tab_to(page: Page, wanted: Locator) -> None:
-    """Press Tab, or Shift and Tab where it stands above, until an element has the focus, and see that it shows."""
+    """Press Tab or Shift+Tab until this element has the focus, and check that the focus is visible."""
     key = "Shift+Tab" if wanted.evaluate(IS_ABOVE) else "Tab"
     for _ in range(TABS):
         page.keyboard.press(key)
@@ -301,7 +301,7 @@ def tab_to(page: Page, wanted: Locator) -> None:
 
 
 def motions(page: Page) -> list[str]:
-    """Return the widget's elements that would move."""
+    """Return the class names of the widget's elements that have an animation or a transition."""
     found: list[str] = page.locator(f"{WIDGET} .root").evaluate(
         """(root) => [...root.querySelectorAll("*")].filter((each) => {
           const { animationName, transitionDuration } = getComputedStyle(each);
@@ -312,7 +312,7 @@ def motions(page: Page) -> list[str]:
 
 
 def look(panel: Locator) -> tuple[str, str]:
-    """Return the scheme and the ground that the panel is drawn in."""
+    """Return the panel's colour scheme and background colour."""
     scheme, ground = panel.evaluate(
         """(panel) => {
           const { colorScheme, backgroundColor } = getComputedStyle(panel);
@@ -323,6 +323,6 @@ def look(panel: Locator) -> tuple[str, str]:
 
 
 def border(button: Locator) -> str:
-    """Return how thick a button's border is."""
+    """Return the width of a button's border."""
     width: str = button.evaluate("(button) => getComputedStyle(button).borderTopWidth")
     return width

@@ -1,4 +1,4 @@
-"""Member Login in the admin panel: keys of a business's own, refused with the reason, then used."""
+"""The admin panel's member logins: the business's own keys are validated, and then used."""
 
 import secrets
 
@@ -30,7 +30,7 @@ def admin(stack: Stack, new_context: NewContext, witness: Witness) -> AdminPage:
 def test_own_keys_without_a_secret_are_refused_and_with_it_the_shop_offers_the_login(
     admin: AdminPage, business: Business, witness: Witness, shop: ShopPage
 ) -> None:
-    """The refusal stands beside the form, which keeps what was typed; the secret is never shown again."""
+    """The form shows why own keys without a secret are refused, keeps the input, and never shows the secret again."""
     secret = secrets.token_urlsafe(16)
     witness.secrets.add(secret)
     business.stack.service_lab.change_provider(business.provider.id, name=business.slug)

@@ -1,6 +1,7 @@
-"""What the contract says of any widget: its storage, requests, frames and messages, judged from outside the page.
+"""The contract's requirements for any widget: storage, requests, frames and messages, checked from outside the page.
 
-Nothing here knows the handle, the events or the words of our widget: it is driven by selectors that a target may bring.
+These tests do not use the handle, events or texts of our widget. They find its parts with selectors, which a target
+can supply.
 """
 
 import hashlib
@@ -50,7 +51,7 @@ KEPT_TEXTS = "() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, 
 
 @pytest.fixture
 def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    """A business with custom login, whose visitors may sign in with those that the scenario needs."""
+    """A business with custom login, and with the social logins that the scenario needs."""
     return make_business(service_keys=needs.socials_of(request.node))
 
 
@@ -61,7 +62,7 @@ def thumbprint(jwk: dict[str, str]) -> str:
 
 
 def key_of(connection: dict[str, str]) -> dict[str, str]:
-    """Return the public key in the proof of a connection."""
+    """Return the public key from a connection's proof."""
     jwk: dict[str, str] = jwt.get_unverified_header(connection["proof"])["jwk"]
     return jwk
 
@@ -69,7 +70,7 @@ def key_of(connection: dict[str, str]) -> dict[str, str]:
 @pytest.mark.smoke
 @pytest.mark.contract("3/first-open", "2.3/silent", "2.3/uid-derived", "5.5/proof-matches", "1/visitor-always")
 def test_the_first_open_connects_a_visitor_named_after_its_key(driven: DrivenWidget) -> None:
-    """The configuration is asked for, then the token of `v_` and the key's thumbprint, then a socket is proved."""
+    """On the first open, the widget gets the configuration and a token for the key's uid, and connects with a proof."""
     uid = driven.visit()
 
     connection = driven.connections[-1]
@@ -81,7 +82,7 @@ def test_the_first_open_connects_a_visitor_named_after_its_key(driven: DrivenWid
 @pytest.mark.smoke
 @pytest.mark.contract("1/mode-custom", "2.4/unchanged", "3/get-token", "2.4/cnf.jkt")
 def test_whoever_signs_in_at_the_shop_is_connected_as_its_member(driven: DrivenWidget) -> None:
-    """What `getToken` returned opens a socket, bound to the key that the visitor had."""
+    """The token from `getToken` opens a socket as the member and is bound to the key that the visitor had."""
     driven.visit()
     key = thumbprint(key_of(driven.connections[-1]))
 
@@ -96,7 +97,7 @@ def test_whoever_signs_in_at_the_shop_is_connected_as_its_member(driven: DrivenW
 @pytest.mark.smoke
 @pytest.mark.contract("D-10/messages", "1/same-chat")
 def test_a_message_is_sent_and_is_there_after_a_reload(driven: DrivenWidget) -> None:
-    """One frame with an id, and the conversation has it when the page comes back."""
+    """A message is sent as one frame with an id, and the conversation still shows it after a reload."""
     driven.visit()
 
     driven.send("Do you ship to Norway?")
@@ -108,7 +109,7 @@ def test_a_message_is_sent_and_is_there_after_a_reload(driven: DrivenWidget) -> 
 
 @pytest.mark.contract("D-10/proof", "D-10/nonce", "4.9/one-time")
 def test_each_connection_is_proved_anew(driven: DrivenWidget) -> None:
-    """The proof names the socket, its nonce and the token's hash; no nonce and no `jti` is used twice."""
+    """Each proof names the socket, its nonce and the token's hash, and no nonce or `jti` is used twice."""
     driven.visit()
     driven.reload()
 
@@ -126,13 +127,13 @@ def test_each_connection_is_proved_anew(driven: DrivenWidget) -> None:
 
 @pytest.mark.contract("2.3/uid-derived", "2.8/key-pair")
 def test_a_reload_is_the_same_visitor(driven: DrivenWidget) -> None:
-    """The same browser has the same key, and so the same uid."""
+    """After a reload, the same browser has the same key and therefore the same uid."""
     assert driven.visit() == driven.reload()
 
 
 @pytest.mark.contract("2.3/indexeddb", "5.5/key-at-load")
 def test_no_private_key_that_is_kept_can_be_exported(driven: DrivenWidget) -> None:
-    """In IndexedDB there is a private key on P-256, and none of those that are there may leave the browser."""
+    """IndexedDB contains a P-256 private key, and no private key in it is extractable."""
     driven.visit()
 
     kept = driven.page.evaluate(KEYS_KEPT)
@@ -143,7 +144,7 @@ def test_no_private_key_that_is_kept_can_be_exported(driven: DrivenWidget) -> No
 
 @pytest.mark.contract("2.6/memory-only")
 def test_the_token_of_a_visitor_is_kept_nowhere(driven: DrivenWidget) -> None:
-    """Neither storage nor cookies have it, nor does an address."""
+    """The visitor's token is not in storage, in cookies or in a socket's address."""
     driven.visit()
 
     kept = driven.page.evaluate(KEPT_TEXTS)
@@ -154,7 +155,7 @@ def test_the_token_of_a_visitor_is_kept_nowhere(driven: DrivenWidget) -> None:
 
 @pytest.mark.contract("2.8/member-token-key", "3/reuse-across-loads")
 def test_the_token_of_a_member_is_cached_and_used_again(driven: DrivenWidget) -> None:
-    """It lies under its one key in localStorage as it was given; the next load connects with it, and asks nobody."""
+    """The member's token is stored unchanged in localStorage, and the next load uses it without calling `getToken`."""
     driven.visit()
     driven.enter_shop()
     token, calls = driven.connections[-1]["token"], driven.business.token_calls
@@ -168,7 +169,7 @@ def test_the_token_of_a_member_is_cached_and_used_again(driven: DrivenWidget) ->
 
 @pytest.mark.contract("D-06/dropped-before-connect", "2.3/cleared")
 def test_a_cached_token_of_another_key_is_never_sent(driven: DrivenWidget, stack: Stack) -> None:
-    """It is dropped before anything connects, and the shop is asked for another."""
+    """A cached token for another key is dropped before the widget connects, and `getToken` is called again."""
     driven.visit()
     foreign = driven.business.mint(now=stack.service_lab.now(), uid="u-1002", cnf={"jkt": "x" * 42 + "A"})
     driven.page.evaluate("([key, value]) => localStorage.setItem(key, value)", [driven.business.storage_key, foreign])
@@ -181,7 +182,7 @@ def test_a_cached_token_of_another_key_is_never_sent(driven: DrivenWidget, stack
 
 @pytest.mark.contract("D-12/tabs", "2.3/uid-derived")
 def test_two_tabs_are_one_visitor_on_two_sockets(context: BrowserContext, make_driven: MakeDriven) -> None:
-    """They share the key; what one says, the other shows."""
+    """Two tabs share the key, and each shows what the other sends."""
     one, two = (make_driven(context.new_page()) for _ in range(2))
 
     uids = {one.visit(), two.visit()}
@@ -194,7 +195,7 @@ def test_two_tabs_are_one_visitor_on_two_sockets(context: BrowserContext, make_d
 @pytest.mark.needs("agent")
 @pytest.mark.contract("1/same-chat", "D-10/messages")
 def test_an_agents_answer_comes_by_itself_and_is_there_after_a_reload(driven: DrivenWidget, clerk: Clerk) -> None:
-    """The agent has what the visitor wrote, and the visitor what the agent did."""
+    """The agent receives the visitor's message, and the visitor the agent's answer, which stays after a reload."""
     uid = driven.visit()
     driven.send("Is the oak table in stock?")
     driven.wait_until_stored()
@@ -210,7 +211,7 @@ def test_an_agents_answer_comes_by_itself_and_is_there_after_a_reload(driven: Dr
 @pytest.mark.needs("agent")
 @pytest.mark.contract("D-10/messages")
 def test_an_agent_answers_a_member_who_is_away(driven: DrivenWidget, clerk: Clerk) -> None:
-    """The answer is there when the member comes back."""
+    """An answer to a member who is away is there when the member comes back."""
     driven.visit()
     member = driven.enter_shop()
     driven.send("Do you ship to Norway?")
@@ -230,7 +231,7 @@ def test_an_agent_answers_a_member_who_is_away(driven: DrivenWidget, clerk: Cler
 def test_a_message_whose_acknowledgement_was_lost_is_sent_again_under_its_id(
     driven: DrivenWidget, stack: Stack
 ) -> None:
-    """The connection ends in place of the acknowledgement: a new one is proved, and the message is there once."""
+    """If the connection ends before the ack, the widget sends the message again, and it is stored once."""
     driven.visit()
     driven.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)
@@ -247,7 +248,7 @@ def test_a_message_whose_acknowledgement_was_lost_is_sent_again_under_its_id(
 @pytest.mark.needs("clock")
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_a_visitor_has_a_fresh_token_after_a_minute(advance: Advance, driven: DrivenWidget) -> None:
-    """Over the socket that is open, or over a new one; as the same visitor."""
+    """After a minute the visitor has a newer token, on the same or a new socket, with the same uid."""
     uid = driven.visit()
     first = claims_of(driven.connections[-1]["token"])
 
@@ -260,7 +261,7 @@ def test_a_visitor_has_a_fresh_token_after_a_minute(advance: Advance, driven: Dr
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("3/social-click", "3/no-automatic-oauth", "4.6/exchange", "2.5/uid-form", "4.6/popup")
 def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidget) -> None:
-    """The start is asked with origin, thumbprint and a nonce; the identity token is traded for the member's."""
+    """A login starts only after a click, with origin, thumbprint and nonce, and the identity token is exchanged."""
     business = driven.business
     driven.visit()
     key, start = thumbprint(key_of(driven.connections[-1])), business.oauth_start_path("google")
@@ -283,7 +284,7 @@ def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidge
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("2.8/deleted-by-logout", "3/logout")
 def test_signing_out_is_the_visitor_of_before_and_leaves_no_token(driven: DrivenWidget) -> None:
-    """The cached token is gone, and the next connection is the visitor's."""
+    """After signing out, the cached token is gone, and the widget connects as the visitor from before."""
     visitor = driven.visit()
     driven.sign_in("google").approve()
     driven.wait_for_member()
@@ -297,7 +298,7 @@ def test_signing_out_is_the_visitor_of_before_and_leaves_no_token(driven: Driven
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-09/accepted-once")
 def test_a_message_of_another_origin_makes_nobody_a_member(driven: DrivenWidget, stack: Stack) -> None:
-    """The right shape, the right nonce and a good token, but from another site's frame: nothing comes of it."""
+    """A forged message with the right shape, nonce and token is ignored if it comes from another site's frame."""
     business = driven.business
     driven.visit()
     key = thumbprint(key_of(driven.connections[-1]))

@@ -1,4 +1,4 @@
-"""The callback page's message: it reaches the page that may have it, and the widget believes no other.
+"""The callback page's message: it is sent only to the registered origin, and the widget accepts no other message.
 
 The ids `HTM-…` in the names of the tests are those of the rows of refusals.
 """
@@ -40,11 +40,11 @@ STATE_SECONDS = 600
 
 @pytest.fixture
 def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    """A business whose visitors may sign in with those that the scenario needs, through the service's keys."""
+    """A business with the social logins that the scenario needs, through the service's keys."""
     return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
-# where its message goes
+# where the callback page's message goes
 
 
 @pytest.mark.needs("social:google")
@@ -52,7 +52,7 @@ def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Bus
 def test_htm_021_the_message_goes_to_the_registered_origin_whatever_else_is_asked(
     opener: Opener, business: Business
 ) -> None:
-    """An opener of another origin hears nothing; parameters that would name a target are passed over."""
+    """An opener of another origin receives nothing, and parameters that name a message target are ignored."""
     targets = {"targetOrigin": "*", "target_origin": EVIL, "redirect_uri": EVIL, "return_to": EVIL}
     opener.at(EVIL)
     popup = opener.start(**targets)
@@ -69,7 +69,7 @@ def test_htm_021_the_message_goes_to_the_registered_origin_whatever_else_is_aske
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("6/post-message", "5.7/verified-origin")
 def test_htm_022_an_opener_that_went_to_another_site_hears_nothing(opener: Opener, business: Business) -> None:
-    """While the popup was open its opener became somebody else: nothing is delivered to them."""
+    """If the opener goes to another site while the popup is open, that site receives nothing."""
     popup = opener.start()
     opener.at(EVIL)
 
@@ -87,7 +87,7 @@ def test_htm_022_an_opener_that_went_to_another_site_hears_nothing(opener: Opene
 def test_htm_023_a_loopback_page_under_another_name_is_told_why(
     advance: Advance, opener: Opener, business: Business, stack: Stack
 ) -> None:
-    """`localhost` and `127.0.0.1` are two origins: the start says so, and the browser delivers nothing between them."""
+    """`localhost` and `127.0.0.1` are different origins: the start says so, and no message passes between them."""
     registered, other = "https://127.0.0.1:8899", "https://localhost:8899"
     stack.service_lab.change_provider(business.provider.id, domains=["127.0.0.1:8899"])
     advance(61)
@@ -106,11 +106,11 @@ def test_htm_023_a_loopback_page_under_another_name_is_told_why(
     assert opener.token()
 
 
-# the widget, which listens
+# which messages the widget accepts
 
 
 def forged(business: Business, stack: Stack, widget: WidgetPage, nonce: str, **claims: object) -> dict[str, object]:
-    """Return a message as the callback page sends it, with an identity token that the widget would take."""
+    """Return a forged callback message with an identity token that is valid for this widget."""
     honest = {"uid": "google:mallory", "name": "Mallory", "data": {"auth_provider": "google"}}
     bound = {"type": "identity", "cnf": {"jkt": widget.jkt}}
     token = business.mint(now=stack.service_lab.now(), **{**honest, **bound, **claims})
@@ -119,7 +119,7 @@ def forged(business: Business, stack: Stack, widget: WidgetPage, nonce: str, **c
 
 
 def nonce_of(witness: Witness, business: Business, social: str = "google") -> str:
-    """Return the nonce with which the widget started its last login."""
+    """Return the nonce of the widget's last login start."""
     start = witness.asked(business.oauth_start_path(social))[-1]
     return parse_qs(urlsplit(start.url).query)["nonce"][0]
 
@@ -129,7 +129,7 @@ def nonce_of(witness: Witness, business: Business, social: str = "google") -> st
 def test_htm_029_a_message_of_another_origin_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """F168: the right shape, the right nonce and a good token, but from another site's frame or the page: ignored."""
+    """F168: a valid-looking message with nonce and token is ignored if another site's frame or the page sends it."""
     widget = shop.open()
     consent = widget.sign_in_with("google")
     message = forged(business, stack, widget, nonce_of(witness, business))
@@ -150,7 +150,7 @@ def test_htm_029_a_message_of_another_origin_is_ignored(
 def test_htm_030_a_message_of_another_window_of_the_service_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """F168: the right origin is not enough: the message has to come from the popup that the widget opened."""
+    """F168: a message of the service's origin is ignored unless it comes from the popup that the widget opened."""
     widget = shop.open()
     consent = widget.sign_in_with("google")
     message = forged(business, stack, widget, nonce_of(witness, business))
@@ -172,7 +172,7 @@ def test_htm_030_a_message_of_another_window_of_the_service_is_ignored(
 def test_htm_032_a_second_message_of_the_popup_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """F169: origin, window and nonce are right both times: the first message counts, the second never does."""
+    """F169: if the popup sends two valid messages, only the first one counts."""
     widget = shop.open()
     popup = widget.sign_in_with("google").page
     nonce = nonce_of(witness, business)
@@ -192,7 +192,7 @@ def test_htm_032_a_second_message_of_the_popup_is_ignored(
 def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_other(
     shop: ShopPage, stack: Stack
 ) -> None:
-    """F170: Google is clicked, then GitHub; Google's answer comes first, in the very same popup: it is not GitHub's."""
+    """F170: after GitHub replaced Google in the same popup, Google's late answer is not taken for GitHub's."""
     keep_popups_open(shop.page.context)
     widget = shop.open()
     of_google = state_of(widget.sign_in_with("google").page)
@@ -211,7 +211,7 @@ def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_ot
 @pytest.mark.needs("clock", "social:google")
 @pytest.mark.contract("5.7/ten-minutes", "D-12/always-chat")
 def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Advance, shop: ShopPage) -> None:
-    """F066: the state has expired: the widget is told, stays a visitor, and the next login works."""
+    """F066: after ten minutes the state has expired: the widget reports it, stays a visitor, and can log in again."""
     widget = shop.open()
     consent = widget.sign_in_with("google")
 
@@ -228,7 +228,7 @@ def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Adva
 @pytest.mark.needs("faults", "social:google")
 @pytest.mark.contract("4.6/exchange", "D-12/always-chat")
 def test_htm_035_an_identity_token_that_is_refused_is_dropped(shop: ShopPage, business: Business, stack: Stack) -> None:
-    """The member token endpoint answers 401: the token is forgotten, the visitor chats on and is told."""
+    """If the exchange answers 401, the widget drops the identity token, shows an error and stays a visitor."""
     widget = shop.open()
     visitor = widget.uid
     stack.service_lab.arm(where=business.member_token_path, action="status", status=401)
@@ -249,7 +249,7 @@ def test_htm_035_an_identity_token_that_is_refused_is_dropped(shop: ShopPage, bu
 def test_htm_035_a_service_that_fails_at_the_exchange_is_asked_again(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """A 500 says nothing about the token: it is kept and exchanged a little later; until then nobody is a member."""
+    """If the exchange answers 500, the widget keeps the identity token and tries again later."""
     widget = shop.open()
     stack.service_lab.arm(where=business.member_token_path, action="status", status=500, times=2)
 
@@ -268,7 +268,7 @@ def test_htm_035_a_service_that_fails_at_the_exchange_is_asked_again(
 def test_htm_019_a_provider_that_cuts_the_popup_off_hangs_nobody(
     shop: ShopPage, faults: Faults, stack: Stack, business: Business
 ) -> None:
-    """With COOP on the consent page the popup has no opener: both windows say so, and the button works again."""
+    """If COOP on the consent page cuts off the popup, both windows say so, and the next login works."""
     widget = shop.open()
     faults.arm("coop-same-origin", provider="google")
     consent = widget.sign_in_with("google")
@@ -284,13 +284,13 @@ def test_htm_019_a_provider_that_cuts_the_popup_off_hangs_nobody(
 
 
 def with_headers(shop: ShopPage, stack: Stack, **policies: str) -> None:
-    """Let the shop's page come with these headers."""
+    """Serve the shop's page with these headers."""
     url = shop.business.url
     answer = httpx.get(url.replace(shop.business.origin, stack.site.local_url), verify=trust(stack.ca), trust_env=False)
     headers = {"content-type": answer.headers["content-type"]}
     headers |= {name.replace("_", "-"): policy for name, policy in policies.items()}
     shop.page.route(url, lambda route: route.fulfill(headers=headers, body=answer.text))
-    shop.page.context.grant_permissions(["local-network-access"])  # a page that was not loaded from here needs it
+    shop.page.context.grant_permissions(["local-network-access"])  # for pages loaded from elsewhere
 
 
 @pytest.mark.needs("social:google")
@@ -299,7 +299,7 @@ def with_headers(shop: ShopPage, stack: Stack, **policies: str) -> None:
 def test_htm_020_a_page_that_cuts_its_popups_off_is_told_which_header_to_change(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness, embedder: str
 ) -> None:
-    """COOP `same-origin` on the shop's page, alone or with COEP, which isolates the page: both windows say so."""
+    """F164, F183: if COOP `same-origin` of the shop's page cuts off the popup, both windows report it."""
     with_headers(shop, stack, cross_origin_opener_policy="same-origin", cross_origin_embedder_policy=embedder)
     visitor = Visitor(shop.open(), business, witness)
     isolated = shop.page.evaluate("() => window.crossOriginIsolated")
@@ -317,7 +317,7 @@ def test_htm_020_a_page_that_cuts_its_popups_off_is_told_which_header_to_change(
 
 @pytest.mark.needs("social:google")
 def test_htm_020_a_page_that_lets_its_popups_be_may_cut_itself_off_from_others(shop: ShopPage, stack: Stack) -> None:
-    """F164: `same-origin-allow-popups` is the remedy."""
+    """F164: with COOP `same-origin-allow-popups` on the shop's page, the login works."""
     with_headers(shop, stack, cross_origin_opener_policy="same-origin-allow-popups")
     widget = shop.open()
 

@@ -1,4 +1,4 @@
-"""The callback page in a real browser: locked down, and no text breaks out of it.
+"""The callback page in a real browser: its security headers work, and no text is executed as markup or script.
 
 The ids `HTM-…` in the names of the tests are those of the rows of refusals.
 """
@@ -47,19 +47,19 @@ Guest = Callable[[str | None], str]
 
 @pytest.fixture
 def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    """A business whose visitors may sign in with those that the scenario needs, through the service's keys."""
+    """A business with the social logins that the scenario needs, through the service's keys."""
     return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
 @pytest.fixture
 def stays_open(context: BrowserContext) -> None:
-    """Keep popups open, so that one can look at them."""
+    """Keep popups open for inspection."""
     keep_popups_open(context)
 
 
 @pytest.fixture
 def guest(stack: Stack) -> Iterator[Guest]:
-    """Make a person of this name known to the social providers, and return their account."""
+    """Register a person with this name at the social providers, and return the account."""
     made: list[str] = []
 
     def know(name: str | None) -> str:
@@ -91,7 +91,7 @@ def guest(stack: Stack) -> Iterator[Guest]:
 def test_a_name_is_text_in_the_page_and_in_the_token(
     opener: Opener, guest: Guest, witness: Witness, name: str, shown: str | None
 ) -> None:
-    """Whatever somebody is called is shown as it is, runs nothing, and arrives whole."""
+    """A person's name is shown as text, runs no script, and is unchanged in the token."""
     account = guest(name)
     popup = opener.start()
     errors = errors_of(popup)
@@ -116,7 +116,7 @@ def test_a_name_is_text_in_the_page_and_in_the_token(
     "error", ["<script>parent.x=1</script>", "\"'><svg onload=parent.x=1>"], ids=["script", "attribute"]
 )
 def test_htm_006_what_a_provider_says_of_an_error_is_not_shown(opener: Opener, stack: Stack, error: str) -> None:
-    """The texts of an error come from the address, which anybody can write: none of them is in the page."""
+    """The page does not show the error texts from its address, because anyone can write them."""
     popup = opener.start()
     said = {"error": error, "error_description": f"Because {error}", "error_uri": "javascript:parent.x=1"}
 
@@ -138,7 +138,7 @@ def test_htm_006_what_a_provider_says_of_an_error_is_not_shown(opener: Opener, s
     ids=["quote", "script", "apostrophe", "path", "star", "backslash"],
 )
 def test_htm_010_an_origin_that_would_not_be_one_is_not_registered(stack: Stack, domain: str) -> None:
-    """What the administrator types cannot become a target of messages unless it is a host."""
+    """A domain that is not a valid host cannot be registered as an origin."""
     with pytest.raises(LabError, match="cannot be registered") as refused:
         stack.service_lab.add_provider(domains=[domain])
 
@@ -164,7 +164,7 @@ def test_htm_010_an_origin_that_would_not_be_one_is_not_registered(stack: Stack,
     ],
 )
 def test_the_page_is_locked_down_and_its_message_arrives(opener: Opener, headers: dict[str, str]) -> None:
-    """The headers forbid all that is not needed, and what is needed works under them."""
+    """The security headers are strict, and the page still delivers its message."""
     answer = finish(opener.start())
 
     for name, value in headers.items():
@@ -176,7 +176,7 @@ def test_the_page_is_locked_down_and_its_message_arrives(opener: Opener, headers
 @pytest.mark.contract("D-09/page")
 @pytest.mark.usefixtures("stays_open")
 def test_htm_013_each_page_has_a_nonce_of_its_own(opener: Opener) -> None:
-    """The nonce of the policy is long, new every time, and not in the address."""
+    """The nonce of the policy is long, new for every page, and not in the address."""
     nonces = []
     for _ in range(2):
         answer = finish(opener.start())
@@ -192,7 +192,7 @@ def test_htm_013_each_page_has_a_nonce_of_its_own(opener: Opener) -> None:
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-09/page")
 def test_htm_015_the_page_cannot_be_framed(opener: Opener, page: Page, stack: Stack) -> None:
-    """In a frame of another site there is nothing to see; in a window of its own there is."""
+    """The page is not shown in a frame of another site, but it is in a window of its own."""
     framed, alone = (approved(stack, opener.address()) for _ in range(2))
     opener.at(EVIL)
 
@@ -215,7 +215,7 @@ def test_htm_015_the_page_cannot_be_framed(opener: Opener, page: Page, stack: St
 def test_htm_016_the_page_asks_for_nothing_and_names_no_referrer(
     opener: Opener, witness: Witness, context: BrowserContext
 ) -> None:
-    """Code and state stand in the address of the page: nothing it loads or links may carry them on."""
+    """The page loads nothing and sends no referrer, because its address contains the code and the state."""
     popup = opener.start()
     answer = finish(popup)
     asked = len(witness.requests)
@@ -224,7 +224,7 @@ def test_htm_016_the_page_asks_for_nothing_and_names_no_referrer(
     go(popup, elsewhere)
 
     assert answer.headers["referrer-policy"] == "no-referrer"
-    assert witness.requests[asked - 1].url == answer.url  # the last before, and nothing but the way out after it
+    assert witness.requests[asked - 1].url == answer.url  # the last request; only the navigation away follows
     (left,) = witness.requests[asked:]
     assert left.url == elsewhere
     assert "referer" not in left.headers
@@ -235,7 +235,7 @@ def test_htm_016_the_page_asks_for_nothing_and_names_no_referrer(
 @pytest.mark.contract("D-07/single-use", "D-09/page")
 @pytest.mark.usefixtures("stays_open")
 def test_htm_017_going_back_delivers_no_second_token(opener: Opener, context: BrowserContext) -> None:
-    """The page is not kept: back in the history, the state is asked for again, and is used up."""
+    """Going back in the history requests the callback again, which is refused because the state was used."""
     popup = opener.start()
     answer = finish(popup)
     assert answer.headers["cache-control"] == "no-store"
@@ -257,7 +257,7 @@ def test_htm_017_going_back_delivers_no_second_token(opener: Opener, context: Br
 def test_htm_024_visited_directly_the_page_says_what_is_wrong_and_tells_nobody(
     context: BrowserContext, page: Page, opener: Opener
 ) -> None:
-    """F166, F185: without an opener the page explains itself; the token leaves the page, and goes nowhere else."""
+    """F166, F185: without an opener, the page explains the problem and sends the token nowhere."""
     context.add_init_script(WATCH_BROADCASTS)
     errors = errors_of(page)
     page.goto(opener.address())
@@ -285,15 +285,15 @@ def test_htm_024_visited_directly_the_page_says_what_is_wrong_and_tells_nobody(
 def test_htm_027_without_javascript_the_page_says_so_and_shows_no_token(
     new_context: NewContext, opener: Opener, stack: Stack
 ) -> None:
-    """With JavaScript off nothing can be delivered; the page tells that, and its text has no token."""
+    """Without JavaScript, the page says that it cannot report to the chat, and its visible text contains no token."""
     page = new_context(java_script_enabled=False).new_page()
 
     page.goto(approved(stack, opener.address()))
 
     if not stack.is_ours:
         assert JWT.search(page.locator("body").inner_text().encode()) is None
-        return  # how its script is given the token is the service's own business
-    # In a page that JavaScript is kept from by a debugger, Chromium reads <noscript> without showing it.
+        return  # a service may pass the token to its script in any way
+    # If a debugger disables JavaScript, Chromium parses <noscript> but does not show it.
     assert "<noscript><p>The chat cannot be told without JavaScript." in page.content()
     expect(page.locator("#lost")).to_be_hidden()
     assert "eyJ" not in (page.locator("main").text_content() or "")

@@ -1,4 +1,4 @@
-"""The chat itself: the same in every mode, answered by agents, and nothing is lost."""
+"""The chat: it works alike in every mode, agents answer, and no message is lost."""
 
 import re
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def by_social_login(shop: ShopPage) -> WidgetPage:
 def test_chat_and_search_are_the_same_in_every_mode(
     page: Page, make_business: MakeBusiness, enter: Enter, members: dict[str, object]
 ) -> None:
-    """Messages are stored, found again, and still there after a reload, whoever writes them."""
+    """In every mode, messages are stored, found by a search, and still there after a reload."""
     shop = ShopPage(page, make_business(**members))
     widget = enter(shop)
     uid = widget.uid
@@ -75,7 +75,7 @@ def test_chat_and_search_are_the_same_in_every_mode(
 @pytest.mark.needs("member-records")
 @pytest.mark.contract("2.7/history-apart", "3/logout")
 def test_each_identity_has_its_own_history(shop: ShopPage, business: Business, stack: Stack) -> None:
-    """F198: the visitor's messages are not the member's; after logout they are back, and the member's are gone."""
+    """F198: visitor and member have separate histories, and after logout the visitor's history is back."""
     widget = shop.open()
     widget.send("as a visitor")
     widget.send("still a visitor")
@@ -96,7 +96,7 @@ def test_each_identity_has_its_own_history(shop: ShopPage, business: Business, s
 def test_the_agent_sees_who_writes_and_answers(
     shop: ShopPage, business: Business, agent: AgentPage, stack: Stack
 ) -> None:
-    """F199: a custom member's record is made with the first message; the agent sees the member and answers live."""
+    """F199: a custom member's record is made with the first message, and the agent sees the member and answers live."""
     shop.open()
     widget = shop.sign_in()
     before = stack.service_lab.members(business.provider.id)
@@ -116,7 +116,7 @@ def test_the_agent_sees_who_writes_and_answers(
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-21/list")
 def test_an_agent_finds_a_member_among_visitors(shop: ShopPage, business: Business, agent: AgentPage) -> None:
-    """The list is filtered and searched; who was answered leaves those that wait, and the conversation stays open."""
+    """The agent can filter and search the list; an answered member leaves the waiting list but stays open."""
     agent.choose_business(business.provider.id)
     shop.open()
     shop.widget.send("Hello?")
@@ -140,7 +140,7 @@ def test_an_agent_finds_a_member_among_visitors(shop: ShopPage, business: Busine
 
 @pytest.mark.needs("kit")
 def test_a_visitor_appears_in_the_agent_panel_by_uid(widget: WidgetPage, agent: AgentPage) -> None:
-    """A visitor has no name; the agent sees the uid."""
+    """The agent panel shows a visitor's uid, because a visitor has no name."""
     widget.send("Hello?")
 
     agent.open_conversation(widget.uid)
@@ -150,7 +150,7 @@ def test_a_visitor_appears_in_the_agent_panel_by_uid(widget: WidgetPage, agent: 
 
 @pytest.mark.needs("kit")
 def test_a_call_rings_is_taken_and_ends(widget: WidgetPage, agent: AgentPage) -> None:
-    """A call rings at the agent, becomes active when it is taken, is timed, and ends for both."""
+    """A call rings at the agent, becomes active and timed when taken, and ends for both."""
     widget.call()
     agent.take_call(widget.uid)
     widget.wait_for_call("active")
@@ -164,7 +164,7 @@ def test_a_call_rings_is_taken_and_ends(widget: WidgetPage, agent: AgentPage) ->
 @pytest.mark.needs("agent", "calls")
 @pytest.mark.contract("D-10/history-search-call")
 def test_a_call_that_an_agent_ends_is_over(widget: WidgetPage, clerk: Clerk) -> None:
-    """Whatever panel they ended it in."""
+    """A call ends for the visitor when an agent ends it."""
     widget.call()
 
     clerk.end_call(widget.uid)
@@ -174,7 +174,7 @@ def test_a_call_that_an_agent_ends_is_over(widget: WidgetPage, clerk: Clerk) -> 
 
 @pytest.mark.contract("D-12/tabs", "1/same-chat")
 def test_two_tabs_show_the_same_conversation(context: BrowserContext, shop: ShopPage, business: Business) -> None:
-    """What is written in one tab appears in the other."""
+    """A message sent in one tab appears in the other."""
     widget = shop.open()
     other = ShopPage(context.new_page(), business).open()
 
@@ -188,7 +188,7 @@ def test_two_tabs_show_the_same_conversation(context: BrowserContext, shop: Shop
 def test_a_restart_of_the_service_is_survived(
     page_time: Advance, widget: WidgetPage, restart: Restart, stack: Stack
 ) -> None:
-    """F143: the service closes sockets with 1012 when it restarts; the widget comes back, and tells each step."""
+    """F143: if the service restarts with close code 1012, the widget reconnects and reports each step as an event."""
     widget.send("before")
 
     with widget.expect_event("socket:ready"):
@@ -198,7 +198,7 @@ def test_a_restart_of_the_service_is_survived(
 
     told = [event["name"] for event in widget.debug()["events"] if event["name"].startswith("socket:")]
     after = told[told.index("socket:closed") :]
-    # In between it may wait more than once: the service takes as long as it takes.
+    # In between the widget may wait more than once, depending on how long the restart takes.
     assert after[:2] == ["socket:closed", "socket:waiting"]
     assert after[-4:] == ["socket:opening", "socket:open", "socket:proof", "socket:ready"]
     closed = widget.events("socket:closed")[0]
@@ -212,7 +212,7 @@ def test_a_restart_of_the_service_is_survived(
 def test_a_message_that_was_not_acknowledged_is_sent_again_and_stored_once(
     page_time: Advance, widget: WidgetPage, witness: Witness, stack: Stack
 ) -> None:
-    """When the acknowledgement is lost with the connection, the message goes out again, and is there once."""
+    """If the ack is lost with the connection, the widget sends the message again, and it is stored once."""
     widget.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)
 

@@ -1,4 +1,4 @@
-"""`chatkey check`, aimed at the shop: the whole of it, with a browser of its own, over TLS."""
+"""`chatkey check` as a whole, against the shop over TLS, with a browser of its own."""
 
 import os
 import re
@@ -19,12 +19,12 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+/")
 
 
 def environ(business: Business) -> Mapping[str, str]:
-    """The environment of a check, which has the secret."""
+    """Return the environment for a check, with the business's secret."""
     return {**os.environ, SECRET: business.provider.secret_key, "PYTHONUNBUFFERED": "1"}
 
 
 def check(business: Business, *options: str) -> Sequence[str]:
-    """The command that checks the shop's endpoint, as somebody who can log in there."""
+    """Return the command that checks the shop's token endpoint, logged in as a customer."""
     service, shop = business.stack, business.url
     command = [sys.executable, "-m", "chatkey_server", "check", f"{shop}chat/token", *options]
     command += ["--provider-id", business.provider.id, "--secret-env", SECRET, "--ca", str(service.ca)]
@@ -33,7 +33,7 @@ def check(business: Business, *options: str) -> Sequence[str]:
 
 @pytest.mark.contract("3/get-token", "3/reuse-across-loads", "3/renewal", "3/logout", "5.5/proof-matches")
 def test_the_checker_finds_the_shops_endpoint_good_in_a_browser(business: Business) -> None:
-    """The shop's own page with the strictest policy, its login form, and the service that runs."""
+    """The browser checks pass on the shop's page with the strictest policy, its login form and the running service."""
     service = business.stack.service.browser_url
     options = ("--browser", "--verbose", "--page-url", f"{business.url}?csp=strict", "--service-url", service)
     command = check(business, *options, "--only", "e2e.*")
@@ -49,7 +49,7 @@ def test_the_checker_finds_the_shops_endpoint_good_in_a_browser(business: Busine
 @pytest.mark.long
 @pytest.mark.contract("3/get-token")
 def test_the_widget_of_the_checker_can_come_from_elsewhere(business: Business) -> None:
-    """The script is the one that `--sdk-url` names, and one that is not there is told as such."""
+    """The widget's script is loaded from `--sdk-url`, and a missing script is reported as such."""
     service = business.stack.service.browser_url
     command = check(business, "--browser", "--service-url", service, "--only", "e2e.widget-member")
 
@@ -71,7 +71,7 @@ def test_the_widget_of_the_checker_can_come_from_elsewhere(business: Business) -
 
 @pytest.fixture
 def desk(business: Business) -> Iterator[str]:
-    """The address of the page of `--ui`, aimed at the shop."""
+    """The address of the page that `--ui` opens for the shop."""
     command = check(business, "--ui", "--only", "req.post-json", "--only", "jwt.*", "--only", "anon.null")
     with subprocess.Popen(command, env=environ(business), stdout=subprocess.PIPE, text=True) as checking:
         assert checking.stdout
@@ -80,7 +80,7 @@ def desk(business: Business) -> Iterator[str]:
 
 
 def test_on_the_page_of_ui_a_call_is_changed_and_sent_again(desk: str, page: Page) -> None:
-    """What was asked and what came, and what comes when one asks otherwise."""
+    """The page of `--ui` shows requests and answers, and can send a changed request again."""
     page.goto(desk)
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("passed"))
     expect(page.get_by_label("Headers")).to_have_value(re.compile("^Cookie: •••$", re.MULTILINE))
@@ -95,7 +95,7 @@ def test_on_the_page_of_ui_a_call_is_changed_and_sent_again(desk: str, page: Pag
 
 
 def test_on_the_page_of_ui_a_pasted_token_is_explained(desk: str, page: Page, business: Business) -> None:
-    """Nothing is sent anywhere: the page says what is wrong with it."""
+    """The page of `--ui` explains a pasted token without sending it to another server."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(desk)

@@ -1,4 +1,4 @@
-"""Real clocks and timers: a page whose clock is wrong, a laptop that slept, a hidden tab, a timer beyond all bounds."""
+"""Clocks and timers: a wrong clock, a laptop that slept, a hidden tab, and a delay too long for a timer."""
 
 import pytest
 from playwright.sync_api import BrowserContext, Route
@@ -34,21 +34,21 @@ HIDDEN_TAB = """() => {
     return setTimeout(work, due - Date.now(), ...values);
   };
 }"""
-"""What browsers do to tabs that nobody looks at: long timers come once a minute, on the minute."""
+"""Imitates a browser's background tab: long timers fire once a minute, on the minute."""
 
 STEP = 12
-"""Seconds; less than any answer is waited for, so that none is given up because of a clock that was moved."""
+"""Seconds; shorter than any timeout, so that moving the clock does not end a pending request."""
 
 REAUTH = 30
-"""Seconds before a token's end at which the server asks for another."""
+"""Seconds before the token's expiry at which the server asks for a new one."""
 
 ENDS_AFTER = """(least) => Service.debug().events
   .findLast(({ name }) => name === "socket:ready" || name === "token:refreshed").detail.expires_at > least"""
-"""The token that the server accepted last is good until then."""
+"""Whether the last token that the server accepted is valid beyond this time."""
 
 
 def counted(widget: WidgetPage, name: str) -> int:
-    """Return how often the widget has told of an event."""
+    """Return how often the widget has emitted an event."""
     return int(widget.debug()["counters"].get(name, 0))
 
 
@@ -58,7 +58,7 @@ def counted(widget: WidgetPage, name: str) -> int:
 def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
     context: BrowserContext, shop: ShopPage, business: Business, stack: Stack, ahead: int
 ) -> None:
-    """F053, WDG-013: a member is the same after a reload, without a second call; proofs go by the server's time."""
+    """F053, WDG-013: a wrong clock causes one warning; a reload keeps the member; proofs use the server's time."""
     context.clock.install(time=stack.service_lab.now() + ahead)
     shop.open()
     widget = shop.sign_in()
@@ -71,7 +71,7 @@ def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
     widget.page.evaluate("() => { window.warnings = []; Service.on('warning', (detail) => warnings.push(detail)); }")
     with widget.expect_event("socket:ready"):
         stack.service_lab.arm(where="ping", action="close", code=1011)
-        context.clock.fast_forward(26_000)  # to the next ping
+        context.clock.fast_forward(26_000)  # until the next ping
     widget.page.evaluate("() => { Service.shutdown(); initService(ServiceConfig); }")
     widget.wait_for("member")
 
@@ -88,9 +88,9 @@ def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
 def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_second(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness, who: str
 ) -> None:
-    """WDG-019, F062: every timer and every reason to wake up comes at once: one request, then one socket."""
+    """WDG-019, F062: if all timers and wake-up events fire at once, the widget requests one token, then one socket."""
     widget = shop.open()
-    widget.wait_for_event("token:none")  # nothing is under way when the clock jumps
+    widget.wait_for_event("token:none")  # no request is pending when the clock jumps
     if who == "member":
         shop.sign_in()
     context, uid, sockets = shop.page.context, widget.uid, counted(widget, "socket:opening")
@@ -121,7 +121,7 @@ def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_sec
 @pytest.mark.needs("clock")
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_a_hidden_tab_stays_connected(advance: Advance, shop: ShopPage, stack: Stack) -> None:
-    """F061: where timers come once a minute, the token is renewed a little later, in time, on the same socket."""
+    """F061: in a hidden tab with throttled timers, the token is still renewed in time on the same socket."""
     shop.page.context.add_init_script(f"({HIDDEN_TAB})()")
     widget = shop.open()
     widget.page.evaluate("() => { isHidden = true; document.dispatchEvent(new Event('visibilitychange')); }")
@@ -143,7 +143,7 @@ def test_a_hidden_tab_stays_connected(advance: Advance, shop: ShopPage, stack: S
 def test_a_wait_that_no_timer_can_hold_does_not_end_at_once(
     page_time: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """Browsers fire timers of more than 2^31 ms at once: a `Retry-After` of 46 days is kept, until the tab wakes up."""
+    """A `Retry-After` of 46 days is kept until the tab wakes up, although browsers fire timers over 2^31 ms at once."""
     headers = {"access-control-allow-origin": "*", "access-control-expose-headers": "retry-after"}
     full = {**headers, "retry-after": str(FORTY_SIX_DAYS)}
     shop.page.route(f"**{business.visitor_token_path}?*", lambda route: route.fulfill(status=429, headers=full))

@@ -1,4 +1,4 @@
-"""What an admin changes, and how the page may embed the widget."""
+"""The configuration: changes by an administrator, and the ways to embed the widget in a page."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from chatkey_stack.stack import Stack
 def test_an_admins_change_is_there_after_a_minute(
     advance: Advance, shop: ShopPage, business: Business, stack: Stack
 ) -> None:
-    """A social provider that is switched on in the admin panel is on the sign-in page within 60 seconds."""
+    """A social login that an administrator enables appears on the sign-in page within 60 seconds."""
     widget = shop.open()
     before = widget.wait_for_event("configuration:loaded")["socials"]
     stack.service_lab.change_provider(business.provider.id, socials={"gitlab": SocialKeys("service")})
@@ -27,7 +27,7 @@ def test_an_admins_change_is_there_after_a_minute(
 
 @pytest.mark.contract("4.8/sdk")
 def test_the_widget_runs_under_the_strictest_policy(shop: ShopPage) -> None:
-    """A page with nonces, without `unsafe-inline` and `unsafe-eval`, has a working widget."""
+    """The widget works on a page whose policy requires nonces and forbids `unsafe-inline` and `unsafe-eval`."""
     widget = shop.open(csp="strict")
 
     assert widget.identity["identity"] == "visitor"
@@ -58,7 +58,7 @@ def test_init_service_is_idempotent(shop: ShopPage, business: Business) -> None:
 
 @pytest.mark.contract("D-01/globals", "D-01/queue")
 def test_calls_made_before_the_widget_runs_are_kept_for_it(shop: ShopPage) -> None:
-    """The handle is there as soon as the script has run; listeners set at once hear everything."""
+    """The handle exists as soon as the script has run, and listeners set at once receive every event."""
     shop.page.add_init_script(
         """window.heard = [];
         let handle;

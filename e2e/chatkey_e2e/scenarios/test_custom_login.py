@@ -1,4 +1,4 @@
-"""Mode 2: the integrator's backend says who is signed in, in a token of its own."""
+"""Custom login (mode 2): the integrator's backend signs a token that says who is signed in."""
 
 from typing import Any
 
@@ -19,9 +19,9 @@ def gives_a_token(response: Response) -> bool:
 
 
 def short_lived(business: Business, route: Route) -> str:
-    """Answer a `getToken` call for the shop's first customer, with a token of less than three minutes."""
+    """Return a token for the shop's first customer that expires in under three minutes, for a `getToken` request."""
     now = business.stack.service_lab.now()
-    jkt = route.request.frame.evaluate("() => Service.debug().jkt")  # not every browser's driver tells a request's body
+    jkt = route.request.frame.evaluate("() => Service.debug().jkt")  # not every driver reports request bodies
     return business.mint(now=now, uid=business.ada, cnf={"jkt": jkt}, exp=int(now) + 170)
 
 
@@ -29,7 +29,7 @@ def short_lived(business: Business, route: Route) -> str:
     "1/mode-custom", "2.4/unchanged", "2.4/display", "2.8/member-token-key", "3/get-token", "4.7/request"
 )
 def test_the_token_is_used_unchanged_and_cached(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """What `getToken` returned opens the socket as it is, and lies in localStorage as it is."""
+    """The token from `getToken` is used for the socket unchanged and stored unchanged in localStorage."""
     widget = shop.open()
 
     with shop.page.expect_response(gives_a_token) as answer:
@@ -46,7 +46,7 @@ def test_the_token_is_used_unchanged_and_cached(shop: ShopPage, business: Busine
 def test_a_reload_reuses_the_cached_token_without_a_second_gettoken(
     shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """WDG-009: a member who comes back within the hour is the member at once, and the backend is not asked."""
+    """WDG-009: a member who reloads within the hour is connected as the member without a request to the backend."""
     shop.open()
     shop.sign_in()
     calls, token = business.token_calls, witness.frames(Kind.CONNECT)[-1]["token"]
@@ -64,7 +64,7 @@ def test_a_reload_reuses_the_cached_token_without_a_second_gettoken(
 def test_the_token_is_renewed_before_it_ends_on_the_same_socket(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """A minute before its end `getToken` is asked for the next token, which goes over the socket that is open."""
+    """A minute before the token expires, the widget calls `getToken` and sends the new token over the open socket."""
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": short_lived(business, route)}), times=1)
     widget = shop.open()
     widget.wait_for("member")
@@ -85,7 +85,7 @@ def test_the_token_is_renewed_before_it_ends_on_the_same_socket(
 @pytest.mark.needs("clock")
 @pytest.mark.contract("3/get-token-null")
 def test_null_leaves_the_visitor_and_is_not_asked_again(advance: Advance, shop: ShopPage, business: Business) -> None:
-    """When nobody is signed in, the widget stays a visitor and leaves the backend alone."""
+    """If nobody is signed in, the widget stays a visitor and does not ask the backend again."""
     widget = shop.open()
     widget.wait_for_event("token:none")
 
@@ -101,7 +101,7 @@ def test_null_leaves_the_visitor_and_is_not_asked_again(advance: Advance, shop: 
 def test_a_failing_backend_leaves_the_visitor_and_is_asked_again_later(
     page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """When the backend fails, the visitor can chat, and `getToken` is tried again by itself."""
+    """If the backend fails, the visitor can chat, and the widget calls `getToken` again later."""
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(status=500, body="broken"), times=1)
     widget = shop.open()
     widget.wait_for_event("error")
@@ -116,7 +116,7 @@ def test_a_failing_backend_leaves_the_visitor_and_is_asked_again_later(
 
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout", "1/logout-visitor")
 def test_logout_goes_back_to_the_same_visitor(shop: ShopPage, business: Business) -> None:
-    """F189: `logout()` deletes the cached token, and the visitor is the one from before."""
+    """F189: `logout()` deletes the cached token, and the widget goes back to the visitor from before."""
     widget = shop.open()
     visitor = widget.uid
     shop.sign_in()
@@ -129,7 +129,7 @@ def test_logout_goes_back_to_the_same_visitor(shop: ShopPage, business: Business
 
 @pytest.mark.contract("3/logout")
 def test_leaving_the_shop_ends_the_member_session(shop: ShopPage, business: Business) -> None:
-    """When the shop signs its customer out, the next page knows only the visitor."""
+    """When the shop signs its customer out, the next page connects as the visitor."""
     visitor = shop.open().uid
     shop.sign_in()
 
@@ -145,7 +145,7 @@ def test_leaving_the_shop_ends_the_member_session(shop: ShopPage, business: Busi
 def test_a_cached_token_that_has_ended_is_dropped_before_anything_connects(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """After the hour a reload asks for a new token instead of trying the old one."""
+    """After the token's hour, a reload gets a new token and does not try the old one."""
     shop.open()
     shop.sign_in()
     old = witness.frames(Kind.CONNECT)[-1]["token"]
@@ -163,7 +163,7 @@ def test_a_cached_token_that_has_ended_is_dropped_before_anything_connects(
 
 @pytest.mark.contract("2.4/cnf.jkt", "D-12/always-chat")
 def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: ShopPage, business: Business) -> None:
-    """A token without `cnf.jkt` never connects; the page is told why, and the visitor can chat."""
+    """A token without `cnf.jkt` is never used to connect; the page gets an error, and the visitor can chat."""
     now = business.stack.service_lab.now()
     unbound = business.mint(now=now, uid=business.ada)
 
@@ -185,7 +185,7 @@ def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: S
 def test_every_kind_of_failing_gettoken_is_named_and_the_visitor_can_chat(
     page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """Whatever `getToken` gives instead of a good token, the page learns the reason and the visitor goes on."""
+    """For each way in which `getToken` can fail, the page gets its error code, and the visitor can chat."""
     answer: object = None
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": answer}))
     widget = shop.open()

@@ -1,4 +1,4 @@
-"""What the page's own `getToken` may do wrong, and its backend: the page is told by name, and the visitor chats on."""
+"""Faults of the page's `getToken` and its backend: the page gets a specific error, and the visitor can still chat."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ WRONG = {
     "() => Promise.reject()": ("gettoken_failed", "getToken failed: undefined"),
     "() => ({ then: (_, reject) => reject('no real promise') })": ("gettoken_failed", "no real promise"),
 }
-"""What a page's `getToken` does, and the code and words it is told."""
+"""Faulty `getToken` functions, with the error code and words that the page gets."""
 
 NO_FUNCTIONS = ("'/chat/token'", "undefined", "class { }", "{ }", "0")
 
@@ -42,7 +42,7 @@ def let_get_token_be(widget: WidgetPage, function: str) -> None:
 
 
 def start_anew(widget: WidgetPage, script: str) -> None:
-    """End the page's widget, run a script that knows the page's `providerId`, and wait for the next widget."""
+    """Shut down the page's widget, run a script that can use `providerId`, and wait for the new widget."""
     widget.page.evaluate(f"() => {{ const {{ providerId }} = ServiceConfig; Service.shutdown(); {script} }}")
     widget.wait_ready()
 
@@ -58,14 +58,14 @@ def wait_to_be_told(widget: WidgetPage, code: str, words: str) -> dict[str, Any]
 
 
 def chats_on(widget: WidgetPage, uid: str) -> None:
-    """See that the visitor of before is there and can write."""
+    """Check that the widget still has this visitor, who can send a message."""
     widget.send("I am still here")
     assert (widget.identity["identity"], widget.uid) == ("visitor", uid)
 
 
 @pytest.mark.contract("D-12/get-token-bounds", "D-12/always-chat", "3/get-token-failed")
 def test_whatever_get_token_does_instead_is_named(shop: ShopPage, business: Business) -> None:
-    """F031, F032, F033, F034, F036, F037, WDG-006: one error each, which says what came and what to return."""
+    """F031, F032, F033, F034, F036, F037, WDG-006: each wrong result causes an error with the value to return."""
     widget = shop.open()
     uid = widget.uid
 
@@ -83,7 +83,7 @@ def test_whatever_get_token_does_instead_is_named(shop: ShopPage, business: Busi
 
 @pytest.mark.contract("3/get-token", "3/get-token-null")
 def test_a_value_is_as_good_as_a_promise(shop: ShopPage, business: Business) -> None:
-    """F030, F035: a token that is returned at once makes the member, null at once the visitor, without an error."""
+    """F030, F035: `getToken` may return a token or null directly, without a promise."""
     widget = shop.open()
     now = business.stack.service_lab.now()
     token = business.mint(now=now, uid="u-1", cnf={"jkt": widget.jkt})
@@ -102,7 +102,7 @@ def test_a_value_is_as_good_as_a_promise(shop: ShopPage, business: Business) -> 
 def test_a_promise_that_does_not_settle_is_given_up_and_what_it_brings_later_ignored(
     page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """F038, F039: `signal` fires after ten seconds; a good token after twelve makes nobody a member."""
+    """F038, F039: `signal` fires after ten seconds, and a token that arrives later is ignored."""
     widget = shop.open()
     widget.wait_for_event("token:none")
     uid = widget.uid
@@ -119,7 +119,7 @@ def test_a_promise_that_does_not_settle_is_given_up_and_what_it_brings_later_ign
     widget.wait_for_error("gettoken_timeout")
     given_up = widget.page.evaluate("(token) => { asked.resolve(token); return asked.signal.aborted; }", late)
     page_time(2)
-    widget.wait_for_event("token:none", count=2)  # it is asked again, and answers
+    widget.wait_for_event("token:none", count=2)  # getToken is called again, and answers
 
     assert (given_up_at_once, given_up) == (False, True)
     assert widget.events("token:received") == []
@@ -128,7 +128,7 @@ def test_a_promise_that_does_not_settle_is_given_up_and_what_it_brings_later_ign
 
 @pytest.mark.contract("4.8/config", "D-12/always-chat")
 def test_a_get_token_that_cannot_be_called_is_told_at_the_start(shop: ShopPage) -> None:
-    """F048: a text, `undefined`, a class and the like; null is as good as leaving it out."""
+    """F048: a `getToken` that is not a function is an error at the start, and null counts as missing."""
     widget = shop.open()
     uid = widget.uid
 
@@ -146,7 +146,7 @@ def test_a_get_token_that_cannot_be_called_is_told_at_the_start(shop: ShopPage) 
 
 @pytest.mark.contract("D-12/tabs", "D-12/handle")
 def test_a_page_that_starts_the_widget_twice_is_asked_once(shop: ShopPage) -> None:
-    """F042, WDG-008: two components call `initService()` in one tick, and each says that its user may be another."""
+    """F042, WDG-008: if `initService()` or `refreshIdentity()` is called twice at once, `getToken` is called once."""
     widget = shop.open()
 
     start_anew(
@@ -167,7 +167,7 @@ def test_a_page_that_starts_the_widget_twice_is_asked_once(shop: ShopPage) -> No
 
 @pytest.mark.contract("3/get-token-null", "3/get-token-failed", "D-12/no-hammering")
 def test_the_snippet_reads_its_backends_answers_as_they_are_meant(shop: ShopPage, business: Business) -> None:
-    """F041: 401 and 403 are nobody; 5xx, 429 and a redirect to a page are failures, tried again after a while."""
+    """F041: 401 and 403 mean that nobody is signed in; 5xx, 429 and a redirect to a page are retried as failures."""
     answer: dict[str, Any] = {}
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(**answer))
     answer.update(status=401)
@@ -182,7 +182,7 @@ def test_the_snippet_reads_its_backends_answers_as_they_are_meant(shop: ShopPage
     for status, headers, words in (
         (500, {}, "answered 500"),
         (429, {"retry-after": "30"}, "answered 429"),
-        (302, {"location": business.url}, "SyntaxError"),  # the page of a login, where JSON was expected
+        (302, {"location": business.url}, "SyntaxError"),  # a redirect to an HTML page instead of JSON
     ):
         answer.update(status=status, headers=headers)
         widget.refresh_identity()
@@ -198,7 +198,7 @@ def test_the_snippet_reads_its_backends_answers_as_they_are_meant(shop: ShopPage
 
 @pytest.mark.contract("4.7/request", "D-12/always-chat")
 def test_a_backend_on_another_origin_is_a_failing_one(shop: ShopPage, business: Business) -> None:
-    """F050: the browser refuses to read it, and the session cookie stays away; a visitor chats."""
+    """F050: if the browser blocks a cross-origin backend, `getToken` fails (retryable), and the visitor can chat."""
     widget = shop.open()
     uid = widget.uid
     shop.sign_in()
@@ -222,7 +222,7 @@ def test_a_backend_on_another_origin_is_a_failing_one(shop: ShopPage, business: 
 
 @pytest.mark.contract("D-05/rotation", "D-12/no-hammering", "2.8/member-token-key")
 def test_a_cached_token_under_a_secret_that_was_rotated_is_replaced(shop: ShopPage, business: Business) -> None:
-    """F112, F113: refused once, asked once, the member at once: the page hears of no visitor in between."""
+    """F112, F113: after a secret rotation, a cached token is replaced with one call, and the page sees no visitor."""
     widget = shop.open()
     claims = claims_of(shop.sign_in().stored(business.storage_key) or "")
     calls, old = business.token_calls, jwt.encode(claims, "the secret of before, in no less than 32 bytes")

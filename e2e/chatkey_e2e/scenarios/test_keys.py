@@ -1,4 +1,4 @@
-"""The connection key: one per browser whatever happens at once, never a planted one, and what its loss means."""
+"""The connection key: one per browser, never a planted one, and what happens if it is lost."""
 
 import json
 
@@ -36,7 +36,7 @@ FOLLOW = """() => {
     }
   };
 }"""
-"""Stop and start the widget when the conductor says so, and tell it the uid of each start."""
+"""Stops and starts the widget when the conducting page asks, and sends the uid of each start."""
 
 CONDUCT = """async ([rounds, tabs, database]) => {
   const channel = new BroadcastChannel("rounds");
@@ -58,7 +58,7 @@ CONDUCT = """async ([rounds, tabs, database]) => {
   }
   return uids;
 }"""
-"""Let all tabs start at once, again and again, each time without a key; return the uids of every round."""
+"""Starts the widget in all tabs at once, repeatedly, each time without a key. Returns the uids of all rounds."""
 
 CLEAR_ALL = """async () => {
   localStorage.clear();
@@ -69,7 +69,7 @@ CLEAR_ALL = """async () => {
     });
   }
 }"""
-"""Delete what scripts of the page can store; cookies of the server stay."""
+"""Deletes everything that scripts of the page can store. Cookies set by the server stay."""
 
 PLANT_VECTOR = """(jwk) => {
   const algorithm = { name: "ECDSA", namedCurve: "P-256" };
@@ -87,7 +87,7 @@ THUMBPRINT = """async ({ crv, kty, x, y }) => {
   return btoa(String.fromCharCode(...digest)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }"""
 
-# Small multiples of the curve's generator: 379·G has an x that begins with a zero byte, 43·G such a y.
+# Small multiples of the curve's generator: the x of 379·G starts with a zero byte, and so does the y of 43·G.
 SHORT_KEYS: tuple[dict[str, str], ...] = (
     {
         "d": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAXs",
@@ -107,7 +107,7 @@ SHORT_KEYS: tuple[dict[str, str], ...] = (
 
 
 def used_since(witness: Witness, connections: int) -> list[str]:
-    """Return the tokens that sockets were opened with after so many connections."""
+    """Return the tokens used to open sockets after the first `connections` connections."""
     return [frame["token"] for frame in witness.frames(Kind.CONNECT)[connections:]]
 
 
@@ -116,10 +116,10 @@ def used_since(witness: Witness, connections: int) -> list[str]:
 def test_three_tabs_that_open_at_once_are_one_visitor(
     context: BrowserContext, business: Business, witness: Witness, shim: str
 ) -> None:
-    """The first visit in three tabs at the same time makes one key, with Web Locks and without.
+    """three tabs that open at once make only one key, with and without Web Locks.
 
-    Once with everything, by loading three pages; then 25 times by starting the widgets of the three pages that are
-    there, each time after the key's database was deleted.
+    The first round loads three pages. Then the three widgets start 25 times, each time after the key's database was
+    deleted.
     """
     context.add_init_script(shim)
     shops = [ShopPage(context.new_page(), business) for _ in range(TABS)]
@@ -147,7 +147,7 @@ def test_three_tabs_that_open_at_once_are_one_visitor(
 
 @pytest.mark.contract("D-04/bad-record", "2.3/indexeddb")
 def test_a_planted_record_is_deleted_and_the_key_made_anew(shop: ShopPage, business: Business) -> None:
-    """F009, F018, F019: what is no non-extractable P-256 pair is replaced before anything is signed."""
+    """F009, F018, F019: a stored record that is not a non-extractable P-256 key pair is replaced before it is used."""
     planted: tuple[Planted, ...] = ("extractable", "P-384", "RSA", "sealed", "spoilt", "null")
     shop.page.goto(f"{business.origin}/")
     shop.widget.plant_record(planted[0])
@@ -171,7 +171,7 @@ def test_a_planted_record_is_deleted_and_the_key_made_anew(shop: ShopPage, busin
 def test_a_browser_state_that_was_restored_from_a_file_has_lost_its_key(
     shop: ShopPage, business: Business, witness: Witness, new_context: NewContext
 ) -> None:
-    """F009: a file cannot hold the key; the restored browser makes another, and drops the token of the first."""
+    """F009: a browser state restored from a file has lost its key, so a new key is made and the old token dropped."""
     shop.open()
     before = shop.sign_in().jkt
     old = witness.frames(Kind.CONNECT)[-1]["token"]
@@ -190,7 +190,7 @@ def test_a_browser_state_that_was_restored_from_a_file_has_lost_its_key(
 
 @pytest.mark.contract("D-06/dropped-before-connect", "2.3/cleared")
 def test_a_token_whose_key_was_evicted_is_never_sent(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F010, WDG-005: the browser deletes the key and keeps the token: it is dropped, and `getToken` called anew."""
+    """F010, WDG-005: if the browser deletes the key but keeps the token, the token is dropped and `getToken` called."""
     shop.open()
     widget = shop.sign_in()
     old, calls, connections = widget.jkt, business.token_calls, len(witness.frames(Kind.CONNECT))
@@ -208,7 +208,7 @@ def test_a_token_whose_key_was_evicted_is_never_sent(shop: ShopPage, business: B
 
 @pytest.mark.contract("2.3/indexeddb", "3/get-token")
 def test_a_key_whose_token_was_evicted_stays(shop: ShopPage, business: Business) -> None:
-    """F011: the browser deletes the token and keeps the key: the same member with the same key, by one `getToken`."""
+    """F011: if the browser deletes the token but keeps the key, one `getToken` call restores the same member."""
     shop.open()
     widget = shop.sign_in()
     uid, jkt, calls = widget.uid, widget.jkt, business.token_calls
@@ -224,7 +224,7 @@ def test_a_key_whose_token_was_evicted_stays(shop: ShopPage, business: Business)
 @pytest.mark.contract("2.3/cleared", "D-12/always-chat")
 @pytest.mark.parametrize("member", [False, True], ids=["visitor", "member"])
 def test_data_cleared_under_an_open_page_ends_no_chat(shop: ShopPage, business: Business, *, member: bool) -> None:
-    """F014: the visitor chats on with the key in memory, and a member is that visitor; the next load is a new one."""
+    """F014: if data is cleared under an open page, the visitor chats on, and the next load is a new visitor."""
     widget = shop.open()
     visitor = widget.uid
     if member:
@@ -249,7 +249,7 @@ def test_data_cleared_under_an_open_page_ends_no_chat(shop: ShopPage, business: 
 def test_storage_that_is_deleted_after_a_week_makes_a_new_visitor(
     advance: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """F015: nothing of the old visitor is shown, without an error; who is signed in to the shop is the member again."""
+    """F015: after storage was deleted, the visitor is new, and a signed-in customer is the same member as before."""
     widget = shop.open()
     visitor = widget.uid
     widget.send("See you in a week")
@@ -276,7 +276,7 @@ def test_storage_that_is_deleted_after_a_week_makes_a_new_visitor(
 def test_two_businesses_on_one_origin_share_the_key_and_no_token(
     shop: ShopPage, make_business: MakeBusiness, witness: Witness
 ) -> None:
-    """F020: each provider has its own cached token, and none is sent to the other; the key is the origin's (D-04)."""
+    """F020: two businesses on one origin share the key (D-04), but each has its own cached token."""
     shop.open()
     widget = shop.sign_in()
     other = ShopPage(shop.page.context.new_page(), make_business(get_token=False))
@@ -295,11 +295,11 @@ def test_two_businesses_on_one_origin_share_the_key_and_no_token(
 def test_a_widget_in_a_page_of_another_site_is_another_visitor(
     context: BrowserContext, shop: ShopPage, business: Business
 ) -> None:
-    """F021: browsers give a frame storage of its own for every site around it; the frame chats, and stays who it is.
+    """F021: in a frame on another site, the widget is a different visitor, because browsers partition storage.
 
-    The driver of Chromium switches this off for ordinary frames; `credentialless` is one that has it in any case.
+    Playwright's Chromium does not partition ordinary frames, so the test uses a `credentialless` one.
     """
-    context.grant_permissions(["local-network-access"])  # a page that was not loaded from here needs it
+    context.grant_permissions(["local-network-access"])  # for pages loaded from elsewhere
     alone = shop.open().uid
     page = context.new_page()
     page.goto(blank(context, "https://news.example/article"))
@@ -314,7 +314,7 @@ def test_a_widget_in_a_page_of_another_site_is_another_visitor(
 
 @pytest.mark.contract("D-04/jkt", "D-04/uid", "D-04/vectors", "5.5/proof-matches")
 def test_one_key_has_the_same_thumbprint_everywhere(shop: ShopPage) -> None:
-    """F022: page, widget and service agree on keys whose coordinates begin with zeros, whatever else their JWK says."""
+    """F022: page, widget and service compute the same thumbprint for keys whose coordinates start with zero bytes."""
     shop.page.add_init_script(f"({PLANT_VECTOR})({json.dumps(SHORT_KEYS[0])});")
     widget = shop.open()
     seen = [(widget.jkt, widget.uid)]
@@ -332,7 +332,7 @@ def test_one_key_has_the_same_thumbprint_everywhere(shop: ShopPage) -> None:
 def test_a_duplicated_tab_is_the_same_visitor_on_a_socket_of_its_own(
     shop: ShopPage, context: BrowserContext, witness: Witness
 ) -> None:
-    """F144: two sockets, one key, two nonces, both accepted; what one says, the other shows."""
+    """F144: a duplicated tab has the same key and its own socket and nonce, and both tabs show all messages."""
     widget = shop.open()
     with context.expect_page() as opened:
         shop.page.evaluate("() => { window.open(location.href); }")

@@ -1,4 +1,4 @@
-"""The widget in the language of whoever reads it, from left to right and from right to left."""
+"""The languages of the widget, including right-to-left ones."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.long
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a visitor reads on the way."""
+    """The texts of the widget in one language, and its text direction."""
 
     direction: str
     open: str
@@ -75,18 +75,18 @@ WISH = """(locale) => Object.defineProperty(window, "ServiceConfig", {
 
 
 def wish_for(page: Page, locale: str) -> None:
-    """Let the page's author write a `locale` into the configuration."""
+    """Set `locale` in the page's configuration, as its author would."""
     page.add_init_script(f"({WISH})({locale!r})")
 
 
 def root(page: Page) -> dict[str, Any]:
-    """Return the language and the direction that the widget declares for itself."""
+    """Return the `lang` and `dir` attributes of the widget."""
     found: dict[str, Any] = page.locator("chatkey-widget .root").evaluate("({ lang, dir }) => ({ lang, dir })")
     return found
 
 
 def side(box: Locator, *, of: Locator) -> str:
-    """Tell on which side of a box another one lies."""
+    """Return on which side of `of` the box lies."""
     inner, outer = box.bounding_box(), of.bounding_box()
     assert inner is not None
     assert outer is not None
@@ -101,7 +101,7 @@ def side(box: Locator, *, of: Locator) -> str:
 def test_a_conversation_in_the_language_of_the_page(
     page: Page, make_business: MakeBusiness, locale: str, words: Words, end: str
 ) -> None:
-    """All that a visitor meets is in the page's language; one's own messages stand where its lines end."""
+    """All texts of the widget are in the page's language, and own messages stand at the end of the line's direction."""
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     wish_for(page, locale)
     shop.open()
@@ -134,7 +134,7 @@ def test_a_conversation_in_the_language_of_the_page(
 def test_without_a_wish_of_page_or_business_the_browser_is_asked(
     new_context: NewContext, business: Business, stack: Stack
 ) -> None:
-    """A German browser reads German when the business leaves the language open."""
+    """If neither page nor business chooses a language, the widget uses the browser's."""
     stack.service_lab.change_provider(business.provider.id, ui_locale="")
     shop = ShopPage(new_context(locale="de-AT").new_page(), business)
 
@@ -149,7 +149,7 @@ def test_without_a_wish_of_page_or_business_the_browser_is_asked(
 def test_the_businesss_language_comes_before_the_browsers(
     new_context: NewContext, business: Business, stack: Stack
 ) -> None:
-    """Whoever writes with this business reads the language it chose in the admin panel."""
+    """The language chosen for the business takes precedence over the browser's."""
     stack.service_lab.change_provider(business.provider.id, ui_locale="ar")
     shop = ShopPage(new_context(locale="de-AT").new_page(), business)
 
@@ -163,7 +163,7 @@ def test_the_businesss_language_comes_before_the_browsers(
 def test_a_language_that_changes_while_one_writes_takes_nothing_away(
     advance: Advance, shop: ShopPage, business: Business, stack: Stack
 ) -> None:
-    """An admin's change reaches the open panel; what is written and not sent yet stays, and so does the focus."""
+    """A changed language reaches the open panel, and the unsent text and the focus stay."""
     widget = shop.open()
     widget.open().get_by_role("textbox", name="Message").fill("Half a sent")
     stack.service_lab.change_provider(business.provider.id, ui_locale="de")
@@ -178,7 +178,7 @@ def test_a_language_that_changes_while_one_writes_takes_nothing_away(
 
 @pytest.mark.needs("widget-languages")
 def test_a_locale_that_is_no_text_is_told_and_the_chat_is_there(shop: ShopPage) -> None:
-    """The page's author reads `config_invalid`; the visitor chats in another language."""
+    """A `locale` that is not a string causes `config_invalid`, and the visitor can chat in another language."""
     shop.page.add_init_script(f"({WISH})(49)")
 
     widget = shop.open()

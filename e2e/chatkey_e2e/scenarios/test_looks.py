@@ -1,4 +1,4 @@
-"""What people see: whose a message is, addresses that can be followed, providers' signs, a person's picture."""
+"""The look of the widget: authors of messages, links, logos of social providers, and avatars."""
 
 import re
 
@@ -25,18 +25,18 @@ HOSTILE = (
 
 @pytest.fixture
 def everywhere(make_business: MakeBusiness) -> Business:
-    """A business whose visitors may sign in with each of the nine."""
+    """A business with all nine social logins."""
     return make_business(get_token=False, service_keys=list(SOCIALS))
 
 
 def seen(part: Locator) -> Locator:
-    """Keep what is not only there for those who listen."""
+    """Return the visible parts, without those only for screen readers."""
     return part.filter(visible=True)
 
 
 @pytest.mark.needs("kit")
 def test_name_and_time_stand_once_for_what_one_author_wrote(widget: WidgetPage, agent: AgentPage) -> None:
-    """The agent has initials and a name; who listens is told each message's author."""
+    """Consecutive messages of one author show name and time once, and screen readers get the author of each message."""
     widget.send("Good morning")
     widget.send("Is the oak table in stock?")
     agent.open_conversation(widget.uid)
@@ -56,7 +56,7 @@ def test_name_and_time_stand_once_for_what_one_author_wrote(widget: WidgetPage, 
 def test_an_address_in_a_message_opens_a_page_that_knows_nothing_of_the_shop(
     context: BrowserContext, widget: WidgetPage, clerk: Clerk, business: Business
 ) -> None:
-    """F216: in a tab of its own, without opener and referrer; what could lead elsewhere than it seems stays text."""
+    """F216: a link opens in a new tab without opener and referrer, and a deceptive address stays plain text."""
     address = business.add_page("<!doctype html><title>Oak</title><h1>Oak</h1>")
     widget.send(HOSTILE)
 
@@ -73,7 +73,7 @@ def test_an_address_in_a_message_opens_a_page_that_knows_nothing_of_the_shop(
 
 @pytest.mark.needs("kit")
 def test_an_address_can_be_followed_in_the_agents_panel_too(widget: WidgetPage, agent: AgentPage) -> None:
-    """By the widget's rules: what could lead elsewhere than it seems stays text."""
+    """The agent panel makes links by the widget's rules, so a deceptive address stays plain text."""
     widget.send(f"{HOSTILE} and https://shop.example/oak")
 
     agent.open_conversation(widget.uid)
@@ -83,7 +83,7 @@ def test_an_address_can_be_followed_in_the_agents_panel_too(widget: WidgetPage, 
 
 @pytest.mark.needs(*(f"social:{social}" for social in SOCIALS))
 def test_every_social_provider_has_its_sign_under_a_strict_policy(page: Page, everywhere: Business) -> None:
-    """Drawn in the page, hidden from those who listen; nothing is loaded for it and no rule is broken."""
+    """Every social button has an inline logo hidden from screen readers, which works under a strict policy."""
     page.add_init_script(HEAR_VIOLATIONS)
     shop = ShopPage(page, everywhere)
     widget = shop.open(csp="strict")
@@ -99,7 +99,7 @@ def test_every_social_provider_has_its_sign_under_a_strict_policy(page: Page, ev
 
 @pytest.mark.parametrize("comes", [True, False], ids=["comes", "never-comes"])
 def test_a_picture_that_does_not_come_leaves_the_initials(context: BrowserContext, shop: ShopPage, comes: bool) -> None:
-    """F204: a browser's sign for a broken picture is never seen."""
+    """F204: an avatar that cannot be loaded is replaced with initials, and no broken image is shown."""
     if not comes:
         context.route(re.compile(r"/people/.*\.svg"), lambda route: route.fulfill(status=404))
     shop.open()

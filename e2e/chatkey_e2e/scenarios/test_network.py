@@ -1,4 +1,4 @@
-"""The network between page and service: away at the start, flapping, behind a portal, answering what it should not."""
+"""Network faults between page and service: offline at the start, unstable, captive portals, unexpected responses."""
 
 import re
 from itertools import cycle
@@ -25,7 +25,7 @@ SETTLED = """() => {
   const { stage, timers } = Service.debug();
   return stage === "ready" && !("probe" in timers);
 }"""
-"""It is connected, and no ping awaits its answer."""
+"""Whether the widget is connected and no ping is waiting for its answer."""
 
 NOTE_NONCES = """() => {
   window.nonces = [];
@@ -37,7 +37,7 @@ NOTE_NONCES = """() => {
 def test_a_configuration_that_fails_hides_the_widget_until_it_comes(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
-    """F086, F088: an error, a portal's page, no `data`: told once; then one with unknown members and providers."""
+    """F086, F088: a failing configuration hides the widget and is reported once; unknown members in it are ignored."""
     path = CONFIG_PATH.format(id=business.provider.id)
     whole = stack.get(path).json()
     whole["data"] |= {"novelty": {"a": 1}, "auth": {"oauth_providers": ["myspace", "google", 5]}}
@@ -71,7 +71,7 @@ def test_a_configuration_that_fails_hides_the_widget_until_it_comes(
 def test_an_overloaded_token_endpoint_is_not_asked_before_its_time(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage
 ) -> None:
-    """F087: `Retry-After` is readable across origins, and the widget waits at least so long."""
+    """F087: the widget can read `Retry-After` across origins, and waits at least that long."""
     busy = iter([(503, "20"), (429, "30")])
 
     def answer(route: Route) -> None:
@@ -96,7 +96,7 @@ def test_an_overloaded_token_endpoint_is_not_asked_before_its_time(
 def test_a_portal_that_answers_for_the_service_is_named_and_outwaited(
     page_time: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
 ) -> None:
-    """F086, F087, F091: told by name and in plain words; once the browser is online, the visitor is there by itself."""
+    """F086, F087, F091: a portal is reported as such, and the visitor connects automatically once it is gone."""
     everything = f"{stack.service.browser_url}/v1/public/**"
     context.route(everything, lambda route: route.fulfill(body=PORTAL, content_type="text/html", headers=ANY_ORIGIN))
 
@@ -124,7 +124,7 @@ def test_a_portal_that_answers_for_the_service_is_named_and_outwaited(
 def test_a_flapping_network_makes_one_socket_a_time_and_asks_the_page_for_nothing(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
-    """F094: twenty times in a minute; the member stays, each proof has a nonce of its own, `getToken` is not called."""
+    """F094: on an unstable network the member stays, with one socket at a time, new nonces, and no `getToken` call."""
     shop.open()
     widget = shop.sign_in()
     calls, uid = business.token_calls, widget.uid
@@ -133,7 +133,7 @@ def test_a_flapping_network_makes_one_socket_a_time_and_asks_the_page_for_nothin
 
     for flap in range(1, 11):
         stack.service_lab.arm(where="ping", action="close", code=1001)
-        with widget.expect_event("socket:closed"):  # the network is there again, but the connection did not survive
+        with widget.expect_event("socket:closed"):  # the network is back, but the connection is lost
             context.set_offline(True)
             context.set_offline(False)
         context.set_offline(True)

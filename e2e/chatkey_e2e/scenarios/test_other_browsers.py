@@ -1,4 +1,4 @@
-"""What Pyodide does otherwise in some browsers, in the browser that is there."""
+"""Differences of Pyodide in other browsers, tested in the current browser with another user agent."""
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
@@ -11,7 +11,7 @@ IPHONE = (
 
 
 def test_a_phone_of_apples_starts_from_the_snapshot(new_context: NewContext, business: Business) -> None:
-    """Pyodide leaves CPython's helper for calls out there, which the snapshot's memory counts on: the visitor chats."""
+    """With an iPhone's user agent, Pyodide omits CPython's call helper; the snapshot starts, and a visitor chats."""
     shop = ShopPage(new_context(user_agent=IPHONE).new_page(), business)
 
     widget = shop.open()

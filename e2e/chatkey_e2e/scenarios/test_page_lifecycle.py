@@ -1,4 +1,4 @@
-"""The widget's life in a page: started twice, ended and started again, put to sleep, and pulled out of the page."""
+"""The widget's life in a page: repeated starts, shutdown and restart, frozen pages, and a removed element."""
 
 import pytest
 from playwright.sync_api import expect
@@ -60,13 +60,15 @@ COLLECT_SILENTLY = """() => {
     unregister() {}
   };
 }"""
-"""Python in the page hears what JavaScript has thrown away. Where it hears it in a kept page, Chromium drops the page,
-so whether one is kept would depend on when the browser tidies up."""
+"""Disables `FinalizationRegistry`, so that the test does not depend on when the browser collects garbage.
+
+Its callbacks run Python. If they run in a page of the back-forward cache, Chromium discards that page.
+"""
 
 
 @pytest.mark.contract("D-12/handle")
 def test_a_second_init_and_a_second_script_change_nothing(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F070, F071: the same provider again, another provider, and the script again leave the one widget as it was."""
+    """F070, F071: a second `initService()`, another provider or a second script leaves the running widget unchanged."""
     widget = shop.open()
     page, uid = widget.page, widget.uid
 
@@ -84,8 +86,7 @@ def test_a_second_init_and_a_second_script_change_nothing(shop: ShopPage, busine
 
 @pytest.mark.contract("D-12/handle")
 def test_fifty_changes_of_route_leave_nothing_behind(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F073: a page that starts and ends the widget fifty times, at every stage of its start and out of its events, has
-    no more sockets, timers, listeners, elements or Python functions than after the first time; Python starts once."""
+    """F073: fifty starts and shutdowns leave no more sockets, timers, listeners or Python functions than one."""
     config = {"providerId": business.provider.id}
     count(shop.page)
     widget = shop.open()
@@ -106,7 +107,7 @@ def test_fifty_changes_of_route_leave_nothing_behind(shop: ShopPage, business: B
 
 
 def test_a_widget_pulled_out_of_the_page_can_be_started_again(shop: ShopPage, business: Business) -> None:
-    """F085: a page that removes the widget's element breaks nothing, and may shut it down and start it anew."""
+    """F085: if the page removes the widget's element, nothing breaks, and the page can start the widget again."""
     widget = shop.open()
     own_errors = errors_of(widget.page)
     widget.open()
@@ -128,8 +129,7 @@ def test_a_widget_pulled_out_of_the_page_can_be_started_again(shop: ShopPage, bu
 @pytest.mark.only_browser("chromium", because="Firefox keeps no page with an open socket: it comes back as a new one")
 @pytest.mark.contract("2.8/deleted-by-logout")
 def test_a_page_that_comes_back_is_nobody_who_logged_out(shop: ShopPage, business: Business) -> None:
-    """F081 (realistic): a member goes on to another page, which ends the session, and back: the page that the browser
-    had kept is the visitor's from its first moment, and one new socket is opened."""
+    """F081 (realistic): after a logout, a page from the back-forward cache is the visitor's from the start."""
     shop.page.add_init_script(f"({COLLECT_SILENTLY})()")
     shop.open()
     widget = shop.sign_in()
@@ -153,7 +153,7 @@ def test_a_page_that_comes_back_is_nobody_who_logged_out(shop: ShopPage, busines
 def test_a_page_rendered_ahead_asks_for_nothing_until_it_is_looked_at(
     shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """F083: before the page is activated Python may start, but there is no token, no `getToken` and no socket."""
+    """F083: a prerendered page may start Python, but makes no token, socket or `getToken` call until activated."""
     shop.page.add_init_script(PRERENDERED)
 
     shop.visit()
@@ -168,8 +168,7 @@ def test_a_page_rendered_ahead_asks_for_nothing_until_it_is_looked_at(
 
 
 def test_a_page_with_a_service_worker_has_a_widget_like_any_other(shop: ShopPage) -> None:
-    """All requests of the page go through its own service worker: the widget starts from the snapshot, and the visitor
-    becomes a member and writes."""
+    """With a service worker that handles all requests, the widget starts from the snapshot, and the member can chat."""
     shop.visit()
     shop.page.evaluate(BE_SERVED_BY_A_WORKER, "worker.js")
 
@@ -185,7 +184,7 @@ def test_a_page_with_a_service_worker_has_a_widget_like_any_other(shop: ShopPage
 def test_a_service_worker_that_answers_from_its_cache_locks_no_visitor_out(
     advance: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """F206: it has kept the token of an hour ago, `no-store` or not, and the widget gets a new one."""
+    """F206: if a service worker returns an hour-old token from its cache, the widget gets a new one."""
     shop.visit()
     shop.page.evaluate(BE_SERVED_BY_A_WORKER, "cache-first-worker.js")
     widget = shop.reload()

@@ -1,4 +1,4 @@
-"""Pages with a tight Content-Security-Policy, pages that replace what is the browser's, and files that do not come."""
+"""Strict Content-Security-Policies, replaced browser functions, and files of the widget that cannot be loaded."""
 
 import re
 from collections.abc import Callable
@@ -48,13 +48,13 @@ FOR_EVERY_PAGE = {"Access-Control-Allow-Origin": "*"}
 
 @pytest.fixture
 def listening(shop: ShopPage) -> ShopPage:
-    """The shop, whose page notes every error that the widget reports."""
+    """The shop, with a page that records every error the widget reports."""
     shop.page.add_init_script(HEAR_ERRORS)
     return shop
 
 
 def first_error(shop: ShopPage) -> dict[str, str]:
-    """Wait until the page is told of an error, and return the first."""
+    """Wait until the page gets an error, and return the first one."""
     shop.page.wait_for_function("() => window.heard.length > 0")
     error: dict[str, str] = shop.page.evaluate("() => heard[0]")
     return error
@@ -77,7 +77,7 @@ def another_type(route: Route) -> None:
 
 @pytest.mark.contract("4.8/sdk")
 def test_a_policy_without_webassembly_is_told_at_once(listening: ShopPage, witness: Witness) -> None:
-    """F075: a page whose policy lacks `wasm-unsafe-eval` hears `csp_blocked`, which names the source to add."""
+    """F075: if the policy lacks `wasm-unsafe-eval`, the page gets `csp_blocked`, which names the source to add."""
     listening.visit(csp="without-wasm")
     error = first_error(listening)
 
@@ -90,8 +90,7 @@ def test_a_policy_without_webassembly_is_told_at_once(listening: ShopPage, witne
 @pytest.mark.contract("4.8/sdk")
 @pytest.mark.parametrize("csp", ["strict", "strict-dynamic"])
 def test_the_widget_breaks_no_rule_of_the_strictest_policies(shop: ShopPage, csp: Csp) -> None:
-    """F076, F077: with nonces and named sources, or with nonces, `strict-dynamic`, Trusted Types and neither workers
-    nor frames, the visitor chats, and no rule is broken on the way."""
+    """F076, F077: the visitor can chat under the strictest policies, and the widget violates none of their rules."""
     shop.page.add_init_script(HEAR_VIOLATIONS)
 
     widget = shop.open(csp=csp)
@@ -102,7 +101,7 @@ def test_the_widget_breaks_no_rule_of_the_strictest_policies(shop: ShopPage, csp
 
 
 def test_a_policy_that_blocks_the_service_is_told_as_such(listening: ShopPage, witness: Witness) -> None:
-    """F208: where the widget's files may be loaded, and nothing else of the service, the page hears `csp_blocked`."""
+    """F208: if the policy allows only the widget's files and not the service, the page gets `csp_blocked`."""
     service = listening.business.stack.service.browser_url
     listening.page.add_init_script(f"({ALLOW_REQUESTS_TO})(\"'self' {service}/assets/\")")
 
@@ -117,7 +116,7 @@ def test_a_policy_that_blocks_the_service_is_told_as_such(listening: ShopPage, w
     assert witness.sockets == []
 
 
-# the files that Python is made of
+# the files of Pyodide
 
 
 @pytest.mark.parametrize(
@@ -133,7 +132,7 @@ def test_a_policy_that_blocks_the_service_is_told_as_such(listening: ShopPage, w
 def test_a_file_that_cannot_be_used_is_told(
     listening: ShopPage, file: str, misbehave: Callable[[Route], None], told: str
 ) -> None:
-    """F078: when a file is missing, spoilt or of another type, the page hears `boot_failed` and works as before."""
+    """F078: if a file is missing, corrupt or of a wrong type, the page gets `boot_failed` and works as before."""
     listening.page.context.route(re.compile(re.escape(file)), misbehave)
     own_errors = errors_of(listening.page)
 
@@ -148,7 +147,7 @@ def test_a_file_that_cannot_be_used_is_told(
 
 
 def test_a_file_that_is_slow_is_told_and_still_awaited(listening: ShopPage) -> None:
-    """F078: after half a minute the page hears that the widget still tries; when the file comes, the widget runs."""
+    """F078: if a file takes half a minute, the page gets an error, and the widget still runs when the file arrives."""
     held: list[Route] = []
     listening.page.clock.install()
     listening.page.context.route(re.compile(r"\.wasm$"), lambda route: held.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)
@@ -166,12 +165,12 @@ def test_a_file_that_is_slow_is_told_and_still_awaited(listening: ShopPage) -> N
     assert "still trying" in error["message"]
 
 
-# what the page replaces
+# functions that the page replaces
 
 
 @pytest.mark.parametrize("name", ["fetch", "setTimeout"])
 def test_what_the_page_broke_beforehand_is_named(listening: ShopPage, name: str) -> None:
-    """F079: a function that the page broke before the script came keeps the widget from starting, and is named."""
+    """F079: if the page broke a function before the script loads, the widget does not start, and the error names it."""
     listening.page.add_init_script(f"window.{name} = () => {{ throw new Error('out of order'); }};")
 
     listening.visit()
@@ -184,8 +183,7 @@ def test_what_the_page_broke_beforehand_is_named(listening: ShopPage, name: str)
 
 @pytest.mark.needs("social:google")
 def test_what_the_page_breaks_later_is_not_used(page: Page, make_business: MakeBusiness) -> None:
-    """F079: the page breaks fetch, WebSocket, Promise, JSON.stringify, Date and setTimeout when Python has just
-    started; the visitor chats and signs in all the same."""
+    """F079: if the page breaks functions such as fetch after Python has started, chat and login still work."""
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     page.add_init_script(WHEN_PYTHON_RUNS % BREAK_EVERYTHING)
 

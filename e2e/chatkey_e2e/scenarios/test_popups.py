@@ -1,4 +1,4 @@
-"""The sign-in button and its window: pressed in every way, blocked, closed too early, pressed twice."""
+"""The sign-in button and its popup: keyboard, double click, popup blocker, early close, and a second login."""
 
 from urllib.parse import urlsplit
 
@@ -29,7 +29,7 @@ DOUBLE_CLICK = """(button) => {
   button.click();
   Date.now = now;
 }"""
-"""Both clicks come at the same time, however long the browser takes to open the first one's window."""
+"""Both clicks have the same time, even if the browser takes long to open the first popup."""
 
 WATCH_OPEN = """
   const open = window.open;
@@ -45,12 +45,12 @@ BLOCK_OPEN = "window.allowed = window.open; window.open = () => null;"
 
 @pytest.fixture
 def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    """A business whose visitors may sign in with those that the scenario needs, through the service's keys."""
+    """A business with the social logins that the scenario needs, through the service's keys."""
     return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
 BUSY = "() => { setTimeout(() => { const end = performance.now() + 2500; while (performance.now() < end); }); }"
-"""Longer than it takes to approve: the window has reported and closed itself before the page gets round to either."""
+"""Keeps the page busy longer than the approval takes, so that the popup has sent its message and closed before."""
 
 
 # Pressed
@@ -63,7 +63,7 @@ BUSY = "() => { setTimeout(() => { const end = performance.now() + 2500; while (
 def test_the_button_works_by_keyboard_and_the_popup_blocker_lets_its_window_through(
     widget: WidgetPage, key: str
 ) -> None:
-    """A key counts as the person's own act, as a click does."""
+    """A key press on the button counts as a user action, so the popup blocker allows the window."""
     widget.sign_in_by_key("google", key).approve()
 
     widget.wait_for("member")
@@ -72,7 +72,7 @@ def test_the_button_works_by_keyboard_and_the_popup_blocker_lets_its_window_thro
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup")
 def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserContext) -> None:
-    """F161, F162: before the click's handler returns, or WebKit would block it; and with the opener it reports to."""
+    """F161, F162: the popup opens before the click's handler returns, as WebKit requires, and keeps its opener."""
     context.add_init_script(WATCH_OPEN)
     widget = shop.open()
     button = widget.social_button("google")
@@ -91,7 +91,7 @@ def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserConte
 @realistically
 @pytest.mark.needs("social:google")
 def test_a_double_click_opens_one_window(widget: WidgetPage) -> None:
-    """F170: the second click, for which the browser would block a window, changes nothing."""
+    """F170: the second click of a double click changes nothing, and only one window opens."""
     button = widget.social_button("google")
 
     with widget.page.expect_popup() as popup:
@@ -110,7 +110,7 @@ def test_a_double_click_opens_one_window(widget: WidgetPage) -> None:
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup", "D-12/always-chat")
 def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage) -> None:
-    """F160: the browser's own blocker; the button in the notice is a click of its own."""
+    """F160: if the browser blocks the popup, the widget says so, and the button in the notice opens it."""
     address = widget.page.url
 
     widget.press_after_another_popup("google")
@@ -126,7 +126,7 @@ def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage) -
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F160: `window.open` is replaced by something that opens nothing; once it opens again, the same button works."""
+    """F160: if `window.open` opens nothing, the visitor is told and can chat, and the same button works later."""
     shop.page.add_init_script(BLOCK_OPEN)
     visitor = Visitor(shop.open(), business, witness)
     widget, address = visitor.widget, shop.page.url
@@ -143,7 +143,7 @@ def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business
     widget.wait_for("member")
 
 
-# Gone before anything came, or replaced
+# Closed early, or replaced
 
 
 @pytest.mark.only_browser("chromium", because="elsewhere a window closed while blank looks like one that was cut off")
@@ -151,7 +151,7 @@ def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business
 def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
     shop: ShopPage, context: BrowserContext, business: Business, witness: Witness
 ) -> None:
-    """F163: the service is slow, and the person does not wait for it."""
+    """F163: if a person closes a popup that is still blank, it is reported as closed and not as lost."""
     start = business.oauth_start_path("google")
     context.route(lambda url: urlsplit(url).path == start, lambda _held: None)
     context.add_init_script(WATCH_OPEN)
@@ -168,7 +168,7 @@ def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
 
 @pytest.mark.needs("social:github", "social:google")
 def test_a_second_provider_closes_the_window_of_the_first(shop: ShopPage, witness: Witness, business: Business) -> None:
-    """F170: Google is clicked, then GitHub; one window is open, and its result counts."""
+    """F170: a click on a second provider closes the first provider's popup, and the second login counts."""
     widget = shop.open()
     first = widget.sign_in_with("google").page
     widget.wait_for_event("oauth:opened")
@@ -192,7 +192,7 @@ def test_a_second_provider_closes_the_window_of_the_first(shop: ShopPage, witnes
 def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
     advance: Advance, page: Page, make_business: MakeBusiness, stack: Stack, witness: Witness
 ) -> None:
-    """F178: the page's configuration is older than the change; the next one has no such button."""
+    """F178: a disabled social login is reported, and its button disappears with the next configuration."""
     business = make_business(get_token=False, service_keys=["google"])
     visitor = Visitor(ShopPage(page, business).open(), business, witness)
     button = visitor.widget.social_button("google")
@@ -202,7 +202,7 @@ def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
 
     button.click()
     visitor.is_told("google", "social_disabled", "This way of signing in is not available any more.")
-    with visitor.widget.expect_event("token:refreshed"):  # a visitor's token may end within this minute
+    with visitor.widget.expect_event("token:refreshed"):  # a visitor's token may expire in this minute
         advance(51)
     advance(CONFIGURATION_SECONDS - 50)
     visitor.widget.search("still here")
@@ -213,7 +213,7 @@ def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup", "D-09/accepted-once")
 def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage) -> None:
-    """Firefox no longer knows who sent a message once the sender's window is closed."""
+    """The popup's message counts even if the page is busy until the popup has closed."""
     consent = widget.sign_in_with("google")
     widget.wait_for_event("oauth:opened")
 
@@ -226,7 +226,7 @@ def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage) -> None:
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup")
 def test_a_page_that_is_loaded_again_takes_the_sign_in(page: Page, make_business: MakeBusiness) -> None:
-    """F209: the window was opened before the reload, and approved after it."""
+    """F209: a page that is reloaded while the popup is open still completes the login."""
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     window = shop.open().sign_in_with("google").wait()
 

@@ -1,4 +1,4 @@
-"""Signing in with Apple: a form posted across sites, and a name that is told once."""
+"""Sign in with Apple: the callback is a cross-site form post, and Apple sends the name only once."""
 
 import pytest
 
@@ -12,12 +12,12 @@ from chatkey_stack.stack import Stack
 
 @pytest.fixture
 def business(make_business: MakeBusiness) -> Business:
-    """A business with keys of its own at Apple: nobody has let it see their name before."""
+    """A business with its own keys at Apple, so that no person has shared a name with it before."""
     return make_business(get_token=False, own_keys=["apple"])
 
 
 def forms(visitor: Visitor) -> list[str]:
-    """Return what the fake says of each form that a browser posted, oldest first: a driver may not tell its body."""
+    """Return the fake provider's note on each posted form, oldest first. Some drivers do not report form bodies."""
     client_id = visitor.business.own_keys["apple"].client_id
     flows = [flow for flow in visitor.business.stack.provider_lab.flows() if flow.client_id == client_id]
     return [step.note for flow in reversed(flows) for step in flow.steps if step.leg is Leg.CODE]
@@ -26,7 +26,7 @@ def forms(visitor: Visitor) -> list[str]:
 @pytest.mark.needs("own-keys", "social:apple")
 @pytest.mark.contract("4.5/get-and-post", "D-07/single-use")
 def test_the_way_back_is_a_form_posted_across_sites(visitor: Visitor, stack: Stack) -> None:
-    """F176: from another site, with the code in the form instead of the address; no cookie is needed or set."""
+    """F176: the callback is a POST from another site with the code in the form, and needs and sets no cookie."""
     visitor.comes_in("apple")
 
     (request,) = visitor.witness.asked(OAUTH_CALLBACK_PATH.format(social="apple"))
@@ -39,7 +39,7 @@ def test_the_way_back_is_a_form_posted_across_sites(visitor: Visitor, stack: Sta
 @pytest.mark.needs("own-keys", "social:apple")
 @pytest.mark.contract("2.7/same-record")
 def test_the_name_is_told_the_first_time_and_kept(visitor: Visitor) -> None:
-    """As the person edited it; the second sign-in comes without a name, and the member still has theirs."""
+    """The name from the first login, as the person edited it, is kept when the second login sends none."""
     consent = visitor.asks("apple")
     consent.rename("Zaïda", "O'Brien-Šťastná")
     consent.approve()
@@ -55,7 +55,7 @@ def test_the_name_is_told_the_first_time_and_kept(visitor: Visitor) -> None:
 
 @pytest.mark.needs("member-records", "own-keys", "social:apple")
 def test_whoever_hides_their_email_is_known_by_an_address_that_relays(visitor: Visitor) -> None:
-    """The member record has no other."""
+    """A person who hides the email address gets a member record with a relay address."""
     consent = visitor.asks("apple")
     consent.hide_email()
     consent.approve()

@@ -1,4 +1,4 @@
-"""Misbehaviour on demand: for one browser and no other, chosen by hand, and seen in the timeline of the login."""
+"""Faults of the fake provider: armed for one browser, chosen on the consent page, and shown in the login's timeline."""
 
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.long
 PHONE = ViewportSize(width=390, height=844)
 
 WAY = ["authorize", "consent", "code", "token", "profile"]
-"""The steps of a login that goes well."""
+"""The steps of a successful login."""
 
 TABS = 60
-"""How many stops the keyboard may need to get across the consent page."""
+"""Maximum number of Tab presses to move across the consent page."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def business(make_business: MakeBusiness) -> Business:
 def test_a_fault_of_one_browser_does_not_disturb_another(
     business: Business, new_context: NewContext, make_faults: MakeFaults, stack: Stack
 ) -> None:
-    """Two people sign in at the same business and provider at the same time, and one of them cannot."""
+    """If two people sign in at the same time, a fault armed for one browser does not affect the other."""
     contexts = new_context(), new_context()
     unlucky, lucky = (ShopPage(context.new_page(), business).open() for context in contexts)
     make_faults(contexts[0]).arm("bad-signature", provider="google", times=None)
@@ -54,7 +54,7 @@ def test_a_fault_of_one_browser_does_not_disturb_another(
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_a_fault_is_chosen_on_the_consent_page_by_keyboard(visitor: Visitor) -> None:
-    """The menu opens, its boxes are ticked and the page is sent without a pointer; it counts for this login only."""
+    """A fault can be chosen on the consent page with the keyboard, and applies to this login only."""
     consent = visitor.asks("google")
     keyboard = consent.page.keyboard
 
@@ -63,7 +63,7 @@ def test_a_fault_is_chosen_on_the_consent_page_by_keyboard(visitor: Visitor) -> 
     tab_to(consent, consent.fault("wrong-nonce"))
     keyboard.press("Space")
     tab_to(consent, consent.continue_button)
-    keyboard.down("Enter")  # the window is gone before anybody lets go of the key
+    keyboard.down("Enter")  # the window closes before the key is released
 
     visitor.is_told("google", "oauth_failed", FAILED)
     visitor.comes_in("google")
@@ -71,7 +71,7 @@ def test_a_fault_is_chosen_on_the_consent_page_by_keyboard(visitor: Visitor) -> 
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> None:
-    """Every step with its verdicts, on a phone too, and nothing that anybody could sign in with."""
+    """The timeline shows every step of a login, fits a phone, and contains no code or state."""
     visitor.comes_in("google")
 
     page = timeline_of(visitor, stack)
@@ -91,7 +91,7 @@ def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> No
 @pytest.mark.skip_browser("firefox", because="Firefox's driver cannot pretend that somebody prefers something")
 @pytest.mark.needs("own-keys", "social:google")
 def test_the_timeline_of_a_login_is_light_or_dark(visitor: Visitor, stack: Stack) -> None:
-    """As the person at the screen prefers it."""
+    """The timeline follows the light or dark preference of the person."""
     visitor.comes_in("google")
 
     page = timeline_of(visitor, stack)
@@ -100,7 +100,7 @@ def test_the_timeline_of_a_login_is_light_or_dark(visitor: Visitor, stack: Stack
 
 
 def timeline_of(visitor: Visitor, stack: Stack) -> Page:
-    """Show the timeline of the visitor's only login, on a phone."""
+    """Open the timeline of the visitor's only login, at the size of a phone."""
     (flow,) = stack.provider_lab.flows(Scope(client_id=visitor.business.own_keys["google"].client_id))
     page = visitor.widget.page.context.new_page()
     page.set_viewport_size(PHONE)
@@ -109,7 +109,7 @@ def timeline_of(visitor: Visitor, stack: Stack) -> Page:
 
 
 def background(page: Page, scheme: Literal["light", "dark"]) -> str:
-    """The page's ground for somebody who prefers it light, or dark."""
+    """Return the page's background colour with this colour scheme."""
     page.emulate_media(color_scheme=scheme)
     ground: str = page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
     return ground

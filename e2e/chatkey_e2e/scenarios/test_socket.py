@@ -1,4 +1,4 @@
-"""The socket when something is wrong with it: dead, slow, silent, hostile, refused, or never there."""
+"""Faults of the socket: dead, slow, silent or hostile connections, refusals, and proxies that block WebSockets."""
 
 import json
 from collections.abc import Iterator
@@ -20,17 +20,17 @@ pytestmark = pytest.mark.long
 OPEN_AND_SHUT = "(address) => new Promise((resolve) => { new WebSocket(address).onclose = () => resolve(); })"
 
 A_LONG_HANDSHAKE = 30
-"""Seconds; a step of a scenario may take ten."""
+"""Seconds; longer than the ten that a step of a scenario may take."""
 
 BEAT = 26
-"""Seconds after which the next ping is due."""
+"""Seconds until the next ping is due."""
 
 
 @pytest.mark.contract("D-10/reconnect")
 def test_a_socket_that_is_open_and_dead_is_replaced(
     page_time: Advance, context: BrowserContext, shop: ShopPage
 ) -> None:
-    """F090: ten seconds after a ping without an answer, or three after the browser says that it is online again."""
+    """F090: a dead socket is replaced 10 s after an unanswered ping, or 3 s after the browser is online again."""
     line = Line(context)
     widget = shop.open()
 
@@ -55,7 +55,7 @@ def test_a_socket_that_is_open_and_dead_is_replaced(
 @pytest.mark.needs("clock")
 @pytest.mark.contract("D-10/auth-timeout", "D-10/nonce")
 def test_three_seconds_on_every_frame_are_borne(advance: Advance, shop: ShopPage) -> None:
-    """F095: hello, proof and ready together take nine of the ten seconds that the nonce lives; one proof is made."""
+    """F095: if every frame takes three seconds, the first attempt still connects within the nonce's ten seconds."""
     shop.page.add_init_script(SLOW)
 
     shop.visit()
@@ -71,7 +71,7 @@ def test_three_seconds_on_every_frame_are_borne(advance: Advance, shop: ShopPage
 @pytest.mark.needs("faults")
 @pytest.mark.contract("D-10/reconnect")
 def test_a_server_that_falls_silent_after_the_proof_is_left(page_time: Advance, shop: ShopPage, stack: Stack) -> None:
-    """F139: after ten seconds without `ready` the widget gives up and tries again."""
+    """F139: if no `ready` arrives within ten seconds after the proof, the widget reconnects."""
     stack.service_lab.arm(where="ready", action="drop")
 
     shop.visit()
@@ -90,7 +90,7 @@ def test_a_server_that_falls_silent_after_the_proof_is_left(page_time: Advance, 
 def test_a_handshake_that_hangs_does_not_keep_the_next_one_waiting(
     page_time: Advance, shop: ShopPage, stack: Stack
 ) -> None:
-    """F092: browsers open one socket to an address at a time, and would wait for the first one for minutes."""
+    """F092: a hanging handshake does not block the next one, though browsers open one socket per address at a time."""
     stack.service_lab.arm(where="/v1/socket", action="delay", seconds=A_LONG_HANDSHAKE)
 
     shop.visit()
@@ -108,7 +108,7 @@ def test_a_handshake_that_hangs_does_not_keep_the_next_one_waiting(
 def no_socket(
     request: pytest.FixtureRequest, stack: Stack, business: Business, context: BrowserContext
 ) -> Iterator[None]:
-    """A proxy that knows no WebSockets, or a portal that answers their handshake with a page."""
+    """A proxy that does not support WebSockets, or a portal that answers the handshake with a page."""
     assert stack.certificates is not None
     with portal(stack.certificates) if request.param == "portal" else nullcontext() as elsewhere:
 
@@ -129,7 +129,7 @@ def no_socket(
 def test_a_proxy_that_lets_no_socket_through_is_told_and_outwaited(
     page_time: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
 ) -> None:
-    """F092: `socket_unreachable`, a plain sentence, longer and longer waits; once the way is free, the visitor is."""
+    """F092: if a proxy blocks sockets, the widget reports it, waits longer each time, and connects once it can."""
     shop.visit()
     widget = shop.widget
     for attempt in range(1, 4):
@@ -164,7 +164,7 @@ HOSTILE: tuple[str | bytes, ...] = (
 def test_frames_that_no_server_sends_are_survived(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, witness: Witness
 ) -> None:
-    """F141: binary, broken, endless, odd: each ends its connection as `frame_unreadable`; then the visitor chats."""
+    """F141: binary, malformed or huge frames end the connection as `frame_unreadable`, and the widget reconnects."""
     hostile = list(HOSTILE)
 
     def connect(page: WebSocketRoute) -> None:
@@ -190,7 +190,7 @@ def test_frames_that_no_server_sends_are_survived(
 def test_a_service_that_refuses_everyone_is_left_alone(
     page_time: Advance, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
-    """F138: in five minutes at most two calls of `getToken` and four sockets; then a plain word, and silence."""
+    """F138: if the service refuses everyone, the widget stops after at most two `getToken` calls and four sockets."""
     shop.open()
     shop.sign_in()
     calls = business.token_calls
@@ -207,7 +207,7 @@ def test_a_service_that_refuses_everyone_is_left_alone(
     expect(widget.panel.get_by_role("alert")).to_contain_text("Chat is not available.")
     assert business.token_calls - calls <= 2
     assert left_alone <= 4
-    assert widget.debug()["counters"]["socket:opening"] <= left_alone + 2  # whoever opens the panel tries again
+    assert widget.debug()["counters"]["socket:opening"] <= left_alone + 2  # opening the panel causes a new try
     assert widget.debug()["stage"] == "stopped"
 
 
@@ -216,14 +216,14 @@ def test_a_service_that_refuses_everyone_is_left_alone(
 def test_a_member_whose_token_cannot_be_renewed_stays_until_it_ends(
     advance: Advance, context: BrowserContext, shop: ShopPage
 ) -> None:
-    """F142: the server asks for a newer token, `getToken` fails, and the socket lives on to its deadline: then 4419."""
+    """F142: if `getToken` fails at a `reauth`, the member stays until the token expires and 4419 closes the socket."""
     shop.open()
     widget = shop.sign_in()
     uid = widget.uid
     context.route("**/chat/token", lambda route: route.fulfill(status=503))
 
-    with widget.expect_event("socket:ready"):  # so long a jump is sleep: a new socket for the same member
-        advance(3545)  # the renewal was due at 3540, and the server will ask at 3570
+    with widget.expect_event("socket:ready"):  # the widget takes the jump for sleep: a new socket
+        advance(3545)  # the renewal was due at 3540 s, and `reauth` is due at 3570 s
     widget.wait_for_error("gettoken_failed")
     with widget.expect_event("token:reauth"):
         advance(26)
@@ -241,7 +241,7 @@ def test_a_member_whose_token_cannot_be_renewed_stays_until_it_ends(
 def test_a_token_in_an_address_would_be_found(
     shop: ShopPage, context: BrowserContext, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """F145: what looks for tokens after every scenario finds one in an address, a referrer and a socket's address."""
+    """F145: the check for leaked tokens finds a token in a page address, a referrer and a socket address."""
     shop.open()
     clean = witness.leaks([context])
     planted = business.mint(now=stack.service_lab.now(), uid="planted")
@@ -251,7 +251,7 @@ def test_a_token_in_an_address_would_be_found(
     shop.widget.wait_ready()
     shop.page.evaluate(OPEN_AND_SHUT, f"{business.socket_uri}?token={planted}")
     found = {sentence.partition(" in ")[2] for sentence in witness.leaks([context])}
-    witness.secrets.remove(planted)  # or it would be found at the end of this scenario, too
+    witness.secrets.remove(planted)  # otherwise this scenario's own check would find it too
 
     assert clean == []
     assert {f"the address {business.url}", f"the address {business.socket_uri}", f"url of {shop.page.url}"} <= found

@@ -1,4 +1,4 @@
-"""From one person to the next: by the page's login, by a social one, by neither; nobody sees what was another's."""
+"""Changing from one person to another, with the page's login or a social login: nobody sees another person's chat."""
 
 from typing import Any
 
@@ -21,13 +21,13 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture
 def both(make_business: MakeBusiness) -> Business:
-    """A business with a login of its own and with Google's."""
+    """A business with custom login and with Google."""
     return make_business(service_keys=["google"])
 
 
 @pytest.fixture
 def shop_with_both(page: Page, both: Business) -> ShopPage:
-    """Its shop, not opened yet."""
+    """The shop of that business, not opened yet."""
     return ShopPage(page, both)
 
 
@@ -35,7 +35,7 @@ def shop_with_both(page: Page, both: Business) -> ShopPage:
 def test_a_site_that_logs_out_without_telling_keeps_its_member_in_the_chat(
     context: BrowserContext, shop: ShopPage, business: Business
 ) -> None:
-    """F195, F196: the cached token counts until it ends, whoever sits there next; `logout()` is how a site tells."""
+    """F195, F196: after a site's logout, the cached member stays until the site calls `logout()` or the token ends."""
     visitor = shop.open().uid
     shop.sign_in()
     calls = business.token_calls
@@ -57,7 +57,7 @@ def test_a_site_that_logs_out_without_telling_keeps_its_member_in_the_chat(
 def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
     context: BrowserContext, shop: ShopPage, business: Business, clerk: Clerk
 ) -> None:
-    """F196: while the page is asked there is nobody; then the next person is, with the page's clock stopped."""
+    """F196: after a forced refresh, the next person sees nothing of the last one; in between there is a visitor."""
     context.clock.install()
     shop.open()
     widget = shop.sign_in()
@@ -91,7 +91,7 @@ def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
 def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_says_so(
     shop_with_both: ShopPage, both: Business
 ) -> None:
-    """F197: the cached identity token counts across loads; the page is asked when it calls `refreshIdentity()`."""
+    """F197: a cached social login survives a reload, until the page calls `refreshIdentity()` for its customer."""
     widget = shop_with_both.open()
     widget.wait_for_event("token:none")
     widget.sign_in_with("google").approve()
@@ -115,7 +115,7 @@ def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_
 def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
     shop_with_both: ShopPage, both: Business, witness: Witness
 ) -> None:
-    """F197: a member is offered no other login; who signs out in the chat and clicks is the one, after a load too."""
+    """F197: a member is offered no other login; after a sign-out in the chat, a social login works and stays."""
     shop_with_both.open()
     widget = shop_with_both.sign_in()
     widget.open()
@@ -139,7 +139,7 @@ def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
 def test_a_custom_uid_that_looks_social_opens_nothing_of_the_social_member(
     shop_with_both: ShopPage, both: Business, stack: Stack
 ) -> None:
-    """F106, F199: two people, two conversations, two records; one made by the callback, one with the first message."""
+    """F106, F199: a custom member with a social member's uid has a separate conversation and record."""
     widget = shop_with_both.open()
     widget.sign_in_with("google").approve()
     widget.wait_for("member")
@@ -166,7 +166,7 @@ def test_a_custom_uid_that_looks_social_opens_nothing_of_the_social_member(
 def test_what_was_sent_before_a_logout_opens_no_socket_after_it(
     shop: ShopPage, witness: Witness, make_peer: MakePeer
 ) -> None:
-    """F194: the old frame is refused for its nonce; the token itself counts until it ends, for whoever has the key."""
+    """F194: after a logout, the old `connect` frame is refused, but its token stays valid for the owner of the key."""
     shop.open()
     widget = shop.sign_in()
     old = witness.frames(Kind.CONNECT)[-1]
@@ -184,7 +184,7 @@ def test_what_was_sent_before_a_logout_opens_no_socket_after_it(
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout")
 def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPage, both: Business) -> None:
-    """F193: the member is gone from screen and browser at once, and does not come back with the network."""
+    """F193: a logout while offline removes the member at once, also after the next load."""
     widget = shop_with_both.open()
     visitor = widget.uid
     widget.sign_in_with("google").approve()
@@ -205,7 +205,7 @@ def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPag
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("3/logout", "D-12/always-chat")
 def test_a_logout_closes_the_sign_in_window(shop_with_both: ShopPage, both: Business) -> None:
-    """F192: nobody becomes a member by a sign-in that began before it, and the button works again."""
+    """F192: a logout closes the sign-in popup, so that login makes nobody a member, and the button works again."""
     widget = shop_with_both.open()
     consent = widget.sign_in_with("google")
 

@@ -1,4 +1,4 @@
-"""Several tabs of one browser: they share one key, one token and one logout, and ask for a token one after another."""
+"""Several tabs of one browser share a key, a token and a logout, and call `getToken` one after another."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,12 +20,12 @@ from chatkey_stack.stack import Stack
 pytestmark = pytest.mark.long
 
 FROZEN = 25
-"""Seconds after which no tab waits any more for one that holds the lock."""
+"""Seconds after which tabs stop waiting for a tab that holds the lock."""
 
 THREE_HOURS = 3 * 3600
 
 HALF_A_HANG = 6
-"""Seconds; `getToken` is given up after 10. The second tab waits for one half only: its patience lasts longer."""
+"""Seconds; `getToken` times out after 10. The second tab waits only for the second half, within its own limit."""
 
 NOTE_TIMES = """() => {
   window.at = {};
@@ -64,7 +64,7 @@ OpenBeside = Callable[[], ShopPage]
 
 @contextmanager
 def each_expects(widgets: list[WidgetPage], name: str) -> Iterator[None]:
-    """Wait, when the block ends, until each widget has told of one more event of that name."""
+    """When the block ends, wait until each widget has emitted this event once more."""
     with ExitStack() as expecting:
         for widget in widgets:
             expecting.enter_context(widget.expect_event(name))
@@ -72,7 +72,7 @@ def each_expects(widgets: list[WidgetPage], name: str) -> Iterator[None]:
 
 
 def never_answers(page: Page) -> None:
-    """Let the page's `getToken` hang."""
+    """Make the page's `getToken` hang."""
     page.route(TOKEN_URL, lambda _: None)
 
 
@@ -81,7 +81,7 @@ def never_answers(page: Page) -> None:
 def test_one_of_four_tabs_renews_for_all(
     advance: Advance, shop: ShopPage, open_beside: OpenBeside, business: Business, witness: Witness
 ) -> None:
-    """F043: a minute before the token ends the backend is called once, and every tab's socket gets the new token."""
+    """F043: before the token expires, one of four tabs calls the backend, and all their sockets get the new token."""
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": short_lived(business, route)}), times=1)
     shop.open().wait_for("member")
     widgets = [shop.widget, *(open_beside().widget for _ in range(3))]
@@ -103,7 +103,7 @@ def test_one_of_four_tabs_renews_for_all(
 def test_tabs_that_slept_past_the_end_of_their_token_ask_once(
     advance: Advance, shop: ShopPage, open_beside: OpenBeside, stack: Stack
 ) -> None:
-    """F043: after three hours the laptop wakes with three tabs: one call, the same member, and no word of a logout."""
+    """F043: when three tabs wake up after three hours, `getToken` is called once, and the member is the same."""
     shop.open()
     widgets = [shop.sign_in(), *(open_beside().widget for _ in range(2))]
     context, uid = shop.page.context, shop.widget.uid
@@ -126,7 +126,7 @@ def test_tabs_that_slept_past_the_end_of_their_token_ask_once(
 def test_a_tab_whose_call_comes_to_nothing_does_not_keep_the_next_one_waiting(
     page_time: Advance, shop: ShopPage, open_beside: OpenBeside, witness: Witness, ending: str
 ) -> None:
-    """F043: it is closed in the middle of its call, or its `getToken` hangs for 10 seconds; then the next tab asks."""
+    """F043: if a tab is closed during its `getToken` call, or the call times out, the next tab calls it."""
     waiting = open_beside().widget
     waiting.wait_for_event("token:none")
     never_answers(shop.page)
@@ -152,7 +152,7 @@ def test_a_tab_whose_call_comes_to_nothing_does_not_keep_the_next_one_waiting(
 def test_a_frozen_tab_that_holds_the_lock_keeps_nobody_waiting_for_ever(
     page_time: Advance, context: BrowserContext, shop: ShopPage, business: Business
 ) -> None:
-    """F043: it neither asks nor lets go; after a while the lock is taken from it, and is free for all later ones."""
+    """F043: a frozen tab that holds the lock loses it after a while, so that the other tabs can go on."""
     frozen = context.new_page()
     frozen.goto(f"{business.origin}/")
     lock = TOKEN_LOCK_PREFIX + business.provider.id
@@ -174,7 +174,7 @@ def test_a_frozen_tab_that_holds_the_lock_keeps_nobody_waiting_for_ever(
 def test_a_logout_is_one_in_all_tabs_within_a_second(
     context: BrowserContext, shop: ShopPage, open_beside: OpenBeside
 ) -> None:
-    """F190, WDG-011: with all clocks stopped; each is the visitor of before, and tells that it heard of it."""
+    """F190, WDG-011: a logout reaches all tabs at once, and each goes back to the visitor and reports it."""
     context.clock.install()
     visitor = shop.open().uid
     widgets = [shop.sign_in(), *(open_beside().widget for _ in range(2))]
@@ -197,7 +197,7 @@ def test_a_logout_is_one_in_all_tabs_within_a_second(
 def test_word_of_a_logout_that_comes_late_does_not_end_the_next_login(
     shop: ShopPage, open_beside: OpenBeside, business: Business
 ) -> None:
-    """F190, F196: a tab that was frozen hears of the logout when the next member is there already."""
+    """F190, F196: a tab that receives a logout late, after the next login, keeps the new member."""
     shop.open()
     late = open_beside().widget
     shop.sign_in()
@@ -214,7 +214,7 @@ def test_word_of_a_logout_that_comes_late_does_not_end_the_next_login(
 def test_a_logout_while_gettoken_is_under_way_counts_in_all_tabs(
     shop: ShopPage, open_beside: OpenBeside, business: Business
 ) -> None:
-    """F191: the call is cancelled, and the one that waits for its turn; nobody becomes a member by a late answer."""
+    """F191: a logout cancels the running and the waiting `getToken` calls in all tabs, and a late answer is ignored."""
     other = open_beside().widget
     other.wait_for_event("token:none")
     calls = business.token_calls
@@ -237,7 +237,7 @@ def test_a_logout_while_gettoken_is_under_way_counts_in_all_tabs(
 
 @pytest.mark.contract("D-12/tabs", "D-01/queue", "2.8/deleted-by-logout")
 def test_a_logout_counts_before_the_widget_runs(context: BrowserContext, shop: ShopPage, business: Business) -> None:
-    """F189: a page that logs out while it loads, and is left at once, leaves no member behind in any tab."""
+    """F189: a logout on a page that is still loading ends the member's session in all tabs."""
     shop.open()
     shop.sign_in()
     hasty = ShopPage(context.new_page(), business)

@@ -1,4 +1,4 @@
-"""A visitor who tries to sign in: what is told when it fails, what must not have changed, and that it works at last."""
+"""A visitor who tries to sign in: checks for failed logins, and for a successful one at the end."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ LOST = "This page lost sight of the sign-in window, so signing in cannot finish 
 
 @dataclass
 class Visitor:
-    """Somebody in the shop of `business` who is not a member yet."""
+    """A person in the shop of `business` who is not a member yet."""
 
     widget: WidgetPage
     business: Business
@@ -30,26 +30,26 @@ class Visitor:
         self.uid = self.widget.uid
 
     def asks(self, social: str) -> ConsentPage:
-        """Press the button of a social provider, and see its question."""
+        """Click the button of a social provider, and return its consent page."""
         return self.widget.sign_in_with(social)
 
     def presses(self, social: str) -> Page:
-        """Press the button of a social provider, whatever will come in the popup."""
+        """Click the button of a social provider, and return the popup, whatever it shows."""
         return self.widget.start_signing_in(social).page
 
     def looks_around(self) -> None:
-        """Look at the popup until the widget has seen that it is at the provider."""
+        """Wait until the widget has noticed that the popup is at the provider."""
         self.widget.wait_for_event("oauth:opened")
 
     def closes(self, popup: Page) -> None:
-        """Close the popup, after a look at it."""
+        """Close the popup after the widget has noticed it."""
         self.looks_around()
         popup.close()
 
     def is_told(self, social: str, code: str, words: str, *, members: int = 0) -> None:
-        """See that the page was given the code and the person the words, and that nothing else came of the sign-in.
+        """Check that the page got this code, the person read these words, and nothing else came of the login.
 
-        `members` is how many the service knows of all the same.
+        `members` is the number of member records that must exist.
         """
         assert self.widget.wait_for_event("oauth:failed") == {"social": social, "code": code}
         self.widget.wait_for_error(code)
@@ -60,20 +60,20 @@ class Visitor:
         self.chats_on()
 
     def chats_on(self) -> None:
-        """See that the visitor of before is still there and can write."""
+        """Check that the visitor from before is still there and can send a message."""
         self.widget.turn_back()
         self.widget.send("I am still here")
         assert (self.widget.identity["identity"], self.widget.uid) == ("visitor", self.uid)
 
     def keeps_nothing(self) -> None:
-        """See that this browser has no identity token, in the shop's storage or in a window that was left open."""
+        """Check that this browser has no identity token, neither in the shop's storage nor in an open window."""
         pages = [page for page in self.widget.page.context.pages if page.url.startswith("http")]
         assert self.widget.stored(self.business.storage_key) is None
         assert self.witness.identity_tokens == []
         assert [page.url for page in pages if JWT.search(unless_closing(page, page.content, "").encode())] == []
 
     def comes_in(self, social: str) -> None:
-        """Press the button again, approve, and be the member."""
+        """Click the button again, approve, and check that the visitor becomes the member."""
         self.asks(social).approve()
         self.widget.wait_for("member")
         if (records := self.business.records) is not None:

@@ -1,4 +1,4 @@
-"""Says why a visit did not go as it should: a policy, a cookie, a service worker, or what the widget says."""
+"""Explains why a visit failed: a policy, a cookie, a service worker, or an error that the widget reported."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
 
 
 def trouble(visit: Visit, wanted: str) -> Finding:
-    """Return the failure of a step that should have ended otherwise, with its cause."""
+    """Return the failure of a step that ended otherwise than `wanted`, with its cause."""
     message, hint = _cause(visit)
     return visit.failed(f"{wanted} {message}", hint)
 
 
 def _cause(visit: Visit) -> tuple[str, str]:
-    """Return what happened instead, and what to do."""
+    """Return the message and the hint for what happened instead."""
     state = visit.state
     message, hint = _blocked(visit, state) or _by_worker(visit) or _told(visit) or _silence(visit)
     return message, f"{hint} {WORKER}" if state["worker"] and hint != WORKER else hint
@@ -78,7 +78,7 @@ def _told(visit: Visit) -> tuple[str, str] | None:
 
 
 def _led_away(visit: Visit) -> str:
-    """Recognise a call that was sent on to another origin, of which the widget is told nothing."""
+    """Return a hint if the call was redirected to another origin, which the widget cannot see; or an empty text."""
     ours = visit.calls.target.origin
     led_to = origin(visit.led_to) if visit.token_calls else ours
     if led_to == ours:
@@ -97,7 +97,7 @@ def _nobody(visit: Visit) -> tuple[str, str]:
 
 
 def _left_behind(target: Target, line: str) -> tuple[str, str]:
-    """Say why a browser does not send a cookie, by the line that sets it (RFC 6265bis 5.6)."""
+    """Return a reason and a hint why a browser does not send a cookie, from its Set-Cookie line (RFC 6265bis 5.6)."""
     _, *parts = (part.strip() for part in line.split(";"))
     attributes = {name.strip().lower(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
     if "secure" not in attributes and attributes.get("samesite", "").lower() == "none":

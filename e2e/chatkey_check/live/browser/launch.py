@@ -1,4 +1,4 @@
-"""Starts a browser that trusts and reaches what the checker trusts and reaches."""
+"""Starts a browser that trusts the same certificates and uses the same addresses as the checker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatkey_stack import browsers
 
 
 def launched(target: Target, wire: HttpWire, ending: ExitStack, *, headed: bool = False) -> Browser:
-    """Start a browser, which ends with `ending`. Raises `BrowserMissing` where there is none."""
+    """Start a browser, which `ending` closes. Raises `BrowserMissing` if there is none."""
     playwright = ending.enter_context(sync_playwright())
     found = _found(playwright)
     trusted = ",".join(sorted(_public_keys(target, wire))) or None
@@ -38,14 +38,14 @@ def _found(playwright: Playwright) -> browsers.Found:
 
 
 def addresses(target: Target) -> Iterator[str]:
-    """Yield the argument that makes a browser find hosts where the checker does (--connect-to)."""
+    """Yield the argument that makes a browser connect to the addresses of --connect-to."""
     if target.connect_to:
         rules = (f"MAP {host} {f'[{to}]' if ':' in to else to}" for host, to in target.connect_to.items())
         yield f"--host-resolver-rules={','.join(rules)}"
 
 
 def _public_keys(target: Target, wire: HttpWire) -> set[str]:
-    """Return the hashes of the public keys that endpoint and service show, and that the checker verifies (--ca)."""
+    """Return the public key hashes of the endpoint and the service, after verifying their certificates with --ca."""
     if target.ca is None:
         return set()
     service = (target.live.service_url, target.live.sdk_url) if target.live else ()

@@ -1,4 +1,4 @@
-"""Lets a person log in by hand, in a browser that can be seen, and takes the cookies."""
+"""Lets a person log in by hand in a visible browser window, and takes over the cookies."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from chatkey_check.wire.http import HttpWire
 
 ASKED: Final = "Log in, in the window that has opened; then close the window.\n"
 LOOK_MS: Final = 200
-"""Milliseconds between two looks at the cookies: those of a closed browser cannot be read any more."""
+"""Milliseconds between two looks at the cookies. Once the browser is closed, they can no longer be read."""
 
 
 def logged_in(target: Target) -> Target:
-    """Open a window, and return the target with what was logged in there. Raises `OptionError`."""
+    """Open a browser window, and return the target with the login that was made there. Raises `OptionError`."""
     with closing(HttpWire(target)) as wire, ExitStack() as ending:
         try:
             browser = launched(target, wire, ending, headed=True)
@@ -32,9 +32,9 @@ def logged_in(target: Target) -> Target:
 
 
 def by_hand(browser: Browser, target: Target, *, act: Callable[[Page], None] | None = None) -> Target:
-    """Show the page until it is closed, and return the target with the cookies as its login.
+    """Show the page until its window is closed, and return the target with the cookies as its login.
 
-    `act` does what a person would do otherwise. Raises `OptionError` where nobody got a cookie.
+    Tests pass `act` to do what a person would do. Raises `OptionError` if the browser got no cookie.
     """
     context = browser.new_context(ignore_https_errors=target.insecure_tls)
     page, address = context.new_page(), target.page_url or target.page
@@ -63,7 +63,7 @@ def _cookies_at_the_end(context: BrowserContext, url: str) -> dict[str, str]:
             if not context.pages:
                 return cookies
             context.pages[0].wait_for_timeout(LOOK_MS)
-    except PlaywrightError:  # the browser was ended, and not its window alone
+    except PlaywrightError:  # the whole browser was closed, not just the window
         return cookies
 
 

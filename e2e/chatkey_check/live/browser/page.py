@@ -1,4 +1,4 @@
-"""The page of the integrator's origin that a browser is shown: his document and his headers, with the widget added."""
+"""The page that the browser shows on the integrator's origin: their document and headers, with the widget added."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ META: Final = re.compile(
 END_OF_HEAD: Final = re.compile(rb"</head\s*>", re.IGNORECASE)
 NONCE: Final = re.compile(r"'nonce-([^']+)'")
 HOSTLESS: Final = frozenset({"data:", "blob:", "filesystem:", "mediastream:"})
-"""Sources that are no address."""
+"""Content-Security-Policy sources that are not addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What the browser is shown at the page's address."""
+    """The document that the browser gets at the page's address."""
 
     status: int
     headers: tuple[Header, ...]
@@ -38,7 +38,7 @@ class Document:
 
     @property
     def header_map(self) -> dict[str, str]:
-        """The headers as Playwright takes them: several of one name are joined by line breaks."""
+        """The headers as Playwright takes them, one value per name. Set-Cookie lines are joined with newlines."""
         joined: dict[str, list[str]] = {}
         for name, value in self.headers:
             joined.setdefault(name.lower(), []).append(value)
@@ -46,10 +46,10 @@ class Document:
 
 
 def document(fetched: Exchange | None, service: Service, set_cookies: Iterable[str]) -> Document:
-    """Return the page as it was fetched, or an empty one, with the widget's script.
+    """Return the page as it was fetched, or an empty page, with the widget's script added.
 
-    `set_cookies` are the lines with which the login set its cookies: the browser judges them as it always does.
-    The reference server takes the place of the service that a Content-Security-Policy names.
+    `set_cookies` are the Set-Cookie lines of the login, so that the browser applies its usual rules to them. If the
+    reference server stands in for the service, it takes the service's place in a Content-Security-Policy.
     """
     answer = fetched.response if fetched else None
     page = answer or Response(200, (("Content-Type", "text/html; charset=utf-8"),), EMPTY)
@@ -66,7 +66,7 @@ def document(fetched: Exchange | None, service: Service, set_cookies: Iterable[s
 
 
 def with_service(policies: str, url: str) -> str:
-    """Return a Content-Security-Policy that allows a service wherever it allows any address but the page's own."""
+    """Return a Content-Security-Policy that allows the service in every directive that allows any other address."""
     return ", ".join("; ".join(_directives(policy, url)) for policy in policies.split(","))
 
 
@@ -96,7 +96,7 @@ def _nonce(policies: str) -> str | None:
 
 
 def _with_script(body: bytes, service: Service, nonce: str | None) -> bytes:
-    """Add the script at the end of the head, where a policy of the page itself counts."""
+    """Add the script at the end of the head, so that a policy in a meta element of the page applies to it."""
     secret = f' nonce="{html.escape(nonce)}"' if nonce else ""
     script = f'<script async src="{html.escape(service.sdk_url)}"{secret}></script>'.encode()
     found = END_OF_HEAD.search(body)
@@ -144,7 +144,7 @@ CONFIGURE: Final = """(() => {
     set() {},
   });
 })();"""
-"""Runs before the page's own scripts: configures the widget, and notes what it says and what a policy blocks of it."""
+"""Runs before the page's own scripts. Configures the widget, and records its events and what a policy blocks of it."""
 
 
 def configuration(

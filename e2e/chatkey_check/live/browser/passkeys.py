@@ -1,4 +1,4 @@
-"""A virtual authenticator for sites that know passkeys only: its keys are kept in a file from run to run."""
+"""A virtual authenticator for sites that only accept passkeys. Its keys are kept in a file between runs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ OPTIONS: Final = {
     "isUserVerified": True,
     "automaticPresenceSimulation": True,
 }
-"""A device's own authenticator, at which somebody sits and agrees (Chrome DevTools Protocol, WebAuthn)."""
+"""A built-in authenticator whose user is present and consents to everything (Chrome DevTools Protocol, WebAuthn)."""
 
 
 def attached(page: Page, file: Path) -> None:
-    """Give a page an authenticator with the keys of a file, and keep what becomes of them there.
+    """Give a page an authenticator with the keys of a file, and save changed keys in that file.
 
-    Only its owner can read the file, from now on at the latest: it is as good as a password. Raises `OptionError` if
-    the file holds no passkeys or cannot be written.
+    The file is made readable for its owner only, because it is as sensitive as a password. Raises `OptionError` if
+    the file does not contain passkeys or cannot be written.
     """
     kept = {str(one["credentialId"]): one for one in _read(file)}
     _write(file, list(kept.values()))

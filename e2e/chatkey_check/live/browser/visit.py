@@ -27,7 +27,7 @@ from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
 STEP_SECONDS: Final = 20.0
 CLICK_MS: Final = 5_000
 END_MS: Final = 2_000
-"""How long the news of a call's end may be on its way here."""
+"""Milliseconds to wait for Playwright to report the end of a call."""
 UNTIL: Final = """([identity, events, after]) => {
   const { told = [], blocked = [] } = window.chatkeyCheck ?? {};
   const since = told.slice(after).map(({ name }) => name);
@@ -37,7 +37,7 @@ UNTIL: Final = """([identity, events, after]) => {
   return there || missing || blocked.length > 0 || since.includes("error") || since.includes("token:none");
 }"""
 RENEWED: Final = (("token:received",), ("token:refreshed", "socket:ready"))
-"""After a jump in time the socket may be lost: then there is a new one, as after a sleep."""
+"""After a jump of the clock, the old socket may be lost. The widget then opens a new one, as after a sleep."""
 STATE: Final = """() => ({
   told: window.chatkeyCheck?.told ?? [],
   blocked: window.chatkeyCheck?.blocked ?? [],
@@ -45,19 +45,19 @@ STATE: Final = """() => ({
   worker: Boolean(navigator.serviceWorker?.controller),
 })"""
 BROWSERS_OWN: Final = frozenset({"cookie", "host", "origin", "referer", "user-agent", "content-type"})
-"""Headers that a page cannot set, or need not."""
+"""Headers that a page cannot set, or need not set."""
 
 
 class Visit:
-    """One person's visit: his cookies, his page, and our widget on it."""
+    """One person's visit: the cookies, the page, and our widget on it."""
 
     def __init__(self, calls: Calls, service: Service, browser: Browser) -> None:
         self.calls = calls
         self.service = service
         self.token_calls: list[Request] = []
-        """The calls of the endpoint that the page made, oldest first."""
+        """The calls to the endpoint that the page made, oldest first."""
         self.complaints: list[str] = []
-        """What failed on the way to the page, the widget or the endpoint, and the browser's own errors."""
+        """Requests to the service or the endpoint that failed, and the browser's own errors."""
         self._document = Document(200, (), b"")
         self._after = 0
         self._finished: set[Request] = set()
@@ -71,7 +71,7 @@ class Visit:
         self.page = self._context.new_page()
         self._listen()
 
-    # what can be done
+    # actions
 
     def open(self) -> None:
         """Show the page, and wait until the person is the member or something is wrong. Raises `Unusable`."""
@@ -79,18 +79,18 @@ class Visit:
         self._show(lambda: self.page.goto(self.address, wait_until="commit"), member, member.lines.values())
 
     def reload(self) -> None:
-        """Show the page again as the browser would get it, and wait as before. Raises `Unusable`."""
+        """Fetch and show the page again with the browser's cookies, and wait as in `open`. Raises `Unusable`."""
         cookies = {name: str(cookie["value"]) for name, cookie in self._cookies_for(self.address).items()}
         self._show(lambda: self.page.reload(wait_until="commit"), self.calls.member.with_cookies(cookies))
 
     def renew(self, seconds: float) -> None:
-        """Move the page's clock, and wait until the widget has another token and a socket, or something is wrong."""
+        """Move the page's clock, and wait until the widget has a new token and a socket, or something is wrong."""
         self._after = len(self.state["told"])
         self._context.clock.fast_forward(int(seconds * 1000))
         self._wait_for("member", RENEWED)
 
     def log_out(self) -> None:
-        """Log the widget out, and wait for the visitor."""
+        """Log the widget out, and wait until it is a visitor."""
         self._after = len(self.state["told"])
         selector = self.calls.target.logout_selector
         if selector is None:
@@ -100,7 +100,7 @@ class Visit:
         self._wait_for("visitor")
 
     def _click(self, selector: str) -> None:
-        """Click what the page has for logging out. Raises `Unusable` where it has nothing there."""
+        """Click the page's own logout button or link. Raises `Unusable` if it cannot be clicked."""
         try:
             self.page.click(selector, timeout=CLICK_MS)
         except PlaywrightError as error:
@@ -108,10 +108,10 @@ class Visit:
             raise Unusable(f"Nothing can be clicked at --logout-selector {selector}: {said}.") from error
 
     def close(self) -> None:
-        """Forget the person's cookies and storage, with the page."""
+        """Close the page, and discard the person's cookies and storage."""
         self._context.close()
 
-    # what can be seen
+    # observations
 
     @property
     def address(self) -> str:
@@ -121,28 +121,28 @@ class Visit:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether the page has led on to another one, which has no widget of ours."""
+        """Whether the page has led to another page, which does not have our widget."""
         return self.page.url.partition("#")[0] != self.address and not self.page.evaluate("() => !!window.Service")
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the widget told, what a policy blocked, who is connected, and whether a service worker is at work."""
+        """The widget's events, what a policy blocked, the widget's identity, and whether a service worker is active."""
         state: dict[str, Any] = self.page.evaluate(STATE)
         return state
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """What the widget told since the last step, each with `name` and `detail`."""
+        """The widget's events since the last step, each with `name` and `detail`."""
         told: list[dict[str, Any]] = self.state["told"][self._after :]
         return told
 
     def told(self, name: str) -> list[dict[str, Any]]:
-        """Return the details of the events of one name since the last step."""
+        """Return the details of all events with this name since the last step."""
         return [event["detail"] for event in self.events if event["name"] == name]
 
     @property
     def stored(self) -> str | None:
-        """The token that the widget keeps for the next page."""
+        """The token that the widget keeps in localStorage for the next page."""
         value: str | None = self.page.evaluate(
             "(key) => localStorage.getItem(key)", MEMBER_TOKEN_PREFIX + self.calls.provider_id
         )
@@ -158,7 +158,7 @@ class Visit:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """The page's calls of the endpoint, to be shown like the checker's own."""
+        """The page's calls to the endpoint, in the form in which the checker's own calls are shown."""
         return [self._exchange(request) for request in self.token_calls]
 
     def _exchange(self, request: Request) -> Exchange:
@@ -167,50 +167,50 @@ class Visit:
 
     @property
     def led_to(self) -> str:
-        """The address to which the last call of the endpoint was sent on, or its own."""
+        """The address that the last call to the endpoint was redirected to, or the endpoint's own address."""
         last = self.token_calls[-1]
         while last.redirected_to is not None:
             last = last.redirected_to
         if last not in self._finished and not last.failure:
-            with suppress(PlaywrightTimeout):  # the widget may hear of the end of a call before we do
+            with suppress(PlaywrightTimeout):  # the widget may learn of the end of a call before we do
                 self.page.wait_for_event("requestfinished", lambda ended: ended == last, timeout=END_MS)
         return _exchange(last, is_over=last in self._finished).location
 
     @property
     def by_worker(self) -> bool:
-        """Whether the last call of the endpoint was answered by a service worker of the page."""
+        """Whether a service worker of the page answered the last call to the endpoint."""
         answer = self.token_calls[-1].response() if self._finished.intersection(self.token_calls[-1:]) else None
         return answer is not None and answer.from_service_worker
 
     def keep(self) -> tuple[str, ...]:
-        """Keep a screenshot and the trace, without secrets, and return their paths; once in a visit."""
+        """Save a screenshot and the trace, without secrets, and return their paths. A second call saves nothing new."""
         if self._kept is None:
             live = self.calls.target.live
             folder = live.results if live else Path()
             folder.mkdir(parents=True, exist_ok=True)
             screenshot, trace = folder / "page.png", folder / "trace.zip"
             self.page.screenshot(path=screenshot)
-            with TemporaryDirectory() as private:  # nobody else reads the trace before it is redacted
+            with TemporaryDirectory() as private:  # keeps the trace private until it is redacted
                 whole = Path(private, "trace.zip")
                 self._context.tracing.stop(path=whole)
                 redact_zip(whole, self._secrets)
-                if whole.exists():  # one that was cut short is deleted
+                if whole.exists():  # redact_zip deletes an incomplete trace
                     shutil.move(whole, trace)
             self._kept = (str(screenshot), str(trace))
         return self._kept
 
     def failed(self, message: str, hint: str | None = None) -> Finding:
-        """Return a failure, with the last call of the endpoint and what was kept of the visit."""
+        """Return a failure, with the last call to the endpoint and the saved screenshot and trace."""
         return Finding(Verdict.FAIL, message, hint, tuple(self.exchanges[-1:]), self.keep())
 
-    # how it is done
+    # internals
 
     def _prepare(self) -> None:
         target, session = self.calls.target, self.calls.member
-        with suppress(PlaywrightError):  # older browsers do not guard this machine from the pages of others
+        with suppress(PlaywrightError):  # older browsers do not know this permission
             self._context.grant_permissions(["local-network-access"])
         given = {name: value for name, value in session.cookies.items() if name not in session.lines}
-        root = f"{target.origin}/"  # a login given as a header does not say for which path it is
+        root = f"{target.origin}/"  # a login given as a header has no path
         self._context.add_cookies([{"name": name, "value": value, "url": root} for name, value in given.items()])
         headers = [*session.headers, *((name, session.filled(value)) for name, value in target.headers)]
         script = configuration(
@@ -286,7 +286,7 @@ class Visit:
 
 
 def _refuse(route: Route) -> None:
-    """Keep a widget that the page has already from taking the place of ours."""
+    """Block a widget that the page already includes, so that it does not replace ours."""
     route.abort()
 
 
@@ -298,12 +298,12 @@ def _exchange(request: Request, *, is_over: bool) -> Exchange:
         tuple(request.all_headers().items()),
         request.post_data_buffer or b"",
     )
-    answer = request.response() if is_over else None  # it would wait for what may never come
+    answer = request.response() if is_over else None  # otherwise this would wait for a response that may never come
     if answer is None:
         return Exchange(sent, None, Broken.CUT if request.failure else Broken.TIMEOUT, 0.0, 0.0)
     try:
         body = answer.body()
-    except PlaywrightError:  # the browser forgets it with the page
+    except PlaywrightError:  # the browser discards the body when it leaves the page
         body = b""
     headers = tuple((header["name"], header["value"]) for header in answer.headers_array())
     timing = request.timing
