@@ -3,8 +3,8 @@
 A test takes `service` and makes a business of its own with `service.shop()`. It sends an honest input, which is
 accepted, and the same input with one fault, which is refused. A case carries the id of its row in `rows.toml`: as
 the id of a parameter (`pytest.param(…, id="JWT-004")`, followed by a word if a row has several cases), or with
-`@pytest.mark.row("JWT-079")`. A fault of a single token or proof is a row of `kit/token_verdicts.py` or
-`kit/proof_verdicts.py` and has no test of its own.
+`@pytest.mark.row("JWT-079")`. A fault of a single token or proof is a row of `token_verdicts.py` or
+`proof_verdicts.py` in `chatkey_conform.making` and has no test of its own.
 """
 
 from __future__ import annotations
