@@ -16,7 +16,7 @@ from unittest import mock
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
-from tests.refusals.kit.places import NOW, SECRET, IdentityReader, SocketReader
+from tests.server.identity.readers import NOW, SECRET, IdentityReader, SocketReader
 
 from chatkey_conform.making import proof_verdicts, token_verdicts
 from chatkey_conform.making.honest import BrowserKey, Maker, b64

@@ -1,4 +1,4 @@
-"""The suite judges our own server as a foreign target: nothing fails, and all it supports is judged."""
+"""The suite judges our own server as a foreign target. Single cases, and what ours logs: `tests/refusals`."""
 
 from __future__ import annotations
 
@@ -33,10 +33,6 @@ WHOLE = [
     "social:google",
     "social:github",
 ]
-
-
-ELSEWHERE = {"proofs/a-default-port-may-be-written-or-left-out,PRF-042"}
-"""Cases that need a service on a default port. The servers of these tests have other ports."""
 
 
 def judged(target: Path, wanted: Callable[[Case], bool] = lambda _: True) -> Result:
@@ -74,15 +70,6 @@ def test_by_its_lab_nothing_fails_and_only_what_it_does_not_declare_is_not_appli
     assert absent(result) == {"social:apple", "social:x", "social:tiktok", "social:amazon"}
     assert {sentence.verdict for sentence in result.unjudged} <= {Verdict.NOT_RUN}  # rows that a short run leaves out
     assert len(result.of(Verdict.PASSED)) > 330
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("family", TABLES)
-def test_no_row_of_the_long_tables_fails(served: Served, family: str) -> None:
-    result = judged(served.by_lab(name=family), lambda case: case.id.startswith(("smoke/", f"{family}/")))
-
-    assert wrong(result) == []
-    assert {outcome.case.id for outcome in result.of(Verdict.NOT_APPLICABLE)} <= ELSEWHERE
 
 
 def test_by_a_command_the_same_is_judged(served: Served) -> None:

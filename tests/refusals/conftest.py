@@ -1,10 +1,12 @@
 """Runs the shipped server, and makes honest callers (keys, tokens, proofs, peers) without using the server's code.
 
+What can be asked of any service is a case of the suite (`chatkey_conform.suite`), which `test_suite.py` runs against
+ours. The other tests are of what only our service can be asked: crowds, raw requests, limits, its log, its commands.
+
 A test takes `service` and makes a business of its own with `service.shop()`. It sends an honest input, which is
 accepted, and the same input with one fault, which is refused. A case carries the id of its row in `rows.toml`: as
 the id of a parameter (`pytest.param(…, id="JWT-004")`, followed by a word if a row has several cases), or with
-`@pytest.mark.row("JWT-079")`. A fault of a single token or proof is a row of `token_verdicts.py` or
-`proof_verdicts.py` in `chatkey_conform.making` and has no test of its own.
+`@pytest.mark.row("JWT-079")`.
 """
 
 from __future__ import annotations
@@ -15,30 +17,14 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from tests.refusals.kit.doors import AuthDoor, Door, SocketDoor
-from tests.refusals.kit.peers import Ended, Peer
 from tests.refusals.kit.shipped import APPLICATION, MakeService, Service, serving
 from tests.refusals.kit.shop import Shop
 
-from chatkey_conform.making.honest import BrowserKey, Json, Maker
+from chatkey_conform.making.honest import BrowserKey, Maker
 from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.process import Process
-
-__all__ = [
-    "AuthDoor",
-    "BrowserKey",
-    "Door",
-    "Ended",
-    "Json",
-    "MakeService",
-    "Maker",
-    "Peer",
-    "Service",
-    "Shop",
-    "SocketDoor",
-]
 
 
 @pytest.fixture(scope="session")
@@ -133,22 +119,3 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def row(request: pytest.FixtureRequest) -> str:
     """The id of the row for which the test runs."""
     return str(request.param)
-
-
-@pytest.fixture
-def socket_door(service: Service, shop: Shop) -> SocketDoor:
-    """The chat socket, which takes tokens."""
-    return SocketDoor(service, shop)
-
-
-@pytest.fixture
-def auth_door(service: Service, shop: Shop) -> AuthDoor:
-    """The member token endpoint, which takes tokens."""
-    return AuthDoor(service, shop)
-
-
-@pytest.fixture(params=[SocketDoor, AuthDoor], ids=["socket", "auth"])
-def door(request: pytest.FixtureRequest, service: Service, shop: Shop) -> Door:
-    """Each place that takes a token, in turn."""
-    made: Door = request.param(service, shop)
-    return made

@@ -180,12 +180,14 @@ UPGRADE = {
 }
 
 
-def upgrade(service: Service, *, version: bytes = b"1.1", **changes: bytes | None) -> bytes:
+def upgrade(
+    service: Service, path: bytes = b"/v1/socket", *, version: bytes = b"1.1", **changes: bytes | None
+) -> bytes:
     """Ask for a WebSocket upgrade, and return the head of the response."""
     changed = {name.replace("_", "-").encode(): value for name, value in changes.items()}
     lines = [b"%s: %s" % (name, value) for name, value in {**UPGRADE, **changed}.items() if value is not None]
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as wire:
-        wire.sendall(b"\r\n".join([b"GET /v1/socket HTTP/" + version, *lines, b"", b""]))
+        wire.sendall(b"\r\n".join([b"GET %s HTTP/%s" % (path, version), *lines, b"", b""]))
         received = b""
         while b"\r\n\r\n" not in received and (chunk := wire.recv(65536)):
             received += chunk
@@ -204,3 +206,12 @@ def test_another_version_of_websocket_is_told_the_one_there_is(service: Service,
 
 def test_http_1_0_opens_no_socket(service: Service) -> None:
     assert statuses(upgrade(service, version=b"1.0")) == [400]
+
+
+@pytest.mark.row("WSK-007")
+@pytest.mark.parametrize(
+    "path", [b"/v1/socket/", b"/v1/socket2", b"/socket", b"/V1/socket", b"/v1/%73ocket", b"//v1/socket"]
+)
+def test_there_is_no_socket_anywhere_else(service: Service, path: bytes) -> None:
+    assert statuses(upgrade(service, path))[0] in {403, 404}
+    assert statuses(upgrade(service)) == [101]

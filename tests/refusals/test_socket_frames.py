@@ -1,16 +1,17 @@
-"""RFC 6455 below the chat's frames, byte by byte: a violation ends the connection with the standard's own code."""
+"""RFC 6455 byte by byte, beyond the suite's cases: lengths, compression and floods."""
 
 from __future__ import annotations
 
 import json
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chatkey_conform.suite.frames import CONT, PING, PINGED, TEXT, frame, padded
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -19,27 +20,10 @@ if TYPE_CHECKING:
 
     from chatkey_conform.making.honest import BrowserKey
 
-CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
-PROTOCOL_ERROR, INVALID_DATA, TOO_BIG, BAD_FRAME = 1002, 1007, 1009, 4400
+CLOSE, PONG = 8, 10
+PROTOCOL_ERROR, TOO_BIG = 1002, 1009
 LIMIT = 65_536
 DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
-
-
-def frame(opcode: int, payload: bytes = b"", *, fin: bool = True, reserved: int = 0, masked: bool = True) -> bytes:
-    """Encode one WebSocket frame (RFC 6455 5.2), valid or invalid."""
-    first = (0x80 if fin else 0) | reserved | opcode
-    return bytes([first]) + length(len(payload), masked) + (bytes(4) if masked else b"") + payload
-
-
-def length(size: int, masked: bool = True) -> bytes:
-    mask = 0x80 if masked else 0
-    if size < 126:
-        return bytes([mask | size])
-    return (
-        bytes([mask | 126]) + struct.pack("!H", size)
-        if size < 65_536
-        else bytes([mask | 127]) + struct.pack("!Q", size)
-    )
 
 
 class Wire:
@@ -124,47 +108,12 @@ def ready(service: Service, shop: Shop, headers: str = "") -> Iterator[Wire]:
         yield wire
 
 
-def padded(size: int) -> bytes:
-    """Return a `ping` of this many bytes."""
-    start, end = b'{"type":"ping","x":"', b'"}'
-    return start + b"x" * (size - len(start) - len(end)) + end
-
-
 TEXT_BEGUN = b"\x81"
-PINGED = b'{"type":"ping"}'
-HONEST = frame(TEXT, PINGED)
-BAD_TEXT = (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\xe2\x82")
 
 
 @pytest.mark.parametrize(
     ("sent", "close"),
     [
-        pytest.param(frame(TEXT, PINGED, masked=False), PROTOCOL_ERROR, id="WSK-031"),
-        *(
-            pytest.param(frame(TEXT, b'{"type":"ping","x":"' + bad + b'"}'), INVALID_DATA, id=f"WSK-032-{bad.hex()}")
-            for bad in BAD_TEXT
-        ),
-        pytest.param(
-            frame(TEXT, b'{"type":"ping","x":"\xe2', fin=False) + frame(CONT, b'x"}'), INVALID_DATA, id="WSK-032-split"
-        ),
-        *(
-            pytest.param(frame(TEXT, PINGED, reserved=bit), PROTOCOL_ERROR, id=f"WSK-034-{bit:02x}")
-            for bit in (0x40, 0x20, 0x10)
-        ),
-        *(
-            pytest.param(frame(opcode, PINGED), PROTOCOL_ERROR, id=f"WSK-035-{opcode}")
-            for opcode in (3, 4, 5, 6, 7, 11, 12, 13, 14, 15)
-        ),
-        pytest.param(frame(CONT, PINGED), PROTOCOL_ERROR, id="WSK-036-nothing-to-continue"),
-        pytest.param(frame(TEXT, b"{", fin=False) + HONEST, PROTOCOL_ERROR, id="WSK-036-text-within"),
-        pytest.param(frame(PING, b"x" * 126), PROTOCOL_ERROR, id="WSK-036-long-ping"),
-        pytest.param(frame(PING, fin=False), PROTOCOL_ERROR, id="WSK-036-fragmented-ping"),
-        *(
-            pytest.param(frame(CLOSE, struct.pack("!H", code)), PROTOCOL_ERROR, id=f"WSK-039-{code}")
-            for code in (1005, 1006, 999, 1015, 5000)
-        ),
-        pytest.param(frame(CLOSE, b"\x03"), PROTOCOL_ERROR, id="WSK-039-one-byte"),
-        pytest.param(frame(CLOSE, b"\x03\xe8\xff"), INVALID_DATA, id="WSK-039-reason"),
         *(
             pytest.param(TEXT_BEGUN + size + bytes(4) + padded(length), PROTOCOL_ERROR, id=f"WSK-044-{length}-{name}")
             for name, length, size in (
@@ -180,7 +129,7 @@ BAD_TEXT = (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\x
         pytest.param(b"\x81\xff" + struct.pack("!Q", 2**63 + 1), (TOO_BIG, PROTOCOL_ERROR), id="WSK-040-2-63"),
     ],
 )
-def test_what_breaks_the_protocol_ends_the_connection(
+def test_a_length_in_another_form_or_beyond_the_limit_ends_the_connection(
     service: Service, shop: Shop, sent: bytes, close: int | tuple[int, int]
 ) -> None:
     """F141: the close code is the standard's own, and no error frame is sent."""
@@ -194,20 +143,6 @@ def test_what_breaks_the_protocol_ends_the_connection(
     assert code in (close if isinstance(close, tuple) else (close,))
 
 
-@pytest.mark.row("WSK-033")
-@pytest.mark.parametrize("cut", range(1, 4))
-def test_a_character_may_be_split_across_fragments(service: Service, shop: Shop, cut: int) -> None:
-    text = '{"type":"message","id":"m-1","body":"🦊"}'.encode()
-    at = text.index("🦊".encode()) + cut
-
-    with ready(service, shop) as wire:
-        wire.send(frame(TEXT, text[:at], fin=False), frame(PING, b"between"), frame(CONT, text[at:]))
-
-        assert wire.next() == (PONG, b"between")
-        assert wire.answer()["type"] == "ack"
-        assert wire.say({"type": "history", "id": "h-1"})["messages"][-1]["body"] == "🦊"
-
-
 @pytest.mark.parametrize("size", [30, 125, 126, 127, 65_535, LIMIT])
 def test_a_length_in_its_shortest_form_is_read(service: Service, shop: Shop, size: int) -> None:
     with ready(service, shop) as wire:
@@ -216,26 +151,6 @@ def test_a_length_in_its_shortest_form_is_read(service: Service, shop: Shop, siz
 
         wire.send(frame(PING, b"x" * 125))
         assert wire.next() == (PONG, b"x" * 125)
-
-
-@pytest.mark.parametrize(
-    "fragments",
-    [
-        pytest.param(lambda raw: frame(TEXT, raw), id="WSK-041"),
-        pytest.param(
-            lambda raw: frame(TEXT, raw[:40_000], fin=False) + frame(CONT, raw[40_000:]), id="WSK-041-in-fragments"
-        ),
-    ],
-)
-def test_a_message_of_the_limit_is_read_and_one_byte_more_is_not(
-    service: Service, shop: Shop, fragments: Callable[[bytes], bytes]
-) -> None:
-    with ready(service, shop) as wire:
-        wire.send(fragments(padded(LIMIT)))
-        assert wire.answer()["type"] == "pong"
-        wire.send(fragments(padded(LIMIT + 1)))
-
-        assert wire.end() == ([], TOO_BIG)
 
 
 @pytest.mark.row("WSK-041")
@@ -310,5 +225,5 @@ def test_after_a_refusal_nothing_is_read_any_more(service: Service, shop: Shop, 
 
     assert ([answer["code"] for answer in said], close) == (["proof_key_mismatch"], 4403)
     with service.socket() as peer:
-        assert peer.connect(token, peer.prove(shop.key, token)).granted
+        peer.join(token, shop.key)
         assert peer.ask({"type": "history", "id": "h-1"})["messages"] == []

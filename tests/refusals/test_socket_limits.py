@@ -7,16 +7,17 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
-    from tests.refusals.kit.peers import Peer
     from tests.refusals.kit.shipped import MakeService, Service
     from tests.refusals.kit.shop import Shop
+
+    from chatkey_conform.subject.peer import Peer
 
 Json = dict[str, Any]
 
@@ -193,8 +194,8 @@ def test_one_identity_has_so_many_sockets_and_no_more(tight: Service, business: 
         peers = [join(tight, business, ending, uid="everywhere") for _ in range(most)]
 
         refused = tight.try_token(token, business.key)
-        assert refused.refusal == ("too_many_sockets", 4429)
-        assert refused.last["retryable"]
+        refused.refused("too_many_sockets", 4429)
+        assert refused.frames[-1]["retryable"]
         assert tight.try_token(business.token(uid="another"), business.key).granted
         peers[0].connection.close()
 
@@ -209,7 +210,7 @@ def test_one_address_has_so_many_sockets_and_no_more(tight: Service) -> None:
             assert ending.enter_context(tight.socket(source_address=("127.0.0.9", 0))).hello["type"] == "hello"
 
         with tight.socket(source_address=("127.0.0.9", 0)) as refused:
-            assert refused.end().refusal == ("too_many_sockets", 4429)
+            refused.end().refused("too_many_sockets", 4429)
         with tight.socket(source_address=("127.0.0.10", 0)) as elsewhere:
             assert elsewhere.hello["auth_timeout"] == LIMITS["AUTH_TIMEOUT"]
 
@@ -253,12 +254,11 @@ def test_a_second_has_so_many_frames_and_no_more(tight: Service, business: Shop)
         peer = join(tight, business, ending, uid="busy")  # its `connect` was the first frame of this second
         for _ in range(most - 1):
             assert peer.ask({"type": "ping"})["type"] == "pong"
-        with suppress(ConnectionClosed):  # the server closes before the last frame
-            for _ in range(20 * most):
-                peer.say({"type": "ping"})
+        for _ in range(20 * most):
+            peer.say({"type": "ping"})
         ended = peer.end()
 
-    assert (ended.last["code"], ended.close) == ("rate_limited", 4429)
+    assert (ended.frames[-1]["code"], ended.close) == ("rate_limited", 4429)
     assert {frame["type"] for frame in ended.frames[:-1]} <= {"pong"}
     assert len(ended.frames) < 4 * most  # a few seconds' worth on a busy machine, far fewer than all
 
@@ -299,6 +299,31 @@ def test_a_peer_that_talks_now_and_then_stays(fates: dict[str, Future[Fate]]) ->
     assert fates["talking"].result().reason == "still open"
 
 
+# limits that the service's clock, moved by the lab, brings nearer
+
+
+@pytest.mark.row("WSK-021")
+def test_a_silent_peer_is_closed_when_its_time_is_over(service: Service) -> None:
+    with service.socket() as silent:
+        assert silent.hello["auth_timeout"] == 10
+        service.advance(10)
+
+        silent.end().refused("auth_timeout", 4408)
+
+
+@pytest.mark.row("WSK-050")
+def test_a_token_that_ends_ends_its_connection(service: Service, shop: Shop) -> None:
+    """F065: the server asks for a new token 30 seconds before the old one ends, and closes with 4419 if none comes."""
+    token = shop.token(exp=shop.now + 100)
+    with service.socket() as peer:
+        peer.join(token, shop.key)
+        service.advance(71)
+        assert peer.next()["type"] == "reauth"
+        service.advance(30)
+
+        peer.end().refused("token_expired", 4419)
+
+
 # a restart
 
 
@@ -310,6 +335,7 @@ def test_a_restart_closes_with_1012_and_takes_the_peer_back(tight: Service, busi
 
         tight.process.restart()
 
-        assert peer.end().refusal == silent.end().refusal == ("restarting", 1012)
+        for ended in (peer.end(), silent.end()):
+            ended.refused("restarting", 1012)
         again = join(tight, business, ending, uid="patient")
         assert again.ask({"type": "ping"})["type"] == "pong"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-JWT: Final = re.compile(r"[\w-]{6,}\.[\w-]{6,}\.[\w-]*|eyJ[\w-]{8,}")
+JWT: Final = re.compile(r"(?<![\w-])[\w-]{6,}\.[\w-]{6,}\.[\w-]*|eyJ[\w-]{8,}")
 HIDDEN: Final = "[redacted]"
 SHOWN: Final = 600
 MOST_STEPS: Final = 12

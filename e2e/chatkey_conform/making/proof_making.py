@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chatkey_conform.making.damage import PAYLOAD, Damage, Jws
 from chatkey_conform.making.honest import BrowserKey, Json, Maker, b64, dumps, merged, unb64
@@ -127,6 +128,21 @@ def over(signed: Callable[[str, str], bytes]) -> Make:
 def unsigned(alg: object) -> Make:
     """Set `alg`, and leave the signature empty."""
     return lambda handshake: handshake.prove({"alg": alg}).rpartition(".")[0] + "."
+
+
+def mac(alg: str, spell: Callable[[BrowserKey], bytes]) -> Make:
+    """Set `alg`, and replace the signature with a MAC. `spell` returns the secret, made of the public key."""
+
+    def make(handshake: Handshake) -> str:
+        signed = handshake.prove({"alg": alg}).rpartition(".")[0]
+        return f"{signed}.{b64(Maker().mac(signed, spell(handshake.key)))}"
+
+    return make
+
+
+def public(encoding: Encoding) -> Callable[[BrowserKey], bytes]:
+    """Return a function that serialises the public key as SubjectPublicKeyInfo."""
+    return lambda key: key.private.public_key().public_bytes(encoding, PublicFormat.SubjectPublicKeyInfo)
 
 
 def exchanged(part: int) -> Make:

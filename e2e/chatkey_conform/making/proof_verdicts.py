@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
+from cryptography.hazmat.primitives.serialization import Encoding
+
 from chatkey_conform.making.damage import DAMAGE
-from chatkey_conform.making.honest import REMOVED, Json, b64, unb64
+from chatkey_conform.making.honest import REMOVED, Json, b64, dumps, unb64
 from chatkey_conform.making.proof_making import (
     Make,
     ath,
@@ -23,7 +25,9 @@ from chatkey_conform.making.proof_making import (
     exchanged,
     header,
     jwk,
+    mac,
     over,
+    public,
     sent,
     signature,
     spaced,
@@ -116,6 +120,14 @@ def _forms() -> Iterator[Verdict]:
     ):
         yield Verdict(f"{name}-signed", header(alg=alg), "proof_alg", "alg")
         yield Verdict(f"{name}-unsigned", unsigned(alg), "proof_alg", "alg")
+    # F129: a MAC with the public key as the secret is refused.
+    for name, spell in (
+        ("jwk", lambda key: dumps(key.jwk)),
+        ("der", public(Encoding.DER)),
+        ("pem", public(Encoding.PEM)),
+    ):
+        yield Verdict(f"PRF-010-{name}", mac("HS256", spell), "proof_alg", "alg")
+        yield Verdict(f"PRF-010-{name}-as-es256", mac("ES256", spell), "proof_signature", "signature")
 
 
 # the key

@@ -49,12 +49,19 @@ DAMAGED: Final[dict[str, Callable[[str], str]]] = {
     "OAC-002-first": lambda state: ("B" if state[0] != "B" else "C") + state[1:],
     "OAC-002-middle": lambda state: _bent(state, len(state) // 2),
     "OAC-002-mac": lambda state: _bent(state, max(0, len(state) - 20)),
+    "OAC-002-last": lambda state: _bent(state, len(state) - 1),
     "OAC-002-truncated": lambda state: state[:-1],
+    "OAC-002-no-mac": lambda state: state.partition(".")[0],
+    "OAC-002-empty-mac": lambda state: state.partition(".")[0] + ".",
+    "OAC-002-no-payload": lambda state: "." + state.partition(".")[2],
+    "OAC-002-dot": lambda state: state + ".",
+    "OAC-002-nul": lambda state: state + "\0",
     "OAC-002-half": lambda state: state[: len(state) // 2],
     "OAC-002-padded": lambda state: state + "=",
     "OAC-002-space": lambda state: state + " ",
     "OAC-002-accent": lambda state: state + "\u00e9",
     "OAC-012-2k": lambda state: state + "A" * 2000,
+    "OAC-012-20k": lambda state: state + "A" * 20_000,
     "never-made": lambda _: b64(b"a state that nobody made, and nobody signed"),
 }
 
@@ -236,7 +243,7 @@ def the_callback_of_an_unknown_social_provider_is_404(subject: Subject) -> None:
     arrive(subject, subject.shop(), social="myspace", state="x", code="x").page(404)
 
 
-@FAMILY.judges("D-03/parameter-400", each=("state", "code", "error"), rows=["OAC-011"])
+@FAMILY.judges("D-03/parameter-400", each=("state", "code", "iss", "error"), rows=["OAC-011"])
 def a_parameter_that_comes_twice_is_400(subject: Subject, name: str) -> None:
     """A repeated parameter is 400 and does not use up the state."""
     shop = subject.shop()
@@ -249,7 +256,9 @@ def a_parameter_that_comes_twice_is_400(subject: Subject, name: str) -> None:
 
 
 @FAMILY.judges(
-    "4.5/get-and-post", each=("application/json", "text/plain", "multipart/form-data; boundary=x"), rows=["OAC-032"]
+    "4.5/get-and-post",
+    each=("application/json", "application/xml", "text/plain", "multipart/form-data; boundary=x", f"{FORM}x"),
+    rows=["OAC-032"],
 )
 def a_post_of_anything_but_a_form_is_415(subject: Subject, kind: str) -> None:
     """A POST whose body is not a form is 415 and does not use up the state."""

@@ -234,14 +234,14 @@ def an_id_is_of_one_conversation_and_not_of_all(subject: Subject) -> None:
         expect(found, [body], "What is stored")
 
 
-@FAMILY.judges("D-10/messages", "D-11/keyed")
+@FAMILY.judges("D-10/messages", "D-11/keyed", rows=["WSK-058"])
 def nobody_else_hears_it(subject: Subject) -> None:
-    """A member does not receive another member's messages."""
+    """A member does not receive another member's messages, even if they are sent under the member's name."""
     shop, key = subject.shop(), BrowserKey()
     hers = shop.token(uid=f"{shop.member}-alice", cnf={"jkt": key.jkt})
     with subject.joined(shop) as mine, subject.socket() as alice:
         alice.join(hers, key)
-        write(mine, "Only mine", headers={"name": "alice"})
+        write(mine, "Only mine", headers={"name": "alice", "uid": f"{shop.member}-alice"})
         alice.granted({"type": "ping"}, "pong")
         seen = history(alice)["messages"]
 

@@ -85,7 +85,10 @@ BENT: dict[str, Callable[[str], str]] = {
     "JWT-161-space": lambda jkt: " " + jkt[1:],
     "JWT-161-not-ascii": lambda jkt: "\u00e9" + jkt[1:],
     "JWT-161-not-canonical": lambda jkt: jkt[:-1] + "B",
+    "JWT-161-10-kb": lambda jkt: jkt * 238,
     "JWT-162-cyrillic": lambda jkt: "\u0430" * len(jkt),
+    "JWT-162-ordinal": lambda jkt: "\u00aa" + jkt[1:],
+    "JWT-162-arabic-digits": lambda jkt: "\u0663" * len(jkt),
 }
 
 
@@ -110,13 +113,18 @@ def an_identity_token_ends_after_24_hours(subject: Subject) -> None:
 
 @FAMILY.judges("4.4/enabled-only", alone=True, needs=["businesses", "change", "clock"], rows=["JWT-164"])
 def an_identity_token_ends_with_its_social_login_and_with_the_business(subject: Subject) -> None:
-    """An identity token is 401 `token_revoked` if its login was switched off, and 403 if its business was."""
+    """An identity token is 401 `token_revoked` if its login was switched off, and 403 if its business was.
+
+    A socket token that was given out before stays valid until its end.
+    """
     shop = subject.shop_with()
     token = shop.identity_token()
-    shop.exchange(token).data()
+    given = shop.social_token()
     logins = subject.world.logins()
     subject.change(shop, socials={name: {**login, "enabled": False} for name, login in logins.items()})
     shop.exchange(token).refused(401, "token_revoked")
     shop.exchange(token, BrowserKey().jkt).refused(401, "token_revoked")
+    with subject.joined(shop, given):
+        pass
     subject.change(shop, enabled=False)
     shop.exchange(token).refused(403, "provider_off")

@@ -34,17 +34,21 @@ def _length(size: int, masked: bool) -> bytes:
 
 BREAKING: Final[dict[str, tuple[bytes, tuple[int, ...]]]] = {
     "WSK-031": (frame(TEXT, PINGED, masked=False), (PROTOCOL,)),
-    "WSK-032": (frame(TEXT, b'{"type":"ping","x":"\xff\xfe"}'), (INVALID,)),
-    "WSK-032-surrogate": (frame(TEXT, b'{"type":"ping","x":"\xed\xa0\x80"}'), (INVALID,)),
+    **{
+        f"WSK-032-{bad.hex()}": (frame(TEXT, b'{"type":"ping","x":"' + bad + b'"}'), (INVALID,))
+        for bad in (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\xe2\x82")
+    },
     "WSK-032-split": (frame(TEXT, b'{"type":"ping","x":"\xe2', fin=False) + frame(CONT, b'x"}'), (INVALID,)),
     **{f"WSK-034-{bit:02x}": (frame(TEXT, PINGED, reserved=bit), (PROTOCOL,)) for bit in (0x40, 0x20, 0x10)},
-    **{f"WSK-035-{opcode}": (frame(opcode, PINGED), (PROTOCOL,)) for opcode in (3, 7, 11, 15)},
+    **{f"WSK-035-{opcode}": (frame(opcode, PINGED), (PROTOCOL,)) for opcode in (*range(3, 8), *range(11, 16))},
     "WSK-036-nothing-to-continue": (frame(CONT, PINGED), (PROTOCOL,)),
     "WSK-036-text-within": (frame(TEXT, b"{", fin=False) + frame(TEXT, PINGED), (PROTOCOL,)),
     "WSK-036-long-ping": (frame(PING, b"x" * 126), (PROTOCOL,)),
     "WSK-036-fragmented-ping": (frame(PING, fin=False), (PROTOCOL,)),
-    "WSK-039-1005": (frame(CLOSE, struct.pack("!H", 1005)), (PROTOCOL,)),
-    "WSK-039-999": (frame(CLOSE, struct.pack("!H", 999)), (PROTOCOL,)),
+    **{
+        f"WSK-039-{code}": (frame(CLOSE, struct.pack("!H", code)), (PROTOCOL,))
+        for code in (999, 1005, 1006, 1015, 5000)
+    },
     "WSK-039-one-byte": (frame(CLOSE, b"\x03"), (PROTOCOL,)),
     "WSK-039-reason": (frame(CLOSE, b"\x03\xe8\xff"), (INVALID, PROTOCOL)),
 }
@@ -78,7 +82,7 @@ def a_frame_that_does_not_come_to_its_end_is_not_waited_for(subject: Subject) ->
     if not 0 < most <= LONGEST_WAIT:
         raise OtherLimit(f"a frame_timeout of {most} s is not waited for")
     with subject.joined(subject.shop()) as peer:
-        peer.send_raw(frame(TEXT, _padded(1000))[:100])  # a pong sent meanwhile does not complete the frame
+        peer.send_raw(frame(TEXT, padded(1000))[:100])  # a pong sent meanwhile does not complete the frame
         peer.end(most).closed(LATE)
 
 
@@ -92,7 +96,8 @@ def the_service_pings_beneath_the_frames(subject: Subject) -> None:
         expect_that(peer.is_pinged(most), f"No WebSocket ping came, where one comes every {most} s")
 
 
-def _padded(size: int) -> bytes:
+def padded(size: int) -> bytes:
+    """Return a `ping` of this many bytes."""
     start, end = b'{"type":"ping","x":"', b'"}'
     return start + b"x" * (size - len(start) - len(end)) + end
 
@@ -103,7 +108,7 @@ def a_frame_of_the_limit_is_read_and_one_byte_more_is_not(subject: Subject, spli
     most = subject.limits.frame_bytes
 
     def sent(size: int) -> bytes:
-        raw = _padded(size)
+        raw = padded(size)
         return frame(TEXT, raw[:100], fin=False) + frame(CONT, raw[100:]) if split else frame(TEXT, raw)
 
     with subject.joined(subject.shop()) as peer:

@@ -42,6 +42,10 @@ def the_service_speaks_first(subject: Subject) -> None:
         "plain-http": ("http://shop.example", "insecure_origin"),
         "not-this-machine": ("http://localhost.evil.example", "insecure_origin"),
         "extension": ("chrome-extension://abcdefghijklmnop", "origin_not_allowed"),
+        "file": ("file://", "origin_not_allowed"),
+        "capitals": ("https://SHOP.example", "origin_not_allowed"),
+        "path": ("https://shop.example/path", "origin_not_allowed"),
+        "list": ("https://shop.example, https://evil.example", "origin_not_allowed"),
     },
 )
 def a_page_without_a_secure_origin_of_its_own_is_refused(subject: Subject, origin: str, code: str) -> None:
@@ -120,10 +124,13 @@ def a_business_that_is_off_is_refused_after_the_proof(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/subprotocol", rows=["WSK-008"])
 def a_token_in_the_address_is_refused(subject: Subject) -> None:
-    """A token in the socket's address is refused before `hello`."""
+    """A token in the socket's address is refused before `hello`, and the refusal does not repeat it."""
     shop = subject.shop()
-    with subject.socket(query=f"token={shop.token()}") as peer:
-        peer.end().refused("parameter_invalid", BAD_FRAME)
+    token = shop.token()
+    with subject.socket(query=f"token={token}") as peer:
+        ended = peer.end()
+    ended.refused("parameter_invalid", BAD_FRAME)
+    expect_that(token not in json.dumps(ended.frames), "The refusal repeats the token")
     with subject.socket(query="utm=a") as peer:
         peer.join(shop.token(), shop.key)
 
@@ -174,19 +181,27 @@ def a_silent_peer_is_closed_when_its_time_is_over(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/nonce", "D-10/frame-schema", rows=["WSK-024", "WSK-025"], each={"same": False, "other": True})
 def a_second_connect_ends_the_connection(subject: Subject, other: bool) -> None:
-    """A second `connect` ends the connection with `frame_unexpected`."""
+    """A second `connect` ends the connection with `frame_unexpected`, and no frame after it is acted on."""
     shop = subject.shop()
     mine, key = shop.token(), BrowserKey() if other else shop.key
-    second = shop.token(uid="bob", cnf={"jkt": key.jkt}) if other else mine
+    second = shop.token(uid=f"{shop.member}-bob", cnf={"jkt": key.jkt}) if other else mine
     with subject.socket() as peer:
         peer.join(mine, shop.key)
         peer.say({"type": "connect", "token": second, "proof": peer.prove(key, second)})
+        peer.say({"type": "message", "id": "m-1", "body": "Who am I?"})
         peer.end().refused("frame_unexpected", BAD_FRAME)
+    with subject.socket() as peer:
+        peer.join(second, key)
+        stored = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
+
+    expect(stored, [], "What is stored of a connection that was refused")
 
 
 EARLY: dict[str, dict[str, Any]] = {
     "message": {"type": "message", "id": "m-1", "body": "Hello?"},
     "history": {"type": "history", "id": "h-1"},
+    "search": {"type": "search", "id": "s-1", "query": "a"},
+    "call": {"type": "call", "id": "c-1", "action": "start"},
     "refresh": {"type": "refresh", "token": "e30.e30.AA"},
     "ping": {"type": "ping"},
 }
@@ -194,10 +209,17 @@ EARLY: dict[str, dict[str, Any]] = {
 
 @FAMILY.judges("D-10/checks", "D-10/frame-schema", each=EARLY, rows=["WSK-026"])
 def a_frame_before_connect_is_refused(subject: Subject, frame: dict[str, Any]) -> None:
-    """Any frame other than `connect` before `ready` is refused, even a `ping`."""
+    """Any frame before `connect` is refused, even a `ping`, and a `connect` after it has no effect."""
+    shop = subject.shop()
+    token = shop.token()
     with subject.socket() as early:
         early.say(frame)
+        early.say({"type": "connect", "token": token, "proof": early.prove(shop.key, token)})
         early.end().refused("frame_unexpected", BAD_FRAME)
+    with subject.joined(shop, token) as peer:
+        stored = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
+
+    expect(stored, [], "What is stored of a connection that was refused")
 
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time")
@@ -221,9 +243,14 @@ DAMAGED: dict[str, Callable[[str], str | bytes]] = {
     "WSK-029-twice": lambda frame: frame[:-1] + ',"type":"connect"}',
     "WSK-029-nan": lambda frame: frame[:-1] + ',"x":NaN}',
     "WSK-029-too-far": lambda frame: frame[:-1] + ',"x":1e999}',
+    "WSK-029-lone-surrogate": lambda frame: frame[:-1] + ',"x":"\\ud800"}',
+    "WSK-029-nul": lambda frame: frame.replace('"connect"', '"conn\\u0000ect"'),
     "WSK-029-type-list": lambda frame: frame.replace('"connect"', '["connect"]'),
     "WSK-029-binary": lambda frame: frame.encode(),
     "WSK-029-levels": lambda frame: frame[:-1] + ',"x":' + "[" * 40 + "]" * 40 + "}",
+    "WSK-029-30000-levels": lambda _: "[" * 30_000 + "]" * 30_000,
+    "WSK-029-levels-within": lambda frame: frame[:-1] + ',"x":' + "[" * 30_000,
+    "WSK-029-digits": lambda frame: frame[:-1] + ',"x":' + "9" * 50_000 + "}",
     "unknown-kind": lambda frame: frame.replace('"connect"', '"conect"'),
 }
 
@@ -234,7 +261,9 @@ def a_connect_frame_that_is_no_strict_json_is_refused(subject: Subject, damage: 
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as peer:
-        peer.say(damage(json.dumps({"type": "connect", "token": token, "proof": peer.prove(shop.key, token)})))
+        sent = damage(json.dumps({"type": "connect", "token": token, "proof": peer.prove(shop.key, token)}))
+        subject.within(len(sent), "frame_bytes")
+        peer.say(sent)
         ended = peer.end()
 
     ended.refused("frame_invalid", BAD_FRAME)

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from cryptography.hazmat.primitives.asymmetric import ec
+
 from chatkey_conform.case import Case, Family
 from chatkey_conform.judging.verdict import OtherLimit, expect, expect_that
 from chatkey_conform.making.honest import REMOVED, BrowserKey, b64, merged, unb64
@@ -57,7 +59,7 @@ def _code(frames: tuple[dict[str, object], ...]) -> object:
 EDGES_SHOWN: Final = frozenset({"0", "1", "n", "all-ones"})
 
 
-def _is_shown(row: Verdict | Honest) -> bool:
+def is_shown(row: Verdict | Honest) -> bool:
     """Skip most of the edge values for r and s: they would take long on a slow network and show nothing new."""
     _, _, edges = row.id.partition("PRF-033-r=")
     return not edges or set(edges.split("-s=")) <= EDGES_SHOWN
@@ -65,7 +67,7 @@ def _is_shown(row: Verdict | Honest) -> bool:
 
 ROWS: Final[tuple[Verdict | Honest, ...]] = (*REFUSED, *ACCEPTED)
 
-for _row in filter(_is_shown, ROWS):
+for _row in filter(is_shown, ROWS):
     _wrong = isinstance(_row, Verdict)
     FAMILY.add(
         Case(
@@ -89,6 +91,7 @@ for _row in filter(_is_shown, ROWS):
     "4.9/proof",
     each={
         "PRF-001": (REMOVED,),
+        "PRF-003-json-object": ({"payload": "e30", "signatures": []},),
         "PRF-004-null": (None,),
         "PRF-004-number": (7,),
         "PRF-004-object": ({},),
@@ -137,6 +140,20 @@ def iat_only_measures_how_far_the_clock_is_off(subject: Subject, seconds: int) -
         ended = peer.connect(token, peer.prove(shop.key, token, iat=int(subject.now()) + seconds))
 
     expect_that(ended.granted, f"A proof is refused because its iat is {seconds} s off")
+
+
+@FAMILY.judges("D-10/nonce", alone=True, needs=["clock"], rows=["PRF-066", "PRF-083"])
+def a_proof_is_no_better_later(subject: Subject) -> None:
+    """A proof from the future over a nonce of an earlier connection is refused, also when its time has come."""
+    shop = subject.shop()
+    token = shop.token()
+    with subject.socket() as first:
+        proof = first.prove(shop.key, token, iat=int(subject.now()) + 55)
+        expect_that(first.connect(token, proof).granted, "A proof is refused because its iat is 55 s off")
+    subject.advance(60)
+    with subject.socket() as second:
+        expect_that(second.nonce != first.nonce, "Two connections have one nonce")
+        second.connect(token, proof).refused("proof_nonce", NONCE)
 
 
 @FAMILY.judges("D-10/proof", rows=["PRF-042"])
@@ -217,6 +234,26 @@ def the_nonce_of_another_connection_is_refused(subject: Subject) -> None:
         other.join(token, shop.key)
 
 
+@FAMILY.judges("D-10/nonce", "4.9/one-time", rows=["PRF-082"])
+def the_nonce_of_a_connection_to_another_business_is_refused(subject: Subject) -> None:
+    """A proof over a nonce with which a member of another business connected is refused."""
+    shop, elsewhere = subject.shop(), subject.another_shop()
+    token = shop.token()
+    with subject.joined(elsewhere) as other, subject.socket() as mine:
+        mine.connect(token, mine.prove(shop.key, token, nonce=other.nonce)).refused("proof_nonce", NONCE)
+
+
+@FAMILY.judges("D-10/nonce", rows=["PRF-067"])
+def a_jti_in_somebody_elses_bad_proof_is_not_used_up(subject: Subject) -> None:
+    """The `jti` of a proof that was refused may be used by somebody else."""
+    shop = subject.shop()
+    token = shop.token()
+    for key, granted in ((BrowserKey(), False), (shop.key, True)):
+        with subject.socket() as peer:
+            ended = peer.connect(token, peer.prove(key, token, jti="of-the-owner"))
+        expect(ended.granted, granted, "Whether the proof is accepted")
+
+
 @FAMILY.judges("D-10/nonce", "4.9/one-time", rows=["PRF-062"])
 def a_proof_opens_one_socket_and_a_jti_is_not_remembered(subject: Subject) -> None:
     """A used proof is refused on another socket, but a new proof may have the same `jti`."""
@@ -268,6 +305,7 @@ THUMBPRINTS: Final = {
     "PRF-102-order": ('{"kty":"EC","crv":"P-256","x":"%(x)s","y":"%(y)s"}', "sha256"),
     "PRF-102-white-space": ('{"crv": "P-256", "kty": "EC", "x": "%(x)s", "y": "%(y)s"}', "sha256"),
     "PRF-102-sha-1": ('{"crv":"P-256","kty":"EC","x":"%(x)s","y":"%(y)s"}', "sha1"),
+    "PRF-102-sha-512": ('{"crv":"P-256","kty":"EC","x":"%(x)s","y":"%(y)s"}', "sha512"),
 }
 
 
@@ -281,7 +319,7 @@ def a_thumbprint_made_otherwise_is_another_key(subject: Subject, text: str, dige
     subject.try_token(shop.token(cnf={"jkt": made}), shop.key).refused(code, FORBIDDEN)
 
 
-@FAMILY.judges("D-10/proof", rows=["PRF-105"])
+@FAMILY.judges("D-10/proof", rows=["WSK-027"])
 def a_uid_beside_the_token_has_no_say(subject: Subject) -> None:
     """Unknown members of `connect`, such as `uid`, are ignored."""
     shop = subject.shop()
@@ -304,6 +342,24 @@ def a_private_key_in_the_header_is_refused_and_not_repeated(subject: Subject) ->
 
     ended.refused("proof_jwk", FORBIDDEN)
     expect_that(d not in json.dumps(ended.frames), "The refusal repeats the private key")
+
+
+@FAMILY.judges("D-10/proof", "D-04/one-spelling", each=("x", "y"), rows=["PRF-024"])
+def a_coordinate_is_always_32_bytes_long(subject: Subject, member: str) -> None:
+    """A coordinate that begins with a zero byte is accepted with it, and refused without it or with one more."""
+    shop, key = subject.shop(), _key_with_a_short(member)
+    token, full = shop.token(cnf={"jkt": key.jkt}), unb64(key.jwk[member])
+    with subject.socket() as peer:
+        peer.join(token, key)
+    for wrong in (full[1:], b"\0" + full):
+        with subject.socket() as peer:
+            proof = peer.prove(key, token, header={"jwk": {**key.jwk, member: b64(wrong)}})
+            peer.connect(token, proof).refused("proof_jwk", FORBIDDEN)
+
+
+def _key_with_a_short(member: str) -> BrowserKey:
+    keys = (BrowserKey(ec.derive_private_key(secret, ec.SECP256R1())) for secret in range(1, 10_000))
+    return next(key for key in keys if unb64(key.jwk[member])[0] == 0)
 
 
 @FAMILY.judges("D-10/proof", rows=["PRF-034"])

@@ -57,29 +57,58 @@ def sent_to(answer: Answer) -> Json:
 
 WRONG: Final[dict[str, Callable[[str], str]]] = {
     "OAS-003-shouted": lambda origin: origin.upper(),
+    "OAS-003-host": lambda origin: "://".join((origin.partition("://")[0], origin.partition("://")[2].upper())),
+    "OAS-004": lambda origin: f"{origin}:443" if not urlsplit(origin).port else f"{origin}0",
     "OAS-005": lambda origin: f"{origin}1" if urlsplit(origin).port else f"{origin}:8443",
     "OAS-006": lambda origin: origin.replace("https://", "http://") if origin.startswith("https") else f"{origin}.",
     "OAS-007-sub": lambda origin: origin.replace("://", "://sub."),
+    "OAS-007-www": lambda origin: origin.replace("://", "://www."),
     "OAS-008": lambda origin: f"{origin}.evil.test",
     "OAS-009-glued": lambda origin: origin.replace("://", "://evil"),
+    "OAS-009-hyphen": lambda origin: origin.replace("://", "://evil-"),
+    "OAS-010-port": lambda origin: f"{origin}:443@evil.test",
     "OAS-010": lambda origin: f"{origin}@evil.test",
     "OAS-011": lambda origin: origin.replace("://", "://user:pw@"),
     "OAS-013": lambda origin: f"{origin}\\@evil.test",
     "OAS-015-no-slashes": lambda origin: origin.replace("://", ":"),
+    "OAS-015-three-slashes": lambda origin: origin.replace("://", ":///"),
+    "OAS-015-backslashes": lambda origin: origin.replace("://", ":\\\\"),
     "F177-slash": lambda origin: f"{origin}/",
     "F177-path": lambda origin: f"{origin}/checkout",
     "OAS-016-host": lambda origin: origin.partition("://")[2],
     "OAS-016-relative": lambda origin: "//" + origin.partition("://")[2],
     "OAS-018-star": lambda _: "*",
+    "OAS-018-slash": lambda _: "/",
     "OAS-018-null": lambda _: "null",
     "OAS-022-javascript": lambda origin: f"javascript:alert(1)//{origin}",
+    "OAS-022-data": lambda origin: f"data:text/html,{origin}",
+    "OAS-022-file": lambda _: "file:///",
+    "OAS-022-about": lambda _: "about:blank",
+    "OAS-022-extension": lambda origin: origin.replace("https://", "chrome-extension://").replace("http:", "moz:"),
     "OAS-022-blob": lambda origin: f"blob:{origin}/x",
     "OAS-023-dot": lambda origin: f"{origin}.",
+    "OAS-023-dots": lambda origin: f"{origin}..",
     "OAS-025": lambda origin: f"{origin}\r\nX-Injected: 1",
+    "OAS-025-body": lambda origin: f"{origin}\r\nX-Injected: a=1\r\n\r\n<h1>",
+    "OAS-028-full-width": lambda origin: origin[:8] + "".join(_wide(letter) for letter in origin[8:]),
+    "OAS-028-ideographic-dot": lambda origin: origin.replace(".", "\u3002") if "." in origin else f"{origin}\u3002",
+    "OAS-028-encoded-dot": lambda origin: origin.replace(".", "%2e") if "." in origin else f"{origin}%2e",
+    "OAS-030-short": lambda _: "https://127.1",
+    "OAS-030-hex": lambda _: "https://0x7f.1",
+    "OAS-030-decimal": lambda _: "https://2130706433",
+    "OAS-030-v6": lambda _: "https://[::1]",
+    "OAS-030-name": lambda _: "https://localhost",
+    "OAS-032-space": lambda origin: f"{origin} https://evil.test",
+    "OAS-034-ftp": lambda origin: origin.replace("https", "ftp").replace("http", "ftp"),
+    "OAS-034-view-source": lambda origin: f"view-source:{origin}",
     "OAS-032-comma": lambda origin: f"{origin},https://evil.test",
     "OAS-034-wss": lambda origin: origin.replace("https", "wss").replace("http", "ws"),
     "foreign": lambda _: "https://evil.test",
 }
+
+
+def _wide(letter: str) -> str:
+    return chr(ord(letter) + 0xFEE0) if letter.isalpha() else letter
 
 
 def _is_loopback(origin: str) -> bool:
@@ -166,17 +195,22 @@ def a_nonce_of_another_form_does_not_come_back(subject: Subject) -> None:
     expect_that(LONG not in answer.text, "The page tells a nonce that is not of its form")
 
 
-@FAMILY.judges("4.4/enabled-only", "7/not-enabled-404", "4.4/names", each=tuple(SOCIALS), rows=["OAS-040"])
+@FAMILY.judges("4.4/enabled-only", "7/not-enabled-404", "4.4/names", each=tuple(SOCIALS), rows=["OAS-040", "OAS-041"])
 def a_social_login_that_is_not_enabled_is_404(subject: Subject, social: str) -> None:
     """A social login that the business did not enable is 404."""
-    shop = subject.shop()
+    shop = subject.shop_with(socials={}) if subject.has("businesses") else subject.shop()
     if social in shop.business.socials:
         raise OtherLimit(f"{social} is enabled")
     start(subject, shop, social).page(404)
 
 
 @FAMILY.judges(
-    "4.4/redirect", "1/mode-service-keys", "4.5/one-callback", "D-07/pkce", each=tuple(SOCIALS), rows=["OAS-046"]
+    "4.4/redirect",
+    "1/mode-service-keys",
+    "4.5/one-callback",
+    "D-07/pkce",
+    each=tuple(SOCIALS),
+    rows=["OAS-046", "OAS-047"],
 )
 def a_start_leads_to_the_social_provider_with_all_that_binds_it(subject: Subject, social: str) -> None:
     """A start redirects with scope, callback address, a new state and, if the social provider supports it, PKCE."""
@@ -189,6 +223,9 @@ def a_start_leads_to_the_social_provider_with_all_that_binds_it(subject: Subject
     sent, again = sent_to(first), sent_to(second)
 
     expect_that("no-store" in first.header("cache-control").lower(), "The redirect of a start is not no-store")
+    expect(first.body, b"", "The body of the redirect")
+    expect(first.listed("referrer-policy")[-1], "no-referrer", "Referrer-Policy of the redirect")
+    expect_that("set-cookie" not in first.headers, "A start sets a cookie")
     expect(sent.get("response_type"), "code", "response_type")
     callback = f"{subject.world.target.base_url}/v1/public/oauth/{social}/callback"
     expect(sent.get("redirect_uri"), callback, "redirect_uri")
@@ -291,11 +328,15 @@ def a_business_that_is_off_starts_no_login(subject: Subject) -> None:
 @FAMILY.judges("D-08/serialised", needs=["businesses"], rows=["OAS-030", "OAS-035"])
 def a_loopback_name_is_allowed_with_http_and_no_other_name_is(subject: Subject) -> None:
     """A registered loopback name is accepted with http and https; any other name only with https."""
-    shop = subject.shop_with(domains=["127.0.0.1:8801", "localhost:8801", "shop.example", "www.shop.example:8443"])
+    names = ("127.0.0.1:8801", "[::1]:8801", "localhost:8801")
+    shop = subject.shop_with(domains=[*names, "shop.example", "www.shop.example:8443", "192.168.1.20:8801"])
     social = subject.shop().social
-    for origin in ("http://127.0.0.1:8801", "https://localhost:8801", "https://www.shop.example:8443"):
+    allowed = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
+    for origin in (*allowed, "https://www.shop.example:8443", "https://192.168.1.20:8801"):
         expect(start(subject, shop, social, origin=origin).status, 302, f"The status for {origin}")
-    for origin in ("http://shop.example", "http://127.1:8801", "http://localhost:8802", "https://www.shop.example"):
+    others = ("127.1:8801", "0x7f.1:8801", "2130706433:8801", "[0:0:0:0:0:0:0:1]:8801", "localhost:8802")
+    foreign = ("http://shop.example", "https://www.shop.example", "http://192.168.1.20:8801")
+    for origin in (*foreign, *(f"http://{name}" for name in others)):
         start(subject, shop, social, origin=origin).page(403)
 
 
@@ -306,7 +347,8 @@ def a_domain_is_registered_as_browsers_write_it(subject: Subject) -> None:
     social = subject.shop().social
     for origin in ("https://shop.example", "https://xn--bcher-kva.example"):
         expect(start(subject, shop, social, origin=origin).status, 302, f"The status for {origin}")
-    start(subject, shop, social, origin="https://SHOP.Example:443").page(403)
+    for origin in ("https://SHOP.Example:443", "https://b\u00fccher.example"):
+        start(subject, shop, social, origin=origin).page(403)
 
 
 @FAMILY.judges("D-03/methods", rows=["OAS-049"])

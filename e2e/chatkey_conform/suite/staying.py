@@ -111,6 +111,7 @@ CHANGED: dict[str, tuple[dict[str, Any], str, int]] = {
     "WSK-052-uid": ({"uid": "bob"}, "identity_changed", 4409),
     "WSK-052-pid": ({"pid": "prov_other"}, "identity_changed", 4409),
     "WSK-052-jkt": ({"cnf": {"jkt": "A" * 43}}, "identity_changed", 4409),
+    "WSK-052-kind": ({"data": {"auth_provider": "google"}, "uid": "google:1"}, "token_claims", 4401),
     "WSK-052-identity-token": ({"type": "identity"}, "token_type", 4401),
     "WSK-052-expired": ({"exp": 1}, "token_expired", 4419),
 }
@@ -190,7 +191,7 @@ def an_older_token_changes_nothing(subject: Subject) -> None:
 
 
 @FAMILY.judges("D-10/refresh", "8/refresh-50")
-def a_visitors_and_a_social_members_tokens_are_renewed(subject: Subject) -> None:
+def a_visitors_token_is_renewed(subject: Subject) -> None:
     """A new visitor token refreshes a visitor's connection."""
     shop = subject.shop()
     with subject.joined(shop, shop.visitor_token()) as peer:

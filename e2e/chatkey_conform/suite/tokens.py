@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -159,6 +159,65 @@ for _row in ROWS:
 
 
 # cases outside the table
+
+
+@FAMILY.judges("2.4/claims", "7/missing-400", rows=["JWT-001"])
+def an_empty_token_is_no_token(subject: Subject) -> None:
+    """An empty token is malformed on the socket, and a missing parameter as `auth`."""
+    shop = subject.shop()
+    _ = shop.social
+
+    subject.try_token("", shop.key).refused("token_malformed", 4401)
+    shop.exchange("").refused(400, "parameter_missing")
+
+
+BEYOND_THE_FRAME: Final[dict[str, Callable[[int], tuple[str, str]]]] = {
+    "JWT-021": lambda most: ("a" * most, ""),
+    "JWT-098": lambda most: (f'{{"x":{"[" * most}{"]" * most}}}', ""),
+    "JWT-099": lambda most: (",".join(f'"x{number}":1' for number in range(most // 4)), ""),
+    "PRF-061": lambda most: ("", "j" * most),
+}
+
+
+@FAMILY.judges("D-20/limits", each=BEYOND_THE_FRAME, page="limits.md#limits")
+def a_token_or_proof_beyond_the_frame_is_not_read(subject: Subject, make: Callable[[int], tuple[str, str]]) -> None:
+    """A `connect` above the size limit of a frame ends the connection with 1009, whatever is in it."""
+    token, proof = make(subject.limits.frame_bytes)
+    with subject.socket() as peer:
+        peer.say({"type": "connect", "token": token, "proof": proof})
+        peer.end().closed(1009)
+
+
+@FAMILY.judges("4.3/verifies", rows=["JWT-016"])
+def a_token_is_decoded_once(subject: Subject) -> None:
+    """A percent-encoded `auth` is decoded once; one that was encoded twice is refused."""
+    shop = subject.shop()
+    once = shop.identity_token().replace(".", "%2E")
+    for auth, status in ((once, 200), (once.replace("%", "%25"), 401)):
+        answer = subject.request("GET", f"{shop.path}/member/token", query=f"auth={auth}&jkt={shop.key.jkt}")
+        expect(answer.status, status, f"The status of {answer.asked}")
+
+
+@FAMILY.judges("D-05/kinds-apart", "4.3/verifies", rows=["JWT-155"])
+def a_proof_is_no_token(subject: Subject) -> None:
+    """A proof is refused as a token, on the socket and as `auth`."""
+    shop = subject.shop()
+    _ = shop.social
+    with subject.socket() as peer:
+        proof = peer.prove(shop.key, shop.token())
+
+    subject.try_token(proof, shop.key).refused("token_alg", 4401)
+    shop.exchange(proof).refused(401, "token_alg")
+
+
+@FAMILY.judges("D-10/ready", "D-20/passed-over", rows=["JWT-140"])
+def nobody_becomes_an_agent_by_a_claim(subject: Subject) -> None:
+    """Claims such as `role` and `admin` give no rights: `ready` still says `member`."""
+    shop = subject.shop()
+    with subject.socket() as peer:
+        ready = peer.join(shop.token(role="agent", admin=True, is_agent=True), shop.key)
+
+    expect((ready["identity"], ready["uid"]), ("member", shop.member), "identity and uid of ready")
 
 
 @FAMILY.judges("2.4/pid", "D-10/checks", page="socket.md#order-of-checks")
@@ -320,7 +379,12 @@ def a_custom_uid_that_looks_like_a_social_one_is_a_custom_members(subject: Subje
 @FAMILY.judges(
     "2.4/uid",
     "D-11/keyed",
-    each={"accents": ("caf\u00e9", "cafe\u0301"), "case": ("Ada", "ada"), "space": ("ada", "ada ")},
+    each={
+        "accents": ("caf\u00e9", "cafe\u0301"),
+        "case": ("Ada", "ada"),
+        "space": ("ada", "ada "),
+        "homoglyph": ("ada", "\u0430d\u0430"),
+    },
     rows=["JWT-125"],
 )
 def uids_that_look_alike_are_two_people(subject: Subject, one: str, other: str) -> None:
@@ -330,5 +394,8 @@ def uids_that_look_alike_are_two_people(subject: Subject, one: str, other: str) 
         peer.granted({"type": "message", "id": "m-1", "body": "mine"}, "ack")
     with subject.joined(shop, shop.token(uid=f"{shop.member}-{other}")) as peer:
         found = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
+    with subject.joined(shop, shop.token(uid=f"{shop.member}-{one}")) as peer:
+        kept = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
 
     expect_that(not found, "Somebody whose uid looks alike sees the other's conversation")
+    expect([message["body"] for message in kept], ["mine"], "What the first member sees")

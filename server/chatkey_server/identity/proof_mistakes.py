@@ -47,7 +47,7 @@ def htu_cause(htu: str, wanted: str) -> str | None:
 
 def signature_cause(signature: bytes, verifies: Callable[[bytes], bool]) -> str | None:
     """Return what the signature is instead of raw r‖s, or None. `verifies` checks a corrected signature."""
-    if len(signature) > 8 and signature[0] == 0x30 and signature[1] == len(signature) - 2:
+    if signature[:3] == bytes([0x30, len(signature) - 2 & 0xFF, 0x02]):  # a SEQUENCE whose first member is an INTEGER
         return "the signature is DER-encoded; a JWS carries raw r‖s of 64 bytes"
     if len(signature) == 64 and verifies(signature[32:] + signature[:32]):
         return "the signature holds s before r"

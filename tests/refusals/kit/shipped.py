@@ -13,15 +13,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx
 from tests import profile
-from tests.refusals.kit.peers import WAIT, Ended, Peer
 from tests.refusals.kit.shop import Shop
 from websockets.sync.client import connect
 
+from chatkey_conform.judging.transcript import Transcript
 from chatkey_conform.making.honest import BrowserKey, Json
+from chatkey_conform.subject.peer import Ended, Patience, Peer, Pinged
 from chatkey_lab.guard import TOKEN_VARIABLE
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.applications import Application
@@ -34,6 +35,9 @@ MakeService = Callable[..., AbstractContextManager["Service"]]
 
 APPLICATION: Final = Application("google", "shop-client", "shop-client-secret")
 OWN_KEYS: Final = SocialKeys("own", APPLICATION)
+
+WAIT: Final = PATIENCE
+"""Seconds until a caller gives up on an answer."""
 
 _TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket.failed")
 
@@ -82,11 +86,9 @@ class Service:
     @contextmanager
     def socket(self, *, origin: str | None = None, path: str = "/v1/socket", **options: Any) -> Iterator[Peer]:
         """Open a socket; `options` go to `websockets.sync.client.connect`."""
-        with connect(
-            f"ws://{LOOPBACK}:{self.port}{path}",
-            **{"subprotocols": ["wf.v1"], "origin": origin, "proxy": None, "compression": None, **options},
-        ) as connection:
-            yield Peer(connection, self)
+        given = {"subprotocols": ["wf.v1"], "origin": origin, "proxy": None, "compression": None, **options}
+        with connect(f"ws://{LOOPBACK}:{self.port}{path}", create_connection=Pinged, **given) as connection:
+            yield Peer(cast("Pinged", connection), self.socket_uri, Transcript(), self.now, Patience(WAIT))
 
     def try_token(self, token: str, key: BrowserKey) -> Ended:
         """Open a socket and connect with this token and an honest proof signed with `key`."""

@@ -49,7 +49,7 @@ def test_a_subject_with_colons_is_one_subject(service: Service, sign_in: MakeSig
     (member,) = [member for member in login.members() if member["uid"] == claims["uid"]]
     assert (member["login"], member["auth_provider"]) == ("social", "google")
     token = login.shop.exchange(login.shop.identity_token(uid=claims["uid"])).json()["data"]["auth_token"]
-    assert service.try_token(token, login.shop.key).last["uid"] == claims["uid"]
+    assert service.try_token(token, login.shop.key).frames[-1]["uid"] == claims["uid"]
 
 
 @pytest.mark.parametrize(

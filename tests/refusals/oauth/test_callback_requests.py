@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -75,45 +73,6 @@ def test_a_posted_form_is_answered_with_200(service: Service, sign_in: MakeSignI
     assert "You are signed in" in answer.text
 
 
-@pytest.mark.row("OAC-032")
-@pytest.mark.parametrize(
-    ("content_type", "write"),
-    [
-        ("application/json", json.dumps),
-        ("text/plain", urlencode),
-        ("multipart/form-data; boundary=x", lambda _: "--x--\r\n"),
-        ("application/xml", lambda _: "<state/>"),
-        (f"{FORM}x", urlencode),
-        ("", urlencode),
-    ],
-)
-def test_a_post_of_anything_but_a_form_is_415(
-    service: Service, sign_in: MakeSignIn, content_type: str, write: Callable[[dict[str, str]], str]
-) -> None:
-    login = sign_in()
-    given = login.approve()
-
-    answer = service.http.post(login.callback, content=write(given).encode(), headers={"Content-Type": content_type})
-
-    assert answer.status_code == 415
-    assert "<code>media_type_unsupported</code>" in answer.text
-    assert "postMessage" not in answer.text
-    login.accept(given, method="POST")
-
-
-@pytest.mark.row("OAC-033")
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
-def test_other_methods_are_405(service: Service, sign_in: MakeSignIn, method: str) -> None:
-    login = sign_in()
-    given = login.approve()
-
-    answer = service.http.request(method, login.callback, params=given)
-
-    assert answer.status_code == 405
-    assert {"GET", "HEAD", "POST"} <= set(answer.headers["allow"].replace(" ", "").split(","))
-    login.accept(given)
-
-
 # errors from the social provider
 
 
@@ -127,25 +86,6 @@ def test_who_declines_is_told_so_and_the_opener_too(sign_in: MakeSignIn, method:
     assert "Sign-in cancelled" in page.text
     assert "You did not let Google sign you in." in page.text
     sign_in().accept()
-
-
-@pytest.mark.row("OAC-022")
-@pytest.mark.parametrize(("error", "code"), [("access_denied", "oauth_denied"), ("server_error", "oauth_failed")])
-def test_an_error_beside_a_code_wins(sign_in: MakeSignIn, error: str, code: str) -> None:
-    login = sign_in()
-
-    login.refuse({**login.approve(), "error": error}, code)
-
-    sign_in().accept()
-
-
-@pytest.mark.row("OAC-023")
-def test_an_error_without_a_state_is_a_400_page(sign_in: MakeSignIn) -> None:
-    login = sign_in()
-
-    login.refuse({"error": "access_denied"}, "parameter_missing", told=False)
-
-    login.accept()
 
 
 @pytest.mark.row("OAC-023")

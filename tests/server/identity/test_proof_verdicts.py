@@ -1,0 +1,54 @@
+"""Checks the table of verdicts on proofs at the function that verifies them. `tests/refusals` sends it to a service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chatkey_conform.making.honest import BrowserKey
+from chatkey_conform.making.proof_making import Handshake
+from chatkey_conform.making.proof_verdicts import ACCEPTED, REFUSED, REFUSED_BY_VERIFY, Honest, Verdict
+from chatkey_server.identity import proofs
+from chatkey_server.identity.errors import Refused
+
+if TYPE_CHECKING:
+    from chatkey_conform.making.honest import Json
+
+
+def each(rows: tuple[Verdict | Honest, ...]) -> list[Any]:
+    """Return a test case for each row."""
+    return [pytest.param(row, id=row.id) for row in rows]
+
+
+@pytest.fixture
+def handshake() -> Handshake:
+    """A handshake with a clock that stands still."""
+    nonce, htu = "the-nonce-of-this-connection", "ws://localhost:8800/v1/socket"
+    return Handshake(BrowserKey(), "head.payload.mac", nonce, htu, 1_795_000_020.0)
+
+
+def verify(handshake: Handshake, proof: str) -> proofs.Proof:
+    """Verify a proof for this handshake."""
+    wanted: Json = {"token": handshake.token, "nonce": handshake.nonce, "htu": handshake.htu, "now": handshake.now}
+    return proofs.verify(proof, jkt=handshake.key.jkt, **wanted)
+
+
+@pytest.mark.contract("D-04/one-spelling", "D-10/checks", "D-10/proof")
+@pytest.mark.parametrize("verdict", each((*REFUSED, *REFUSED_BY_VERIFY)))
+def test_a_proof_that_is_wrong_in_one_thing_is_refused_for_that(handshake: Handshake, verdict: Verdict) -> None:
+    assert verify(handshake, handshake.prove()).jkt == handshake.key.jkt
+
+    with pytest.raises(Refused) as refused:
+        verify(handshake, verdict.make(handshake))
+
+    told = refused.value
+    assert told.code == verdict.code
+    assert told.member == verdict.member
+    assert verdict.cause in (told.cause or "") if verdict.cause else told.cause is None
+    assert verdict.says in told.message
+
+
+@pytest.mark.parametrize("honest", each(ACCEPTED))
+def test_an_unusual_but_honest_proof_holds(handshake: Handshake, honest: Honest) -> None:
+    assert verify(handshake, honest.make(handshake)).jkt == handshake.key.jkt
