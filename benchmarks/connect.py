@@ -18,8 +18,6 @@ import re
 import sys
 import tempfile
 import time
-from base64 import urlsafe_b64encode
-from collections.abc import Mapping
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -28,11 +26,9 @@ from typing import Any, Final, cast
 
 import uvicorn
 import uvloop
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-from cryptography.hazmat.primitives.hashes import SHA256
 from litestar import Litestar, WebSocket, websocket
 
+from chatkey_peer.key import BrowserKey, b64, dumps
 from chatkey_protocol.names import SOCKET_PATH, SUBPROTOCOL
 from chatkey_server.identity.tokens import Profile, Secrets, mint_custom
 from chatkey_server.settings import Settings, load
@@ -115,34 +111,29 @@ class Widget:
     """A key and a token, both made beforehand, and the connect frame that answers a nonce."""
 
     def __init__(self, number: int, port: int) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        numbers = self._key.public_key().public_numbers()
-        x, y = (_b64(part.to_bytes(32, "big")) for part in (numbers.x, numbers.y))
-        jwk = {"crv": "P-256", "kty": "EC", "x": x, "y": y}
-        jkt = _b64(hashlib.sha256(_json(jwk)).digest())
+        self._key = BrowserKey()
         self._token = mint_custom(
             Secrets(SECRET.encode()),
             pid=PROVIDER,
             uid=f"user-{number}",
-            jkt=jkt,
+            jkt=self._key.jkt,
             profile=Profile(name="Ada Lovelace", email="ada@example.com"),
             now=time.time(),
         )
-        self._header = _b64(_json({"typ": "wf-proof+jwt", "alg": "ES256", "jwk": jwk}))
+        self._header = b64(dumps({"typ": "wf-proof+jwt", "alg": "ES256", "jwk": self._key.jwk}))
         self._claims = {
             "jti": f"jti-{number}",
             "iat": int(time.time()),
             "htm": "GET",
             "htu": f"ws://localhost:{port}{SOCKET_PATH}",
-            "ath": _b64(hashlib.sha256(self._token.encode()).digest()),
+            "ath": b64(hashlib.sha256(self._token.encode()).digest()),
         }
 
     def connect(self, nonce: str) -> bytes:
         """Return the connect frame, ready to be sent."""
-        signed = f"{self._header}.{_b64(_json(self._claims | {'nonce': nonce}))}"
-        r, s = decode_dss_signature(self._key.sign(signed.encode(), ec.ECDSA(SHA256())))
-        proof = f"{signed}.{_b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
-        return _text_frame(_json({"type": "connect", "token": self._token, "proof": proof}))
+        signed = f"{self._header}.{b64(dumps(self._claims | {'nonce': nonce}))}"
+        proof = f"{signed}.{b64(self._key.sign(signed.encode()))}"
+        return _text_frame(dumps({"type": "connect", "token": self._token, "proof": proof}))
 
 
 class Client(asyncio.Protocol):
@@ -231,14 +222,6 @@ def report(figures: dict[str, list[float]]) -> None:
 
 def _same(client: Client) -> Client:
     return client
-
-
-def _b64(raw: bytes) -> str:
-    return urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
-def _json(value: Mapping[str, object]) -> bytes:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
 
 
 def _text_frame(payload: bytes) -> bytes:

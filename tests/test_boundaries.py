@@ -36,7 +36,7 @@ OURS_ALLOWED = {
     "chatkey_demo": {"chatkey_protocol", "chatkey_serving", "chatkey_stack", "chatkey_oauth"},
     "chatkey_peer": {"chatkey_protocol", "chatkey_stack"},
     "chatkey_check": {"chatkey_protocol", "chatkey_stack", "chatkey_oauth", "chatkey_peer"},
-    "chatkey_conform": {"chatkey_protocol", "chatkey_stack"},
+    "chatkey_conform": {"chatkey_protocol", "chatkey_stack", "chatkey_peer"},
     "chatkey_load": {"chatkey_protocol", "chatkey_stack", "chatkey_peer"},
     "chatkey_e2e": {"chatkey_protocol", "chatkey_stack", "chatkey_oauth", "chatkey_peer", "chatkey_conform"},
 }

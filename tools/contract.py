@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from chatkey_conform.suite import cases
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "docs" / "contract.toml"
+SUITE = "tests/refusals/test_suite.py"
+"""The test that runs all cases of the suite, each of which names the sentences that it judges."""
 TESTS = (ROOT / "tests", ROOT / "e2e" / "chatkey_e2e" / "scenarios")
 LEVELS = ("must", "should", "kit")
 
@@ -46,8 +50,11 @@ def entries() -> list[Entry]:
 
 
 def marked_tests() -> dict[str, list[str]]:
-    """Return the tests marked with each id, as `path::name`. Reads the sources without importing them."""
+    """Return the tests marked with each id, as `path::name`: cases of the suite, and tests, whose sources are read."""
     found: dict[str, list[str]] = defaultdict(list)
+    for case in cases():
+        for contract_id in case.sentences:
+            found[contract_id].append(f"{SUITE}::{case.id}")
     for folder in TESTS:
         for module in sorted(folder.rglob("*.py")):
             for name, contract_id in _marks(module):

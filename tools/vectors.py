@@ -19,9 +19,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from tests.server.identity.readers import NOW, SECRET, IdentityReader, SocketReader
 
 from chatkey_conform.making import proof_verdicts, token_verdicts
-from chatkey_conform.making.honest import BrowserKey, Maker, b64
+from chatkey_conform.making.honest import Maker
 from chatkey_conform.making.place import Place
 from chatkey_conform.making.proof_making import Handshake
+from chatkey_peer.key import BrowserKey, b64
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import REVISION, SUBPROTOCOL
 from chatkey_server.identity import origins, proofs, tokens

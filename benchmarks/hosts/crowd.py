@@ -12,7 +12,7 @@ from typing import Final, Self
 from benchmarks.hosts.deployment import Deployment
 from benchmarks.hosts.pages import Ledger, Page, Panel, Tab
 
-from chatkey_peer.wire import Key
+from chatkey_peer.key import BrowserKey
 from chatkey_stack.patience import PATIENCE
 
 LOOK_SECONDS: Final = 0.05
@@ -43,7 +43,7 @@ class Crowd:
         self.ledger = Ledger()
         self.tabs: list[Tab] = []
         for number in range(members):
-            key = Key()
+            key = BrowserKey()
             places = [0 if at_first else number + more for more in range(tabs)]
             self.tabs += [tab(f"{self.ledger.mark}-{number}", key, hosts, place, self.ledger) for place in places]
         self.writers = self.tabs[::tabs]

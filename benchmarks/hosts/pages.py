@@ -22,7 +22,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.typing import Origin, Subprotocol
 
-from chatkey_peer.wire import Key
+from chatkey_peer.key import BrowserKey
 from chatkey_protocol.names import SOCKET_PATH, SUBPROTOCOL
 from chatkey_widget.backoff import CROWD_BASE, full_jitter
 from chatkey_widget.chat import GAP_SECONDS
@@ -271,7 +271,7 @@ class Page(ABC):
 class Tab(Page):
     """A tab of a member's browser."""
 
-    def __init__(self, uid: str, key: Key, hosts: Sequence[str], place: int, ledger: Ledger) -> None:
+    def __init__(self, uid: str, key: BrowserKey, hosts: Sequence[str], place: int, ledger: Ledger) -> None:
         super().__init__(hosts, place, ledger)
         self.uid = uid
         self._key = key

@@ -17,14 +17,14 @@ from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_conform.reports import badge, html, junit, markdown
 from chatkey_conform.reports.document import document
-from chatkey_conform.reports.exits import Exit, status
+from chatkey_conform.reports.exits import status
 from chatkey_conform.reports.words import headline, unjudged
-from chatkey_conform.running.known import read_known
 from chatkey_conform.running.outcome import Outcome, Result
 from chatkey_conform.running.runner import SMOKE, Run
 from chatkey_conform.subject.world import World
 from chatkey_conform.suite import cases
 from chatkey_conform.target import TargetError, read_target
+from chatkey_peer.exits import Exit
 
 MOST_SHOWN = 20
 MARKS = {Verdict.FAILED: "failed", Verdict.ERROR: "harness", Verdict.KNOWN: "known"}
@@ -58,7 +58,7 @@ def run(wanted: Wanted) -> Exit:
     started = datetime.now(UTC).isoformat(timespec="seconds")
     try:
         target = read_target(wanted.target)
-        known = read_known(target.known_failures)
+        known = target.known_failures()
         world = World(target)
         world.reach()
     except (TargetError, HarnessError, ValueError, OSError) as error:
@@ -80,7 +80,7 @@ def run(wanted: Wanted) -> Exit:
     if all(outcome.verdict is not Verdict.PASSED for outcome in smoked) and not result.failed:
         return Exit.NOT_STARTED
     if wanted.smoke or wanted.words:
-        return Exit.FAILED if result.failed else Exit.NOT_JUDGED if result.of(Verdict.ERROR) else Exit.FINE
+        return Exit.FAILED if result.failed else Exit.OURS if result.of(Verdict.ERROR) else Exit.CLEAN
     return status(result)
 
 

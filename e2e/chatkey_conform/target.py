@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from chatkey_conform.capabilities import declared
-from chatkey_conform.limits import Limits
+from chatkey_peer.known import KnownError, read_known
+from chatkey_protocol.limits import Limits
 from chatkey_protocol.names import REVISION
 
 Grade = Literal["prepared", "command", "lab"]
@@ -94,7 +95,7 @@ class Document(_Base, frozen=True, kw_only=True):
 
     target: Service
     businesses: Businesses
-    limits: Limits = Limits()
+    limits: dict[str, int] = {}
     known_failures: KnownFailures = KnownFailures()
     widget: Driver | None = None
     social: Social = Social()
@@ -140,10 +141,17 @@ class Target:
         return context
 
     @property
-    def known_failures(self) -> Path | None:
-        """The file of known failures."""
+    def limits(self) -> Limits:
+        """The limits: the profile's, except for those in the table [limits]."""
+        return Limits(**self.document.limits)
+
+    def known_failures(self) -> dict[str, str]:
+        """Return the reasons of the known failures by the ids of sentences or tests. Raises `TargetError`."""
         file = self.document.known_failures.file
-        return self.folder / file if file else None
+        try:
+            return read_known(self.folder / file) if file else {}
+        except KnownError as error:
+            raise TargetError(str(error)) from None
 
 
 def read_target(path: Path) -> Target:
@@ -167,6 +175,8 @@ def _check(document: Document) -> None:
         _check_address(f"target.{name}", getattr(service, name), needed=name == "base_url")
     if not 1 <= service.revision <= REVISION:
         raise ValueError(f"target.revision is {service.revision}; this suite knows 1 to {REVISION}")
+    if unknown := sorted(document.limits.keys() - {field.name for field in fields(Limits)}):
+        raise ValueError(f"[limits] has {unknown[0]!r}, which is not a limit of the profile")
     needed = {"prepared": businesses.prepared, "command": businesses.command, "lab": businesses.url}
     if not needed[businesses.grade]:
         missing = {"prepared": "[[businesses.prepared]]", "command": "command", "lab": "url"}[businesses.grade]

@@ -37,7 +37,6 @@ from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.people import People, Person
 from chatkey_e2e.stashed import (
-    NOT_STARTED,
     aim_key,
     faults_key,
     folder_key,
@@ -49,6 +48,7 @@ from chatkey_e2e.stashed import (
 )
 from chatkey_e2e.witness import Witness
 from chatkey_oauth.client import LabError
+from chatkey_peer.exits import Exit
 from chatkey_peer.wire import Peer, peer
 from chatkey_protocol.names import SOCIALS
 from chatkey_stack import browsers
@@ -105,7 +105,7 @@ def stack(
                 )
             )
         except (StaleError, ProcessError, LabError) as error:
-            pytest.exit(f"The stack does not start: {error}", returncode=NOT_STARTED)
+            pytest.exit(f"The stack does not start: {error}", returncode=Exit.NOT_STARTED)
         stack.service_lab.on_ask = needs.note_ask
         yield stack
 
@@ -121,7 +121,7 @@ def chatkey_browsers(pytestconfig: pytest.Config, playwright: Playwright) -> dic
             for wanted in [named if named and browsers.kind_of(named) == kind else kind]
         }
     except browsers.NoBrowserError as error:
-        pytest.exit(str(error), returncode=browsers.NO_BROWSER)
+        pytest.exit(str(error), returncode=Exit.NO_BROWSER)
     pytestconfig.stash[found_key] = found
     return found
 

@@ -19,7 +19,6 @@ from chatkey_e2e.aim.known import KnownFailures
 from chatkey_e2e.annotations import Advance, MakeBusiness, MakeDriven, MakeFaults, MakePeer, NewContext, Restart, Watch
 from chatkey_e2e.misbehaviour import missed, missed_by
 from chatkey_e2e.stashed import (
-    NOT_STARTED,
     aim_key,
     faults_key,
     folder_key,
@@ -31,6 +30,7 @@ from chatkey_e2e.stashed import (
     witness_key,
 )
 from chatkey_e2e.timings import Timings
+from chatkey_peer.exits import Exit
 from chatkey_peer.redaction import redact_folder
 from chatkey_stack import browsers
 from chatkey_stack.lab import ServiceLab
@@ -150,7 +150,7 @@ def _aimed_at(config: pytest.Config, file: Path) -> Aim:
     try:
         return take_aim(file)
     except (TargetError, HarnessError) as error:
-        pytest.exit(f"The target cannot be aimed at: {error}", returncode=NOT_STARTED)
+        pytest.exit(f"The target cannot be aimed at: {error}", returncode=Exit.NOT_STARTED)
 
 
 def _service_lab(item: pytest.Item) -> ServiceLab | None:

@@ -21,6 +21,3 @@ faults_key = pytest.StashKey[list[Faults]]()
 aim_key = pytest.StashKey[Aim]()
 known_key = pytest.StashKey[KnownFailures]()
 timings_key = pytest.StashKey[Timings]()
-
-NOT_STARTED = 3
-"""Exit status if a server does not start. If there is no browser, it is `browsers.NO_BROWSER`."""

@@ -16,7 +16,7 @@ from websockets.typing import Subprotocol
 from chatkey_load import options  # noqa: F401 - adds the options
 from chatkey_load.books import ACKNOWLEDGED, ANSWER_SEEN, SEEN, settled
 from chatkey_load.connection import OPEN_SECONDS, Connection, NotOpened
-from chatkey_peer.wire import Key
+from chatkey_peer.key import BrowserKey
 from chatkey_protocol.names import CONFIG_PATH, SUBPROTOCOL, VISITOR_TOKEN_PATH
 
 Json = dict[str, Any]
@@ -31,7 +31,7 @@ class Widget(HttpUser):
 
     def on_start(self) -> None:
         """Make a key, and connect."""
-        self._key = Key()
+        self._key = BrowserKey()
         self._sent: set[str] = set()
         told = self.environment.parsed_options
         if not told or not told.provider:

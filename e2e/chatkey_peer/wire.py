@@ -1,13 +1,9 @@
-"""A socket peer without a browser and with its own key: the tool of an attacker with a stolen token or proof."""
+"""A socket peer without a browser: the tool of an attacker with a stolen token or proof."""
 
 import asyncio
-import base64
-import hashlib
 import json
-import secrets
 import socket
 import ssl
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,46 +11,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import jwt
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from cryptography.hazmat.primitives.asymmetric import ec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
-from chatkey_protocol.names import PROOF_HTM, PROOF_TYP, SUBPROTOCOL
+from chatkey_peer.key import BrowserKey
+from chatkey_protocol.names import SUBPROTOCOL
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.tls import trust
 
 ANSWER_SECONDS = 10
 """Default timeout in seconds for opening a socket and for each response; `chatkey check` uses it."""
-
-
-class Key:
-    """A P-256 key pair outside any browser."""
-
-    def __init__(self) -> None:
-        self._private = ec.generate_private_key(ec.SECP256R1())
-        numbers = self._private.public_key().public_numbers()
-        self.jwk = {"kty": "EC", "crv": "P-256", "x": _coordinate(numbers.x), "y": _coordinate(numbers.y)}
-
-    @property
-    def jkt(self) -> str:
-        """The RFC 7638 thumbprint."""
-        members = json.dumps({name: self.jwk[name] for name in ("crv", "kty", "x", "y")}, separators=(",", ":"))
-        return _base64url(hashlib.sha256(members.encode()).digest())
-
-    def prove(self, *, token: str, nonce: str, htu: str) -> str:
-        """Sign the one-time proof for a token and a connection's nonce (D-10)."""
-        claims = {
-            "jti": secrets.token_urlsafe(16),
-            "iat": int(time.time()),
-            "htm": PROOF_HTM,
-            "htu": htu,
-            "nonce": nonce,
-            "ath": _base64url(hashlib.sha256(token.encode()).digest()),
-        }
-        return jwt.encode(claims, self._private, algorithm="ES256", headers={"typ": PROOF_TYP, "jwk": self.jwk})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +49,7 @@ class Peer:
         self._portal = portal
         self._patience = patience
 
-    def connect_with(self, token: str, key: Key) -> Outcome:
+    def connect_with(self, token: str, key: BrowserKey) -> Outcome:
         """Wait for `hello`, send `connect` with `token` and a valid proof signed by `key`, and return the response."""
         nonce = self.receive()["nonce"]
         return self._connect(token, key.prove(token=token, nonce=nonce, htu=self._uri))
@@ -162,11 +130,3 @@ def opened(
     )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(opening) as connection:
         yield Peer(connection, socket_uri, portal, patience)
-
-
-def _coordinate(number: int) -> str:
-    return _base64url(number.to_bytes(32, "big"))
-
-
-def _base64url(octets: bytes) -> str:
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()

@@ -9,7 +9,8 @@ import pytest
 
 from chatkey_check import checks
 from chatkey_check.model import Outcome, Report, Verdict
-from chatkey_check.reports.exits import Exit, status
+from chatkey_check.reports.exits import status
+from chatkey_peer.exits import Exit
 
 UNREADY = "the endpoint limits calls"
 
@@ -107,7 +108,7 @@ def test_the_numbers_are_those_of_the_documentation() -> None:
         "CLEAN": 0,
         "FAILED": 1,
         "OURS": 3,
-        "USAGE": 4,
+        "NOT_STARTED": 4,
         "NOTHING_JUDGED": 5,
         "WARNINGS": 6,
         "UNREACHABLE": 7,

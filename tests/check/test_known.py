@@ -16,7 +16,9 @@ AVATAR = checks.load_one("claim.avatar")
 
 def test_lines_are_ids_with_reasons_and_comments_are_left_out(tmp_path: Path) -> None:
     file = tmp_path / "known.txt"
-    file.write_text("# what we live with\n\nclaim.avatar: pictures come by http in the lab\n  resp.no-store  a proxy\n")
+    file.write_text(
+        "# what we live with\n\nclaim.avatar: pictures come by http in the lab\n  resp.no-store:  a proxy\n"
+    )
 
     read = known.read(file)
 
@@ -28,9 +30,9 @@ def test_lines_are_ids_with_reasons_and_comments_are_left_out(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("claim.avatar\n", "line 1: write the check's id, a colon and the reason"),
+        ("claim.avatar\n", "line 1: write the id, a colon and the reason"),
         ("claim.avatar: a\nclaim.avatar: b\n", "line 2: claim.avatar stands there twice"),
-        ("nonsense\n", "line 1: write the check's id"),
+        ("nonsense\n", "line 1: write the id"),
     ],
 )
 def test_a_line_without_a_reason_or_twice_is_refused_with_its_number(tmp_path: Path, text: str, message: str) -> None:

@@ -14,7 +14,8 @@ import jwt
 import pytest
 from tests.conform.nodes import Wishes, node_service
 
-from chatkey_peer.wire import Key, Peer, peer
+from chatkey_peer.key import BrowserKey
+from chatkey_peer.wire import Peer, peer
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, SOCKET_PATH, VISITOR_TOKEN_PATH
 from chatkey_stack.lab import Provider, ServiceLab
 from chatkey_stack.patience import PATIENCE
@@ -62,10 +63,10 @@ def open_socket(served: str) -> Iterator[Open]:
 
 
 @pytest.fixture
-def visitor(ask: Callable[..., httpx.Response], provider: Provider, open_socket: Open) -> Callable[[Key], Peer]:
+def visitor(ask: Callable[..., httpx.Response], provider: Provider, open_socket: Open) -> Callable[[BrowserKey], Peer]:
     """Open a socket and connect as a visitor."""
 
-    def connect(key: Key) -> Peer:
+    def connect(key: BrowserKey) -> Peer:
         path = VISITOR_TOKEN_PATH.format(id=provider.id)
         token = ask("GET", path, params={"uid": f"v_{key.jkt}"}).json()["data"]["auth_token"]
         socket = open_socket()
@@ -75,16 +76,16 @@ def visitor(ask: Callable[..., httpx.Response], provider: Provider, open_socket:
     return connect
 
 
-def custom(provider: Provider, key: Key, *, now: float | None = None, **claims: object) -> str:
+def custom(provider: Provider, key: BrowserKey, *, now: float | None = None, **claims: object) -> str:
     """Sign a custom-login token."""
     issued = int(time.time() if now is None else now)
     honest: dict[str, Any] = {"pid": provider.id, "uid": "ada", "type": "user", "iat": issued, "exp": issued + 3600}
     return jwt.encode({**honest, "cnf": {"jkt": key.jkt}, **claims}, provider.secret_key, algorithm="HS256")
 
 
-def test_what_is_said_is_kept_found_and_heard(visitor: Callable[[Key], Peer]) -> None:
+def test_what_is_said_is_kept_found_and_heard(visitor: Callable[[BrowserKey], Peer]) -> None:
     """A message sent twice gets the same ack twice, reaches the other socket once, and is found in any letter case."""
-    key = Key()
+    key = BrowserKey()
     one, other = visitor(key), visitor(key)
     said = {"type": "message", "id": "m-1", "body": "Große Straße", "headers": {"name": " Ada\n"}}
 
@@ -100,9 +101,9 @@ def test_what_is_said_is_kept_found_and_heard(visitor: Callable[[Key], Peer]) ->
     assert found["messages"] == [{name: value for name, value in heard.items() if name != "type"}]
 
 
-def test_history_comes_in_pages(visitor: Callable[[Key], Peer]) -> None:
+def test_history_comes_in_pages(visitor: Callable[[BrowserKey], Peer]) -> None:
     """The newest messages come first, then the page before them."""
-    socket = visitor(Key())
+    socket = visitor(BrowserKey())
     for number in range(1, 6):
         socket.send({"type": "message", "id": f"m-{number}", "body": str(number)})
         socket.receive()
@@ -116,9 +117,9 @@ def test_history_comes_in_pages(visitor: Callable[[Key], Peer]) -> None:
     assert pages == [(["4", "5"], True), (["2", "3"], True), (["1"], False)]
 
 
-def test_a_call_is_one(visitor: Callable[[Key], Peer]) -> None:
+def test_a_call_is_one(visitor: Callable[[BrowserKey], Peer]) -> None:
     """Starting or ending a call twice has no second effect. Afterwards there is no call left to end."""
-    socket = visitor(Key())
+    socket = visitor(BrowserKey())
     answers = []
     for number, action in enumerate(("start", "start", "end", "end")):
         socket.send({"type": "call", "id": f"c-{number}", "action": action})
@@ -133,18 +134,18 @@ def test_a_call_is_one(visitor: Callable[[Key], Peer]) -> None:
 
 def test_a_member_is_let_in_and_nobody_with_another_key(provider: Provider, open_socket: Open) -> None:
     """A token opens a socket only with the key that it is bound to."""
-    key = Key()
+    key = BrowserKey()
     token = custom(provider, key)
 
     assert open_socket().connect_with(token, key).code == "ready"
-    stranger = open_socket().connect_with(token, Key())
+    stranger = open_socket().connect_with(token, BrowserKey())
 
     assert (stranger.code, stranger.close) == ("proof_key_mismatch", 4403)
 
 
 def test_a_token_is_asked_for_in_time_and_ends(lab: ServiceLab, provider: Provider, open_socket: Open) -> None:
     """The server sends `reauth` 30 seconds before expiry and accepts a newer token. Expiry closes with 4419."""
-    key = Key()
+    key = BrowserKey()
     socket = open_socket()
     first = socket.connect_with(custom(provider, key), key).frame["expires_at"]
     lab.advance(3575)
@@ -162,7 +163,7 @@ def test_a_token_is_asked_for_in_time_and_ends(lab: ServiceLab, provider: Provid
 
 def test_a_refresh_of_somebody_else_ends_the_connection(provider: Provider, open_socket: Open) -> None:
     """A refresh token with another uid closes the connection with `identity_changed`, 4409."""
-    key = Key()
+    key = BrowserKey()
     socket = open_socket()
     socket.connect_with(custom(provider, key), key)
 
@@ -186,10 +187,10 @@ def test_a_refresh_of_somebody_else_ends_the_connection(provider: Provider, open
     ids=lambda value: str(value)[:40],
 )
 def test_a_frame_is_answered_or_ends_the_connection(
-    visitor: Callable[[Key], Peer], frame: dict[str, Any], code: str, close: int | None
+    visitor: Callable[[BrowserKey], Peer], frame: dict[str, Any], code: str, close: int | None
 ) -> None:
     """A valid frame that cannot be carried out gets an error reply. A malformed frame closes the connection."""
-    socket = visitor(Key())
+    socket = visitor(BrowserKey())
     socket.send(frame)
 
     if "id" in frame and close is None:

@@ -11,12 +11,13 @@ import pytest
 
 from chatkey_conform.case import Case
 from chatkey_conform.judging.verdict import Verdict
-from chatkey_conform.reports.exits import Exit, status
+from chatkey_conform.reports.exits import status
 from chatkey_conform.running.outcome import Result
 from chatkey_conform.running.runner import Run
 from chatkey_conform.subject.world import World
 from chatkey_conform.suite import cases
 from chatkey_conform.target import read_target
+from chatkey_peer.exits import Exit
 
 if TYPE_CHECKING:
     from tests.conform.served import Served

@@ -18,11 +18,12 @@ from chatkey_conform.judging.transcript import Step, masked
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_conform.making.issuer import Issuer
 from chatkey_conform.reports.document import document
-from chatkey_conform.reports.exits import Exit, status
+from chatkey_conform.reports.exits import status
 from chatkey_conform.reports.words import headline, unjudged
 from chatkey_conform.running.outcome import Outcome, Result
 from chatkey_conform.suite import cases
 from chatkey_conform.target import TargetError, read_target
+from chatkey_peer.exits import Exit
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "conform-report.json"
 SAMPLE = Path(__file__).parents[2] / "e2e" / "chatkey_conform" / "sample.toml"
@@ -81,14 +82,14 @@ def test_a_case_names_a_heading_that_its_page_has(page: str) -> None:
 @pytest.mark.parametrize(
     ("verdicts", "verdict", "exit_status"),
     [
-        ((Verdict.PASSED, Verdict.NOT_APPLICABLE), Verdict.PASSED, Exit.FINE),
+        ((Verdict.PASSED, Verdict.NOT_APPLICABLE), Verdict.PASSED, Exit.CLEAN),
         ((Verdict.PASSED, Verdict.FAILED), Verdict.FAILED, Exit.FAILED),
         ((Verdict.FAILED, Verdict.ERROR), Verdict.FAILED, Exit.FAILED),
-        ((Verdict.PASSED, Verdict.ERROR), Verdict.ERROR, Exit.NOT_JUDGED),
-        ((Verdict.NOT_APPLICABLE,), Verdict.NOT_APPLICABLE, Exit.FINE),
-        ((Verdict.NOT_RUN,), Verdict.NOT_RUN, Exit.NOT_JUDGED),
-        ((), Verdict.NOT_RUN, Exit.NOT_JUDGED),
-        ((Verdict.KNOWN, Verdict.PASSED), Verdict.KNOWN, Exit.FINE),
+        ((Verdict.PASSED, Verdict.ERROR), Verdict.ERROR, Exit.OURS),
+        ((Verdict.NOT_APPLICABLE,), Verdict.NOT_APPLICABLE, Exit.CLEAN),
+        ((Verdict.NOT_RUN,), Verdict.NOT_RUN, Exit.NOT_ALL_JUDGED),
+        ((), Verdict.NOT_RUN, Exit.NOT_ALL_JUDGED),
+        ((Verdict.KNOWN, Verdict.PASSED), Verdict.KNOWN, Exit.CLEAN),
     ],
 )
 def test_a_sentence_has_the_worst_of_its_cases(

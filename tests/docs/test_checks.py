@@ -13,7 +13,7 @@ import yaml  # type: ignore[import-untyped]  # it brings no types
 
 from chatkey_check import checks, pytest_plugin
 from chatkey_check.cli import check
-from chatkey_check.reports.exits import Exit
+from chatkey_peer.exits import Exit
 
 DOCS = Path(__file__).parents[2] / "docs"
 INTEGRATORS = (DOCS / "integrators.md").read_text()

@@ -30,7 +30,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.typing import Subprotocol
 
-from chatkey_peer.wire import Key
+from chatkey_peer.key import BrowserKey
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK, free_ports
 
@@ -304,7 +304,7 @@ class Person:
     def __init__(self, shop: Shop, uid: str | None) -> None:
         self.shop = shop
         self.uid = uid
-        self.key = Key()
+        self.key = BrowserKey()
         self.sent: dict[str, str] = {}
         self.acked: dict[str, Receipt] = {}
 

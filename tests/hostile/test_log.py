@@ -10,7 +10,7 @@ import pytest
 from tests.refusals.kit.shipped import Service, serving
 from tests.refusals.kit.shop import Shop
 
-from chatkey_conform.making.honest import BrowserKey
+from chatkey_peer.key import BrowserKey
 
 pytestmark = pytest.mark.long
 

@@ -19,7 +19,7 @@ from tests.hostile.cost import TIMES, Cost
 from tests.refusals.kit.shipped import Service
 from tests.refusals.kit.shop import Shop
 
-from chatkey_conform.making.honest import BrowserKey, b64
+from chatkey_peer.key import BrowserKey, b64
 from chatkey_stack.patience import PATIENCE
 
 pytestmark = pytest.mark.long

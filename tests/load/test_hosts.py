@@ -12,7 +12,7 @@ from benchmarks.hosts import __main__ as command
 from benchmarks.hosts import pages
 from benchmarks.hosts.pages import Ledger, Panel, Tab
 
-from chatkey_peer.wire import Key
+from chatkey_peer.key import BrowserKey
 from chatkey_stack.patience import PATIENCE
 
 
@@ -22,7 +22,7 @@ def entry(seq: int, message_id: str) -> dict[str, Any]:
 
 @pytest.fixture
 def tab() -> Tab:
-    return Tab("ada", Key(), ["10.0.0.1"], 0, Ledger())
+    return Tab("ada", BrowserKey(), ["10.0.0.1"], 0, Ledger())
 
 
 async def test_what_was_acknowledged_and_is_not_on_the_screen_is_missing(tab: Tab) -> None:

@@ -10,7 +10,8 @@ import jwt
 import pytest
 from websockets.sync.server import ServerConnection, serve
 
-from chatkey_peer.wire import Key, peer
+from chatkey_peer.key import BrowserKey, thumbprint
+from chatkey_peer.wire import peer
 
 
 @pytest.fixture
@@ -34,20 +35,19 @@ def refusing_service() -> Iterator[str]:
 
 @pytest.mark.contract("D-04/jkt", "D-04/vectors")
 def test_rfc9449_6_1_thumbprint() -> None:
-    key = Key()
-    key.jwk = {
+    jwk = {
         "kty": "EC",
         "crv": "P-256",
         "x": "l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs",
         "y": "9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA",
     }
 
-    assert key.jkt == "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"
+    assert thumbprint(jwk) == "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"
 
 
 @pytest.mark.contract("D-10/proof")
 def test_the_proof_is_signed_by_the_key_in_its_header_for_this_token_and_nonce() -> None:
-    key = Key()
+    key = BrowserKey()
 
     proof = key.prove(token="a.b.c", nonce="n-1", htu="wss://chat.example/v1/socket")
 
@@ -66,6 +66,6 @@ def test_the_proof_is_signed_by_the_key_in_its_header_for_this_token_and_nonce()
 
 def test_a_refusal_is_reported_with_its_code_and_close_code(refusing_service: str) -> None:
     with peer(refusing_service, origin="https://shop.example", ca=None) as thief:
-        outcome = thief.connect_with("a.b.c", Key())
+        outcome = thief.connect_with("a.b.c", BrowserKey())
 
     assert (outcome.code, outcome.close) == ("proof_key_mismatch", 4403)

@@ -20,8 +20,9 @@ import pytest
 from tests.refusals.kit.shipped import APPLICATION, MakeService, Service, serving
 from tests.refusals.kit.shop import Shop
 
-from chatkey_conform.making.honest import BrowserKey, Maker
+from chatkey_conform.making.honest import Maker
 from chatkey_oauth.client import FakeOAuth
+from chatkey_peer.key import BrowserKey
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.process import Process

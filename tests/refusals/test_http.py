@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.refusals.kit.shipped import Service
     from tests.refusals.kit.shop import Shop
 
-    from chatkey_conform.making.honest import Json
+    from chatkey_peer.key import Json
 
 CONFIGURATION = "{path}"
 VISITOR_TOKEN = "{path}/token?uid={uid}"

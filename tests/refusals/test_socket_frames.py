@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.refusals.kit.shipped import Service
     from tests.refusals.kit.shop import Shop
 
-    from chatkey_conform.making.honest import BrowserKey
+    from chatkey_peer.key import BrowserKey
 
 CLOSE, PONG = 8, 10
 PROTOCOL_ERROR, TOO_BIG = 1002, 1009

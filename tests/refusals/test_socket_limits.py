@@ -304,6 +304,7 @@ def test_a_peer_that_talks_now_and_then_stays(fates: dict[str, Future[Fate]]) ->
 
 @pytest.mark.row("WSK-021")
 def test_a_silent_peer_is_closed_when_its_time_is_over(service: Service) -> None:
+    """F120: after ten seconds without `connect`."""
     with service.socket() as silent:
         assert silent.hello["auth_timeout"] == 10
         service.advance(10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -343,7 +344,7 @@ def test_settings_do_not_show_secrets() -> None:
 
 def test_every_field_has_its_setting_and_every_setting_its_sentence_and_default() -> None:
     fields = {field.name for field in msgspec.structs.fields(Settings)} - {"limits", "socials"}
-    limits = {f"limit_{field.name}" for field in msgspec.structs.fields(Limits)}
+    limits = {f"limit_{field.name}" for field in dataclasses.fields(Limits)}
     names = {setting.name.removeprefix("CHATKEY_").lower() for setting in SETTINGS}
 
     assert fields | limits <= names

@@ -11,6 +11,9 @@ STANDARD_CALL_TITLE: Final = "Call us"
 SUBPROTOCOL: Final = "wf.v1"
 """The socket profile, offered and chosen as the WebSocket subprotocol (D-10)."""
 
+MAX_TOKEN_BYTES: Final = 8192
+"""The longest token that the widget sends, and that a service reads by default."""
+
 REVISION: Final = 2
 """Revision of the profile's documentation. New revisions only add things that peers of older ones can still read."""
 

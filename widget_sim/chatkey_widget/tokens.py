@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from chatkey_protocol.names import MAX_TOKEN_BYTES
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.json_text import read_json
 
-MAX_TOKEN_BYTES: Final = 8192
 MILLISECONDS: Final = 100_000_000_000
 """A time above this (the year 5138) is assumed to be in milliseconds."""
 

@@ -25,9 +25,9 @@ def socket_refuses_other_key(run: Run) -> Finding:
 
     If it succeeds, the result of e2e.socket-accepts means nothing.
     """
-    from chatkey_peer.wire import Key  # noqa: PLC0415 - cryptography is not needed before
+    from chatkey_peer.key import BrowserKey  # noqa: PLC0415 - cryptography is not needed before
 
-    said = run.live.connect(Key())
+    said = run.live.connect(BrowserKey())
     if said.frame["type"] == "ready":
         return Finding(Verdict.ERROR, f"{run.live.service().name} accepts the token with another key.")
     return passed(f"refused: {said.code}")

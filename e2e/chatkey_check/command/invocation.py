@@ -19,7 +19,7 @@ from chatkey_check.command.terminal import PLAIN, Terminal
 from chatkey_check.model import Report
 from chatkey_check.options.table import Given
 from chatkey_check.options.target import target
-from chatkey_check.reports.exits import Exit, status
+from chatkey_check.reports.exits import status
 from chatkey_check.run import Run, opened
 from chatkey_check.running import known
 from chatkey_check.running.known import Known
@@ -27,6 +27,7 @@ from chatkey_check.running.runner import Listener, Selection, report_of
 from chatkey_check.target import OptionError, Target
 from chatkey_check.wire.http import HttpWire
 from chatkey_check.words import plural
+from chatkey_peer.exits import Exit
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from chatkey_check.model import GROUPS, Outcome, Question, Report, Verdict
 from chatkey_check.reports import summary
-from chatkey_check.reports.exits import Exit
 from chatkey_check.reports.summary import FINDINGS, WORDS
+from chatkey_peer.exits import Exit
 
 PLAIN: Final[dict[str, Any]] = {"highlight": False, "markup": False}
 MARKS: Final = {

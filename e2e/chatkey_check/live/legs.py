@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from chatkey_check.live.browser.visit import Visit
-    from chatkey_peer.wire import Key, Outcome
+    from chatkey_peer.key import BrowserKey
+    from chatkey_peer.wire import Outcome
 
 WAYS: Final = "--secret-env NAME, or --service-url URL"
 
@@ -69,18 +70,18 @@ class Live:
         return self._service
 
     @once
-    def key(self) -> Key:
+    def key(self) -> BrowserKey:
         """A key like the ones that browsers make."""
-        from chatkey_peer.wire import Key  # noqa: PLC0415 - cryptography is not needed before
+        from chatkey_peer.key import BrowserKey  # noqa: PLC0415 - cryptography is not needed before
 
-        return Key()
+        return BrowserKey()
 
     @once
     def answer(self) -> Exchange:
         """The honest call of a browser that has the key."""
         return self._calls.ask("the call for a key made here", self._calls.member, jkt=self.key.jkt)
 
-    def connect(self, key: Key) -> Outcome:
+    def connect(self, key: BrowserKey) -> Outcome:
         """Open a socket with the token of `answer` and a proof signed with the key. Raises `Unusable`."""
         from chatkey_check.live import sockets  # noqa: PLC0415
 

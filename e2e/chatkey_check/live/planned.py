@@ -11,7 +11,8 @@ from chatkey_check.model import Service
 
 if TYPE_CHECKING:
     from chatkey_check.live.browser.visit import Visit
-    from chatkey_peer.wire import Key, Outcome
+    from chatkey_peer.key import BrowserKey
+    from chatkey_peer.wire import Outcome
 
 
 class PlannedLive(Live):
@@ -23,7 +24,7 @@ class PlannedLive(Live):
     def pause_ahead(self) -> None:
         """Do nothing: no browser is needed."""
 
-    def connect(self, key: Key) -> Outcome:
+    def connect(self, key: BrowserKey) -> Outcome:
         """Return the answer that a working service gives to this key."""
         from chatkey_peer.wire import Outcome  # noqa: PLC0415 - cryptography is not needed before
 

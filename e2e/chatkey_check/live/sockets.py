@@ -10,12 +10,13 @@ from websockets.exceptions import WebSocketException
 
 from chatkey_check.model import Unusable
 from chatkey_check.wire.http import HttpWire, Unreachable
-from chatkey_peer.wire import Key, Outcome, opened
+from chatkey_peer.key import BrowserKey
+from chatkey_peer.wire import Outcome, opened
 
 SECONDS: Final = 5.0
 
 
-def connected(wire: HttpWire, uri: str, *, page: str, token: str, key: Key) -> Outcome:
+def connected(wire: HttpWire, uri: str, *, page: str, token: str, key: BrowserKey) -> Outcome:
     """Open a socket as from a page, send the token with a proof signed with the key, and return the outcome.
 
     Raises `Unusable` if no socket can be opened.
@@ -26,7 +27,7 @@ def connected(wire: HttpWire, uri: str, *, page: str, token: str, key: Key) -> O
         raise Unusable(f"No socket can be opened at {uri}: {error or type(error).__name__}.") from error
 
 
-def _dialogue(wire: HttpWire, uri: str, page: str, token: str, key: Key) -> Outcome:
+def _dialogue(wire: HttpWire, uri: str, page: str, token: str, key: BrowserKey) -> Outcome:
     address, secure = urlsplit(uri), uri.startswith("wss:")
     reached = wire.reach(uri.replace("ws", "http", 1))
     raw = socket.create_connection((reached, address.port or (443 if secure else 80)), SECONDS)

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from chatkey_check.model import PRECONDITIONS, Report, Verdict
-from chatkey_stack.browsers import NO_BROWSER
+from chatkey_peer.exits import Exit
 
 JUDGED = frozenset({Verdict.PASS, Verdict.WARN, Verdict.FAIL})
-
-
-class Exit(IntEnum):
-    """The exit statuses. USAGE and NO_BROWSER come from the command itself. `status` selects among the others."""
-
-    CLEAN = 0
-    FAILED = 1
-    OURS = 3
-    USAGE = 4
-    NOTHING_JUDGED = 5
-    WARNINGS = 6
-    UNREACHABLE = 7
-    NO_BROWSER = NO_BROWSER
-    NOT_ALL_JUDGED = 9
 
 
 def status(report: Report, *, strict: bool = False) -> Exit:

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from chatkey_check.model import Outcome, Verdict
 from chatkey_check.reports import summary
-from chatkey_check.reports.exits import Exit
+from chatkey_peer.exits import Exit
 
 if TYPE_CHECKING:
     from chatkey_check.model import Report

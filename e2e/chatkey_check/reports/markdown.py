@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from chatkey_check.model import Evidence, Outcome, Verdict
 from chatkey_check.reports import summary
-from chatkey_check.reports.exits import Exit
+from chatkey_peer.exits import Exit
 
 if TYPE_CHECKING:
     from chatkey_check.model import Report

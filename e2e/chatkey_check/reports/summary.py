@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from chatkey_check.model import Outcome, Question, Report, Verdict
-from chatkey_check.reports.exits import Exit, status
+from chatkey_check.reports.exits import status
 from chatkey_check.words import plural
+from chatkey_peer.exits import Exit
 
 FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.ERROR})
 SHAPE: Final = ("--method", "--body", "--query", "--token-at")

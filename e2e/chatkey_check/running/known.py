@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from chatkey_check.model import Outcome, Verdict
 from chatkey_check.target import OptionError
+from chatkey_peer.known import KnownError, read_known
 
-LINE: Final = re.compile(r"(?P<id>[a-z0-9]+\.[a-z0-9-]+)\s*[: ]\s*(?P<reason>\S.*)")
 EXCUSED: Final = frozenset({Verdict.FAIL, Verdict.WARN})
 
 
@@ -35,23 +34,11 @@ class Known:
 
 
 def read(path: Path) -> Known:
-    """Read a file with one `id: reason` per line. `#` begins a comment. Raises `OptionError`."""
+    """Read a file of known failures. Raises `OptionError`."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"--known-failures {path} cannot be read: {error}") from error
-    reasons: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if not text or text.startswith("#"):
-            continue
-        found = LINE.fullmatch(text)
-        if found is None:
-            raise OptionError(f"{path}, line {number}: write the check's id, a colon and the reason, not {text!r}.")
-        if found["id"] in reasons:
-            raise OptionError(f"{path}, line {number}: {found['id']} stands there twice.")
-        reasons[found["id"]] = found["reason"]
-    return Known(reasons)
+        return Known(read_known(path))
+    except KnownError as error:
+        raise OptionError(f"--known-failures: {error}") from error
 
 
 def _complaint(verdict: Verdict | None) -> str:

@@ -15,13 +15,13 @@ from chatkey_check.evidence.shown import curl, response
 from chatkey_check.exchange import Exchange, Header, Request, origin
 from chatkey_check.model import Report
 from chatkey_check.reports import summary
-from chatkey_check.reports.exits import Exit
 from chatkey_check.reports.fixes import fix
 from chatkey_check.run import opened
 from chatkey_check.running.runner import Selection, report_of
 from chatkey_check.target import Target
 from chatkey_check.ui.pasted import explained
 from chatkey_check.wire.http import HttpWire, Unreachable, Unsendable
+from chatkey_peer.exits import Exit
 
 TONES: Final = {Exit.CLEAN: "pass", Exit.WARNINGS: "warn", Exit.NOT_ALL_JUDGED: "warn", Exit.NOTHING_JUDGED: "skip"}
 METHOD: Final = re.compile(r"[A-Za-z]{1,40}", re.ASCII)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from chatkey_conform.making.honest import b64, unb64
+from chatkey_peer.key import b64, unb64
 
 Parts = tuple[str, str, str]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from chatkey_conform.making.honest import BrowserKey, Json, Maker, merged
+from chatkey_conform.making.honest import Maker
+from chatkey_peer.key import BrowserKey, Json, merged
 
 
 class Issuer:

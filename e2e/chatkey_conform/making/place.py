@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-from chatkey_conform.making.honest import Json
 from chatkey_conform.making.issuer import Issuer
+from chatkey_peer.key import Json
 
 
 class Place(Protocol):

@@ -12,8 +12,9 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chatkey_conform.making.damage import PAYLOAD, Damage, Jws
-from chatkey_conform.making.honest import BrowserKey, Json, Maker, b64, dumps, merged, unb64
+from chatkey_conform.making.honest import Maker
 from chatkey_conform.making.wrong_keys import Spelled
+from chatkey_peer.key import BrowserKey, Json, b64, dumps, merged, unb64
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Handshake:
     def prove(self, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
         """Return a proof that is valid except for these changes to its header and claims."""
         given: Json = {"nonce": self.nonce, "htu": self.htu, **claims}
-        return Maker().proof(self.key, token=self.token, now=self.now, header=header, **given)
+        return self.key.prove(token=self.token, now=self.now, header=header, **given)
 
 
 Make = Callable[[Handshake], str]

@@ -15,7 +15,6 @@ from typing import Final
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from chatkey_conform.making.damage import DAMAGE
-from chatkey_conform.making.honest import REMOVED, Json, b64, dumps, unb64
 from chatkey_conform.making.proof_making import (
     Make,
     ath,
@@ -35,6 +34,7 @@ from chatkey_conform.making.proof_making import (
     x_twice,
 )
 from chatkey_conform.making.wrong_keys import KEYS, N, P
+from chatkey_peer.key import REMOVED, Json, b64, dumps, unb64
 
 SOCKET: Final = "{ws}://{host}{path}"
 """The socket's own address, written with the marks of `proof_making.marks`."""

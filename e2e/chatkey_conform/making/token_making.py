@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any, Final
 
 from chatkey_conform.making.damage import Damage, Jws
-from chatkey_conform.making.honest import Json, Maker, b64, dumps, unb64
+from chatkey_conform.making.honest import Maker
 from chatkey_conform.making.place import Place
+from chatkey_peer.key import Json, b64, dumps, unb64
 
 Make = Callable[[Place], str]
 Spoil = Callable[[bytes], bytes]

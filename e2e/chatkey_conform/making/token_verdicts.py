@@ -14,7 +14,6 @@ from itertools import product
 from typing import Any, Final
 
 from chatkey_conform.making.damage import DAMAGE
-from chatkey_conform.making.honest import REMOVED, Json, b64, unb64
 from chatkey_conform.making.token_making import (
     HOUR,
     Make,
@@ -44,6 +43,7 @@ from chatkey_conform.making.token_making import (
     visitor,
     written,
 )
+from chatkey_peer.key import REMOVED, Json, b64, unb64
 
 LIMIT: Final = 8192
 BOTH: Final = ("socket", "identity")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from chatkey_conform.making.honest import REMOVED, Json, b64, unb64
+from chatkey_peer.key import REMOVED, Json, b64, unb64
 
 P: Final = 2**256 - 2**224 + 2**192 + 2**96 - 1
 N: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551

@@ -20,8 +20,8 @@ from chatkey_conform.data import misfit
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.transcript import Transcript, frame_text
 from chatkey_conform.judging.verdict import Broken, expect, expect_that
-from chatkey_conform.making.honest import BrowserKey, Json, Maker
 from chatkey_conform.subject.pace import LONGEST_WAIT, TRIES
+from chatkey_peer.key import BrowserKey, Json
 from chatkey_protocol.frames import Kind
 from chatkey_stack.patience import PATIENCE
 
@@ -218,7 +218,7 @@ class Peer:
     def prove(self, key: BrowserKey, token: str, **changes: Any) -> str:
         """Return a proof for this connection that is valid except for these changes."""
         honest = {"nonce": self.nonce, "htu": self._uri, "now": self._clock()}
-        return Maker().proof(key, token=token, **{**honest, **changes})
+        return key.prove(token=token, **{**honest, **changes})
 
     def connect(self, token: str, proof: str) -> Ended:
         """Send `connect`. Return `ready`, or the refusal with its close code."""

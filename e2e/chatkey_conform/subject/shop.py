@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from chatkey_conform.capabilities import NotApplicable
 from chatkey_conform.judging.verdict import expect_that
-from chatkey_conform.making.honest import Json
 from chatkey_conform.making.issuer import Issuer
+from chatkey_peer.key import Json
 
 if TYPE_CHECKING:
     from chatkey_conform.grades.business import Business

@@ -19,12 +19,12 @@ from websockets.typing import Subprotocol
 from chatkey_conform.grades.business import Business, HarnessError
 from chatkey_conform.judging.transcript import Transcript
 from chatkey_conform.judging.verdict import Broken, OtherLimit
-from chatkey_conform.limits import Limits
-from chatkey_conform.making.honest import BrowserKey
 from chatkey_conform.subject.answer import Answer
 from chatkey_conform.subject.peer import WAIT, Ended, Peer, Pinged
 from chatkey_conform.subject.shop import Shop
 from chatkey_conform.subject.world import World
+from chatkey_peer.key import BrowserKey
+from chatkey_protocol.limits import Limits
 from chatkey_protocol.names import SUBPROTOCOL
 
 TRIES: Final = 10

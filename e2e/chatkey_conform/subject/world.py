@@ -16,11 +16,11 @@ from chatkey_conform.capabilities import NotApplicable, socials
 from chatkey_conform.grades.business import Business, Businesses, HarnessError
 from chatkey_conform.grades.opening import businesses_of, capabilities_of
 from chatkey_conform.judging.verdict import Broken
-from chatkey_conform.limits import Limits
 from chatkey_conform.subject.answer import Answer
 from chatkey_conform.subject.pace import Pace
 from chatkey_conform.subject.peer import Patience
 from chatkey_conform.target import Target
+from chatkey_protocol.limits import Limits
 from chatkey_stack.patience import PATIENCE
 
 DOMAIN: Final = "shop.example"
@@ -36,7 +36,7 @@ class World:
         self.target = target
         self.businesses: Businesses = businesses_of(target)
         self.capabilities = capabilities_of(target, self.businesses)
-        self.limits: Limits = target.document.limits
+        self.limits: Limits = target.limits
         self.trust = target.trust()
         self.http = self.client()
         self.secrets: set[str] = set()

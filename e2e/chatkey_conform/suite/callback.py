@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 from chatkey_conform.capabilities import SOCIAL
 from chatkey_conform.case import Family
 from chatkey_conform.judging.verdict import OtherLimit, expect, expect_that
-from chatkey_conform.making.honest import b64
 from chatkey_conform.subject.answer import Answer
 from chatkey_conform.subject.shop import Shop
 from chatkey_conform.subject.subject import Subject
 from chatkey_conform.suite.http_endpoints import MOST_PARAMETERS
 from chatkey_conform.suite.start import sent_to, start
+from chatkey_peer.key import b64
 
 FAMILY = Family("callback", "Callback of a social login", "protocol.md#the-callback")
 FORM: Final = "application/x-www-form-urlencoded"

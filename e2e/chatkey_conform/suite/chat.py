@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from chatkey_conform.case import Family
 from chatkey_conform.judging.verdict import expect, expect_that
-from chatkey_conform.making.honest import BrowserKey, Json
 from chatkey_conform.subject.peer import Peer
 from chatkey_conform.subject.shop import Shop
 from chatkey_conform.subject.subject import Subject
+from chatkey_peer.key import BrowserKey, Json
 
 FAMILY = Family("chat", "Chat", "socket.md#chat")
 LOGINS = ("visitor", "custom", "social")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chatkey_conform.making.honest import Json
 from chatkey_conform.subject.subject import Subject
 from chatkey_conform.suite import chat
 from chatkey_conform.suite.chat import stays
+from chatkey_peer.key import Json
 
 FAMILY = chat.FAMILY
 

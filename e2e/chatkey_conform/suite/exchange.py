@@ -7,9 +7,9 @@ from collections.abc import Callable
 from chatkey_conform.case import Family
 from chatkey_conform.data import misfit
 from chatkey_conform.judging.verdict import expect, expect_that
-from chatkey_conform.making.honest import REMOVED, BrowserKey
 from chatkey_conform.subject.subject import Subject
 from chatkey_conform.suite.visitors import parts_of, signed_by
+from chatkey_peer.key import REMOVED, BrowserKey
 
 FAMILY = Family("exchange", "Exchange", "protocol.md#tokens")
 

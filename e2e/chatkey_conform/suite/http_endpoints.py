@@ -9,10 +9,10 @@ from chatkey_conform.capabilities import socials
 from chatkey_conform.case import Family
 from chatkey_conform.data import misfit
 from chatkey_conform.judging.verdict import Broken, OtherLimit, expect, expect_that
-from chatkey_conform.making.honest import REMOVED, BrowserKey, merged
 from chatkey_conform.subject.answer import Answer
 from chatkey_conform.subject.shop import Shop, path_of
 from chatkey_conform.subject.subject import Subject
+from chatkey_peer.key import REMOVED, BrowserKey, merged
 
 FAMILY = Family("http", "HTTP", "protocol.md#endpoints")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from chatkey_conform.case import Family
 from chatkey_conform.judging.verdict import OtherLimit, expect, expect_that
-from chatkey_conform.making.honest import BrowserKey
 from chatkey_conform.subject.subject import Subject, Unopened
+from chatkey_peer.key import BrowserKey
 
 FAMILY = Family("opening", "Opening of the socket", "socket.md#order-of-checks")
 FORBIDDEN, BAD_FRAME = 4403, 4400
@@ -75,6 +75,7 @@ def a_page_of_this_machine_may_come_by_plain_http(subject: Subject, origin: str)
 @FAMILY.judges(
     "D-10/origin-restriction",
     needs=["businesses"],
+    rows=["F135"],
     each={
         "foreign": "https://evil.example",
         "subdomain": "https://a.shop.example",
@@ -179,7 +180,9 @@ def a_silent_peer_is_closed_when_its_time_is_over(subject: Subject) -> None:
     expect_that(is_in_time, f"It was closed after {waited:.1f} s, where `hello` named {most}")
 
 
-@FAMILY.judges("D-10/nonce", "D-10/frame-schema", rows=["WSK-024", "WSK-025"], each={"same": False, "other": True})
+@FAMILY.judges(
+    "D-10/nonce", "D-10/frame-schema", rows=["WSK-024", "WSK-025", "F122"], each={"same": False, "other": True}
+)
 def a_second_connect_ends_the_connection(subject: Subject, other: bool) -> None:
     """A second `connect` ends the connection with `frame_unexpected`, and no frame after it is acted on."""
     shop = subject.shop()
@@ -207,7 +210,7 @@ EARLY: dict[str, dict[str, Any]] = {
 }
 
 
-@FAMILY.judges("D-10/checks", "D-10/frame-schema", each=EARLY, rows=["WSK-026"])
+@FAMILY.judges("D-10/checks", "D-10/frame-schema", each=EARLY, rows=["WSK-026", "F121"])
 def a_frame_before_connect_is_refused(subject: Subject, frame: dict[str, Any]) -> None:
     """Any frame before `connect` is refused, even a `ping`, and a `connect` after it has no effect."""
     shop = subject.shop()

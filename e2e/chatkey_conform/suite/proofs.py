@@ -12,12 +12,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from chatkey_conform.case import Case, Family
 from chatkey_conform.judging.verdict import OtherLimit, expect, expect_that
-from chatkey_conform.making.honest import REMOVED, BrowserKey, b64, merged, unb64
 from chatkey_conform.making.proof_making import Handshake
 from chatkey_conform.making.proof_verdicts import ACCEPTED, REFUSED, Honest, Verdict
 from chatkey_conform.subject.peer import Peer
 from chatkey_conform.subject.shop import Shop
 from chatkey_conform.subject.subject import Subject
+from chatkey_peer.key import REMOVED, BrowserKey, b64, merged, unb64
 
 PAGE: Final = "socket.md#opening"
 FAMILY = Family("proofs", "Proofs", PAGE)

@@ -8,8 +8,8 @@ from typing import Final
 from chatkey_conform.case import Family
 from chatkey_conform.data import misfit
 from chatkey_conform.judging.verdict import expect, expect_that
-from chatkey_conform.making.honest import BrowserKey
 from chatkey_conform.subject.subject import Subject
+from chatkey_peer.key import BrowserKey
 
 FAMILY = Family("smoke", "Smoke", "protocol.md#endpoints")
 TICKS: Final = 12

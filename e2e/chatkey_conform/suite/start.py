@@ -14,11 +14,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from chatkey_conform.capabilities import SOCIAL
 from chatkey_conform.case import Family
 from chatkey_conform.judging.verdict import OtherLimit, expect, expect_that
-from chatkey_conform.making.honest import Json, b64
 from chatkey_conform.subject.answer import Answer
 from chatkey_conform.subject.shop import Shop, path_of
 from chatkey_conform.subject.subject import Subject
 from chatkey_conform.subject.world import CLIENT
+from chatkey_peer.key import Json, b64
 from chatkey_protocol.names import SOCIALS
 
 FAMILY = Family("start", "Start of a social login", "protocol.md#the-start-of-a-social-login")

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Final
 from chatkey_conform.case import Case, Family
 from chatkey_conform.data import contract
 from chatkey_conform.judging.verdict import OtherLimit, expect, expect_that
-from chatkey_conform.making.honest import REMOVED, BrowserKey, Json
 from chatkey_conform.making.token_verdicts import ACCEPTED, REFUSED, Honest, Verdict
 from chatkey_conform.subject.shop import Shop
 from chatkey_conform.subject.subject import Subject
+from chatkey_peer.key import REMOVED, BrowserKey, Json
 
 PAGE: Final = "protocol.md#how-a-token-is-read"
 FAMILY = Family("tokens", "Tokens", PAGE)
@@ -273,7 +273,7 @@ def a_pid_is_compared_byte_by_byte(subject: Subject) -> None:
         subject.try_token(shop.token(pid=bent), shop.key).refused("provider_unknown", 4403)
 
 
-@FAMILY.judges("2.4/pid", "2.4/hs256", rows=["JWT-073", "JWT-120", "JWT-041"])
+@FAMILY.judges("2.4/pid", "2.4/hs256", rows=["JWT-073", "JWT-120", "JWT-041", "F102"])
 def the_secret_of_another_business_signs_nothing_here(subject: Subject) -> None:
     """A token signed with another business's secret, or issued for another business, is refused, whatever its `kid`."""
     shop, other = subject.shop(), subject.another_shop()

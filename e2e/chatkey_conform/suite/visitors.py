@@ -8,9 +8,10 @@ import json
 from chatkey_conform.case import Family
 from chatkey_conform.data import misfit
 from chatkey_conform.judging.verdict import Broken, expect, expect_that
-from chatkey_conform.making.honest import Json, Maker, unb64
+from chatkey_conform.making.honest import Maker
 from chatkey_conform.subject.shop import Shop
 from chatkey_conform.subject.subject import Subject
+from chatkey_peer.key import Json, unb64
 
 FAMILY = Family("visitors", "Visitors", "protocol.md#tokens")
 

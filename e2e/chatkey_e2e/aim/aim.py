@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from chatkey_conform.grades.business import Businesses
 from chatkey_conform.grades.opening import businesses_of, capabilities_of
-from chatkey_conform.running.known import read_known
 from chatkey_conform.target import Target, read_target
 from chatkey_stack.ports import LOOPBACK, free_ports
 from chatkey_stack.tls import Certificates, spki_of
@@ -98,7 +97,7 @@ class Aim:
 def take_aim(path: Path) -> Aim:
     """Read a TARGET.toml and query the target's capabilities. Raises `TargetError` and `HarnessError`."""
     target = read_target(path)
-    known = read_known(target.known_failures)
+    known = target.known_failures()
     businesses = businesses_of(target)
     has = capabilities_of(target, businesses) | OF_THE_FRONT
     if target.document.widget is None:

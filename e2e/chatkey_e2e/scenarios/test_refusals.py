@@ -11,7 +11,7 @@ from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import MakePeer
 from chatkey_e2e.scenarios.openers import errors_of
 from chatkey_e2e.witness import Witness
-from chatkey_peer.wire import Key
+from chatkey_peer.key import BrowserKey
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
 from chatkey_stack.stack import Stack
@@ -26,7 +26,7 @@ def test_a_stolen_member_token_is_refused_with_another_key(
     shop.sign_in()
     stolen = witness.frames(Kind.CONNECT)[-1]["token"]
 
-    outcome = make_peer().connect_with(stolen, Key())
+    outcome = make_peer().connect_with(stolen, BrowserKey())
 
     assert (outcome.code, outcome.close) == (Code.PROOF_KEY_MISMATCH, Close.FORBIDDEN)
 
@@ -38,7 +38,7 @@ def test_a_stolen_visitor_token_is_refused_with_another_key(
     """F124: anyone can get the token for a visitor's uid, but it is refused without the visitor's key."""
     answer = stack.get(f"{business.visitor_token_path}?uid={widget.uid}")
 
-    outcome = make_peer().connect_with(answer.json()["data"]["auth_token"], Key())
+    outcome = make_peer().connect_with(answer.json()["data"]["auth_token"], BrowserKey())
 
     assert answer.status_code == 200
     assert (outcome.code, outcome.close) == (Code.PROOF_KEY_MISMATCH, Close.FORBIDDEN)
@@ -61,7 +61,7 @@ def test_a_member_token_without_a_key_is_refused(business: Business, stack: Stac
     """A member token without `cnf.jkt` is refused, whichever key makes the proof."""
     unbound = business.mint(now=stack.service_lab.now(), uid="u-1")
 
-    outcome = make_peer().connect_with(unbound, Key())
+    outcome = make_peer().connect_with(unbound, BrowserKey())
 
     assert (outcome.code, outcome.close) == (Code.PROOF_BINDING_MISSING, Close.FORBIDDEN)
 
@@ -69,7 +69,7 @@ def test_a_member_token_without_a_key_is_refused(business: Business, stack: Stac
 @pytest.mark.contract("2.4/cnf.jkt", "5.5/proof-matches")
 def test_a_member_token_with_its_own_key_is_accepted(business: Business, stack: Stack, make_peer: MakePeer) -> None:
     """A member token is accepted with a proof by its own key."""
-    key = Key()
+    key = BrowserKey()
     token = business.mint(now=stack.service_lab.now(), uid="u-1", cnf={"jkt": key.jkt})
 
     outcome = make_peer().connect_with(token, key)

@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 
 from chatkey_protocol.codes import Code
+from chatkey_protocol.names import MAX_TOKEN_BYTES
 from chatkey_server.identity import claims, encoding, keys
 from chatkey_server.identity.claims import LEEWAY_SECONDS, Seconds
 from chatkey_server.identity.display import one_line
@@ -21,7 +22,6 @@ from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.mistakes import misshapen, signed_with
 from chatkey_server.identity.social_uid import SocialUid
 
-MAX_TOKEN_BYTES: Final = 8192
 MAX_UID_CHARS: Final = 255
 CUSTOM_MAX_LIFETIME: Final = 7200
 SOCIAL_LIFETIME: Final = 120

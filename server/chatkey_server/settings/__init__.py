@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 import msgspec
@@ -35,12 +36,12 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     read = {setting.name: _read(setting, environ[setting.name]) for setting in SETTINGS if environ.get(setting.name)}
     settings = msgspec.convert(
         {
-            **_members(read, Settings),
-            "limits": _members(read, Limits, "LIMIT_"),
+            **_members(read, Settings.__struct_fields__),
+            "limits": _members(read, [field.name for field in dataclasses.fields(Limits)], "LIMIT_"),
             "socials": {
                 social: members
                 for social in SOCIALS
-                if (members := _members(read, SocialAddress, f"{social.upper()}_"))
+                if (members := _members(read, SocialAddress.__struct_fields__, f"{social.upper()}_"))
             },
         },
         Settings,
@@ -52,9 +53,9 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     return settings
 
 
-def _members(read: Mapping[str, object], struct: type[msgspec.Struct], start: str = "") -> dict[str, object]:
-    """Return the values for the fields of one Struct."""
-    names = {f"{PREFIX}{start}{field.name.upper()}": field.name for field in msgspec.structs.fields(struct)}
+def _members(read: Mapping[str, object], fields: Iterable[str], start: str = "") -> dict[str, object]:
+    """Return the values for these fields."""
+    names = {f"{PREFIX}{start}{field.upper()}": field for field in fields}
     return {names[name]: value for name, value in read.items() if name in names}
 
 

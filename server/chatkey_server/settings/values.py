@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from chatkey_protocol import limits
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, SOCKET_PATH
-from chatkey_server.identity.tokens import MAX_TOKEN_BYTES
 from chatkey_serving.few_lines import PER_SECOND
 
 
@@ -23,28 +24,12 @@ class SocialAddress(msgspec.Struct, frozen=True):
     issuer: str | None = None
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """Limits for one peer. Rates are per minute and stored amounts per day; 0 means no limit."""
+@dataclass(frozen=True, kw_only=True)
+class Limits(limits.Limits):
+    """Limits for one peer: those of the profile and our own. Rates are per minute and stored amounts per day."""
 
     head_bytes: int = 64 * 1024
-    query_bytes: int = 16 * 1024
-    body_bytes: int = 64 * 1024
-    token_bytes: int = MAX_TOKEN_BYTES
     request_timeout: int = 20
-    token_rate: int = 600
-    oauth_rate: int = 60
-    frame_bytes: int = 64 * 1024
-    message_chars: int = 4000
-    name_chars: int = 255
-    frames_per_second: int = 20
-    auth_timeout: int = 10
-    frame_timeout: int = 20
-    idle_timeout: int = 180
-    pong_timeout: int = 20
-    ping: int = 25
-    sockets_per_address: int = 1000
-    sockets_per_identity: int = 50
-    search_chars: int = 100
     searches_per_identity: int = 60
     searches_per_address: int = 600
     histories_per_identity: int = 240

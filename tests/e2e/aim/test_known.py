@@ -64,12 +64,12 @@ def test_what_is_excused_fails_nothing_and_ends_no_smoke_and_what_excuses_nothin
 
 def test_the_file_is_read_as_conform_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_1", "s" * 32)
-    path, known = tmp_path / "TARGET.toml", tmp_path / "known.toml"
-    path.write_text(f'{TARGET}\n[known_failures]\nfile = "known.toml"\n')
-    known.write_text('[[known]]\nid = "3/logout"\nreason = "our button is elsewhere"\n')
+    path, known = tmp_path / "TARGET.toml", tmp_path / "known.txt"
+    path.write_text(f'{TARGET}\n[known_failures]\nfile = "known.txt"\n')
+    known.write_text("3/logout: our button is elsewhere\n")
 
     assert take_aim(path).known == {"3/logout": "our button is elsewhere"}
 
-    known.write_text('[[known]]\nid = "3/logout"\nreason = ""\n')
-    with pytest.raises(TargetError, match="has no reason"):
+    known.write_text("3/logout:\n")
+    with pytest.raises(TargetError, match="write the id, a colon and the reason"):
         take_aim(path)

@@ -21,9 +21,9 @@ from tests.refusals.kit.shop import Shop
 from websockets.sync.client import connect
 
 from chatkey_conform.judging.transcript import Transcript
-from chatkey_conform.making.honest import BrowserKey, Json
 from chatkey_conform.subject.peer import Ended, Patience, Peer, Pinged
 from chatkey_lab.guard import TOKEN_VARIABLE
+from chatkey_peer.key import BrowserKey, Json
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.applications import Application
 from chatkey_stack.lab import ServiceLab, SocialKeys

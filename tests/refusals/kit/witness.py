@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from chatkey_conform.making.honest import Json
+    from chatkey_peer.key import Json
     from chatkey_stack.lab import ServiceLab
 
 VARYING: Final = re.compile(r"\d+ s\b")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tests.refusals.kit.shipped import Service
     from tests.refusals.kit.shop import Shop
 
-    from chatkey_conform.making.honest import Json
     from chatkey_oauth.client import Rule
+    from chatkey_peer.key import Json
 
 
 ORIGIN: Final = "https://shop.example"

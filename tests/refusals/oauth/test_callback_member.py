@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from tests.refusals.kit.shop import Shop
     from tests.refusals.oauth.sign_in import MakeSignIn
 
-    from chatkey_conform.making.honest import BrowserKey, Maker
+    from chatkey_conform.making.honest import Maker
     from chatkey_oauth.client import FakeOAuth
+    from chatkey_peer.key import BrowserKey
 
     Known = Callable[..., str]
 

@@ -16,7 +16,8 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.parser import text_string_to_metric_families
 from tests.server.test_serve import Served, serving
 
-from chatkey_peer.wire import Key, peer
+from chatkey_peer.key import BrowserKey
+from chatkey_peer.wire import peer
 
 ROOT: Final = Path(__file__).parents[3]
 PROMETHEUS: Final = ROOT / "deploy" / "prometheus"
@@ -80,7 +81,7 @@ def _scrape(served: Served) -> str:
 
 def _write(served: Served, shop: str) -> None:
     """Have a visitor connect and write a message."""
-    key, uri = Key(), f"ws://localhost:{served.port}/v1/socket"
+    key, uri = BrowserKey(), f"ws://localhost:{served.port}/v1/socket"
     _, _, answer = served.request("GET", f"/v1/public/provider/{shop}/token?uid=v_{key.jkt}")
     with peer(uri, origin=None, ca=None) as visitor:
         assert visitor.connect_with(json.loads(answer)["data"]["auth_token"], key).code == "ready"

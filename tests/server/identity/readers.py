@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from chatkey_conform.making.honest import Json
 from chatkey_conform.making.issuer import Issuer
+from chatkey_peer.key import Json
 from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Secrets

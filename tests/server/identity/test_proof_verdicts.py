@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatkey_conform.making.honest import BrowserKey
 from chatkey_conform.making.proof_making import Handshake
 from chatkey_conform.making.proof_verdicts import ACCEPTED, REFUSED, REFUSED_BY_VERIFY, Honest, Verdict
+from chatkey_peer.key import BrowserKey
 from chatkey_server.identity import proofs
 from chatkey_server.identity.errors import Refused
 
 if TYPE_CHECKING:
-    from chatkey_conform.making.honest import Json
+    from chatkey_peer.key import Json
 
 
 def each(rows: tuple[Verdict | Honest, ...]) -> list[Any]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
-from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-from cryptography.hazmat.primitives.hashes import SHA256
 
+from chatkey_peer.key import BrowserKey, b64
 from chatkey_protocol.frames import Hello, Kind
 from chatkey_server.identity import tokens
 from chatkey_server.identity.social_uid import SocialUid
@@ -30,44 +26,11 @@ URI = "wss://chat.test/v1/socket"
 SECRET = b"a secret key of at least thirty-two bytes"
 
 
-def b64(raw: bytes) -> str:
-    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+class Browser(BrowserKey):
+    """A browser's key, with tokens for it and proofs for the socket of these tests."""
 
-
-@dataclass
-class Browser:
-    """A P-256 key, its thumbprint, and proofs made with it."""
-
-    key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
-
-    @property
-    def jwk(self) -> dict[str, str]:
-        numbers = self.key.public_key().public_numbers()
-        x, y = (b64(n.to_bytes(32, "big")) for n in (numbers.x, numbers.y))
-        return {"crv": "P-256", "kty": "EC", "x": x, "y": y}
-
-    @property
-    def jkt(self) -> str:
-        return b64(hashlib.sha256(json.dumps(self.jwk, separators=(",", ":"), sort_keys=True).encode()).digest())
-
-    @property
-    def uid(self) -> str:
-        return f"v_{self.jkt}"
-
-    def proof(self, token: str, nonce: str, *, uri: str = URI, now: float = NOW, **changed: object) -> str:
-        claims = {
-            "jti": "jti-1",
-            "iat": int(now),
-            "htm": "GET",
-            "htu": uri,
-            "nonce": nonce,
-            "ath": b64(hashlib.sha256(token.encode()).digest()),
-            **changed,
-        }
-        header = {"typ": "wf-proof+jwt", "alg": "ES256", "jwk": self.jwk}
-        signed = ".".join(b64(json.dumps(part).encode()) for part in (header, claims))
-        r, s = decode_dss_signature(self.key.sign(signed.encode(), ec.ECDSA(SHA256())))
-        return f"{signed}.{b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+    def proof(self, token: str, nonce: str, *, uri: str = URI, now: float = NOW) -> str:
+        return self.prove(token=token, nonce=nonce, htu=uri, now=now)
 
     def visitor_token(self, *, pid: str = "prov", now: float = NOW) -> str:
         return tokens.mint_visitor(Secrets(SECRET), pid=pid, uid=self.uid, now=now)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
 import pytest
 import uvicorn
 from uvicorn.protocols.utils import ClientDisconnected
@@ -80,7 +80,7 @@ class Pipe(asyncio.Transport):
 
 def limits(**seconds: float) -> Limits:
     """Return limits in fractions of a second, which the settings do not allow."""
-    return msgspec.structs.replace(Limits(), **seconds)
+    return dataclasses.replace(Limits(), **seconds)
 
 
 async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:

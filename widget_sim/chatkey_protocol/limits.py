@@ -1,14 +1,15 @@
-"""The limits of a target that may differ from the profile's defaults: the table [limits] of TARGET.toml."""
+"""The limits of the profile that a service may set differently (docs/limits.md)."""
 
-from __future__ import annotations
+from dataclasses import dataclass
 
-import msgspec
+from chatkey_protocol.names import MAX_TOKEN_BYTES
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The limits per peer (docs/limits.md). Rates are per minute; 0 means no limit."""
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits per peer. Times are in seconds, rates per minute; 0 means no limit."""
 
-    token_bytes: int = 8192
+    token_bytes: int = MAX_TOKEN_BYTES
     query_bytes: int = 16 * 1024
     body_bytes: int = 64 * 1024
     token_rate: int = 600
