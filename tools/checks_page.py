@@ -11,12 +11,12 @@ from chatkey_check.model import Question, Severity
 from chatkey_check.reports import summary
 
 INTRODUCTION: Final = """\
-What [`chatkey check`](integrators.md#check-your-endpoint) asks of a `getToken` endpoint, in the order in which one
-debugs. `chatkey check --explain ID` shows one of them in the terminal.
+These are the checks that [`chatkey check`](integrators.md#check-your-endpoint) makes of a `getToken` endpoint, in a
+useful order for debugging. `chatkey check --explain ID` explains one check in the terminal.
 
-**must**: without it, nobody gets in, or somebody who should not. **should** and **info**: it works, and should be
-better; a warning. An honest call is `POST {"jkt": …}` as the login, with `Content-Type: application/json` and the
-page's own `Origin`.
+If a **must** check fails, nobody can sign in, or somebody can who should not. If a **should** or **info** check fails,
+the endpoint works but can be improved; this is a warning. An honest call is `POST {"jkt": …}` with the session of the
+login, `Content-Type: application/json` and the page's own `Origin`.
 """
 LANGUAGES: Final = {"Python": "python", "Node.js": "js", "PHP": "php", "nginx": "nginx", "Vite": "js", "page": "js"}
 
@@ -43,14 +43,18 @@ def _groups() -> Iterator[str]:
 def _check(check: Question) -> Iterator[str]:
     about = " · ".join(filter(None, (f"**{Severity(check.severity)}**", summary.source(check))))
     yield f"\n### {check.id}\n\n{about}. {_prose(check.why)}\n\n"
-    yield f"- Sent: {_prose(check.sent)}\n- Passes: {_prose(check.passes)}\n"
+    yield f"| | |\n| --- | --- |\n| Sent | {_cell(check.sent)} |\n| Passes if | {_cell(check.passes)} |\n"
     if check.needs:
-        yield f"- Judged where these pass: {', '.join(f'`{name}`' for name in check.needs)}\n"
-    yield "\nMistakes that cause it:\n\n"
-    yield from (f"- {_prose(mistake)}\n" for mistake in check.mistakes)
+        yield f"| Judged only if these pass | {', '.join(f'`{name}`' for name in check.needs)} |\n"
+    yield f"| Mistakes that cause it | {'<br>'.join(map(_cell, check.mistakes))} |\n"
     yield f"\nWhat to change: {_prose(check.hint)}\n"
     for language, code in check.mend.items():
         yield f"\n```{LANGUAGES[language]}\n{code}\n```\n"
+
+
+def _cell(text: str) -> str:
+    """Return a text for a cell of a table, in which a bar must be escaped even between backticks."""
+    return _prose(text.replace("|", "\0")).replace("\0", "\\|")
 
 
 def _prose(text: str) -> str:

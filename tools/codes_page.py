@@ -14,15 +14,15 @@ from chatkey_widget.texts import LANGUAGES
 ENGLISH: Final = LANGUAGES["en"]
 
 START_CODES: Final = {
-    "insecure_context": ("The page came by plain http.", "Serve it over https, or from localhost.", False),
+    "insecure_context": ("The page was loaded over plain http.", "Serve it over https, or from localhost.", False),
     "csp_blocked": (
         "The page's Content-Security-Policy blocks a file of the widget, WebAssembly, or the service.",
-        "Add to the directive what the message names.",
+        "Add the source that the message names to the directive.",
         False,
     ),
     "boot_failed": (
-        "The widget could not be started, or takes long.",
-        "Look whether all its files can be loaded, whole and with the right types.",
+        "The widget could not be started, or its start takes long.",
+        "Check that all its files can be loaded completely and with the right types.",
         True,
     ),
     "already_initialized": (
@@ -30,29 +30,29 @@ START_CODES: Final = {
         "Call `Service.shutdown()` first.",
         False,
     ),
-    "shutdown": ("`ready` was waited for, and `shutdown()` came first.", "Call `initService()` again.", False),
+    "shutdown": ("`shutdown()` was called before `ready` was resolved.", "Call `initService()` again.", False),
 }
 """Codes of `sdk.js` itself, before there is a widget: cause, remedy, and whether it tries again."""
 
 CAUSES: Final[dict[Fault, str]] = {
     Fault.CONFIG_INVALID: "`ServiceConfig` lacks its `providerId`, or has a member of the wrong type.",
-    Fault.KEY_UNAVAILABLE: "The browser can make no key: `crypto.subtle` is missing.",
-    Fault.CONFIGURATION_UNREACHABLE: "The configuration endpoint does not answer, or not as it should.",
-    Fault.TOKEN_UNREACHABLE: "A token endpoint of the service does not answer, or not as it should.",
-    Fault.TOKEN_WRONG_TYPE: "`getToken` returned something that is neither a text nor null.",
-    Fault.TOKEN_EMPTY: "`getToken` returned an empty text.",
+    Fault.KEY_UNAVAILABLE: "The browser cannot create a key: `crypto.subtle` is missing.",
+    Fault.CONFIGURATION_UNREACHABLE: "The configuration endpoint does not answer, or gives an invalid answer.",
+    Fault.TOKEN_UNREACHABLE: "A token endpoint of the service does not answer, or gives an invalid answer.",
+    Fault.TOKEN_WRONG_TYPE: "`getToken` returned something that is neither a string nor null.",
+    Fault.TOKEN_EMPTY: "`getToken` returned an empty string.",
     Fault.GETTOKEN_FAILED: "`getToken` threw, or its promise was rejected; the message quotes the reason.",
     Fault.GETTOKEN_TIMEOUT: "`getToken` did not settle within 10 seconds.",
     Fault.SOCKET_UNREACHABLE: "The socket could not be opened three times in a row.",
-    Fault.SOCKET_REFUSED: "The server closed the socket for a reason it did not give.",
+    Fault.SOCKET_REFUSED: "The server closed the socket without giving a reason.",
     Fault.FRAME_UNREADABLE: "The server sent something that the widget cannot read.",
-    Fault.MESSAGE_REFUSED: "The server did not take a message, a search or a call.",
-    Fault.MESSAGE_DROPPED: "A member left, or was refused, before the service had a message of theirs.",
+    Fault.MESSAGE_REFUSED: "The server did not accept a message, a search or a call.",
+    Fault.MESSAGE_DROPPED: "A member logged out or was refused before the service received one of their messages.",
     Fault.POPUP_BLOCKED: "The browser opened no popup.",
-    Fault.POPUP_UNSUPPORTED: "The browser opened no popup and keeps no key: it is built into an app.",
+    Fault.POPUP_UNSUPPORTED: "The browser is built into an app: it opens no popup and stores no key.",
     Fault.POPUP_CLOSED: "The popup was closed before it reported a result.",
     Fault.POPUP_LOST: "The browser cut the popup off from the page (`Cross-Origin-Opener-Policy`).",
-    Fault.WIDGET_FAILED: "A mistake in the widget itself.",
+    Fault.WIDGET_FAILED: "A bug in the widget itself.",
 }
 """Causes of the widget's own codes. Codes that it shares with the server have the server's causes."""
 
@@ -64,15 +64,15 @@ OAUTH: Final = ("oauth_", "social_", "state_")
 
 
 INTRODUCTION: Final = """\
-The page hears of these in the handle's `error` event and in `service:error`, as `{code, phase, message, remediation,
-retryable}`. The script tells of what happens before there is a widget, and rejects `ready` with it. The widget passes
-the server's codes on. What the person reads stands in the panel, in [one of three
+The page receives errors in the handle's `error` event and in `service:error`, as `{code, phase, message, remediation,
+retryable}`. Before there is a widget, the script reports errors itself, and rejects `ready` with them. The widget passes
+the server's codes on. The panel shows the text in the last column, in [one of three
 languages](decisions.md#d-12-what-the-widget-promises).
 """
 SERVER: Final = """\
-Over HTTP in `error.code` with the status, on the socket in an `error` frame followed by the close code, in the message
-to the opener in `error.code`. A code that only an endpoint tells never comes with its close code. `error.message` names
-the member at fault.
+Over HTTP, the code is in `error.code`, with the status. On the socket, it is in an `error` frame, followed by the close
+code. In the message to the opener, it is in `error.code`. Codes that only endpoints use never appear with their close
+code. `error.message` names the invalid member.
 """
 
 
@@ -80,7 +80,7 @@ def page(note: str) -> str:
     """Return docs/codes.md."""
     statuses = ((f"`{code}`", str(MEANINGS[code].status), str(MEANINGS[code].close.value)) for code in Code)
     closes = ((str(close.value), close.name.lower().replace("_", " ")) for close in Close)
-    head = ("code", "of", "phase", "because", "what to do", "tried again", "the person reads")
+    head = ("code", "reported by", "phase", "cause", "what to do", "retried", "text in the panel")
     return "\n".join(
         (
             f"# Codes\n\n{note}{INTRODUCTION}",

@@ -24,9 +24,9 @@ HEAD = """\
 
 Generated from [contract.toml](contract.toml) by `nox -s docs -- --write`; do not edit.
 
-Each line is one normative sentence of the public contract, or one decision of the kit where the contract is silent
-(`D-…`, see [decisions](decisions.md)), with the tests that show it. **must** and **should** are the contract's,
-**kit** is ours.
+Each row is one normative sentence of the public contract, or one decision of the kit where the contract is silent
+(`D-…`, see [decisions](decisions.md)), with the tests that show it. **must** and **should** rows are the contract's,
+**kit** rows are ours.
 """
 
 

@@ -13,13 +13,15 @@ from chatkey_server.settings import SETTINGS, Setting
 from chatkey_server.socket.connection import REAUTH_SECONDS
 
 HEAD: Final = """\
-A service may have other limits, and a client is told when it meets one: by the code in the last column, and for rates
-by `Retry-After` or `retry_after`. What is a [setting](settings.md) has its default here; what is a matter of form
-cannot be set, and is part of [the profile](protocol.md). Rates are allowances that fill evenly: a burst of a whole one
-is fine. Who is counted is the address that connected, of IPv6 its network of 64 bits, or one person. Each process
-counts for itself; what protects the service as a whole is counted for all of them together where there is Redis: limits
-that say so, and guesses at the passwords of agents and administrators, ten a minute from one client address. While
-Redis is away each process counts that for itself as well, by what it has counted before.
+This page lists the limits of this service; other services may have different ones. A client that exceeds a limit gets
+the code in the last column, and for rates also `Retry-After` or `retry_after`. The first table shows the defaults of
+[settings](settings.md). Limits of form cannot be set, and are part of [the profile](protocol.md).
+
+Rates are allowances that refill evenly, so a full allowance may be used at once. Limits are counted for the address
+that connected (for IPv6, for its network of 64 bits) or for one person. Each process counts separately. Limits that
+protect the service as a whole are counted for all processes together if there is Redis: those that say so below, and
+password guesses for agents and administrators (ten a minute per client address). While Redis is unavailable, each
+process goes on counting these by itself, from its own previous counts.
 """
 
 BEYOND: Final = {
@@ -30,20 +32,20 @@ BEYOND: Final = {
     "request_timeout": "closed",
     "token_rate": "429 `rate_limited`",
     "oauth_rate": "429 `rate_limited`",
-    "frame_bytes": "1009, by the close alone",
+    "frame_bytes": "1009, without an `error` frame",
     "message_chars": "`too_large` with the `id`",
     "name_chars": "`too_large` with the `id`",
     "frames_per_second": "4429 `rate_limited`",
     "auth_timeout": "4408 `auth_timeout`",
-    "frame_timeout": "4408, by the close alone",
+    "frame_timeout": "4408, without an `error` frame",
     "idle_timeout": "4408 `idle_timeout`",
-    "pong_timeout": "1011, by the close alone",
-    "ping": "told in `hello`",
+    "pong_timeout": "1011, without an `error` frame",
+    "ping": "sent in `hello`",
     "sockets_per_address": "4429 `too_many_sockets`",
     "sockets_per_identity": "4429 `too_many_sockets`",
     "search_chars": "`too_large` with the `id`",
     "ipv6_prefix": "",
-    "log_lines": "a line with their number",
+    "log_lines": "a line with the number of omitted lines",
     **dict.fromkeys(
         (
             "searches_per_identity",
@@ -69,9 +71,9 @@ def page(note: str) -> str:
     return "\n".join(
         (
             f"# Limits\n\n{note}{HEAD}",
-            *_table(("what", "default", "beyond it"), settings),
+            *_table(("limit", "default", "result of exceeding it"), settings),
             "\n## Of the form\n",
-            *_table(("what", "at most", "beyond it"), _fixed()),
+            *_table(("limit", "maximum", "result of exceeding it"), _fixed()),
             "",
         )
     )
@@ -91,11 +93,11 @@ def _fixed() -> Iterator[tuple[str, str, str]]:
     yield "Characters of a token's `uid`.", str(tokens.MAX_UID_CHARS), "`token_claims`"
     yield "Characters of a token's `name` and `email`.", "255", "`token_claims`"
     yield "Characters of a token's `avatar`.", "2048", "`token_claims`"
-    yield "Seconds a custom token lives.", str(tokens.CUSTOM_MAX_LIFETIME), "`token_claims`"
-    yield "Seconds a social login's socket token lives.", str(tokens.SOCIAL_LIFETIME), "`token_claims`"
-    yield "Seconds a visitor's token lives.", str(2 * tokens.MINUTE), "`token_claims`"
-    yield "Seconds an identity token lives.", str(tokens.IDENTITY_LIFETIME), "`token_claims`"
-    yield "Seconds `iat` and `nbf` may lie ahead.", str(claims.LEEWAY_SECONDS), "`token_not_yet_valid`"
+    yield "Lifetime of a custom token in seconds.", str(tokens.CUSTOM_MAX_LIFETIME), "`token_claims`"
+    yield "Lifetime of a social login's socket token in seconds.", str(tokens.SOCIAL_LIFETIME), "`token_claims`"
+    yield "Lifetime of a visitor's token in seconds.", str(2 * tokens.MINUTE), "`token_claims`"
+    yield "Lifetime of an identity token in seconds.", str(tokens.IDENTITY_LIFETIME), "`token_claims`"
+    yield "Seconds that `iat` and `nbf` may be in the future.", str(claims.LEEWAY_SECONDS), "`token_not_yet_valid`"
     yield (
         "Levels of JSON in a token, a proof or a frame.",
         "32",
@@ -104,10 +106,10 @@ def _fixed() -> Iterator[tuple[str, str, str]]:
     yield "Characters of a proof.", str(proofs.MAX_PROOF_BYTES), "`proof_malformed`"
     yield "Characters of a proof's `jti`, `nonce`, `ath`.", "256", "`proof_claims`"
     yield "Characters of a proof's `htu`.", "2048", "`proof_claims`"
-    yield "Seconds before a token's end that `reauth` asks.", str(REAUTH_SECONDS), "4419 at the end"
+    yield "Seconds from `reauth` to the end of the token.", str(REAUTH_SECONDS), "4419 at the end"
     yield "Characters of a frame's `id`.", "64", "`frame_invalid`"
     yield "Messages in an answer.", str(ENTRIES), "`frame_invalid` for a `limit` above it"
-    yield "Frames that wait for a peer that does not read.", str(MAX_BACKLOG), "1013 `unavailable`"
+    yield "Frames waiting for a peer that does not read.", str(MAX_BACKLOG), "1013 `unavailable`"
 
 
 def _table(head: tuple[str, ...], body: Iterator[tuple[str, ...]]) -> Iterator[str]:

@@ -121,7 +121,7 @@ def _fixtures() -> Iterator[tuple[str, ...]]:
 
 
 def _people() -> Iterator[tuple[str, ...]]:
-    yield "id", "name", "e-mail", "what is special"
+    yield "id", "name", "e-mail", "special feature"
     yield "---", "---", "---", "---"
     for person in SEEDED:
         name = (person.name or "").replace("\u2028", "[U+2028]").replace("|", "\\|")
@@ -130,7 +130,7 @@ def _people() -> Iterator[tuple[str, ...]]:
 
 
 def _endpoints() -> Iterator[tuple[str, ...]]:
-    yield "provider", "stands for", "endpoints, below its name"
+    yield "provider", "stands for", "endpoints, below the provider's name"
     yield "---", "---", "---"
     for name in NAMES:
         provider = load(name)
@@ -160,7 +160,7 @@ def _faults() -> Iterator[tuple[str, ...]]:
 
 
 def _switches() -> Iterator[tuple[str, ...]]:
-    yield "switch", "at first", "while it is on"
+    yield "switch", "default", "effect while it is on"
     yield "---", "---", "---"
     for provider, switches in declared_switches().items():
         for switch in switches:
@@ -175,22 +175,22 @@ def _lives() -> Iterator[tuple[str, ...]]:
         provider = app.provider(name)
         lives = provider.lives()
         refresh = (
-            f"{_duration(lives.refresh)}{', serves once' if provider.rotates else ''}" if provider.refreshes else "none"
+            f"{_duration(lives.refresh)}{', works once' if provider.rotates else ''}" if provider.refreshes else "none"
         )
         yield f"`{name}`", _duration(lives.code), _duration(lives.access), refresh
 
 
 def _duration(seconds: int | None) -> str:
-    return "no end" if seconds is None else f"{seconds:,} s"
+    return "does not expire" if seconds is None else f"{seconds:,} s"
 
 
 def _rings() -> Iterator[tuple[str, ...]]:
-    yield "what", "how many"
+    yield "entries", "maximum"
     yield "---", "---"
-    yield "codes, access tokens, refresh tokens and approvals, each, of one provider", f"{RING:,}"
-    yield "flows", f"{FLOWS:,}, of up to {STEPS} steps"
+    yield "codes of one provider; the same for access tokens, refresh tokens and approvals", f"{RING:,}"
+    yield "flows", f"{FLOWS:,}, with up to {STEPS} steps each"
     yield "requests in the log", f"{LOG_RING:,}"
-    yield "rules, spent ones among them", f"{RULES:,}"
+    yield "rules, including spent ones", f"{RULES:,}"
     yield "published signing keys of one provider", str(KEYS)
     yield "bytes of a request's body", f"{BODY_BYTES:,}"
 
@@ -225,7 +225,7 @@ def _handle() -> Iterator[tuple[str, ...]]:
 
 
 def _capabilities() -> Iterator[tuple[str, ...]]:
-    yield "capability", "means that"
+    yield "capability", "meaning"
     yield "---", "---"
     for name, meaning in CAPABILITIES.items():
         yield f"`{name}`", meaning

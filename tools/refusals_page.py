@@ -10,10 +10,10 @@ from typing import Final
 
 HERE: Final = Path(__file__).parents[1] / "tests" / "refusals"
 INTRODUCTION: Final = """\
-What server, socket and popup are given and must not fall for, a row each, and what becomes of it. Every row is a test,
-with an honest twin that is let in, under its id: `python -m pytest tests -k JWT-151`; rows `HTM-…` run in a real
-browser, in `nox -s e2e`. Where a rule of the kit makes a row pointless, it says so. [Threats](threats.md) names them by
-attack.
+Each row describes an input that server, socket or popup must not be fooled by, and the result. Every row is a test with
+the same id, which also checks that a similar honest input is accepted: `python -m pytest tests -k JWT-151`. Rows `HTM-…`
+run in a real browser, in `nox -s e2e`. A row that a rule of the kit makes pointless says so. [Threats](threats.md) lists
+the rows by attack.
 """
 
 
@@ -54,7 +54,7 @@ def page(note: str) -> str:
 
 
 def _family(family: Family, reasons: Mapping[str, str]) -> Iterator[str]:
-    yield f"\n## {family.title}\n\n{family.about}\n\n| row | what becomes of it |\n| --- | --- |\n"
+    yield f"\n## {family.title}\n\n{family.about}\n\n| row | result |\n| --- | --- |\n"
     for row, sentence in family.rows.items():
         reason = f" No test of its own: {reasons[row]}" if row in reasons else ""
         yield f"| `{row}` | {sentence}{reason} |\n"
