@@ -1,28 +1,28 @@
-// What sdk.js puts on a page, for TypeScript: save this file beside your sources, or refer to it by
-// `/// <reference path="./sdk.d.ts" />`. Times are in seconds since the epoch unless something else is said.
+// TypeScript types of what sdk.js adds to a page. Save this file among your sources, or refer to it with
+// `/// <reference path="./sdk.d.ts" />`. Times are in seconds since the epoch unless stated otherwise.
 
 declare namespace chatkey {
-  /** Your page's wishes: `window.ServiceConfig`, or the argument of `initService()`. */
+  /** The configuration of your page: `window.ServiceConfig`, or the argument of `initService()`. */
   interface Config {
-    /** Given to you with the `secret_key`, which stays on your server. */
+    /** You received it together with the `secret_key`, which stays on your server. */
     providerId: string;
-    /** Asks your backend for a token; leave it out where visitors are all there are. */
+    /** Asks your backend for a token. Leave it out if you have visitors only. */
     getToken?: GetToken | null;
-    /** A language tag such as `de` or `en-GB`; without it the business's setting counts, then the browser's. */
+    /** A language tag such as `de` or `en-GB`. Without it, the business's setting is used, then the browser's. */
     locale?: string | null;
   }
 
-  /** Returns a token, or null when nobody is signed in; throws only if your backend failed. It has 10 seconds. */
+  /** Returns a token, or null if nobody is signed in. Throws only if your backend failed. It has 10 seconds. */
   type GetToken = (request: TokenRequest) => string | null | Promise<string | null>;
 
   interface TokenRequest {
     /** The key's thumbprint, which goes into `cnf.jkt` of the token. */
     readonly jkt: string;
-    /** No token yet, the token ends soon, you asked by `refreshIdentity()`, or the last one was refused. */
+    /** No token yet, the token expires soon, you called `refreshIdentity()`, or the last token was refused. */
     readonly reason: "load" | "renew" | "refresh" | "rejected";
-    /** 1, and one more for each failure in a row. */
+    /** 1, plus the number of consecutive failures. */
     readonly attempt: number;
-    /** Fires when the answer is no longer wanted. */
+    /** Fires when the answer is no longer needed. */
     readonly signal: AbortSignal;
   }
 
@@ -36,7 +36,7 @@ declare namespace chatkey {
     readonly avatar: string | null;
   }
 
-  /** What the event `error` tells, and `ready` is rejected with. */
+  /** The detail of the event `error`, and the reason with which `ready` is rejected. */
   interface Problem {
     readonly code: ErrorCode;
     readonly phase: "start" | "key" | "configuration" | "token" | "getToken" | "socket" | "oauth" | "chat";
@@ -46,29 +46,29 @@ declare namespace chatkey {
   }
 
   interface Handle {
-    /** A promise of the first connection. */
+    /** A promise that resolves with the first connection. */
     readonly ready: Promise<Events["ready"]>;
-    /** Who the widget is; null before it has connected. */
+    /** The widget's identity; null before it has connected. */
     readonly identity: Person | null;
-    /** Listen to an event, or to all as `"*"`. */
+    /** Listen to an event, or to all events with `"*"`. */
     on<Name extends keyof Events>(name: Name, listener: Listener<Name>): this;
     on(name: "*", listener: Listener<keyof Events>): this;
-    /** Listen no more. */
+    /** Remove a listener. */
     off<Name extends keyof Events>(name: Name, listener: Listener<Name>): this;
     off(name: "*", listener: Listener<keyof Events>): this;
     /** End the member session, in all tabs. */
     logout(): Promise<void>;
-    /** Ask `getToken` now: your user may be another one. With `force`, whoever is here leaves before, in all tabs. */
+    /** Call `getToken` now, because your user may have changed. With `force`, first log the member out, in all tabs. */
     refreshIdentity(options?: { force?: boolean }): Promise<void>;
     /** Show the panel. */
     open(): Promise<void>;
     /** Hide the panel. */
     close(): Promise<void>;
-    /** End the widget; `initService()` may be called again. */
+    /** Remove the widget from the page. You can call `initService()` again afterwards. */
     shutdown(): void;
-    /** What is going on, safe to be pasted into a ticket. */
+    /** Return the widget's state, which is safe to paste into a ticket. */
     debug(): Debug;
-    /** Call functions with this handle, at once; before the script is there, an array named `Service` keeps them for it. */
+    /** Call functions with this handle, at once. Before the script is loaded, an array named `Service` stores them. */
     push(...callbacks: Callback[]): void;
   }
 
@@ -77,91 +77,91 @@ declare namespace chatkey {
 
   /** Every event, with its detail. */
   interface Events {
-    /** Connected for the first time. */
+    /** The widget connected for the first time. */
     ready: { readonly identity: Identity; readonly uid: string };
-    /** Something went wrong, and what to do about it. */
+    /** Something went wrong. The detail says what to do about it. */
     error: Problem;
-    /** Something is odd: the page's clock is off by `seconds`, or a token lives only for `seconds`. */
+    /** The page's clock is wrong by `seconds`, or a token lives only for `seconds`. */
     warning: { readonly code: "clock_skew" | "short_lifetime"; readonly seconds: number };
-    /** The widget is somebody else now. */
+    /** The widget has another identity now. */
     "identity:changed": Person;
-    /** The member logged out; `heard`: in another tab. */
+    /** The member logged out; with `heard`, in another tab. */
     logout: { readonly heard: boolean };
-    /** The widget is gone from the page. */
+    /** The widget was removed from the page. */
     shutdown: Nothing;
-    /** Started without the snapshot, which takes seconds longer. */
+    /** The widget starts without the snapshot, which takes some seconds longer. */
     "boot:fallback": { readonly message: string };
-    /** What the business set came; again when it changed. */
+    /** The business's configuration was loaded, or has changed. */
     "configuration:loaded": { readonly socials: readonly string[] };
-    /** The connection key is there. */
+    /** The connection key is available. */
     "key:ready": { readonly jkt: string; readonly uid: string };
-    /** The stored key could not be used, and there is a new one. */
+    /** The stored key could not be used, so a new one was created. */
     "key:lost": { readonly reason: string };
-    /** The browser keeps nothing: a key, or a token, is in memory only. */
+    /** The browser cannot store the key or the token, so it is only in memory. */
     "storage:degraded": { readonly what: "key" | "token"; readonly reason: string };
     /** `getToken` is called. */
     "token:requested": { readonly reason: TokenRequest["reason"]; readonly attempt: number };
-    /** `getToken` brought a token that is good. */
+    /** `getToken` returned a valid token. */
     "token:received": { readonly uid: string; readonly expires_at: number };
-    /** `getToken` says that nobody is signed in. */
+    /** `getToken` returned null: nobody is signed in. */
     "token:none": Nothing;
-    /** The token in the cache is good. */
+    /** The cached token is valid. */
     "token:reused": { readonly uid: string; readonly expires_at: number };
-    /** Another tab brought a token. */
+    /** Another tab stored a token, which this one uses too. */
     "token:adopted": { readonly uid: string; readonly expires_at: number };
-    /** What was in the cache is no use. */
+    /** The cached token cannot be used. */
     "token:unusable": { readonly code: ErrorCode; readonly message: string };
-    /** The token was deleted. */
+    /** The cached token was deleted. */
     "token:dropped": { readonly reason: string };
-    /** A socket is opened, or refreshed, with a token that has these claims. */
+    /** A socket is being opened or refreshed with a token that has these claims. */
     "token:used": {
       readonly type: "visitor" | "user";
       readonly uid: string;
       readonly expires_at: number;
       readonly claims: Members;
     };
-    /** The server took over a newer token. */
+    /** The server accepted a newer token. */
     "token:refreshed": { readonly expires_at: number };
-    /** The server asks for a newer token until then. */
+    /** The server asks for a newer token before `deadline`. */
     "token:reauth": { readonly deadline: number };
-    /** A socket is opened. */
+    /** A socket is being opened. */
     "socket:opening": { readonly uri: string };
-    /** It is open; nobody is connected yet. */
+    /** The socket is open, but not authenticated yet. */
     "socket:open": Nothing;
-    /** The proof that the key is here was signed. */
+    /** The proof of possession of the key was signed. */
     "socket:proof": { readonly header: Members; readonly claims: Members };
-    /** Connected. */
+    /** The widget is connected. */
     "socket:ready": { readonly identity: Identity; readonly uid: string; readonly expires_at: number };
-    /** Closed by the server, or the network. */
+    /** The server closed the socket, or the network failed. */
     "socket:closed": { readonly code: number; readonly reason: ErrorCode | null };
-    /** Given up by the widget. */
+    /** The widget gave the socket up. */
     "socket:lost": { readonly why: "timeout" | "mute" | "unreadable" | "jump" };
-    /** Opened again after so many seconds. */
+    /** The widget reconnects after `seconds`. */
     "socket:waiting": { readonly seconds: number; readonly attempt: number };
     /** The person pressed a social button. */
     "oauth:started": { readonly social: string };
-    /** The provider is in the window. */
+    /** The window shows the social provider's page. */
     "oauth:opened": { readonly social: string };
     /** The person is signed in. */
     "oauth:completed": { readonly social: string; readonly uid: string };
-    /** The person is not signed in; an `error` says more. */
+    /** Signing in failed; the event `error` has details. */
     "oauth:failed": { readonly social: string; readonly code: ErrorCode };
-    /** A message went out. */
+    /** A message was sent. */
     "message:sent": { readonly id: string };
-    /** The server has it. */
+    /** The server has stored a message. */
     "message:acknowledged": { readonly id: string };
-    /** A message came. */
+    /** A message arrived. */
     "message:received": { readonly id: string; readonly sender: "customer" | "agent" };
-    /** So many messages are there now. */
+    /** History was loaded; `count` messages are shown now. */
     "message:history": { readonly count: number };
-    /** The call rings, is on, or is over. */
+    /** A call is ringing, is active, or has ended. */
     "call:changed": { readonly state: "ringing" | "active" | "ended" };
   }
 
   type Members = { readonly [name: string]: unknown };
   type Nothing = { readonly [name: string]: never };
 
-  /** No token, no proof, no name, no address and no message is in it. The widget's part is there once Python runs. */
+  /** Contains no token, proof, name, address or message. The widget's part is present once Python runs. */
   interface Debug extends Partial<WidgetDebug> {
     readonly version: string;
     readonly browser: {
@@ -201,7 +201,7 @@ declare namespace chatkey {
     readonly panel: { readonly open: boolean; readonly page: "chat" | "search" | "sign-in"; readonly locale: string };
     /** Seconds left, by the timer's name. */
     readonly timers: { readonly [name: string]: number };
-    /** How often each event was told. */
+    /** How often each event was emitted. */
     readonly counters: { readonly [Name in keyof Events]?: number };
     /** The last errors and warnings. */
     readonly troubles: readonly Told[];
@@ -215,7 +215,7 @@ declare namespace chatkey {
     readonly detail: Members;
   }
 
-  /** docs/codes.md says of each what it means, and what to do. */
+  /** docs/codes.md explains each code and says what to do. */
   type ErrorCode =
     // codes
     | "already_initialized"
