@@ -42,8 +42,8 @@ def _groups() -> Iterator[str]:
 
 def _check(check: Question) -> Iterator[str]:
     about = " · ".join(filter(None, (f"**{Severity(check.severity)}**", summary.source(check))))
-    yield f"\n### {check.id}\n\n{about}. {_prose(check.why)}\n\n"
-    yield f"| | |\n| --- | --- |\n| Sent | {_cell(check.sent)} |\n| Passes if | {_cell(check.passes)} |\n"
+    yield f"\n### {check.id}\n\n{_prose(check.why)}\n\n| | |\n| --- | --- |\n| Level | {about} |\n"
+    yield f"| Sent | {_cell(check.sent)} |\n| Passes if | {_cell(check.passes)} |\n"
     if check.needs:
         yield f"| Judged only if these pass | {', '.join(f'`{name}`' for name in check.needs)} |\n"
     yield f"| Mistakes that cause it | {'<br>'.join(map(_cell, check.mistakes))} |\n"
