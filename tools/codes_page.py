@@ -65,8 +65,8 @@ OAUTH: Final = ("oauth_", "social_", "state_")
 
 INTRODUCTION: Final = """\
 The page receives errors in the handle's `error` event and in `service:error`, as `{code, phase, message, remediation,
-retryable}`. Before there is a widget, the script reports errors itself, and rejects `ready` with them. The widget passes
-the server's codes on. The panel shows the text in the last column, in [one of three
+retryable}`. Before there is a widget, the script reports errors itself, and rejects `ready` with them. The widget
+passes the server's codes on. The panel shows the text in the last column, in [one of three
 languages](decisions.md#d-12-what-the-widget-promises).
 """
 SERVER: Final = """\

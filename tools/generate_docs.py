@@ -22,9 +22,9 @@ def settings() -> str:
     """Return docs/settings.md."""
     rows = (f"| `{setting.name}` | {setting.help} | {_code(setting.default)} |\n" for setting in SETTINGS)
     return (
-        f"# Settings\n\n{NOTE}The server reads its settings from environment variables and checks them before it starts. "
-        "An error names the setting and says what to write, but never shows a value. An empty variable counts as not set."
-        "\n\n"
+        f"# Settings\n\n{NOTE}The server reads its settings from environment variables and checks them before it "
+        "starts. An error names the setting and says what to write, but never shows a value. An empty variable counts "
+        "as not set.\n\n"
         "| variable | meaning | default |\n| --- | --- | --- |\n" + "".join(rows)
     )
 

@@ -1,39 +1,39 @@
 // @ts-check
 /**
- * A sample adapter: `node adapter.mjs VERB`, JSON on standard input and output. It makes businesses over the HTTP
- * interface of the service's own administration; put yours in place of the paths below.
+ * A sample adapter: `node adapter.mjs VERB`, JSON on standard input and output. It creates businesses over an
+ * HTTP interface of the service's administration; replace the paths below with your own.
  *
- *     ADMIN_URL    where that is, http://localhost:8800/lab
- *     ADMIN_TOKEN  what it asks for, if it does
+ *     ADMIN_URL    the address of that interface, http://localhost:8800/lab
+ *     ADMIN_TOKEN  its token, if it needs one
  */
 
 import { text } from "node:stream/consumers";
 
 const { ADMIN_URL = "http://localhost:8800/lab", ADMIN_TOKEN = "" } = process.env;
 
-/** What the service can do, and this adapter with it: what is not named here is not judged, and not missed. */
+/** What the service and this adapter can do. The suite does not judge capabilities that are not listed here. */
 const CAPABILITIES = ["businesses", "change", "clock", "member-records", "search", "calls"];
 
 /** @typedef {Record<string, any>} Given */
 
-/** What each verb is given, and what it does. @type {Record<string, (given: Given) => unknown>} */
+/** The function for each verb, from its input to its output. @type {Record<string, (given: Given) => unknown>} */
 const VERBS = {
   capabilities: () => CAPABILITIES,
 
-  // `domains`: hosts with a port, to register. `socials`: those to switch on, each with `key_source` and, if `own`, with
-  // `client_id` and `client_secret`. Whatever else is there only if a capability asks for it. To answer: id and secret.
+  // `domains`: hosts with a port, to register. `socials`: the social logins to enable, each with `key_source` and, if
+  // `own`, with `client_id` and `client_secret`. Other members come only with certain capabilities. Return id and secret.
   provision: (wanted) => ask("POST", "/providers", wanted),
 
-  // The members that change, beside the id.
+  // `changes` has only the members that change.
   change: ({ id, ...changes }) => ask("PATCH", `/providers/${id}`, changes),
 
   remove: ({ id }) => ask("DELETE", `/providers/${id}`),
 
-  // With the capability `clock`: move the service's time, and put it back.
+  // For the capability `clock`: move the service's time, and reset it.
   advance: ({ seconds }) => ask("POST", "/clock", { advance: seconds }),
   reset: () => ask("POST", "/reset"),
 
-  // With `member-records`: those of a business, each with uid, login, auth_provider, name and email.
+  // For the capability `member-records`: a business's records, each with uid, login, auth_provider, name and email.
   member: ({ id }) => ask("GET", `/members?provider=${id}`),
 };
 
