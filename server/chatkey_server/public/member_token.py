@@ -9,6 +9,7 @@ from litestar.types import ASGIApp, Scope
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import MEMBER_TOKEN_PATH
+from chatkey_server.identity import rotation
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import IdentityToken, mint_member, read_identity_token
 from chatkey_server.public.answers import TokenBody, token_answers
@@ -49,7 +50,7 @@ def handler(services: Services) -> HTTPRouteHandler:
             _check_standing(identity, provider, jkt)
             return mint_member(provider.secrets, identity=identity, jkt=jkt, now=now)
 
-        return answer(await services.providers.judge(provider.id, exchanged))
+        return answer(await rotation.judged(provider, exchanged, services.providers.find))
 
     return member_token
 

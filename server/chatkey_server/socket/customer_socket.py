@@ -7,14 +7,14 @@ from functools import partial
 from itertools import count
 from secrets import token_hex
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 
 from chatkey_protocol.codes import Code
 from chatkey_server import metrics
 from chatkey_server.chat.events import Event, customer_channel, read_event
-from chatkey_server.identity import tokens
+from chatkey_server.identity import rotation, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.peers.in_turn import InTurn
 from chatkey_server.peers.peer import Peer
@@ -24,12 +24,17 @@ from chatkey_server.socket import dialogue
 from chatkey_server.socket.connection import Connection
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from chatkey_protocol.frames import ChatFrame, Connect, Refresh
     from chatkey_server.chat.standing import Person
     from chatkey_server.clock import Alarm
     from chatkey_server.identity.tokens import SocketIdentity
     from chatkey_server.peers.wire import Wire
     from chatkey_server.services import Services
+    from chatkey_server.storage.providers import ProviderView
+
+T = TypeVar("T")
 
 PONG_SECONDS: Final = 1.0
 """How long a ping waits for the responses to earlier frames. Then it gets its pong anyway."""
@@ -146,14 +151,14 @@ class CustomerSocket(Peer):
 
     async def _refresh(self, frame: Refresh, now: float) -> None:
         refresh = partial(self._machine.refresh, frame, now=now)
-        await self.send(await self._services.providers.judge(self._machine.identity.pid, refresh))
+        await self.send(await self._judged(self._machine.identity.pid, refresh))
         self._set_alarm()
 
     async def _connect(self, frame: Connect, now: float) -> None:
         token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
         self.log = log.bind(provider=token.pid[:PROVIDER_CHARS])  # so that the log line of a refusal has the provider
         connect = partial(self._machine.connect, frame, token, now=now)
-        admitted = await self._services.providers.judge(token.pid, connect)
+        admitted = await self._judged(token.pid, connect)
         self._join(admitted.identity)
         metrics.connects("ready").inc()
         self.log.info("socket.ready", skew=round(admitted.skew, 1))
@@ -161,6 +166,10 @@ class CustomerSocket(Peer):
         metrics.CONNECT.observe(perf_counter() - self._accepted_at)
         self._set_alarm()
         self._wait_for_a_word(self._limits.idle_timeout)
+
+    async def _judged(self, pid: str, rule: Callable[[ProviderView], T]) -> T:
+        providers = self._services.providers
+        return await rotation.judged(await providers.get(pid), rule, providers.find)
 
     def _join(self, identity: SocketIdentity) -> None:
         channel = customer_channel(*_person(identity))

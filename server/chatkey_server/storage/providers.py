@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Context
 from hashlib import sha256
 from typing import Final, Literal, TypeVar, cast
@@ -22,7 +22,6 @@ from chatkey_server.storage.engine import snapshot
 from chatkey_server.storage.vault import Vault
 
 CACHE_SECONDS: Final = 60
-REREAD_SECONDS: Final = 1
 CACHE_SIZE: Final = 10_000
 """How many views, and how many unknown ids, are cached. Above that, the oldest are dropped."""
 
@@ -95,36 +94,24 @@ class Providers:
         self._missing: dict[str, tuple[float, None]] = {}
         self._flights: dict[str, asyncio.Task[ProviderView | None]] = {}
 
-    def cached(self, provider_id: str) -> ProviderView | None:
-        """Return a cached view that is not expired, otherwise None. Does not wait."""
+    def cached(self, provider_id: str, max_age: float = CACHE_SECONDS) -> ProviderView | None:
+        """Return a cached view that is younger than `max_age` seconds, otherwise None. Does not wait."""
         kept = self._views.get(provider_id)
-        return kept[1] if kept is not None and self._is_fresh(kept[0]) else None
+        return kept[1] if kept is not None and self._is_younger(kept[0], max_age) else None
+
+    async def find(self, provider_id: str, max_age: float = CACHE_SECONDS) -> ProviderView | None:
+        """Return the provider as it was less than `max_age` seconds ago. Raises `Refused(unavailable)` in an outage."""
+        view = self.cached(provider_id, max_age)
+        if view is None and self._may_exist(provider_id):
+            view = await asyncio.shield(self._flight(provider_id))
+        return view
 
     async def get(self, provider_id: str) -> ProviderView:
         """Return the provider. Raises `Refused(provider_unknown)`, or `Refused(unavailable)` during an outage."""
-        view = self.cached(provider_id)
-        if view is None and self._may_exist(provider_id):
-            view = await asyncio.shield(self._flight(provider_id))
+        view = await self.find(provider_id)
         if view is None:
             raise Refused(Code.PROVIDER_UNKNOWN, "There is no provider with this id.", member="id")
         return view
-
-    async def judge(self, provider_id: str, judge: Callable[[ProviderView], T]) -> T:
-        """Return the result of `judge` for a provider. If it refuses a signature, reload the secrets and try again.
-
-        So a token that was signed right after a rotation is accepted, wherever the rotation happened. A view that
-        was read within the last `REREAD_SECONDS` is not reloaded, so bad tokens cost at most one query per second.
-        """
-        view = await self.get(provider_id)
-        try:
-            return judge(view)
-        except Refused as refused:
-            if refused.code is not Code.TOKEN_SIGNATURE or not self._is_older(provider_id, REREAD_SECONDS):
-                raise
-            newer = await asyncio.shield(self._flight(provider_id))
-            if newer is None or newer.secrets == view.secrets:
-                raise
-        return judge(newer)
 
     def forget(self, provider_id: str | None = None) -> None:
         """Drop one cached view, or all of them, after a change."""
@@ -134,18 +121,14 @@ class Providers:
             else:
                 kept.pop(provider_id, None)
 
-    def _is_fresh(self, since: float) -> bool:
-        return 0 <= self._now() - since < CACHE_SECONDS
-
-    def _is_older(self, provider_id: str, seconds: float) -> bool:
-        kept = self._views.get(provider_id)
-        return kept is None or not 0 <= self._now() - kept[0] < seconds
+    def _is_younger(self, since: float, seconds: float) -> bool:
+        return 0 <= self._now() - since < seconds
 
     def _may_exist(self, provider_id: str) -> bool:
         if not PROVIDER_ID.fullmatch(provider_id):
             return False
         kept = self._missing.get(provider_id)
-        return kept is None or not self._is_fresh(kept[0])
+        return kept is None or not self._is_younger(kept[0], CACHE_SECONDS)
 
     def _flight(self, provider_id: str) -> asyncio.Task[ProviderView | None]:
         """Return the running query for this id, or start one. A waiting caller may be cancelled without ending it."""
