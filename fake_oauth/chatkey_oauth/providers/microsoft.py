@@ -1,34 +1,12 @@
 """Microsoft (Entra ID, v2.0): an issuer per tenant, subjects per application, and errors with AADSTS numbers.
 
 Sources, in github.com/MicrosoftDocs/entra-docs below docs/identity-platform: v2-protocols-oidc.md,
-v2-oauth2-auth-code-flow.md (responses and errors of the token endpoint, refresh tokens) and
-id-token-claims-reference.md (no `at_hash` from the token endpoint). The messages of the error numbers, as quoted by
-applications: 700016 in github.com/MicrosoftDocs/azure-docs/issues/21690 and github.com/Azure/login/issues/561; 7000215
-and `error_uri` in github.com/OfficeDev/microsoft-365-agents-toolkit/issues/8621 and
-github.com/qkqpttgf/OneManager-cfworkerskv/issues/11.
-An application's own token: v2-oauth2-client-creds-grant-flow.md there. Its errors: 1002012 in
-github.com/MicrosoftDocs/azure-docs/issues/99862; 70011 for several resources in
-github.com/AzureAD/microsoft-authentication-library-for-js/issues/6069; 7000216 and 7000218 in
-github.com/MicrosoftDocs/azure-docs/issues/30777 and github.com/haystackeditor/haystack-editor/issues/41; Graph's error
-for a token without a person in github.com/pnp/pnpcore/pull/905. The names of the cloud, and `client_info`:
-github.com/AzureAD/microsoft-authentication-library-for-python `msal/authority.py`, `msal/application.py`.
-Missing parameters, also if they came outside a form: github.com/openid/AppAuth-iOS/issues/671 and
-github.com/microsoftgraph/microsoft-graph-docs/issues/9207.
-Superfluous slashes, which are ignored: github.com/AzureAD/microsoft-authentication-library-for-python
-`msal/authority.py`, github.com/seanfisher/passport-microsoft `lib/strategy.js`. `offline_access` is requested but not
-listed in the response: github.com/requests/requests-oauthlib/issues/507, github.com/oauthlib/oauthlib/issues/562. A
-refresh with scopes that were never granted: github.com/O365/python-o365/issues/323, and for a personal account
-github.com/AzureAD/microsoft-authentication-library-for-js/issues/3303.
-The device flow: v2-oauth2-device-code.md there, which has no `slow_down`. Its scope:
-github.com/MicrosoftDocs/azure-docs/issues/60942. The older grant type, which MSAL for Node sends, and 70016:
-github.com/AzureAD/microsoft-authentication-library-for-js `lib/msal-common/src/utils/Constants.ts`,
-`lib/msal-node/test/test_kit/StringConstants.ts`; the older parameter `code`:
-github.com/AzureAD/microsoft-authentication-library-for-dotnet/issues/658; the parameter that is reported missing:
-github.com/mvelazc0/msInvader/issues/7; 70020:
-github.com/Azure/azure-cli/issues/22251; 7000014: github.com/MicrosoftDocs/microsoft-graph-training/issues/97. An
-application with a secret gets its codes without it, but needs it once a person has approved:
-github.com/AzureAD/azure-activedirectory-library-for-nodejs/issues/140 and
-github.com/Azure-Samples/active-directory-dotnetcore-devicecodeflow-v2/issues/9.
+v2-oauth2-auth-code-flow.md (responses and errors of the token endpoint, refresh tokens), id-token-claims-reference.md
+(no `at_hash` from the token endpoint) and v2-oauth2-client-creds-grant-flow.md (an application's own token).
+The names of the cloud, and `client_info`: github.com/AzureAD/microsoft-authentication-library-for-python
+`msal/authority.py`, `msal/application.py`. Superfluous slashes, which are ignored: `msal/authority.py` there, and
+github.com/seanfisher/passport-microsoft `lib/strategy.js`. `offline_access` is requested but not in the response:
+github.com/requests/requests-oauthlib/issues/507, github.com/oauthlib/oauthlib/issues/562.
 """
 
 from __future__ import annotations
@@ -43,28 +21,27 @@ import msgspec
 from chatkey_oauth.engine.advice import advised, forgotten_scope
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.credentials import basic_pairs, body_pairs
-from chatkey_oauth.engine.device import DEVICE_CODE, LIFE, begin, by_device_code, is_approved, page, was_given
-from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.device import page
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
 from chatkey_oauth.engine.provider import Provider
-from chatkey_oauth.engine.refusals import (
-    VERIFIER_REASONS,
-    BearerRefused,
-    Problem,
-    Reason,
-    Refusal,
-    ShownToPerson,
-    TokenRefused,
-    Words,
-)
+from chatkey_oauth.engine.refusals import BearerRefused, Problem, Reason, Refusal, ShownToPerson, TokenRefused
 from chatkey_oauth.engine.routing import Route
-from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.text import base64url, clean, fingerprint
-from chatkey_oauth.engine.token import CLIENT_CREDENTIALS, required
+from chatkey_oauth.engine.token import CLIENT_CREDENTIALS
+from chatkey_oauth.providers import microsoft_device, microsoft_graph
+from chatkey_oauth.providers.microsoft_errors import (
+    DECLINED,
+    NOT_IN_BODY,
+    PAGE_CLIENT,
+    PAGE_HEADING,
+    PAGE_REDIRECT,
+    WORDS,
+)
+from chatkey_oauth.providers.microsoft_graph import EVERYTHING, OFFLINE, READS_ME, resource_scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.grants import Grant, Issued
@@ -76,45 +53,6 @@ CONSUMERS: Final = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
 OF_NO_TENANT: Final = ("common", "organizations")
 """Path names that stand for any tenant. Discovery then has a placeholder for the tenant."""
-
-EVERYTHING: Final = "/.default"
-"""The suffix of a scope that means everything granted for a resource."""
-
-OF_GRAPH: Final = "https://graph.microsoft.com/"
-"""The default resource of a scope."""
-
-OFFLINE: Final = "offline_access"
-OF_OPENID: Final = frozenset({"openid", "profile", "email", OFFLINE})
-"""The scopes that do not belong to a resource."""
-
-READS_ME: Final = frozenset({"user.read", "user.readwrite", EVERYTHING[1:]})
-"""Graph's scopes that allow reading one's own user."""
-
-OF_DEVICES: Final = (DEVICE_CODE, "device_code")
-"""The grant type of the device flow, and its older name."""
-
-GRAPH: Final = {
-    Problem.MISSING: (401, "InvalidAuthenticationToken", "Access token is empty."),
-    Problem.UNKNOWN: (
-        *(401, "InvalidAuthenticationToken"),
-        "IDX14100: JWT is not well formed, there are no dots (.).",
-    ),
-    Problem.EXPIRED: (401, "InvalidAuthenticationToken", "Lifetime validation failed, the token is expired."),
-    Problem.REVOKED: (401, "InvalidAuthenticationToken", "Access token has been revoked."),
-    Problem.SCOPE: (403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation."),
-    Problem.NOBODY: (400, "BadRequest", "/me request is only valid with delegated authentication flow."),
-}
-"""Graph's refusals: status, code, and message."""
-
-NOT_IN_BODY: Final = Words(
-    400, "invalid_request", "AADSTS900144: The request body must contain the following parameter: '{member}'."
-)
-DECLINED: Final = "AADSTS65004: User declined to consent to access the app."
-UNKNOWN: Final = (
-    "AADSTS700016: Application with identifier '{client}' was not found in the directory '{tenant}'. This can happen "
-    "if the application has not been installed by the administrator of the tenant or consented to by any user in the "
-    "tenant. You may have sent your authentication request to the wrong tenant."
-)
 
 
 class Imitated(Provider):
@@ -136,7 +74,7 @@ class Imitated(Provider):
     }
     challenge_methods = ("S256", "plain")
     response_modes = ("query", "fragment", "form_post")
-    error_heading = "Sorry, but we're having trouble signing you in."
+    error_heading = PAGE_HEADING
     rotates = False
     renews = True
     knows_machines = True
@@ -145,100 +83,9 @@ class Imitated(Provider):
     user_code_signs = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
     paces_devices = False
     hashes_access_token = False
-    words = {
-        **say(
-            Words(
-                400, "invalid_grant", "AADSTS70000: The provided value for the input parameter '{member}' is not valid."
-            ),
-            (Reason.CODE_MALFORMED, Reason.CODE_UNKNOWN, Reason.CODE_OF_OTHER_CLIENT, Reason.REFRESH_TOKEN),
-        ),
-        **say(
-            Words(
-                *(400, "invalid_grant"),
-                "AADSTS501481: The Code_Verifier does not match the code_challenge supplied in the authorization "
-                "request.",
-            ),
-            VERIFIER_REASONS,
-        ),
-        **say(NOT_IN_BODY, (Reason.PARAMETER_MISSING, Reason.CLIENT_MISSING)),
-        Reason.CONTENT_TYPE: NOT_IN_BODY.naming("grant_type"),
-        Reason.SCOPE: Words(
-            *(400, "invalid_scope"),
-            "AADSTS1002012: The provided value for scope {member} is not valid. Client credential flows must have a "
-            "scope value with /.default suffixed to the resource identifier (application ID URI).",
-        ),
-        Reason.SCOPES: Words(
-            *(400, "invalid_scope"),
-            "AADSTS70011: The provided request must include a 'scope' input parameter. The provided value for the "
-            "input parameter 'scope' is not valid. The scope {member} is not valid.",
-        ),
-        Reason.CONSENT: Words(
-            *(400, "invalid_grant"),
-            "AADSTS65001: The user or administrator has not consented to use the application with ID '{client}' named "
-            "'{member}'. Send an interactive authorization request for this user and resource.",
-        ),
-        Reason.SCOPE_NOT_GRANTED: Words(
-            *(400, "invalid_grant"),
-            "AADSTS70000: The request was denied because one or more scopes requested are unauthorized or expired. The "
-            "user must first sign in and grant the client application access to the requested scope.",
-        ),
-        Reason.SECRET_MISSING: Words(
-            *(401, "invalid_client"),
-            "AADSTS7000218: The request body must contain the following parameter: 'client_assertion' or "
-            "'client_secret'.",
-        ),
-        Reason.PUBLIC_CLIENT: Words(
-            *(401, "invalid_client"),
-            "AADSTS7000216: 'client_assertion', 'client_secret' or 'request' is required for the 'client_credentials' "
-            "grant type.",
-        ),
-        Reason.CLIENT_UNKNOWN: Words(400, "unauthorized_client", UNKNOWN),
-        Reason.CLIENT_SECRET: Words(
-            *(401, "invalid_client"),
-            "AADSTS7000215: Invalid client secret provided. Ensure the secret being sent in the request is the client "
-            "secret value, not the client secret ID, for a secret added to app '{client}'.",
-        ),
-        Reason.CODE_USED: Words(
-            *(400, "invalid_grant"),
-            "AADSTS54005: OAuth2 Authorization code was already redeemed, please retry with a new valid code or use an "
-            "existing refresh token.",
-        ),
-        Reason.CODE_EXPIRED: Words(
-            *(400, "invalid_grant"),
-            "AADSTS70008: The provided authorization code or refresh token has expired due to inactivity. Send a new "
-            "interactive authorization request for this user and resource.",
-        ),
-        Reason.REDIRECT_URI: Words(
-            *(400, "invalid_grant"),
-            "AADSTS500112: The reply address does not match the reply address provided when requesting Authorization "
-            "code.",
-        ),
-        Reason.DEVICE_PENDING: Words(
-            *(400, "authorization_pending"),
-            "AADSTS70016: OAuth 2.0 device flow error. Authorization is pending. Continue polling.",
-        ),
-        Reason.DEVICE_DENIED: Words(400, "authorization_declined", DECLINED),
-        Reason.DEVICE_EXPIRED: Words(
-            *(400, "expired_token"),
-            "AADSTS70020: The provided value for the input parameter 'device_code' is not valid. This device code has "
-            "expired.",
-        ),
-        Reason.DEVICE_CODE: Words(
-            *(400, "bad_verification_code"),
-            "AADSTS7000014: The provided value for the input parameter 'device_code' is not valid.",
-        ),
-        Reason.GRANT_TYPE: Words(
-            400, "unsupported_grant_type", "AADSTS70003: The app requested an unsupported grant type."
-        ),
-    }
+    words = WORDS
     open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE})
-    switches = (
-        Switch(
-            "public-flows",
-            False,
-            "Applications allow public client flows, which new ones do not: a device needs no secret.",
-        ),
-    )
+    switches = (microsoft_device.PUBLIC_FLOWS,)
 
     @property
     def label(self) -> str:
@@ -327,15 +174,12 @@ class Imitated(Provider):
     def client_refused(self, client_id: str | None) -> Refusal:
         """Refuse on a page, with Microsoft's error number."""
         if not client_id:
-            words = "AADSTS900144: The request body must contain the following parameter: 'client_id'."
-            return ShownToPerson(400, "invalid_request", words)
-        words = f"AADSTS700016: Application with identifier {client_id!r} was not found in the directory."
-        return ShownToPerson(400, "unauthorized_client", words)
+            return ShownToPerson(400, NOT_IN_BODY.error, NOT_IN_BODY.naming("client_id").description or "")
+        return ShownToPerson(400, "unauthorized_client", PAGE_CLIENT.format(client=client_id))
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
         """Refuse on a page, with Microsoft's error number."""
-        words = "AADSTS50011: The redirect URI specified in the request does not match the redirect URIs configured."
-        return ShownToPerson(400, "invalid_request", words)
+        return ShownToPerson(400, "invalid_request", PAGE_REDIRECT)
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
         """Return an error instead of a page if `prompt=none` forbids one."""
@@ -359,25 +203,7 @@ class Imitated(Provider):
 
     def device(self, call: Call) -> Answer:
         """The endpoint that issues the codes of the device flow, with a message to show to the person."""
-        params = {} if call.is_json else call.form
-        client = self.world.clients.get(self.name, required(params, "client_id"))
-        if client is None:
-            raise TokenRefused(Reason.CLIENT_UNKNOWN, "client_id")
-        required(params, "scope")
-        device_code, device = begin(self, client, params)
-        where = f"{self.addresses.browser}/devicelogin"
-        return json_answer(
-            {
-                "user_code": device.user_code,
-                "device_code": device_code,
-                "verification_uri": where,
-                "expires_in": LIFE,
-                "interval": device.interval,
-                "message": f"To sign in, use a web browser to open the page {where} and enter the code "
-                f"{device.user_code} to authenticate.",
-            },
-            headers=NO_STORE,
-        )
+        return microsoft_device.codes(self, call)
 
     def device_page(self, call: Call) -> Answer:
         """The page where a person types the device's code and approves."""
@@ -385,16 +211,13 @@ class Imitated(Provider):
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
         """Exchange a device code."""
-        if params.get("grant_type") not in OF_DEVICES:
+        if params.get("grant_type") not in microsoft_device.GRANT_TYPES:
             return super().other_grant(client, params)
-        return by_device_code(self, client, params.get("code") or required(params, "device_code"))
+        return microsoft_device.exchanged(self, client, params)
 
     def asks_proof(self, params: Mapping[str, str]) -> bool:
         """Require no secret while a device waits. With the switch `public-flows`, tokens need none either."""
-        by_device = params.get("grant_type") in OF_DEVICES
-        if self.on("public-flows"):
-            return not by_device and not was_given(self, params)
-        return not by_device or is_approved(self, params.get("code") or params.get("device_code", ""))
+        return microsoft_device.asks_proof(self, params)
 
     # Tokens
 
@@ -511,32 +334,13 @@ class Imitated(Provider):
         if READS_ME.isdisjoint(resource_scopes(grant.scopes)):
             raise advised(BearerRefused(Problem.SCOPE, "User.Read"), forgotten_scope(["User.Read"], grant.scopes))
         person = self.person(grant)
-        return json_answer(
-            {
-                "@odata.context": f"{self.addresses.server}/v1.0/$metadata#users/$entity",
-                "businessPhones": [],
-                "displayName": person.name,
-                "givenName": person.given_name,
-                "jobTitle": None,
-                "mail": person.email,
-                "mobilePhone": None,
-                "officeLocation": None,
-                "preferredLanguage": None,
-                "surname": person.family_name,
-                "userPrincipalName": person.email or person.login,
-                "id": self.object_id(person),
-            }
-        )
+        return json_answer(microsoft_graph.user(person, self.object_id(person), self.addresses.server))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Refuse in Graph's format."""
-        status, code, message = GRAPH[refusal.problem]
-        inner = {
-            "date": f"{datetime.fromtimestamp(self.now, UTC):%Y-%m-%dT%H:%M:%S}",
-            "request-id": self.uuid(self.hexadecimal(32)),
-            "client-request-id": self.uuid(self.hexadecimal(32)),
-        }
-        return json_answer({"error": {"code": code, "message": message, "innerError": inner}}, status)
+        ids = self.uuid(self.hexadecimal(32)), self.uuid(self.hexadecimal(32))
+        status, body = microsoft_graph.refusal(refusal.problem, self.now, *ids)
+        return json_answer(body, status)
 
     # Formats
 
@@ -573,11 +377,6 @@ class Imitated(Provider):
     def derived_subject(self, person: Person, client_id: str) -> str:
         """Return 43 letters of base64url, different for each application."""
         return base64url(sha256(f"microsoft {person.id} {client_id}".encode()).digest())
-
-
-def resource_scopes(scopes: Iterable[str]) -> set[str]:
-    """Return the scopes that belong to a resource, in lower case and without Graph's prefix."""
-    return {scope.removeprefix(OF_GRAPH).casefold() for scope in scopes if scope not in OF_OPENID}
 
 
 def tenant_of(call: Call) -> str:
