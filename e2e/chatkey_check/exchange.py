@@ -14,6 +14,8 @@ from chatkey_check.shape import EXAMPLE_TOKEN
 
 Header = tuple[str, str]
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+TOO_MANY = 429
+SERVER_FAILS = 500
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -95,6 +97,11 @@ class Exchange:
     def succeeded(self) -> bool:
         """Whether the status is a 2xx."""
         return 200 <= self.status < 300
+
+    @property
+    def fails(self) -> bool:
+        """Whether the call was answered with 5xx or the connection was closed. A timeout does not count."""
+        return self.status >= SERVER_FAILS or self.broken is Broken.CUT
 
     @property
     def redirected(self) -> bool:

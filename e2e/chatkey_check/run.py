@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
+from contextlib import closing
+from dataclasses import dataclass
 from typing import Self
 
 from chatkey_check.calls.shared import Calls
 from chatkey_check.live.legs import Live
+from chatkey_check.live.service import ReferenceServer
 from chatkey_check.target import Target
 from chatkey_check.wire.http import HttpWire, Wire
 
 
+@dataclass(frozen=True, eq=False)
 class Run:
     """What the checks judge: the calls to an endpoint, and the live part of the run. `close` ends both."""
 
-    def __init__(self, calls: Calls, live: Live) -> None:
-        self.calls = calls
-        self.live = live
-        calls.watcher = live
+    calls: Calls
+    live: Live
 
     def close(self) -> None:
         """End the live part first, because it makes calls, and then the calls."""
-        try:
+        with closing(self.calls.wire):
             self.live.close()
-        finally:
-            self.calls.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -43,7 +40,10 @@ def opened(
     wire: Wire | None = None,
     now: Callable[[], float] = time.time,
     sleep: Callable[[float], None] = time.sleep,
+    on_wait: Callable[[float, str], None] = lambda _seconds, _why: None,
 ) -> Run:
     """Return a run against an endpoint. Nothing has been sent or started yet."""
-    calls = Calls(target, wire or HttpWire(target, now=now), now=now, sleep=sleep)
-    return Run(calls, Live(calls))
+    reference = ReferenceServer()
+    wire = wire or HttpWire(target, now=now)
+    calls = Calls(target, wire, now, sleep, on_wait=on_wait, on_token=lambda: reference.expect(target))
+    return Run(calls, Live(calls, reference))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 from tests.check.mutants.mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
@@ -9,9 +10,10 @@ from tests.check.mutants.mutant_server import Server
 
 from chatkey_check.calls.shared import Calls
 from chatkey_check.live.legs import Live
-from chatkey_check.run import Run
+from chatkey_check.live.service import ReferenceServer
+from chatkey_check.run import Run, opened
 from chatkey_check.target import Login, Target
-from chatkey_check.wire.http import HttpWire
+from chatkey_check.wire.http import HttpWire, Wire
 
 MakeRun = Callable[..., Run]
 
@@ -59,10 +61,12 @@ def make_run(clock: Clock) -> Iterator[MakeRun]:
     """Open runs that use the shared clock."""
     with ExitStack() as ending:
 
-        def make(target: Target, live: Callable[[Calls], Live] = Live) -> Run:
-            wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
-            calls = Calls(target, wire, now=clock.now, sleep=clock.sleep)
-            return ending.enter_context(Run(calls, live(calls)))
+        def make(
+            target: Target, wire: Wire | None = None, live: Callable[[Calls, ReferenceServer], Live] = Live
+        ) -> Run:
+            wire = wire or HttpWire(target, now=clock.now, monotonic=clock.monotonic)
+            run = opened(target, wire=wire, now=clock.now, sleep=clock.sleep)
+            return ending.enter_context(replace(run, live=live(run.calls, run.live.reference)))
 
         yield make
 

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page
 from tests.check.mutants.mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
 from tests.check.mutants.mutant_server import Answer, Request, Server
 
+from chatkey_check.calls.memo import Memo
 from chatkey_check.calls.shared import Calls
 from chatkey_check.live.browser.launch import launched
 from chatkey_check.live.browser.login import by_hand
@@ -85,7 +86,7 @@ def ending() -> Iterator[ExitStack]:
 def service(ending: ExitStack) -> Service:
     """The reference server, with the provider and the secret of the endpoints in these tests."""
     target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
-    return ending.enter_context(opened(target)).live.service()
+    return ending.enter_context(opened(target)).live.service
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,7 @@ def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path)
             }
             target = Target(f"{base}/chat/token", PROVIDER, SECRET, **members)
             calls = Calls(target, HttpWire(target), now=site.clock.now, sleep=site.clock.sleep)
-            run = ending.enter_context(Run(calls, Live(calls, service=service, browser=browser)))
+            run = ending.enter_context(Run(calls, Live(calls, memo=Memo({"service": service, "browser": browser}))))
             return report_of(run, selection=WIDGET)
 
         yield check

@@ -205,7 +205,7 @@ def test_a_redirect_is_followed_on_the_same_origin_only(endpoints: Server, targe
         answer = run.calls.first
 
     assert (answer.status, answer.hops) == (307, ())
-    assert len(run.calls.log) == 1
+    assert len(run.calls.record.log) == 1
 
 
 def test_the_session_is_sent_to_the_sites_hosts_only(calls: Calls, endpoints: Server) -> None:

@@ -10,7 +10,7 @@ from threading import Barrier, Event, Lock
 import pytest
 
 from chatkey_check.calls.lanes import MOST, Lanes
-from chatkey_check.calls.once import once
+from chatkey_check.calls.memo import Memo, once
 from chatkey_check.calls.shared import Calls
 from chatkey_check.exchange import Broken, Exchange, Request, Response
 from chatkey_check.run import Run
@@ -84,6 +84,7 @@ def test_those_under_way_together_know_it() -> None:
 def test_what_is_shared_is_made_once_whichever_thread_asks_first() -> None:
     class Owner:
         made = 0
+        memo = Memo()
 
         @once
         def value(self) -> int:
@@ -121,8 +122,7 @@ class Crowded(HttpWire):
 
 
 def judged(make_run: Callable[..., Run], target: Target, wire: Crowded) -> tuple[Calls, dict[str, str]]:
-    run = make_run(target)
-    run.calls.wire = wire
+    run = make_run(target, wire)
     report = report_of(run)
     return run.calls, {outcome.check.id: f"{outcome.verdict} {outcome.message}" for outcome in report.outcomes}
 
@@ -150,7 +150,6 @@ def test_a_call_that_fails_in_a_crowd_only_is_nobodys_fault(
 
 
 def test_a_session_that_is_replaced_meanwhile_asks_again(make_run: Callable[..., Run], target: Target) -> None:
-    calls = make_run(target).calls
     answers: list[Sequence[tuple[str, str]]] = [(), ()]
 
     class Overtaken(HttpWire):
@@ -159,12 +158,12 @@ def test_a_session_that_is_replaced_meanwhile_asks_again(make_run: Callable[...,
                 calls.member.learn(Response(200, (("Set-Cookie", "sid=newer"),), b""), request.url)
             return Exchange(request, Response(200, tuple(answers.pop()), b"{}"), None, 0.0, 0.0)
 
-    calls.wire = Overtaken(target)
+    calls = make_run(target, Overtaken(target)).calls
 
     done = calls.ask("a call", calls.member)
 
     assert ("Cookie", "sid=newer") in done.request.headers
-    assert len(calls.log) == 2
+    assert len(calls.record.log) == 2
 
 
 def test_while_one_call_is_patient_no_other_is_made(make_run: Callable[..., Run], target: Target) -> None:
@@ -182,16 +181,15 @@ def test_while_one_call_is_patient_no_other_is_made(make_run: Callable[..., Run]
             answer = Response(429, (("Retry-After", "0"),), b"") if len(asked) == 1 else Response(200, (), b"{}")
             return Exchange(request, answer, None, 0.0, 0.0)
 
-    calls, asked, between = make_run(target).calls, list[str](), Event()
-    calls.wire, calls.lanes = Limited(target), Wide()
+    def let_another_try(_seconds: float, _why: str) -> None:
+        pool.submit(calls.ask, "another", calls.member)
+        assert not between.wait(0.2)
+
+    asked, between = list[str](), Event()
+    made = make_run(target, Limited(target)).calls
+    calls = replace(made, lanes=Wide(), on_wait=let_another_try)
     calls.lanes.widen(0.1, 10.0)
     with ThreadPoolExecutor(1) as pool:
-
-        def let_another_try(_seconds: float, _why: str) -> None:
-            pool.submit(calls.ask, "another", calls.member)
-            assert not between.wait(0.2)
-
-        calls.on_wait = let_another_try
         assert calls.ask("limited", calls.member).status == 200
 
     assert asked == ["limited", "limited", "another"]

@@ -32,7 +32,7 @@ def service() -> Iterator[str]:
     """The address of a running service with the provider and the secret of the endpoints in these tests."""
     target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
     with opened(target) as run:
-        yield run.live.service().url
+        yield run.live.service.url
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_run: A
     run = make_run(at(target, None))
 
     accepts, refuses = judged(run)
-    url = run.live.service().url
+    url = run.live.service.url
     run.close()
 
     assert (accepts.verdict, refuses.verdict) == (Verdict.PASS, Verdict.PASS)
@@ -206,7 +206,7 @@ def test_a_service_that_accepts_another_key_is_no_fault_of_the_endpoint(
     make_run: Any, target: Target, service: str
 ) -> None:
     """If the service accepts any key, its acceptance proves nothing: an error, not a failure of the endpoint."""
-    run = make_run(at(target, service), AcceptsAnything)
+    run = make_run(at(target, service), live=AcceptsAnything)
 
     accepts, refuses = judged(run)
 
@@ -225,7 +225,7 @@ class TakesForVisitor(AcceptsAnything):
 
 
 def test_a_socket_that_takes_the_token_for_somebody_else_is_told(make_run: Any, target: Target, service: str) -> None:
-    run = make_run(at(target, service), TakesForVisitor)
+    run = make_run(at(target, service), live=TakesForVisitor)
 
     accepts, _ = judged(run)
 

@@ -131,7 +131,7 @@ def test_no_answer_is_shown_as_the_reason(masks: Masks) -> None:
 def test_calls_hide_what_they_were_given(calls: Calls, target: Target) -> None:
     first = calls.first
 
-    shown = calls.evidence(first)
+    shown = evidence(first, target, calls.masks)
 
     assert first.token
     assert first.token not in f"{shown.curl}{shown.response}"

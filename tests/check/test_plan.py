@@ -38,7 +38,7 @@ def test_the_plan_holds_the_requests_of_a_clean_run_and_no_other(
     report_of(run)
     would_send = planned(changed)
 
-    sent = Counter(exchange.request.label for exchange in run.calls.log)
+    sent = Counter(exchange.request.label for exchange in run.calls.record.log)
     assert would_send - sent == Counter()
     extra = sent - would_send
     assert set(extra) <= {"the login: where it leads", "an earlier login of the same person: where it leads"}

@@ -192,14 +192,14 @@ def test_a_known_failure_is_not_the_cause_and_an_entry_that_excuses_nothing_is_s
     )
 
 
-def test_calls_at_once_that_are_all_refused_for_rate_limits_are_not_judged(run: Run) -> None:
+def test_calls_at_once_that_are_all_refused_for_rate_limits_are_not_judged(
+    make_run: Callable[..., Run], target: Target
+) -> None:
     class Limited(HttpWire):
         def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
             return [Exchange(request, Response(429, (), b""), None, NOW, 0.0) for request in requests]
 
-    run.calls.wire = Limited(run.calls.target)
-
-    report = report_of(run)
+    report = report_of(make_run(target, Limited(target)))
 
     assert (report.of("conc.isolated").verdict, report.missed) == (Verdict.SKIP, (report.of("conc.isolated"),))
     assert report.of("conc.isolated").message.startswith("the endpoint limits calls: 429 after ")
@@ -221,6 +221,6 @@ def test_an_honest_endpoint_passes_everything_that_can_be_judged(run: Run) -> No
 
     assert report.count(Verdict.PASS) + report.count(Verdict.SKIP) == len(report.outcomes)
     assert all(outcome.option for outcome in report.outcomes if outcome.verdict is Verdict.SKIP)
-    assert report.requests == len(run.calls.log)
+    assert report.requests == len(run.calls.record.log)
     assert report.waited == pytest.approx(1.1)
     assert report.skew is not None

@@ -1,44 +1,34 @@
-"""Calls one endpoint: builds the requests, records the exchanges, and waits when the endpoint limits the rate."""
+"""Calls one endpoint, notes the exchanges, and waits when the endpoint limits the rate."""
 
 from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Final, TypedDict, Unpack
-from urllib.parse import urlsplit
+from typing import Final, Unpack
 
 from chatkey_check import reading
 from chatkey_check.calls.forms import Forms
 from chatkey_check.calls.lanes import Lanes
+from chatkey_check.calls.memo import Memo, once
+from chatkey_check.calls.record import Record
+from chatkey_check.calls.requests import FORM_TYPE, Variation, is_ours, plain, varied
 from chatkey_check.calls.sessions import Session
 from chatkey_check.evidence.masks import Masks
-from chatkey_check.evidence.shown import evidence
-from chatkey_check.exchange import Broken, Exchange, Header, Request, moment, origin
-from chatkey_check.model import Evidence, Skipped
-from chatkey_check.shape import FORM, JSON
+from chatkey_check.exchange import TOO_MANY, Broken, Exchange, Header, Request, origin
+from chatkey_check.model import Skipped
 from chatkey_check.target import Target
 from chatkey_check.wire.http import Wire
 from chatkey_check.words import duration, plural
 
-FORM_TYPE: Final = (("Content-Type", FORM),)
-WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 MOST_HOPS: Final = 3
-TOO_MANY: Final = 429
-SERVER_FAILS: Final = 500
 PATIENCE: Final = 10.0
 """Longest time, in seconds, to wait when the endpoint limits the rate of calls."""
 KEEPS_METHOD: Final = frozenset({307, 308})
-MAX_SKEW: Final = 86_400.0
-"""A clock difference in seconds. A `Date` that is further off than a day is ignored."""
-
-
-def fails(done: Exchange) -> bool:
-    """Return whether a call was answered with 5xx or the connection was closed. A timeout does not count."""
-    return done.status >= SERVER_FAILS or done.broken is Broken.CUT
 
 
 def random_jkt() -> str:
@@ -57,96 +47,35 @@ class Limited(Skipped):
         self.answer = answer
 
 
-class Variation(TypedDict, total=False):
-    """How a call differs from an honest call, which is the call that a correct page makes.
-
-    The body is `raw` if given. Otherwise it follows the endpoint's shape, with `jkt` (by default a new one) and the
-    members of `more`. `query` is added to the address. `headers` replace headers of the same name. `cookies`
-    replace the session's cookies. The session then ignores the cookies that the answer sets, unless its cookies
-    change with each answer. No other call is under way during a `measured` call.
-    """
-
-    jkt: object
-    more: Mapping[str, object]
-    raw: bytes
-    method: str
-    query: Sequence[tuple[str, str]]
-    headers: Iterable[Header]
-    cookies: Mapping[str, str]
-    content_type: str | None
-    measured: bool
-
-
+@dataclass(frozen=True, eq=False)
 class Caller:
-    """Calls one endpoint, and records every call."""
+    """Calls one endpoint. What happens is noted in `record`."""
 
-    def __init__(
-        self,
-        target: Target,
-        wire: Wire,
-        *,
-        now: Callable[[], float],
-        sleep: Callable[[float], None],
-        make_jkt: Callable[[], str] = random_jkt,
-    ) -> None:
-        self.target = target
-        self.wire = wire
-        self.masks = Masks()
-        self.log: list[Exchange] = []
-        self.flaky: list[Exchange] = []
-        """Calls that failed, but succeeded when they were repeated."""
-        self.crowded: list[Exchange] = []
-        """Calls that failed while others were under way, but succeeded alone: there may just have been too many."""
-        self.lanes = Lanes()
-        self._answered: list[Exchange] = []
-        self.waited = 0.0
-        self.on_wait: Callable[[float, str], None] = lambda _seconds, _why: None
-        """Called with the seconds and the reason before each wait."""
-        self._now = now
-        self._sleep = sleep
-        self.new_jkt = make_jkt
-        self._limit = ""
-        self._hangs = False
-        """Whether a call timed out even on its own. Calls that time out are then no longer repeated."""
-        self._hide_what_is_secret()
+    target: Target
+    wire: Wire
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    new_jkt: Callable[[], str] = random_jkt
+    on_wait: Callable[[float, str], None] = lambda _seconds, _why: None
+    """Called with the seconds and the reason before each wait."""
+    record: Record = field(default_factory=Record)
+    lanes: Lanes = field(default_factory=Lanes)
+    memo: Memo = field(default_factory=Memo)
 
-    def close(self) -> None:
-        """Close the connection that was kept for the next call."""
-        self.wire.close()
-
-    # time
-
-    @property
-    def skew_if_known(self) -> float | None:
-        """Seconds by which the endpoint's clock is ahead of ours, from the first `Date` it sent; None if unknown."""
-        for exchange in self.log:
-            date = exchange.response.get("date") if exchange.response else None
-            said = moment(date) if date else None
-            if said is not None:
-                ahead = said + 0.5 - (exchange.sent_at + exchange.seconds / 2)
-                return ahead if abs(ahead) <= MAX_SKEW else None
-        return None
-
-    def now_at(self, exchange: Exchange, claims: dict[str, object]) -> float:
-        """Return the time when the token was issued, in seconds, by the clock of the server that issued it.
-
-        This is the endpoint's clock if its `Date` fits the token's `iat` better than our clock does. A `Date` alone
-        proves nothing, because it may come from a proxy.
-        """
-        ours = exchange.answered_at
-        theirs = ours + (self.skew_if_known or 0.0)
-        issued = claims.get("iat")
-        if not isinstance(issued, int) or abs(issued - ours) <= abs(issued - theirs) + 1:
-            return ours
-        return theirs
+    @once
+    def masks(self) -> Masks:
+        """The values that no report may show. Sessions add to them."""
+        return Masks.of(self.target)
 
     def wait(self, seconds: float, why: str) -> None:
         """Report the wait to `on_wait`, and sleep."""
         self.on_wait(seconds, why)
-        self._sleep(seconds)
-        self.waited += seconds
+        self.sleep(seconds)
+        self.record.waits.append(seconds)
 
-    # asking
+    def request(self, label: str, session: Session, **how: Unpack[Variation]) -> Request:
+        """Return the request that `ask` sends."""
+        return varied(self.target, label, session, how["jkt"] if "jkt" in how else self.new_jkt(), how)
 
     def ask(self, label: str, session: Session, **how: Unpack[Variation]) -> Exchange:
         """Call the endpoint as a session."""
@@ -174,9 +103,28 @@ class Caller:
 
     def spread(self) -> None:
         """Allow several calls at a time: as many as suit the speed of the endpoint so far."""
-        if self.log:
-            self.lanes.widen(median(done.seconds for done in self.log), self.target.timeout)
+        if self.record.log:
+            self.lanes.widen(median(done.seconds for done in self.record.log), self.target.timeout)
             self.wire.spread()
+
+    def fetch(
+        self,
+        label: str,
+        url: str,
+        session: Session | None,
+        *,
+        form: bytes | None = None,
+        headers: Sequence[Header] = FORM_TYPE,
+    ) -> Exchange:
+        """Get another address, or post a form to it. The session is only sent to the site's own hosts."""
+        session = session if is_ours(self.target, url) else None
+        with self.lanes.one():
+            done = self.wire.send(plain(self.target, label, url, session, form=form, headers=headers))
+            self.record.note(done)
+        if session is not None and done.response is not None:
+            self._learn(session, done)
+            session.read(Forms(done.text).metas if "html" in (done.response.get("content-type") or "") else {})
+        return done
 
     def send(self, request: Request, *, measured: bool = False) -> Exchange:
         """Send a request, and follow redirects that keep the method and stay on the same origin."""
@@ -186,7 +134,7 @@ class Caller:
             hops += (done.location,)
             done = self._sent(done.request.with_url(done.location), measured=measured)
         done = replace(done, hops=hops) if hops else done
-        self.log.append(done)
+        self.record.log.append(done)
         return done
 
     def _learn(self, session: Session, done: Exchange) -> None:
@@ -201,13 +149,34 @@ class Caller:
         """
         with self.lanes.alone() if measured else self.lanes.one() as company:
             done = self.wire.send(request)
-            if fails(done) and not company.there:
+            if done.fails and not company.there:
                 done = self._again(done)
-            self.note_answered(done)
-        if company.there and (fails(done) or (done.broken is Broken.TIMEOUT and not self._hangs)):
+            self.record.count(done)
+        if company.there and (done.fails or (done.broken is Broken.TIMEOUT and not self.record.hung)):
             done = self._without_company(done)
-        if done.status == TOO_MANY:
-            done = self._with_patience(done)
+        return self._with_patience(done) if done.status == TOO_MANY else done
+
+    def _again(self, failed: Exchange) -> Exchange:
+        """Repeat a call that failed. If it succeeds now, the first failure is recorded as flaky."""
+        done = self.wire.send(failed.request)
+        if not done.fails:
+            self.record.flaky.append(failed)
+            self.record.log.append(failed)
+        return done
+
+    def _without_company(self, failed: Exchange) -> Exchange:
+        """Repeat, alone, a call that failed among others. If it succeeds, calls are made one at a time from now on.
+
+        If it times out again, calls that time out are no longer repeated.
+        """
+        with self.lanes.alone():
+            done = self.wire.send(failed.request)
+        if done.broken is Broken.TIMEOUT:
+            self.record.hung.append(done)
+        elif not done.fails:
+            self.lanes.narrow()
+            self.record.crowded.append(failed)
+            self.record.log.append(failed)
         return done
 
     def _with_patience(self, refused: Exchange) -> Exchange:
@@ -221,129 +190,16 @@ class Caller:
             with self.lanes.alone():
                 self.wait(refused.patience, "the endpoint limits calls (429)")
                 done = self.wire.send(refused.request)
-        if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.log):
+        if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.record.log):
             raise Limited(self.limited_by(done), done)
         return done
 
-    def _again(self, failed: Exchange) -> Exchange:
-        """Repeat a call that failed. If it succeeds now, the first failure is recorded as flaky."""
-        done = self.wire.send(failed.request)
-        if not fails(done):
-            self.flaky.append(failed)
-            self.log.append(failed)
-        return done
-
-    def _without_company(self, failed: Exchange) -> Exchange:
-        """Repeat, alone, a call that failed among others. If it succeeds, calls are made one at a time from now on."""
-        with self.lanes.alone():
-            done = self.wire.send(failed.request)
-        self._hangs = self._hangs or done.broken is Broken.TIMEOUT
-        if done.broken is not Broken.TIMEOUT and not fails(done):
-            self.lanes.narrow()
-            self.crowded.append(failed)
-            self.log.append(failed)
-        return done
-
-    def note_answered(self, *done: Exchange) -> None:
-        """Count the calls that were not refused because of a rate limit."""
-        self._answered += [one for one in done if one.status != TOO_MANY]
-
     def limited_by(self, refused: Exchange) -> str:
         """Return the message about the rate limit. It is the same whichever call was the first to be refused."""
-        if not self._limit:
-            again = f"come again in {duration(refused.patience)}" if refused.patience < math.inf else "no Retry-After"
-            with self.lanes.alone():  # the calls under way have to end first, to be counted
-                after = f"429 after {plural(len(self._answered), 'call')}"
-            self._limit = f"the endpoint limits calls: {after}, {again}; raise its limits for the checker"
-        return self._limit
+        return self.memo.get("limited_by", lambda: self._limit(refused))
 
-    def fetch(
-        self,
-        label: str,
-        url: str,
-        session: Session | None,
-        *,
-        method: str = "GET",
-        body: bytes = b"",
-        headers: Sequence[Header] = FORM_TYPE,
-    ) -> Exchange:
-        """Send a plain request to another address. The session's headers are only sent to the site's own hosts.
-
-        `headers` are used for POST only.
-        """
-        known = {urlsplit(self.target.url).hostname, urlsplit(self.target.page).hostname}
-        ours = urlsplit(url).hostname in known
-        own = session.headers if session and ours else ()
-        given: Sequence[Header] = self._plain_headers()
-        if method == "POST" and session and ours:
-            given = replaced([*given, ("Origin", self.target.page), *headers], self._added(session))
-        with self.lanes.one():
-            done = self.wire.send(Request(label, method, url, (*given, *own), body))
-            self.note_answered(done)
-        self.log.append(done)
-        if session is not None and ours and done.response is not None:
-            self._learn(session, done)
-            session.read(Forms(done.text).metas if "html" in (done.response.get("content-type") or "") else {})
-        return done
-
-    def jkt_of(self, exchange: Exchange) -> str:
-        """Return the jkt that a call sent."""
-        return exchange.request.jkt
-
-    def evidence(self, exchange: Exchange) -> Evidence:
-        """Return what a report may show of a call."""
-        return evidence(exchange, self.target, self.masks)
-
-    def request(self, label: str, session: Session, **how: Unpack[Variation]) -> Request:
-        """Return the request that `ask` sends."""
-        shape, jkt = self.target.shape, how["jkt"] if "jkt" in how else self.new_jkt()
-        method = how.get("method", shape.method)
-        content = self._content(how, method, jkt)
-        headers = tuple(how.get("headers", ()))
-        own = session.with_cookies(how["cookies"]).headers if "cookies" in how else session.headers
-        content_type = how.get("content_type", shape.content_type or JSON)
-        given = self._page_headers()
-        given += [("Content-Type", content_type)] if content_type and content else []
-        sent = replaced([*replaced(given, self._added(session)), *own], headers)
-        url = shape.address(self.target.url, jkt, tuple(how.get("query", ())))
-        known = jkt if isinstance(jkt, str) else ""
-        return Request(label, method, url, tuple(sent), content, known, shape.token_at)
-
-    def _content(self, how: Variation, method: str, jkt: object) -> bytes:
-        if method in WITHOUT_BODY:
-            return b""
-        return how["raw"] if "raw" in how else self.target.shape.content(jkt, how.get("more", {}))
-
-    def _added(self, session: Session) -> list[Header]:
-        """Return the headers of --header with their placeholders filled in. A header that ends up empty is left out."""
-        filled = ((name, session.filled(value)) for name, value in self.target.headers)
-        return [header for header in filled if header[1]]
-
-    def _plain_headers(self) -> list[Header]:
-        return [("Accept", "*/*"), ("Accept-Encoding", "gzip, deflate"), ("User-Agent", "chatkey-check")]
-
-    def _page_headers(self) -> list[Header]:
-        return [
-            *self._plain_headers(),
-            ("Origin", self.target.page),
-            ("Referer", f"{self.target.page}/"),
-            ("Sec-Fetch-Site", "same-origin"),
-            ("Sec-Fetch-Mode", "cors"),
-            ("Sec-Fetch-Dest", "empty"),
-        ]
-
-    def _hide_what_is_secret(self) -> None:
-        target = self.target
-        self.masks.add(*target.other_secrets.values(), *([target.secret] if target.secret else []))
-        for login in filter(None, (target.login, target.login_b)):
-            for name, _ in login.headers:
-                self.masks.add_header(name)
-        for name, _ in target.headers:
-            self.masks.add_header(name)
-
-
-def replaced(headers: Iterable[Header], by: Iterable[Header]) -> list[Header]:
-    """Return the headers with those in `by` added. They replace headers of the same name."""
-    by = tuple(by)
-    names = {name.lower() for name, _ in by}
-    return [*(header for header in headers if header[0].lower() not in names), *by]
+    def _limit(self, refused: Exchange) -> str:
+        again = f"come again in {duration(refused.patience)}" if refused.patience < math.inf else "no Retry-After"
+        with self.lanes.alone():  # the calls under way have to end first, to be counted
+            after = f"429 after {plural(len(self.record.answered), 'call')}"
+        return f"the endpoint limits calls: {after}, {again}; raise its limits for the checker"

@@ -67,7 +67,7 @@ def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, .
     before = dict(session.cookies)
     label = f"{session.name}: the form, filled in"
     how = (("Content-Type", way.content_type), *headers)
-    sent = caller.fetch(label, way.url, session, method="POST", body=way.body, headers=how)
+    sent = caller.fetch(label, way.url, session, form=way.body, headers=how)
     if not sent.status or sent.status >= 400:
         return LoginError(f"the login form answered {sent.status or sent.broken}", sent)
     landed = _followed(caller, session, sent)

@@ -24,7 +24,9 @@ SHORTEST_SESSION: Final = 8
 class Session:
     """One login. It keeps the cookies that answers set, even if a later answer deletes them (see `learn`)."""
 
-    def __init__(self, name: str, headers: Iterable[Header] = (), *, learns: bool = True) -> None:
+    def __init__(
+        self, name: str, headers: Iterable[Header] = (), cookies: Mapping[str, str] = {}, *, learns: bool = True
+    ) -> None:
         self.name = name
         self._learns = learns
         self.changes = 0
@@ -36,11 +38,10 @@ class Session:
         """The Set-Cookie lines of those cookies, for use in a browser."""
         given = tuple(headers)
         self._headers = tuple(header for header in given if header[0].lower() != "cookie")
-        self.cookies: dict[str, str] = {}
+        self.cookies = dict(cookies)
         self._metas: dict[str, str] = {}
-        for header, value in given:
-            if header.lower() == "cookie":
-                self.cookies |= _cookies(value)
+        for value in (value for header, value in given if header.lower() == "cookie"):
+            self.cookies |= _cookies(value)
 
     @property
     def rotates(self) -> bool:
@@ -96,9 +97,7 @@ class Session:
 
     def with_cookies(self, cookies: Mapping[str, str]) -> Session:
         """Return a session with other cookies and the same headers. It ignores the cookies that answers set."""
-        made = Session(self.name, self._headers, learns=False)
-        made.cookies = dict(cookies)
-        return made
+        return Session(self.name, self._headers, cookies, learns=False)
 
     def bearing(self, headers: Iterable[Header]) -> Session:
         """Return a session with these headers and no cookies. It ignores the cookies that answers set."""
@@ -107,21 +106,18 @@ class Session:
     def garbage(self) -> Session:
         """Return a session whose values look like this one's, but were never issued by the site."""
         headers = tuple((name, _credential(value)) for name, value in self._headers)
-        made = Session("a made-up session", headers, learns=False)
-        made.cookies = {name: _random(value) for name, value in self.cookies.items()}
-        return made
+        cookies = {name: _random(value) for name, value in self.cookies.items()}
+        return Session("a made-up session", headers, cookies, learns=False)
 
     def keeping(self, wanted: Callable[[str], bool]) -> Session:
         """Return a session with only the cookies and headers for whose value `wanted` is true."""
-        made = Session(self.name, (header for header in self._headers if wanted(header[1])))
-        made.cookies = {name: value for name, value in self.cookies.items() if wanted(value)}
-        return made
+        cookies = {name: value for name, value in self.cookies.items() if wanted(value)}
+        return Session(self.name, (header for header in self._headers if wanted(header[1])), cookies)
 
     def sent_across_sites(self) -> Session:
         """Return a session with only the cookies that a browser also sends from another site's page (SameSite=None)."""
-        made = Session(self.name)
-        made.cookies = {name: self.cookies[name] for name, rule in self.same_site.items() if rule == "none"}
-        return made
+        cookies = {name: self.cookies[name] for name, rule in self.same_site.items() if rule == "none"}
+        return Session(self.name, cookies=cookies)
 
     def forged(self, signed: re.Pattern[str]) -> Session:
         """Return this session with every signature replaced. The signature is the second group of `signed`."""
@@ -129,9 +125,8 @@ class Session:
 
     def replaced(self, change: Callable[[str], str]) -> Session:
         """Return a session in which every value of this one was changed with `change`."""
-        made = Session("a forged session", tuple((name, change(value)) for name, value in self._headers))
-        made.cookies = {name: change(value) for name, value in self.cookies.items()}
-        return made
+        cookies = {name: change(value) for name, value in self.cookies.items()}
+        return Session("a forged session", ((name, change(value)) for name, value in self._headers), cookies)
 
     def filled(self, value: str) -> str:
         """Return a header's value with placeholders replaced by cookies (decoded as axios does) and meta elements."""

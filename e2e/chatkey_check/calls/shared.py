@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple, Protocol, Unpack
+from typing import Final, NamedTuple, Unpack
 
 from chatkey_check.calls import logins
-from chatkey_check.calls.caller import SERVER_FAILS, TOO_MANY, Caller, Limited, Variation, fails
-from chatkey_check.calls.once import once
+from chatkey_check.calls.caller import Caller, Limited
+from chatkey_check.calls.memo import once
+from chatkey_check.calls.requests import Variation
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.token import Token
-from chatkey_check.exchange import Broken, Exchange, Request
+from chatkey_check.exchange import SERVER_FAILS, TOO_MANY, Broken, Exchange, Request
 from chatkey_check.model import Blocked, Skipped
 from chatkey_check.target import Login
 
@@ -40,21 +42,12 @@ class Earlier(NamedTuple):
     """Whether the login page had a form for the second person while the first one was logged in."""
 
 
-class Watcher(Protocol):
-    """Is notified of moments at which slow things, such as a browser, can be started."""
-
-    def token_given(self) -> None:
-        """The honest call has returned a token, so the run will go on to its end."""
-
-    def pause_ahead(self) -> None:
-        """A pause between two calls is about to begin."""
-
-
+@dataclass(frozen=True, eq=False)
 class Calls(Caller):
     """All calls to one endpoint in one run."""
 
-    watcher: Watcher | None = None
-    _crashes_when_busy = False
+    on_token: Callable[[], None] = lambda: None
+    """Called once the honest call has returned a token, so that the run will go on to its end."""
 
     # who calls
 
@@ -115,7 +108,7 @@ class Calls(Caller):
     @property
     def _same_browser(self) -> str:
         """The jkt of the first call, if there is one: the next person at the same browser has the same jkt."""
-        return self.new_jkt() if self.target.login is None else self.jkt_of(self.first)
+        return self.new_jkt() if self.target.login is None else self.first.request.jkt
 
     @property
     def anybody(self) -> Session:
@@ -134,8 +127,8 @@ class Calls(Caller):
     def first(self) -> Exchange:
         """The honest call: the first login calls the endpoint as a correct page does."""
         answer = self.ask("an honest call", self.member)
-        if answer.minted and self.watcher is not None:
-            self.watcher.token_given()
+        if answer.minted:
+            self.on_token()
         return answer
 
     @once
@@ -154,7 +147,7 @@ class Calls(Caller):
         if not self.first.minted or not _unknown(self.second):
             return None
         last = None
-        for last in self._in_a_row("the first call again", self.member, self.jkt_of(self.first), WORKERS):
+        for last in self._in_a_row("the first call again", self.member, self.first.request.jkt, WORKERS):
             if not _unknown(last):
                 return None
         return last
@@ -168,7 +161,7 @@ class Calls(Caller):
         except Limited as limited:
             if not self._only_visitors(limited.answer):
                 raise
-            self.log.append(limited.answer)
+            self.record.log.append(limited.answer)
             return limited.answer
 
     def _only_visitors(self, refused: Exchange) -> bool:
@@ -178,8 +171,7 @@ class Calls(Caller):
         by_turns = [self.request("a member's call, where visitors are refused", self.member), refused.request] * 2
         with self.lanes.alone():
             done = [self.wire.send(request) for request in by_turns]
-        self.note_answered(*done)
-        self.log += done
+        self.record.note(*done)
         members, visitors = done[::2], done[1::2]
         return all(one.succeeded for one in members) and all(one.status == TOO_MANY for one in visitors)
 
@@ -201,8 +193,7 @@ class Calls(Caller):
         with self.lanes.alone():
             for _ in range(times):
                 done = self.wire.send(request)
-                self.note_answered(done)
-                self.log.append(done)
+                self.record.note(done)
                 yield done
 
     @once
@@ -222,10 +213,10 @@ class Calls(Caller):
 
     @once
     def _afterwards(self) -> tuple[Exchange, Exchange]:
-        self._let_time_pass()
+        self._let_pass(APART, "times are compared in whole seconds")
         asks = (
             partial(self.ask, f"{APART:g} s later, another jkt", self.member),
-            partial(self.ask, f"{APART:g} s later, the same jkt", self.member, jkt=self.jkt_of(self.first)),
+            partial(self.ask, f"{APART:g} s later, the same jkt", self.member, jkt=self.first.request.jkt),
         )
         later, renewal = self.ask_each(asks)
         return later, renewal
@@ -250,21 +241,13 @@ class Calls(Caller):
             requests = [request.with_url(self.first.hops[-1]) for request in requests]
         with self.lanes.alone():
             done = self._heard(self._at_once(requests))
-        self.log += done
-        self.note_answered(*done)
-        self._crashes_when_busy = any(map(fails, done))
+        self.record.note(*done)
+        self.record.overrun.extend(one for one in done if one.fails)
         in_turn = [session for session in who * 2 if session.rotates]
         return [
             *zip(at_once, done, strict=True),
             *((session, self.ask("one of many calls in a row", session)) for session in in_turn),
         ]
-
-    @property
-    def unsteady(self) -> list[Exchange]:
-        """Calls that failed once and succeeded when repeated. A failure that only load causes does not count."""
-        only_when_busy = self._crashes_when_busy and not self.flaky
-        by_chance = [] if only_when_busy else [done for done in self.crowded if fails(done)]
-        return [*self.flaky, *by_chance]
 
     def _at_once(self, requests: list[Request]) -> list[Exchange]:
         """Send requests at once. If one is answered 5xx, send them all again: a single crash may be an accident."""
@@ -275,8 +258,8 @@ class Calls(Caller):
         again = self.wire.send_together(requests)
         if any(one.status >= SERVER_FAILS for one in again):
             return done
-        self.flaky += crashed
-        self.log += done
+        self.record.flaky.extend(crashed)
+        self.record.log.extend(done)
         return again
 
     def _heard(self, done: list[Exchange]) -> list[Exchange]:
@@ -315,17 +298,14 @@ class Calls(Caller):
 
     def after(self, seconds: float) -> Exchange:
         """Make an honest call from another browser, at least this many seconds after the first."""
-        missing = self.first.answered_at + seconds - self._now()
-        if missing > 0:
-            self.wait(missing, "times may be rounded")
+        self._let_pass(seconds, "times may be rounded")
         return self.ask(f"{seconds:g} s after the first, another jkt", self.member)
 
-    def _let_time_pass(self) -> None:
-        if self.watcher is not None:
-            self.watcher.pause_ahead()
-        missing = self.first.answered_at + APART - self._now()
+    def _let_pass(self, seconds: float, why: str) -> None:
+        """Wait until it is this long after the honest call."""
+        missing = self.first.answered_at + seconds - self.now()
         if missing > 0:
-            self.wait(missing, "times are compared in whole seconds")
+            self.wait(missing, why)
 
     def _logged_in(self, name: str, login: Login) -> Session:
         session = Session(name, login.headers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from chatkey_check.calls.caller import fails
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.shared import Calls
 from chatkey_check.judging.check import check
@@ -38,7 +37,7 @@ def after_logout(run: Run) -> Finding:
     if address is None:
         raise Skipped("logging out takes its address, and ends the session that was passed", "--logout-url URL")
     session = _session(calls)
-    done = calls.fetch("logging out", address, session, method="POST", body=b"")
+    done = calls.fetch("logging out", address, session, form=b"")
     if 400 <= done.status < 500:
         done = calls.fetch("logging out, by GET", address, session)
     if not done.status or done.status >= 400:
@@ -46,7 +45,7 @@ def after_logout(run: Run) -> Finding:
     answer = calls.ask("the call with the session that has logged out", session)
     if answer.minted:
         return failed("The session gets a token after it has logged out.", done, answer)
-    if fails(answer):
+    if answer.fails:
         how = answer.status or answer.broken
         hint = "Look the session up, and take none for nobody: answer null."
         return failed(f"The call crashes with a session that has logged out ({how}).", done, answer, hint=hint)

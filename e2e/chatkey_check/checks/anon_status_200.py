@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatkey_check.calls.caller import TOO_MANY
+from chatkey_check.exchange import TOO_MANY
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.model import NOBODY, Finding, Severity

@@ -48,7 +48,7 @@ def iat(run: Run, token: Token) -> Finding:
     if value not in TEN_DIGITS:
         hint = DIVIDE if value >= TEN_DIGITS.stop else None
         return failed(not_seconds(value, "iat") if value else "iat is 0: no time was read.", token.answer, hint=hint)
-    ahead = value - calls.now_at(token.answer, claims)
+    ahead = value - calls.record.now_at(token.answer)
     if ahead <= LEEWAY:
         return passed()
     if zone_like(ahead) and shift(calls, token.answer) is not None:

@@ -34,10 +34,10 @@ def jkt_follows(run: Run) -> Finding:
     """A person may use more than one browser, and each browser has its own key."""
     calls = run.calls
     answer = calls.second
-    sent = calls.jkt_of(answer)
+    sent = answer.request.jkt
     if answer.jkt == sent:
         return _told_apart(run)
-    if answer.jkt == calls.jkt_of(calls.first):
+    if answer.jkt == calls.first.request.jkt:
         return failed("The token of the first call came back: it is cached by user, whatever the jkt.", answer)
     if calls.unknown_again is not None:
         raise Blocked("resp.session-kept")
@@ -58,7 +58,7 @@ def jkt_follows(run: Run) -> Finding:
 def _told_apart(run: Run) -> Finding:
     """Call with the case of the first jkt swapped. The last letter stays: not every letter is valid there."""
     calls = run.calls
-    jkt = calls.jkt_of(calls.first)
+    jkt = calls.first.request.jkt
     answer = calls.ask("another jkt, the same but for its case", calls.member, jkt=f"{jkt[:-1].swapcase()}{jkt[-1:]}")
     if answer.jkt != jkt:
         return passed()

@@ -34,7 +34,7 @@ from chatkey_check.run import Run
 def jkt_match(run: Run) -> Finding:
     """The socket compares cnf.jkt with the thumbprint of the key that signs the proof."""
     calls = run.calls
-    sent, got = calls.jkt_of(calls.first), str(calls.first.jkt)
+    sent, got = calls.first.request.jkt, str(calls.first.jkt)
     if got == sent:
         return passed()
     message = f"cnf.jkt is {reading.shown(got)}, you were sent {sent}"

@@ -6,10 +6,9 @@ import hmac
 from collections.abc import Iterator
 
 from chatkey_check import reading
-from chatkey_check.calls.caller import TOO_MANY
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.shared import PARALLEL, Calls
-from chatkey_check.exchange import Exchange
+from chatkey_check.exchange import TOO_MANY, Exchange
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import WORKERS, failed, passed
 from chatkey_check.judging.times import STALE, left
@@ -50,7 +49,7 @@ def isolated(run: Run) -> Finding:
     crashed = [
         exchange for session, exchange in calls.together if _crashed(exchange) and not _crashed(calls.alone(session))
     ]
-    if crashed and not calls.flaky:  # otherwise the number of calls is not the cause
+    if crashed and not calls.record.flaky:  # otherwise the number of calls is not the cause
         how = crashed[0].status or crashed[0].broken
         hint = "The handler does not stand calls at the same time: look at the backend's log."
         return failed(f"{len(crashed)} of {plural(len(done), 'call')} failed ({how}).", crashed[0], hint=hint)
@@ -84,7 +83,7 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
             yield exchange, f"A call of {session.name} got null, as if nobody were logged in."
         if not exchange.minted:
             continue
-        sent = calls.jkt_of(exchange)
+        sent = exchange.request.jkt
         if exchange.jkt != sent:
             yield exchange, f"A call with the jkt {sent} got a token for {reading.shown(exchange.jkt)}."
         stable = session is calls.member and calls.second.uid == calls.token.uid

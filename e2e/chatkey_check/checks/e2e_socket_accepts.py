@@ -38,7 +38,7 @@ from chatkey_check.run import Run
 def socket_accepts(run: Run) -> Finding:
     """The socket has the final say. Here it judges the token and the key in the same way as for your visitors."""
     try:
-        service, answer = run.live.service(), run.live.answer
+        service, answer = run.live.service, run.live.answer
         if answer.token is None:
             return failed(f"The call for another key got no token ({answer.status or answer.broken}).", answer)
         said = run.live.connect(run.live.key)

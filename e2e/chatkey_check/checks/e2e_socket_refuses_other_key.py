@@ -29,5 +29,5 @@ def socket_refuses_other_key(run: Run) -> Finding:
 
     said = run.live.connect(BrowserKey())
     if said.frame["type"] == "ready":
-        return Finding(Verdict.ERROR, f"{run.live.service().name} accepts the token with another key.")
+        return Finding(Verdict.ERROR, f"{run.live.service.name} accepts the token with another key.")
     return passed(f"refused: {said.code}")

@@ -27,7 +27,7 @@ from chatkey_check.run import Run
 )
 def widget_logout(run: Run) -> Finding:
     """On a shared computer, the next person must not be taken for the previous one."""
-    visit = run.live.visit()
+    visit = run.live.visit
     try:
         visit.log_out()
     except Unusable as error:

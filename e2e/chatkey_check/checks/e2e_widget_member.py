@@ -38,7 +38,7 @@ def widget_member(run: Run) -> Finding:
         hint = "Give the endpoint and --page-url as your visitors have them: scheme, host and port are the same."
         return failed(f"{address} is not on the origin {calls.target.page}.", hint=hint)
     try:
-        visit = run.live.visit()
+        visit = run.live.visit
     except Unusable as error:
         return failed(str(error), *error.about, hint="Look at --page-url: the login must be able to see it.")
     identity = visit.state["identity"] or {}

@@ -26,7 +26,7 @@ from chatkey_check.run import Run
 )
 def widget_reload(run: Run) -> Finding:
     """A token is valid for an hour and for many pages, so clicking through your site costs you a single call."""
-    visit = run.live.visit()
+    visit = run.live.visit
     try:
         visit.reload()
     except Unusable as error:

@@ -31,7 +31,7 @@ BEFORE_THE_END = 30.0
 )
 def widget_renew(run: Run) -> Finding:
     """Somebody who chats for more than an hour must stay logged in as the same member."""
-    visit = run.live.visit()
+    visit = run.live.visit
     end = reading.lenient_claims(visit.stored or "").get("exp")
     if not isinstance(end, int | float):
         return visit.failed("The widget keeps no token with an end.")

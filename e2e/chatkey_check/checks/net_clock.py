@@ -26,12 +26,12 @@ TOLERATED = 30.0
 )
 def clock(run: Run) -> Finding:
     """The socket refuses a token whose iat is more than a minute ahead of the socket's clock."""
-    skew = run.calls.skew_if_known
+    skew = run.calls.record.skew
     if skew is None:
         raise Skipped("the answers have no usable Date header")
     if abs(skew) <= TOLERATED:
         return passed("right" if abs(skew) < 2 else f"{abs(skew):.0f} s {_side(skew)} the clock here")
-    dated = next(exchange for exchange in run.calls.log if exchange.response and exchange.response.get("date"))
+    dated = next(exchange for exchange in run.calls.record.log if exchange.response and exchange.response.get("date"))
     return warned(f"The server's clock is {duration(skew)} {_side(skew)} the clock here.", dated)
 
 

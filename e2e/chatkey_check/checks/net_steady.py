@@ -27,11 +27,11 @@ from chatkey_check.words import plural
 def steady(run: Run) -> Finding:
     """If the call fails now and then, members now and then appear as visitors."""
     calls = run.calls
-    flaky = calls.unsteady
+    flaky = calls.record.unsteady
     if not flaky:
         return passed()
     first = flaky[0]
     how = f"{first.status}" if first.status else str(first.broken)
-    told = f"{len(flaky)} of {plural(len(calls.log), 'call')} failed ({how}), and repeated, each was answered"
+    told = f"{len(flaky)} of {plural(len(calls.record.log), 'call')} failed ({how}), and repeated, each was answered"
     say = failed if len(flaky) > 1 else warned
     return say(f"The endpoint is flaky: {told}.", first)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
-from chatkey_check.calls.caller import Variation
+from chatkey_check.calls.requests import Variation
 from chatkey_check.exchange import Exchange
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed, warned

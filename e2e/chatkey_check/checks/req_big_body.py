@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatkey_check.calls.caller import Variation
+from chatkey_check.calls.requests import Variation
 from chatkey_check.calls.shared import Calls
 from chatkey_check.exchange import Broken
 from chatkey_check.judging.check import check

@@ -36,7 +36,7 @@ def body_wins(run: Run) -> Finding:
         return of_own_shape("with the jkt in the address")
     elsewhere = calls.new_jkt()
     answer = calls.ask("another jkt in the address", calls.member, query=(("jkt", elsewhere),))
-    sent = calls.jkt_of(answer)
+    sent = answer.request.jkt
     if not answer.minted or answer.jkt == sent:
         return passed()
     if answer.jkt == elsewhere:

@@ -34,7 +34,7 @@ def no_secret(run: Run) -> Finding:
         raise Skipped("it takes the secret", "--secret-env NAME")
     if len(secret) < SHORTEST:
         raise Skipped(f"the secret has fewer than {SHORTEST} characters, and would be found by chance")
-    answers = [exchange for exchange in calls.log if exchange.request.label not in {PAGE, SCRIPT}]
+    answers = [exchange for exchange in calls.record.log if exchange.request.label not in {PAGE, SCRIPT}]
     for exchange in answers:
         form = leaked(secret, whole(exchange))
         if form:

@@ -81,7 +81,7 @@ class Invocation:
         console = Console() if form == reports.TERMINAL and output is None else Console(stderr=True)
         screen = Terminal(console, total=len(checks.ORDER), verbose=self.given.verbose)
         quiet = form != reports.TERMINAL and output is None and not console.is_terminal
-        with opened(self.target) as run:
+        with opened(self.target, on_wait=screen.waiting) as run:
             report = self._judged(run) if quiet else self._shown(run, screen)
         self._write(report)
         return status(report, strict=self.given.strict)

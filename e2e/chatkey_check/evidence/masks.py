@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import Final
+from typing import Final, Self
 
 from chatkey_check.evidence.leaks import forms
 from chatkey_check.exchange import Header
+from chatkey_check.target import Target
 
 HIDDEN: Final = "•••"
 JWT: Final = re.compile(r"ey[A-Za-z0-9_+/=-]{8,}\.[A-Za-z0-9_+/=-]{8,}(?:\.[A-Za-z0-9_+/=-]*)*")
@@ -22,6 +23,16 @@ class Masks:
     def __init__(self) -> None:
         self._values: set[str] = set()
         self._headers = {"cookie", "authorization", "proxy-authorization", "set-cookie"}
+
+    @classmethod
+    def of(cls, target: Target) -> Self:
+        """Return masks for the secrets and the logins of a target."""
+        made = cls()
+        made.add(*target.other_secrets.values(), *([target.secret] if target.secret else []))
+        for headers in (target.headers, *(login.headers for login in (target.login, target.login_b) if login)):
+            for name, _ in headers:
+                made.add_header(name)
+        return made
 
     def add(self, *values: str) -> None:
         """Hide these values, including their encoded forms."""

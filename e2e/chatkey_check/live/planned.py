@@ -18,12 +18,6 @@ if TYPE_CHECKING:
 class PlannedLive(Live):
     """Stands in for a working service and for a visit in which nothing fails."""
 
-    def token_given(self) -> None:
-        """Do nothing: no server is needed."""
-
-    def pause_ahead(self) -> None:
-        """Do nothing: no browser is needed."""
-
     def connect(self, key: BrowserKey) -> Outcome:
         """Return the answer that a working service gives to this key."""
         from chatkey_peer.wire import Outcome  # noqa: PLC0415 - cryptography is not needed before
@@ -32,14 +26,17 @@ class PlannedLive(Live):
             return Outcome({"type": "error", "code": "proof_key_mismatch"}, 4403)
         return Outcome({"type": "ready", "identity": "member", "uid": self.answer.uid}, None)
 
-    def _named(self, url: str, sdk_url: str | None) -> Service:
+    def named(self, url: str, sdk_url: str | None) -> Service:
+        """Return the service as it was given."""
         return Service(url, url, url, own=False, sdk_url=sdk_url or url)
 
-    def _own(self, secret: str) -> Service:  # noqa: ARG002 - nothing is signed
-        return self._named(REFERENCE, None)
+    def own(self, secret: str) -> Service:  # noqa: ARG002 - nothing is signed
+        """Return a service that has a name instead of an address."""
+        return self.named(REFERENCE, None)
 
-    def _visited(self, service: Service) -> Visit:  # noqa: ARG002 - no browser is started
-        return cast("Visit", PlannedVisit(self._calls))
+    def visited(self, service: Service) -> Visit:  # noqa: ARG002 - no browser is started
+        """Return a visit without a browser."""
+        return cast("Visit", PlannedVisit(self.calls))
 
 
 class PlannedVisit:

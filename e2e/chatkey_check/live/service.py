@@ -15,6 +15,7 @@ from typing import Final
 from chatkey_check import reading
 from chatkey_check.exchange import Request
 from chatkey_check.model import Service, Skipped, Unusable
+from chatkey_check.target import Target
 from chatkey_check.wire.http import HttpWire, Unreachable
 from chatkey_protocol.names import CONFIG_PATH, SOCKET_PATH
 
@@ -65,6 +66,12 @@ class ReferenceServer:
     def installed(self) -> bool:
         """Whether the reference server is installed. It is an optional extra of chatkey."""
         return find_spec("piccolo") is not None
+
+    def expect(self, target: Target) -> None:
+        """If a run against this target needs the server, start it in the background. That takes a second or two."""
+        is_own = target.live and target.live.service_url is None and target.secret is not None
+        if is_own and self.installed:
+            self.begin()
 
     def begin(self) -> Future[str]:
         """Start the server in the background, unless it was started before, and return a future of its address."""

@@ -13,6 +13,7 @@ from threading import RLock
 from typing import Final, Protocol
 
 from chatkey_check import checks as catalogue
+from chatkey_check.evidence.shown import evidence
 from chatkey_check.judging.check import Check
 from chatkey_check.model import (
     END_TO_END,
@@ -38,16 +39,13 @@ JUDGES: Final = 16
 
 
 class Listener(Protocol):
-    """Is notified of the progress of a run. `started` and `waiting` are called from several threads."""
+    """Is notified of the progress of a run. `started` is called from several threads."""
 
     def started(self, check: Question) -> None:
         """The judging of a check begins."""
 
     def finished(self, outcome: Outcome) -> None:
         """A check has ended. Checks are reported in the order of the catalogue."""
-
-    def waiting(self, seconds: float, why: str) -> None:
-        """A deliberate wait begins."""
 
 
 class Silence:
@@ -57,9 +55,6 @@ class Silence:
         """Do nothing."""
 
     def finished(self, outcome: Outcome) -> None:
-        """Do nothing."""
-
-    def waiting(self, seconds: float, why: str) -> None:
         """Do nothing."""
 
 
@@ -116,7 +111,6 @@ class _Judging:
         self._outcomes: dict[str, Outcome] = {}
         self._locks = {name: RLock() for name in self._checks}
         self._told = 0
-        run.calls.on_wait = listener.waiting
 
     def report(self, *, in_line: bool) -> Report:
         started_at, start = datetime.now(UTC), time.monotonic()
@@ -134,9 +128,9 @@ class _Judging:
             options=dict(self._calls.target.shown),
             started_at=started_at.isoformat(timespec="seconds"),
             seconds=time.monotonic() - start,
-            waited=self._calls.waited,
-            requests=len(self._calls.log),
-            skew=self._calls.skew_if_known,
+            waited=sum(self._calls.record.waits),
+            requests=len(self._calls.record.log),
+            skew=self._calls.record.skew,
             outcomes=outcomes,
             stale=self._known.stale(outcomes),
         )
@@ -201,7 +195,9 @@ class _Judging:
             found.verdict,
             self._calls.masks.masked(found.message),
             self._calls.masks.masked(found.hint or check.hint) if bad else "",
-            evidence=tuple(self._calls.evidence(exchange) for exchange in found.about) if bad else (),
+            evidence=tuple(evidence(exchange, self._calls.target, self._calls.masks) for exchange in found.about)
+            if bad
+            else (),
             files=found.files,
             seconds=time.monotonic() - start,
         )

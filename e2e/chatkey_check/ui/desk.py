@@ -62,7 +62,7 @@ class Desk:
         with self._lock:
             with opened(self._target) as run:
                 self._report = report_of(run, selection=self._selection)
-                self._calls = sorted(run.calls.log, key=lambda done: done.sent_at)
+                self._calls = sorted(run.calls.record.log, key=lambda done: done.sent_at)
                 self._masks = run.calls.masks
             return self._state(self._report)
 

@@ -43,7 +43,7 @@ def service() -> Iterator[str]:
     """The address of a chat service that knows the backends' provider."""
     target = Target("http://127.0.0.1:1/", PROVIDER, SECRETS["CHAT_SECRET_KEY"], live=LiveOptions())
     with opened(target) as run:
-        yield run.live.service().url
+        yield run.live.service.url
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,50 @@
+"""Values that are computed once, when they are first read, and shared by all threads."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from threading import Lock, RLock
+from typing import Generic, Protocol, TypeVar, cast
+
+Made = TypeVar("Made")
+
+
+class Memo:
+    """Keeps values by name. While one is computed, other threads wait for it. If that raises, the next one retries."""
+
+    def __init__(self, made: Mapping[str, object] = {}) -> None:
+        self._born = Lock()
+        self._locks: defaultdict[str, RLock] = defaultdict(RLock)
+        self._made = dict(made)
+
+    def get(self, name: str, make: Callable[[], Made]) -> Made:
+        """Return the value with this name. The first call computes it."""
+        with self._born:
+            lock = self._locks[name]
+        with lock:
+            if name not in self._made:
+                self._made[name] = make()
+            return cast("Made", self._made[name])
+
+
+class Owner(Protocol):
+    """An object that has a memo for its properties."""
+
+    @property
+    def memo(self) -> Memo: ...
+
+
+O = TypeVar("O", bound=Owner)  # noqa: E741
+
+
+class once(Generic[O, Made]):  # noqa: N801 - it is written as `property` is
+    """A property that is computed when it is first read, and then kept in the memo of its owner."""
+
+    def __init__(self, make: Callable[[O], Made]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __get__(self, owner: O, kind: type[O] | None = None) -> Made:
+        """Return the value. The first read computes it."""
+        return owner.memo.get(self._make.__name__, lambda: self._make(owner))

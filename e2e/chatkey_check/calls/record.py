@@ -1,0 +1,69 @@
+"""What happened in a run: the calls that were made, those that had to be repeated, and how long it waited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from chatkey_check.exchange import TOO_MANY, Exchange, moment
+
+MAX_SKEW: Final = 86_400.0
+"""A clock difference in seconds. A `Date` that is further off than a day is ignored."""
+
+_none: Callable[[], list[Exchange]] = list
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Lists of calls. They only grow, so that all threads of a run can add to them."""
+
+    log: list[Exchange] = field(default_factory=_none)
+    flaky: list[Exchange] = field(default_factory=_none)
+    """Calls that failed, but succeeded when they were repeated."""
+    crowded: list[Exchange] = field(default_factory=_none)
+    """Calls that failed while others were under way, but succeeded alone: there may just have been too many."""
+    overrun: list[Exchange] = field(default_factory=_none)
+    """Calls that failed among many that were made at the same moment on purpose."""
+    hung: list[Exchange] = field(default_factory=_none)
+    """Calls that timed out even on their own."""
+    answered: list[Exchange] = field(default_factory=_none)
+    """The calls that were not refused because of a rate limit."""
+    waits: list[float] = field(default_factory=list[float])
+    """The seconds of each deliberate wait."""
+
+    def note(self, *done: Exchange) -> None:
+        """Add calls to the log, and count those that were answered."""
+        self.log.extend(done)
+        self.count(*done)
+
+    def count(self, *done: Exchange) -> None:
+        """Count the calls that were not refused because of a rate limit."""
+        self.answered.extend(one for one in done if one.status != TOO_MANY)
+
+    @property
+    def unsteady(self) -> list[Exchange]:
+        """Calls that failed once and succeeded when repeated. A failure that only load causes does not count."""
+        only_when_busy = self.overrun and not self.flaky
+        return [*self.flaky, *([] if only_when_busy else (done for done in self.crowded if done.fails))]
+
+    @property
+    def skew(self) -> float | None:
+        """Seconds by which the endpoint's clock is ahead of ours, from the first `Date` it sent; None if unknown."""
+        for exchange in self.log:
+            said = moment((exchange.response.get("date") if exchange.response else None) or "")
+            if said is not None:
+                ahead = said + 0.5 - (exchange.sent_at + exchange.seconds / 2)
+                return ahead if abs(ahead) <= MAX_SKEW else None
+        return None
+
+    def now_at(self, exchange: Exchange) -> float:
+        """Return the time when the call's token was issued, in seconds, by the clock of the server that issued it.
+
+        This is the endpoint's clock if its `Date` fits the token's `iat` better than our clock does. A `Date` alone
+        proves nothing, because it may come from a proxy.
+        """
+        ours = exchange.answered_at
+        theirs = ours + (self.skew or 0.0)
+        issued = exchange.claims.get("iat")
+        return ours if not isinstance(issued, int) or abs(issued - ours) <= abs(issued - theirs) + 1 else theirs
