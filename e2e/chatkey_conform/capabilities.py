@@ -14,19 +14,19 @@ CAPABILITIES: Final[dict[str, str]] = {
     "clock": "a test can move the service's clock",
     "faults": "a test can make the service misbehave",
     **{f"{SOCIAL}{name}": f"login with {social.title}" for name, social in SOCIALS.items()},
-    "own-keys": "a business can log in by an application of its own at a social provider",
+    "own-keys": "a business can use its own application at a social provider",
     "agent": "a test can read a conversation, answer in it and end a call as an agent",
-    "member-records": "a test can read the records of members",
-    "restart": "a test can start the service anew",
-    "businesses": "a test can make as many businesses as it needs",
+    "member-records": "a test can read the member records",
+    "restart": "a test can restart the service",
+    "businesses": "a test can create as many businesses as it needs",
     "change": "a test can change a business",
-    "rate-limits": "the service keeps the rates of [limits], and a test may go beyond them",
+    "rate-limits": "the service enforces the rates in [limits], and a test may exceed them",
     "search": "a conversation can be searched",
     "calls": "calls can be started and ended",
     "admin": "there is an admin panel",
-    "widget-events": "the widget has the events of ours",
-    "widget-texts": "the widget says what ours says",
-    "widget-languages": "the widget speaks the languages of ours",
+    "widget-events": "the widget has the same events as ours",
+    "widget-texts": "the widget shows the same texts as ours",
+    "widget-languages": "the widget has the same languages as ours",
 }
 """Every capability name, with its meaning."""
 
@@ -35,7 +35,7 @@ class NotApplicable(Exception):
     """A test needs the capability `capability`, and the target does not declare it."""
 
     def __init__(self, capability: str) -> None:
-        super().__init__(f"not declared: {capability}, that {CAPABILITIES.get(capability, capability)}")
+        super().__init__(f"not declared: {capability} ({CAPABILITIES.get(capability, capability)})")
         self.capability = capability
 
 
@@ -44,7 +44,7 @@ def declared(names: Iterable[str]) -> frozenset[str]:
     found = frozenset(names)
     for name in sorted(found - CAPABILITIES.keys()):
         near = difflib.get_close_matches(name, CAPABILITIES, 1)
-        raise ValueError(f"{name!r} is no capability{f'; did you mean {near[0]!r}?' if near else ''}")
+        raise ValueError(f"{name!r} is not a capability{f'; did you mean {near[0]!r}?' if near else ''}")
     return found
 
 

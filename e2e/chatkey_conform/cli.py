@@ -12,22 +12,26 @@ SAMPLE = Path(__file__).parent / "sample.toml"
 
 @click.command()
 @click.argument("target", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--init", is_flag=True, help="Print a TARGET.toml to begin with.")
-@click.option("--list", "only_list", is_flag=True, help="Name the cases, with their sentences, and run none.")
-@click.option("--smoke", is_flag=True, help="Only look whether the adapter works at all.")
-@click.option("-k", "words", metavar="WORDS", default="", help="Run the cases whose id holds this; smoke comes first.")
-@click.option("--jobs", type=click.IntRange(1, 32), default=8, show_default=True, help="Cases that run side by side.")
+@click.option("--init", is_flag=True, help="Print a sample TARGET.toml and exit.")
+@click.option("--list", "only_list", is_flag=True, help="List the cases with their sentences, and run none.")
+@click.option("--smoke", is_flag=True, help="Run only the smoke cases, which show whether the adapter works.")
+@click.option(
+    "-k", "words", metavar="WORDS", default="", help="Run only the cases whose id contains WORDS, and the smoke cases."
+)
+@click.option(
+    "--jobs", type=click.IntRange(1, 32), default=8, show_default=True, help="Number of cases that run in parallel."
+)
 @click.option(
     "--output",
     metavar="FOLDER",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write report.json, junit.xml, report.md, matrix.html and badge.json there.",
+    help="Folder for report.json, junit.xml, report.md, matrix.html and badge.json.",
 )
 @click.option(
     "--compare",
     metavar="REPORT.json",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Put this report beside the new one in matrix.html.",
+    help="Show this report side by side with the new one in matrix.html.",
 )
 def conform(
     *,
@@ -55,7 +59,7 @@ def conform(
         click.echo("\n".join(listed(words)))
         return
     if target is None:
-        raise click.UsageError("Name a TARGET.toml; `chatkey conform --init` prints one to begin with.")
+        raise click.UsageError("TARGET.toml is missing. `chatkey conform --init` prints a sample.")
     from chatkey_conform.command import Wanted, run  # noqa: PLC0415 - imports the whole suite
 
     sys.exit(run(Wanted(target, smoke=smoke, words=words, jobs=jobs, output=output, compare=compare)))

@@ -62,14 +62,14 @@ def run(wanted: Wanted) -> Exit:
         world = World(target)
         world.reach()
     except (TargetError, HarnessError, ValueError, OSError) as error:
-        click.echo(f"Not started: {error}", err=True)
+        click.echo(f"The run could not start: {error}", err=True)
         return Exit.NOT_STARTED
     click.echo(f"{target.name} at {target.base_url}, {len(chosen(wanted))} cases …")
     try:
         result = Run(world, known, wanted.jobs, _tell).judge(chosen(wanted))
         report = document(result, target, world.capabilities, suite=version("chatkey"), started=started)
     except KeyboardInterrupt:
-        click.echo("Stopped: nothing is written.", err=True)
+        click.echo("Interrupted: no report was written.", err=True)
         return Exit.NOT_STARTED
     finally:
         world.close()
@@ -111,9 +111,9 @@ def _summary(result: Result, report: dict[str, Any], wanted: Wanted) -> None:
     for name, meaning in report["missing"].items():
         click.echo(f"not applicable without {name}: {meaning}")
     for name in report["mended"] if not (wanted.smoke or wanted.words) else ():
-        click.echo(f"known failure {name} passes now, or is not there: take it out of the file")
+        click.echo(f"known failure {name} passes now or does not exist: remove it from the file")
     if not (wanted.smoke or wanted.words) and (line := unjudged(report)):
         click.echo(line)
     if wanted.output is not None:
-        click.echo(f"Written: {wanted.output}/matrix.html and the other forms.")
+        click.echo(f"Written: {wanted.output}/matrix.html and the other formats.")
     click.echo(headline(report))

@@ -159,7 +159,7 @@ def read_target(path: Path) -> Target:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise TargetError(f"{path} cannot be read: {error.strerror}.") from None
+        raise TargetError(f"Cannot read {path}: {error.strerror}.") from None
     try:
         document = msgspec.convert(tomllib.loads(text), Document)
         _check(document)
@@ -174,7 +174,7 @@ def _check(document: Document) -> None:
     for name in ("base_url", "local_url", "assets_url"):
         _check_address(f"target.{name}", getattr(service, name), needed=name == "base_url")
     if not 1 <= service.revision <= REVISION:
-        raise ValueError(f"target.revision is {service.revision}; this suite knows 1 to {REVISION}")
+        raise ValueError(f"target.revision is {service.revision}; this suite knows revisions 1 to {REVISION}")
     if unknown := sorted(document.limits.keys() - {field.name for field in fields(Limits)}):
         raise ValueError(f"[limits] has {unknown[0]!r}, which is not a limit of the profile")
     needed = {"prepared": businesses.prepared, "command": businesses.command, "lab": businesses.url}
@@ -182,9 +182,9 @@ def _check(document: Document) -> None:
         missing = {"prepared": "[[businesses.prepared]]", "command": "command", "lab": "url"}[businesses.grade]
         raise ValueError(f"businesses.grade is {businesses.grade!r}, so [businesses] needs {missing}")
     if len(businesses.prepared) > MOST_PREPARED:
-        raise ValueError(f"{len(businesses.prepared)} prepared businesses are given; one to {MOST_PREPARED} are used")
+        raise ValueError(f"{len(businesses.prepared)} prepared businesses are listed; list at most {MOST_PREPARED}")
     if businesses.grade == "prepared" and service.have is None:
-        raise ValueError("target.have is missing: nobody else says what a service with prepared businesses can do")
+        raise ValueError("target.have is missing; with prepared businesses it must list the capabilities")
     for business in businesses.prepared:
         if not business.origins:
             raise ValueError(f"the prepared business {business.id!r} has no origins; name at least one")
@@ -195,4 +195,6 @@ def _check_address(name: str, text: str, *, needed: bool) -> None:
         return
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(f"{name} is not an address; write one such as https://chat.example")
+        raise ValueError(
+            f"{name} is {text!r}; write an http or https URL without a query, such as https://chat.example"
+        )

@@ -60,7 +60,7 @@ def wrong(result: Result) -> list[tuple[str, str]]:
 def absent(result: Result) -> set[str]:
     """Return the undeclared capabilities because of which cases were not applicable."""
     reasons = [outcome.reason for outcome in result.of(Verdict.NOT_APPLICABLE)]
-    return {reason.partition("not declared: ")[2].partition(",")[0] for reason in reasons if "not declared" in reason}
+    return {reason.partition("not declared: ")[2].partition(" ")[0] for reason in reasons if "not declared" in reason}
 
 
 @pytest.mark.long

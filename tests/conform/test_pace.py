@@ -60,7 +60,7 @@ def test_a_429_that_does_not_say_until_when_is_an_answer_like_others() -> None:
 
 
 def test_a_long_wait_is_the_services_right_and_nothing_is_judged() -> None:
-    with pytest.raises(HarnessError, match="in 3600 s"):
+    with pytest.raises(HarnessError, match="is 3600 s"):
         Pace().keep(lambda: answer(429, retry_after="3600"))
 
 

@@ -105,7 +105,7 @@ def test_no_verdict_is_without_the_share_and_unjudged_must_sentences_are_named(t
     report = report_of(result(Verdict.NOT_RUN), tmp_path)
 
     assert "nothing failed, 1 of 2 sentences judged (50 %)" in headline(report)
-    assert unjudged(report) == "Must, and not judged: 4.1/no-token."
+    assert unjudged(report) == "Must sentences that were not judged: 4.1/no-token."
 
 
 def test_a_known_failure_that_passes_is_told() -> None:
@@ -161,8 +161,8 @@ def test_nothing_secret_is_shown() -> None:
         ('have = ["search", "calls"]', 'have = ["serch"]', "did you mean 'search'"),
         ('grade = "prepared"', 'grade = "lab"', "[businesses] needs url"),
         ('grade = "prepared"', 'grade = "magic"', "grade"),
-        ("revision = 2 ", "revision = 9 ", "this suite knows 1 to 2"),
-        ('base_url = "http://localhost:8800"', 'base_url = "localhost"', "target.base_url is not an address"),
+        ("revision = 2 ", "revision = 9 ", "this suite knows revisions 1 to 2"),
+        ('base_url = "http://localhost:8800"', 'base_url = "localhost"', "target.base_url is 'localhost'; write"),
         ('name = "My chat service"', 'nam = "x"', "nam"),
         ("[limits]", "[limits]\nbody = 5", "body"),
     ],
@@ -190,7 +190,7 @@ def test_a_run_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.Mo
 
     assert without_secret.exit_code == nobody.exit_code == Exit.NOT_STARTED
     assert "SHOP_SECRET" in without_secret.stderr
-    assert "Nobody answers at http://localhost:1" in nobody.stderr
+    assert "No response from http://localhost:1" in nobody.stderr
 
 
 def test_the_command_lists_its_cases_and_gives_a_file_to_begin_with() -> None:

@@ -8,6 +8,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -35,13 +36,15 @@ FORM = (
 UNCOUNTED = Connections(0, 64, "")
 
 
-class Impatient(Limits, frozen=True):
+@dataclass(frozen=True, kw_only=True)
+class Impatient(Limits):
     """The limits of a server that waits a tenth of a second for a request."""
 
     request_timeout: float = 0.1  # type: ignore[assignment]
 
 
-class Patient(Limits, frozen=True):
+@dataclass(frozen=True, kw_only=True)
+class Patient(Limits):
     """The limits of a server that waits half a second, longer than this process is usually delayed."""
 
     request_timeout: float = 0.5  # type: ignore[assignment]

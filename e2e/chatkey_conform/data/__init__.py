@@ -54,4 +54,4 @@ def schema(name: str) -> Draft202012Validator:
 def misfit(name: str, value: Any) -> str:
     """Return why a value does not match a published schema; empty if it matches."""
     error = next(schema(name).iter_errors(value), None)
-    return "" if error is None else f"does not fit docs/schemas/{name}.json: {error.message[:200]}"
+    return "" if error is None else f"does not match docs/schemas/{name}.json: {error.message[:200]}"

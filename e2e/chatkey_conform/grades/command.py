@@ -29,7 +29,7 @@ class CommandBusinesses:
         told = self._ask("capabilities", {})
         names = told.get("capabilities") if isinstance(told, dict) else told
         if not isinstance(names, list):
-            raise HarnessError("The adapter's `capabilities` has to be a list of names.")
+            raise HarnessError("The adapter must answer `capabilities` with a list of names.")
         return declared(map(str, names))
 
     def prepared(self) -> tuple[Business, ...]:
@@ -81,7 +81,7 @@ class CommandBusinesses:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise HarnessError(f"The adapter could not be asked to {verb}: {error}.") from None
+            raise HarnessError(f"The adapter could not be run for {verb}: {error}.") from None
         return _read(verb, run)
 
 
@@ -90,9 +90,15 @@ def _read(verb: str, run: subprocess.CompletedProcess[str]) -> Any:
         told = json.loads(run.stdout)
     except ValueError:
         shown = (run.stderr or run.stdout).strip()[-SHOWN:]
-        raise HarnessError(f"The adapter's answer to {verb} is no JSON (status {run.returncode}): {shown}") from None
+        raise HarnessError(
+            f"The adapter's answer to {verb} is not JSON (exit status {run.returncode}): {shown}"
+        ) from None
     if isinstance(told, dict) and isinstance(told.get("error"), dict):
-        raise HarnessError(f"The adapter could not {verb}: {told['error'].get('message', 'it does not say why')}")
+        raise HarnessError(
+            f"The adapter reports an error for {verb}: {told['error'].get('message', 'without a message')}"
+        )
     if run.returncode or not isinstance(told, dict) or "data" not in told:
-        raise HarnessError(f'The adapter has to answer {verb} with {{"data": …}} and status 0, not {run.returncode}.')
+        raise HarnessError(
+            f'The adapter must answer {verb} with {{"data": …}} and exit status 0; its exit status is {run.returncode}.'
+        )
     return told["data"]

@@ -26,7 +26,7 @@ class LabBusinesses:
         given = target.document.businesses
         token = environ.get(given.token_env, "") if given.token_env else ""
         if given.token_env and not token:
-            raise TargetError(f"{given.token_env}, the token of the lab, is not in the environment.")
+            raise TargetError(f"The environment variable {given.token_env}, for the lab's token, is not set.")
         self._url = given.url.rstrip("/")
         self._http = httpx.Client(
             verify=target.trust(),
@@ -39,7 +39,7 @@ class LabBusinesses:
         """Ask the lab for the capabilities."""
         told = self._ask("GET", "")
         if not isinstance(told, dict) or told.get("profile") != PROFILE:
-            raise HarnessError(f"The lab does not say that it is {PROFILE}.")
+            raise HarnessError(f"The lab's `profile` is not {PROFILE}.")
         return declared(map(str, told.get("capabilities") or ()))
 
     def prepared(self) -> tuple[Business, ...]:
@@ -83,7 +83,7 @@ class LabBusinesses:
         try:
             answer = self._http.request(method, self._url + path, content=content, headers=headers)
         except httpx.HTTPError as error:
-            raise HarnessError(f"The lab could not be asked {method} {path or '/'}: {error}.") from None
+            raise HarnessError(f"The lab did not respond to {method} {path or '/'}: {error}.") from None
         if not answer.is_success:
             shown = answer.text[:SHOWN]
             raise HarnessError(f"The lab answered {method} {path or '/'} with {answer.status_code}: {shown}")

@@ -32,6 +32,6 @@ def capabilities_of(target: Target, businesses: Businesses) -> frozenset[str]:
         return told | {RESTART}
     if RESTART in told:
         raise TargetError(
-            f"{RESTART!r} is declared; target.restart has to be the command that starts the service anew."
+            f"The capability {RESTART!r} is declared, so target.restart must be the command that restarts the service."
         )
     return told

@@ -20,14 +20,18 @@ class PreparedBusinesses:
     def __init__(self, target: Target, environ: Mapping[str, str] = os.environ) -> None:
         have = declared(target.service.have or ())
         if wrong := sorted(have & NOT_BY_HAND):
-            raise TargetError(f"target.have names {wrong[0]!r}, which takes an adapter (grade command) or a lab.")
+            raise TargetError(
+                f"target.have contains {wrong[0]!r}, which needs an adapter (grade `command`) or a lab (grade `lab`)."
+            )
         self._have = have
         self._prepared = tuple(self._made(given, environ) for given in target.document.businesses.prepared)
 
     def _made(self, given: Prepared, environ: Mapping[str, str]) -> Business:
         secret = environ.get(given.secret_key_env, "")
         if not secret:
-            raise TargetError(f"{given.secret_key_env}, the secret_key of {given.id!r}, is not in the environment.")
+            raise TargetError(
+                f"The environment variable {given.secret_key_env}, for the secret_key of {given.id!r}, is not set."
+            )
         enabled = socials(self._have) if given.socials is None else tuple(given.socials)
         return Business(given.id, secret, tuple(given.origins), enabled)
 

@@ -28,7 +28,7 @@ class OtherLimit(Exception):
 def expect(came: object, wanted: object, what: str) -> None:
     """Compare a received value with the expected one. Raises `Broken`."""
     if came != wanted:
-        raise Broken(f"{what} is {shown(came)}, and has to be {shown(wanted)}")
+        raise Broken(f"{what}: expected {shown(wanted)}, got {shown(came)}")
 
 
 def expect_that(held: object, what: str) -> None:

@@ -95,4 +95,4 @@ def _outcome(outcome: Outcome) -> Json:
 
 
 def _why(sentence: Sentence) -> str:
-    return sentence.reason or "no case of it ran"
+    return sentence.reason or "none of its cases ran"

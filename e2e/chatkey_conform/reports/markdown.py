@@ -18,13 +18,13 @@ def write(report: dict[str, Any]) -> str:
     failed = [sentence for sentence in report["sentences"] if sentence["verdict"] == "failed"]
     if failed:
         rows = [(f"`{s['id']}`", s["text"], s["reason"], _pages(s)) for s in failed[:MOST]]
-        parts += ["", "## Failed", "", *_table(("sentence", "says", "because", "page"), rows)]
+        parts += ["", "## Failed", "", *_table(("sentence", "text", "reason", "page"), rows)]
     errors = [entry for entry in report["evidence"] if entry["verdict"] == "harness error"]
     if errors:
         told = [(f"`{entry['id']}`", entry["reason"]) for entry in errors[:MOST]]
-        parts += ["", "## Mistakes of the harness", "", *_table(("case", "because"), told)]
+        parts += ["", "## Harness errors", "", *_table(("case", "reason"), told)]
     if report["missing"]:
-        parts += ["", "## Not declared", "", *_table(("capability", "that"), list(report["missing"].items()))]
+        parts += ["", "## Not declared", "", *_table(("capability", "meaning"), list(report["missing"].items()))]
     if report["mended"]:
         parts += ["", f"Known failures that pass now: {', '.join(report['mended'])}."]
     return "\n".join([*parts, ""])

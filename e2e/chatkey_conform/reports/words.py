@@ -28,7 +28,7 @@ def outcome(report: Json) -> str:
 def errors(report: Json) -> str:
     """Return how many cases ended with a harness error; empty if none did."""
     number = report["cases"]["harness error"]
-    return f"{number} cases ended by a mistake of the harness" if number else ""
+    return f"{number} cases ended with a harness error" if number else ""
 
 
 def headline(report: Json) -> str:
@@ -41,4 +41,4 @@ def headline(report: Json) -> str:
 def unjudged(report: Json) -> str:
     """Return the ids of the *must* sentences that were not judged; empty if all were."""
     ids = [entry["id"] for entry in report["unjudged_must"]]
-    return f"Must, and not judged: {', '.join(ids)}." if ids else ""
+    return f"Must sentences that were not judged: {', '.join(ids)}." if ids else ""

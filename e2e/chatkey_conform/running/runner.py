@@ -43,7 +43,7 @@ class Run:
         smoke, rest = _split(cases, lambda case: case.id.startswith(SMOKE))
         outcomes = [self._told(case) for case in smoke]
         if smoke and not any(outcome.verdict is Verdict.PASSED for outcome in outcomes):
-            outcomes += [Outcome(case, Verdict.NOT_RUN, "nothing of the smoke passed") for case in rest]
+            outcomes += [Outcome(case, Verdict.NOT_RUN, "no smoke case passed") for case in rest]
         else:
             alone, together = _split(rest, lambda case: case.alone)
             with ThreadPoolExecutor(self.jobs) as pool:
@@ -78,7 +78,7 @@ class Run:
         if verdict is Verdict.FAILED and (why := self._why_known(case)):
             verdict, reason = Verdict.KNOWN, f"{why} ({reason})"
         if verdict in {Verdict.PASSED, Verdict.FAILED} and case.since > self.world.target.service.revision:
-            verdict, reason = Verdict.NOT_SCORED, f"judged from revision {case.since} on; {reason or 'passed'}"
+            verdict, reason = Verdict.NOT_SCORED, f"scored from revision {case.since} on; {reason or 'passed'}"
         return Outcome(case, verdict, reason, steps, time.monotonic() - begun)
 
     def _verdict(self, case: Case, subject: Subject) -> tuple[Verdict, str]:
@@ -97,7 +97,7 @@ class Run:
         except HarnessError as error:
             return Verdict.ERROR, str(error)
         except Exception as error:  # noqa: BLE001 - the suite's own mistake, which must not count against a target
-            return Verdict.ERROR, f"a mistake of the suite: {type(error).__name__}: {error}"
+            return Verdict.ERROR, f"an error in the suite: {type(error).__name__}: {error}"
         return Verdict.PASSED, ""
 
     def _why_known(self, case: Case) -> str:
@@ -112,4 +112,4 @@ def _split(cases: Iterable[Case], first: Callable[[Case], bool]) -> tuple[list[C
 def missing(outcomes: Iterable[Outcome]) -> dict[str, str]:
     """Return the undeclared capabilities that cases needed, with the meaning of each."""
     told = " ".join(outcome.reason for outcome in outcomes if outcome.verdict is Verdict.NOT_APPLICABLE)
-    return {name: meaning for name, meaning in CAPABILITIES.items() if f"not declared: {name}," in told}
+    return {name: meaning for name, meaning in CAPABILITIES.items() if f"not declared: {name} (" in told}

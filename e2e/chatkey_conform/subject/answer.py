@@ -42,15 +42,15 @@ class Answer:
         try:
             value = json.loads(self.body)
         except ValueError:
-            raise Broken(f"The answer to {self.asked} is no JSON") from None
-        expect_that(isinstance(value, dict), f"The answer to {self.asked} is no JSON object")
+            raise Broken(f"The body of the answer to {self.asked} is not JSON") from None
+        expect_that(isinstance(value, dict), f"The body of the answer to {self.asked} is not a JSON object")
         return Json(value)
 
     def data(self) -> Json:
         """Return the `data` object of a success response. Raises `Broken`."""
         expect(self.status, 200, f"The status of {self.asked}")
         value = self.json().get("data")
-        expect_that(isinstance(value, dict), f"The answer to {self.asked} has no object under data")
+        expect_that(isinstance(value, dict), f"`data` in the answer to {self.asked} is not an object")
         return Json(value or {})
 
     def refused(self, status: int, *codes: str) -> None:
@@ -60,12 +60,15 @@ class Answer:
         if why := misfit("failure", body):
             raise Broken(f"The answer to {self.asked} {why}")
         code = body["error"]["code"]
-        expect_that(code in codes, f"error.code of {self.asked} is {code}, and has to be {' or '.join(codes)}")
-        expect_that("no-store" in self.header("cache-control").lower(), f"The failure of {self.asked} is not no-store")
+        expect_that(code in codes, f"error.code of {self.asked}: expected {' or '.join(codes)}, got {code}")
+        expect_that(
+            "no-store" in self.header("cache-control").lower(),
+            f"Cache-Control of the {status} to {self.asked} lacks no-store",
+        )
         if status == 401:
             expect_that(
                 self.header("www-authenticate").lower().startswith("bearer"),
-                f"The 401 of {self.asked} has no WWW-Authenticate: Bearer",
+                f"The 401 to {self.asked} lacks WWW-Authenticate: Bearer",
             )
 
     def page(self, status: int) -> None:
@@ -82,11 +85,11 @@ class Answer:
         ):
             expect_that(
                 wanted in self.header(name).lower(),
-                f"{name} of the page of {self.asked} is {self.header(name)!r}, without {wanted}",
+                f"{name} of the page of {self.asked} lacks {wanted}: {self.header(name)!r}",
             )
         expect_that(
             "cross-origin-opener-policy" not in self.headers,
-            f"The page of {self.asked} has a Cross-Origin-Opener-Policy, which cuts the opener off",
+            f"The page of {self.asked} has a Cross-Origin-Opener-Policy, which removes `opener` from the popup",
         )
 
     @property

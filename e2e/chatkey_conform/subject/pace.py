@@ -35,7 +35,7 @@ class Pace:
                     return answer
                 threading.Event().wait(wait)
                 answer = send()
-        raise HarnessError(f"{answer.asked} is still answered with 429 after {TRIES} waits for Retry-After")
+        raise HarnessError(f"{answer.asked} is still answered with 429 after waiting for Retry-After {TRIES} times")
 
 
 def _wait(answer: Answer) -> float | None:
@@ -47,5 +47,7 @@ def _wait(answer: Answer) -> float | None:
     if seconds is None:
         return None
     if seconds > LONGEST_WAIT:
-        raise HarnessError(f"{answer.asked} may be asked again in {seconds:.0f} s; let the suite ask more often")
+        raise HarnessError(
+            f"Retry-After of {answer.asked} is {seconds:.0f} s; the suite waits {LONGEST_WAIT} s at most: allow more"
+        )
     return max(1.0, seconds)

@@ -49,19 +49,17 @@ class Ended:
     def refused(self, code: str, close: int) -> None:
         """Check for a refusal: one `error` frame, then a close with this code and reason. Raises `Broken`."""
         kinds = [frame["type"] for frame in self.frames]
-        expect(kinds, ["error"], f"What the service said before it closed with {self.close}")
+        expect(kinds, ["error"], f"The frames that the service sent before it closed with {self.close}")
         expect(self.frames[-1]["code"], code, "code of the error frame")
-        expect(self.close, close, f"The close code of {code}")
+        expect(self.close, close, f"The close code after {code}")
         expect(self.reason, code, "The reason of the close frame")
-        expect_that("id" not in self.frames[-1], "An error that ends the connection answers no id")
+        expect_that("id" not in self.frames[-1], "The error frame before the close has an `id`")
 
     def closed(self, *codes: int) -> None:
         """Check that the service sent no frame and closed with one of these codes. Raises `Broken`."""
         kinds = [frame["type"] for frame in self.frames]
-        expect(kinds, [], f"What the service said before it closed with {self.close}")
-        expect_that(
-            self.close in codes, f"The close code is {self.close}, and has to be {' or '.join(map(str, codes))}"
-        )
+        expect(kinds, [], f"The frames that the service sent before it closed with {self.close}")
+        expect_that(self.close in codes, f"The close code: expected {' or '.join(map(str, codes))}, got {self.close}")
 
 
 class Patience:
@@ -162,10 +160,10 @@ class Peer:
             return self._read(self._wait())
         except ConnectionClosed as closed:
             self._note_close(closed)
-            raise Broken(f"A frame was awaited, and the socket was closed with {_close_of(closed)}") from None
+            raise Broken(f"The socket was closed ({_close_of(closed)}) while the suite waited for a frame") from None
         except TimeoutError:
             self._late()
-            raise Broken("A frame was awaited, and none came") from None
+            raise Broken("No frame arrived in time") from None
 
     def ask(self, frame: Mapping[str, Any] | str | bytes) -> Json:
         """Send a frame and return its answer. Frames that the service may send unasked are skipped.
@@ -209,7 +207,7 @@ class Peer:
         except TimeoutError:
             pass
         self._late()
-        raise Broken("The socket had to be closed, and stayed open")
+        raise Broken("The service did not close the socket in time")
 
     def is_pinged(self, seconds: float) -> bool:
         """Return whether a WebSocket ping arrives within `seconds` plus the usual timeout."""
@@ -242,7 +240,8 @@ class Peer:
         """Connect with a valid token and proof, and return `ready`. Raises `Broken` if the service refuses."""
         ended = self.connect(token, self.prove(key, token))
         expect_that(
-            ended.granted, f"An honest token and proof are refused{_why(ended.frames[-1] if ended.frames else {})}"
+            ended.granted,
+            f"A valid token with a valid proof is refused{_why(ended.frames[-1] if ended.frames else {})}",
         )
         return ended.frames[0]
 
@@ -251,7 +250,7 @@ class Peer:
         while not _is_known(frame := self._object(until - time.monotonic())):
             continue
         if why := misfit("frames-of-the-server", frame):
-            raise Broken(f"A frame of the service ({frame.get('type')!r}) {why}")
+            raise Broken(f"A frame from the service ({frame.get('type')!r}) {why}")
         return frame
 
     def _object(self, seconds: float) -> Json:
@@ -260,9 +259,9 @@ class Peer:
         try:
             frame = json.loads(text, parse_float=Written)
         except ValueError:
-            raise Broken("The service sent a frame that is no JSON") from None
+            raise Broken("The service sent a frame that is not JSON") from None
         if not isinstance(frame, dict) or not isinstance(text, str):
-            raise Broken("The service sent a frame that is no JSON object in a text message")
+            raise Broken("The service sent a frame that is not a JSON object in a text message")
         return frame
 
     def _note_close(self, closed: ConnectionClosed) -> None:
@@ -286,7 +285,9 @@ def _is_unasked(frame: Json, has_id: bool) -> bool:
 def _seconds_asked_for(refused: Json) -> float:
     seconds = float(refused.get("retry_after", 1))
     if seconds > LONGEST_WAIT:
-        raise HarnessError(f"The service is rate_limited for {seconds:.0f} s; let one person do more")
+        raise HarnessError(
+            f"retry_after is {seconds:.0f} s; the suite waits at most {LONGEST_WAIT} s: allow more frames per person"
+        )
     return max(1.0, seconds)
 
 

@@ -36,7 +36,7 @@ class Unopened(Broken):
     """The service refused the WebSocket upgrade with this HTTP status."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(f"The socket was refused with HTTP {status}")
+        super().__init__(f"The WebSocket upgrade was refused with HTTP {status}")
         self.status = status
 
 
@@ -75,7 +75,7 @@ class Subject:
         """Raise `OtherLimit` if `size` is above this limit of the target."""
         most = getattr(self.limits, limit)
         if most and size > most:
-            raise OtherLimit(f"{size} is beyond the target's {limit} of {most}")
+            raise OtherLimit(f"not tested with {limit} = {most}: the case needs {size}")
 
     # businesses
 
@@ -111,7 +111,7 @@ class Subject:
 
     def advance(self, seconds: float) -> None:
         """Move the service's clock forward. It is reset after the case."""
-        self.transcript.note(f"(the clock is moved by {seconds:g} s)")
+        self.transcript.note(f"(the service's clock is moved forward by {seconds:g} s)")
         self.world.advance(seconds)
 
     # over HTTP
@@ -143,12 +143,12 @@ class Subject:
             try:
                 got = self.world.http.request(method, address, **given)
             except CLOSED_MEANWHILE:
-                self.transcript.note(asked, "the connection was closed; once more, by a new one")
+                self.transcript.note(asked, "the connection was closed; sent again on a new one")
                 with self.world.client() as fresh:
                     got = fresh.request(method, address, **given)
         except httpx.HTTPError as error:
-            self.transcript.note(asked, f"no answer: {error}")
-            raise Broken(f"{method} of an endpoint was not answered: {type(error).__name__}") from None
+            self.transcript.note(asked, f"no response: {error}")
+            raise Broken(f"The {method} request got no response: {type(error).__name__}") from None
         return self._noted(method, target, got.status_code, got.headers, got.content)
 
     def spelled(self, target: str, method: str = "GET") -> Answer:
@@ -167,8 +167,8 @@ class Subject:
             got = connection.getresponse()
             body = got.read()
         except (OSError, http.client.HTTPException, ssl.SSLError) as error:
-            self.transcript.note(f"{method} {target}", f"no answer: {error}")
-            raise Broken(f"{method} of a path was not answered: {type(error).__name__}") from None
+            self.transcript.note(f"{method} {target}", f"no response: {error}")
+            raise Broken(f"The {method} request got no response: {type(error).__name__}") from None
         finally:
             connection.close()
         return self._noted(method, target, got.status, httpx.Headers(got.getheaders()), body)
@@ -205,7 +205,7 @@ class Subject:
                 return
 
     def _opened(self, address: str, subprotocols: tuple[str, ...], headers: list[tuple[str, str]]) -> Pinged:
-        self.transcript.note(f"opens {address}, {headers}")
+        self.transcript.note(f"opens {address} with {headers}")
         try:
             opened = connect(
                 address,

@@ -59,7 +59,7 @@ class World:
         try:
             self.http.get(f"{self.target.local_url}/v1/public")
         except httpx.HTTPError as error:
-            raise HarnessError(f"Nobody answers at {self.target.local_url}: {error}.") from None
+            raise HarnessError(f"No response from {self.target.local_url}: {error}.") from None
 
     def close(self) -> None:
         """Delete the businesses that were created, and close the connections."""
@@ -161,9 +161,9 @@ class World:
         try:
             uri = self.pace(path).keep(send).json()["data"]["socket_uri"]
         except (httpx.HTTPError, KeyError, TypeError):
-            raise Broken("The configuration tells no socket_uri") from None
+            raise Broken("The configuration has no socket_uri") from None
         if not isinstance(uri, str) or urlsplit(uri).scheme not in {"ws", "wss"}:
-            raise Broken(f"socket_uri is {uri!r}, and has to be the address of a socket")
+            raise Broken(f"socket_uri is {uri!r}, expected a ws: or wss: URL")
         return uri
 
     @property

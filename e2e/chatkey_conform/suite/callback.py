@@ -42,7 +42,7 @@ def arrive(subject: Subject, shop: Shop, *, method: str = "GET", social: str = "
 def holds(subject: Subject, shop: Shop, state: str) -> None:
     """Check that a state is still valid. HEAD shows this and does not use the state up."""
     answer = arrive(subject, shop, method="HEAD", state=state, code="x")
-    expect((answer.status, answer.body), (200, b""), "Status and body of HEAD for a state that holds")
+    expect((answer.status, answer.body), (200, b""), "Status and body of HEAD with a valid state")
 
 
 DAMAGED: Final[dict[str, Callable[[str], str]]] = {
@@ -122,7 +122,7 @@ def an_error_code_of_facebooks_is_502(subject: Subject) -> None:
     subject.needs(f"{SOCIAL}facebook")
     shop = subject.shop()
     if "facebook" not in shop.business.socials:
-        raise OtherLimit("facebook is not enabled")
+        raise OtherLimit("the business has not enabled facebook")
     state = str(sent_to(start(subject, shop, "facebook")).get("state", ""))
     arrive(subject, shop, social="facebook", state=state, error_code="200").page(502)
 
@@ -171,7 +171,7 @@ def no_two_pages_have_one_nonce(subject: Subject) -> None:
         answer.page(400)
     nonces = [set(NONCE.findall(answer.header("content-security-policy"))) for answer in answers]
 
-    expect_that(not nonces[0] & nonces[1], "Two pages have one nonce in their policies")
+    expect_that(not nonces[0] & nonces[1], "Two pages have the same nonce in their Content-Security-Policy")
 
 
 @FAMILY.judges("D-07/single-use", "4.5/steps")
@@ -183,7 +183,7 @@ def of_callbacks_at_the_same_time_one_has_the_state(subject: Subject) -> None:
         answers = [pool.submit(arrive, subject, shop, state=state, error="server_error") for _ in range(AT_ONCE)]
         statuses = sorted(answer.result().status for answer in answers)
 
-    expect(statuses, [400] * (AT_ONCE - 1) + [502], "The statuses of callbacks with one state at the same time")
+    expect(statuses, [400] * (AT_ONCE - 1) + [502], "The statuses of simultaneous callbacks with the same state")
 
 
 @FAMILY.judges("D-03/methods", "D-07/single-use")
@@ -201,7 +201,7 @@ def head_of_a_callback_judges_the_state(subject: Subject) -> None:
     shop = subject.shop()
     answer = arrive(subject, shop, method="HEAD", state=f"{begun(subject, shop)}x", code="x")
 
-    expect((answer.status, answer.body), (400, b""), "Status and body of HEAD for a state that was altered")
+    expect((answer.status, answer.body), (400, b""), "Status and body of HEAD with an altered state")
 
 
 @FAMILY.judges("D-03/parameter-400", "4.5/get-and-post")
@@ -231,7 +231,7 @@ def a_state_is_good_at_the_callback_of_its_own_social_provider(subject: Subject)
     shop = subject.shop()
     others = [social for social in shop.business.socials if social != shop.social]
     if not others:
-        raise OtherLimit("there is but one social login")
+        raise OtherLimit("the business has enabled only one social login")
     state = begun(subject, shop)
     arrive(subject, shop, social=others[0], state=state, code="x").page(400)
     holds(subject, shop, state)
@@ -292,7 +292,7 @@ def a_form_has_so_many_bytes_and_no_more(subject: Subject) -> None:
     state = begun(subject, shop)
     given = f"{urlencode({'state': state, 'error': 'server_error'})}&x="
     if not len(given) < most < subject.limits.body_bytes:
-        raise OtherLimit(f"query_bytes of {most} is not tried out")
+        raise OtherLimit(f"not tested with query_bytes = {most}")
 
     post(subject, shop, given.ljust(most + 1, "1")).page(400)
     post(subject, shop, given.ljust(most, "1")).page(502)
@@ -313,7 +313,7 @@ def a_body_has_so_many_bytes_and_no_more(subject: Subject) -> None:
     """A body at the size limit is 400 as too long for a form, and one byte more is 413; neither uses up the state."""
     shop, most = subject.shop(), subject.limits.body_bytes
     if not subject.limits.query_bytes < most <= MOST_BODY:
-        raise OtherLimit(f"body_bytes of {most} is not tried out")
+        raise OtherLimit(f"not tested with body_bytes = {most}")
     state = begun(subject, shop)
     given = f"{urlencode({'state': state, 'error': 'server_error'})}&x="
 
@@ -330,7 +330,7 @@ def other_methods_are_405(subject: Subject, method: str) -> None:
 
     expect(answer.status, 405, f"The status of {method}")
     allowed = {part.strip().upper() for part in answer.header("allow").split(",")}
-    expect_that({"GET", "HEAD", "POST"} <= allowed, f"Allow is {answer.header('allow')!r}")
+    expect_that({"GET", "HEAD", "POST"} <= allowed, f"Allow lacks GET, HEAD or POST: {answer.header('allow')!r}")
 
 
 @FAMILY.judges(

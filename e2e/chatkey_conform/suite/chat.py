@@ -38,7 +38,7 @@ def history(peer: Peer, **more: object) -> Json:
 def only(told: Json) -> Json:
     """Return the only message of a history. Raises `Broken` if there is none or more than one."""
     found = told["messages"]
-    expect(len(found), 1, "The number of messages where one was written")
+    expect(len(found), 1, "The number of stored messages after one was sent")
     return Json(found[0])
 
 
@@ -71,8 +71,8 @@ def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
     expect((message.get("id"), message.get("seq")), ("m-1", ack["seq"]), "id and seq of the stored message")
     expect((message.get("sender"), message.get("body")), ("customer", "Is the oak table in stock?"), "sender and body")
     expect(message.get("sent_at"), ack["sent_at"], "sent_at of the stored message")
-    expect_that(abs(ack["sent_at"] - subject.now()) < 60, "sent_at is not the service's time")
-    expect(told["more"], False, "more of the history")
+    expect_that(abs(ack["sent_at"] - subject.now()) < 60, "sent_at differs from the service's time by 60 s or more")
+    expect(told["more"], False, "`more` of the history")
 
 
 @FAMILY.judges(
@@ -96,7 +96,7 @@ def a_body_is_stored_as_it_was_written(subject: Subject, body: str) -> None:
         write(peer, body)
         found = [message["body"] for message in history(peer)["messages"]]
 
-    expect(found, [body], "What is stored")
+    expect(found, [body], "The bodies of the stored messages")
 
 
 @FAMILY.judges("D-10/frame-schema", "D-20/passed-over", page="socket.md#the-socket")
@@ -131,8 +131,8 @@ def the_numbers_go_on_at_the_next_connection(subject: Subject) -> None:
     with subject.joined(shop) as peer:
         stored = [message["seq"] for message in history(peer)["messages"]]
 
-    expect_that(seqs == sorted(set(seqs)), f"The numbers of messages by three connections are {seqs}")
-    expect(stored, seqs, "seq of the history")
+    expect_that(seqs == sorted(set(seqs)), f"The seq numbers of three connections do not increase: {seqs}")
+    expect(stored, seqs, "seq of the messages in the history")
 
 
 @FAMILY.judges("D-10/message-id", "D-10/messages")
@@ -143,7 +143,7 @@ def an_id_in_other_letters_is_another_message(subject: Subject) -> None:
             peer.granted({"type": "message", "id": name, "body": name}, "ack")
         stored = [message["body"] for message in history(peer)["messages"]]
 
-    expect(stored, ["m-a", "m-A"], "What is stored")
+    expect(stored, ["m-a", "m-A"], "The bodies of the stored messages")
 
 
 @FAMILY.judges("D-10/message-id", "D-10/frame-schema", page="socket.md#the-socket")
@@ -154,7 +154,7 @@ def an_id_has_up_to_64_letters(subject: Subject) -> None:
             peer.granted({"type": "message", "id": name, "body": "Hello"}, "ack")
         stored = [message["id"] for message in history(peer)["messages"]]
 
-    expect(stored, ["0", "-_", "A" * 64], "The ids of what is stored")
+    expect(stored, ["0", "-_", "A" * 64], "The ids of the stored messages")
 
 
 @FAMILY.judges("D-10/message-id", "D-10/messages")
@@ -169,7 +169,7 @@ def an_id_is_the_conversations_and_its_first_body_stands(subject: Subject) -> No
         stored = [message["body"] for message in history(other, before=None)["messages"]]
 
     expect((again["seq"], again["sent_at"]), (first["seq"], first["sent_at"]), "seq and sent_at of the second ack")
-    expect(stored, ["One"], "What is stored")
+    expect(stored, ["One"], "The bodies of the stored messages")
 
 
 @FAMILY.judges("D-10/messages", "1/same-chat", rows=["WSK-056"])
@@ -180,7 +180,11 @@ def two_tabs_of_one_member_both_hear_everything(subject: Subject) -> None:
         write(one, "From one")
         heard = other.next()
 
-    expect((heard["type"], heard.get("body")), ("message", "From one"), "What the other tab hears")
+    expect(
+        (heard["type"], heard.get("body")),
+        ("message", "From one"),
+        "type and body of the frame that the other tab receives",
+    )
 
 
 @FAMILY.judges("D-10/messages", rows=["WSK-056"])
@@ -192,10 +196,10 @@ def who_writes_hears_an_ack_and_every_other_tab_the_message_once(subject: Subjec
         mine, theirs = until_pong(one, "ack"), [other.next(), *until_pong(other)]
         stored = only(history(one))
 
-    expect([frame["type"] for frame in mine], ["ack"], "What the tab that writes hears")
-    expect([frame["type"] for frame in theirs], ["message"], "What the other tab hears")
+    expect([frame["type"] for frame in mine], ["ack"], "The frames that the sending tab receives")
+    expect([frame["type"] for frame in theirs], ["message"], "The frames that the other tab receives")
     heard, kept = ([message[name] for name in ENTRY] for message in (theirs[0], stored))
-    expect(heard, kept, "The message that is told")
+    expect(heard, kept, "The message that the other tab receives")
 
 
 @FAMILY.judges("D-10/message-id", "D-10/messages")
@@ -208,7 +212,7 @@ def a_message_that_comes_again_is_told_to_nobody(subject: Subject) -> None:
         write(one, "One")
         later = [frame["type"] for frame in until_pong(other)]
 
-    expect((told["type"], later), ("message", []), "What the other tab hears")
+    expect((told["type"], later), ("message", []), "The frames that the other tab receives")
 
 
 @FAMILY.judges("D-10/messages", "D-10/message-id")
@@ -220,8 +224,8 @@ def messages_of_two_tabs_at_the_same_time_have_numbers_of_their_own(subject: Sub
         acks = [(ack["id"], ack["seq"]) for acked in told for ack in acked]
         stored = [(message["id"], message["seq"]) for message in history(one)["messages"]]
 
-    expect(len({seq for _, seq in stored}), 8, "The number of different seqs of eight messages that two tabs write")
-    expect(set(acks), set(stored), "id and seq of what was acknowledged")
+    expect(len({seq for _, seq in stored}), 8, "The number of different seqs of eight messages from two tabs")
+    expect(set(acks), set(stored), "id and seq of the acknowledged messages")
 
 
 @FAMILY.judges("D-10/message-id")
@@ -231,7 +235,7 @@ def an_id_is_of_one_conversation_and_not_of_all(subject: Subject) -> None:
         with subject.joined(subject.shop()) as peer:
             write(peer, body)
             found = [message["body"] for message in history(peer)["messages"]]
-        expect(found, [body], "What is stored")
+        expect(found, [body], "The bodies of the stored messages")
 
 
 @FAMILY.judges("D-10/messages", "D-11/keyed", rows=["WSK-058"])
@@ -245,7 +249,7 @@ def nobody_else_hears_it(subject: Subject) -> None:
         alice.granted({"type": "ping"}, "pong")
         seen = history(alice)["messages"]
 
-    expect(seen, [], "What another member sees")
+    expect(seen, [], "The history of another member")
 
 
 @FAMILY.judges("D-10/messages", "2.4/display", each=LOGINS)
@@ -260,7 +264,7 @@ def the_name_shown_is_the_headers_else_the_tokens(subject: Subject, login: str) 
         shown = [message["name"] for message in history(peer)["messages"]]
 
     own = None if login == "visitor" else "Ada Lovelace"
-    expect(shown, [own, own, own, own, "Grace"], "The names of the messages")
+    expect(shown, [own, own, own, own, "Grace"], "The names shown with the messages")
 
 
 @FAMILY.judges(
@@ -316,8 +320,10 @@ def a_custom_members_record_is_made_with_the_first_message(subject: Subject) -> 
         write(peer, "Hello", headers={"name": "Grace"})
         after = mine()
 
-    expect(before, [], "The records of a member who wrote nothing")
-    expect([member.get("name") for member in after], ["Grace"], "The names in the records of a member who wrote")
+    expect(before, [], "The member's records before the first message")
+    expect(
+        [member.get("name") for member in after], ["Grace"], "The names in the member's records after the first message"
+    )
 
 
 @FAMILY.judges("2.7/custom-on-first", needs=["member-records"], page="protocol.md#endpoints")
@@ -328,4 +334,4 @@ def a_visitor_has_no_record(subject: Subject) -> None:
         write(peer, "Hello")
     uids = {member.get("uid") for member in subject.world.businesses.members(shop.business)}
 
-    expect_that(shop.key.uid not in uids, "A visitor has a member's record")
+    expect_that(shop.key.uid not in uids, "The visitor has a member record")

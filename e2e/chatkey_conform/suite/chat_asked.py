@@ -29,8 +29,8 @@ def history_is_paged(subject: Subject) -> None:
         pages = (newest, older, rest, filled)
 
     found = [[message["seq"] for message in page["messages"]] for page in pages]
-    expect(found, [seqs[3:], seqs[1:3], seqs[:1], seqs[:3]], "seq of the pages")
-    expect([page["more"] for page in pages], [True, True, False, False], "more of the pages")
+    expect(found, [seqs[3:], seqs[1:3], seqs[:1], seqs[:3]], "seq of the messages on each page")
+    expect([page["more"] for page in pages], [True, True, False, False], "`more` of each page")
 
 
 @FAMILY.judges("D-10/history-search-call")
@@ -41,10 +41,10 @@ def history_has_50_messages_at_most_and_knows_its_ends(subject: Subject) -> None
         newest, first = history(peer), history(peer, before=seqs[0])
         beyond = history(peer, before=2**31 - 1, limit=50)
 
-    expect_that(seqs == sorted(set(seqs)) and seqs[0] >= 1, "The messages of a conversation are not numbered in order")
+    expect_that(seqs == sorted(set(seqs)) and seqs[0] >= 1, "The seq numbers do not increase, or start below 1")
     for page, wanted, more in ((newest, seqs[1:], True), (first, [], False), (beyond, seqs[1:], True)):
-        expect([message["seq"] for message in page["messages"]], wanted, "seq of a page")
-        expect(page["more"], more, "more of a page")
+        expect([message["seq"] for message in page["messages"]], wanted, "seq of the messages on a page")
+        expect(page["more"], more, "`more` of a page")
 
 
 # search
@@ -75,7 +75,7 @@ def a_search_folds_letters_and_not_accents(subject: Subject, query: str, count: 
         write(peer, "N\u1d52\u00b9: Das Caf\u00e9 in der Langen Stra\u00dfe")
         found = peer.granted({"type": "search", "id": "s-1", "query": query}, "search")["messages"]
 
-    expect(len(found), count, f"The number of messages with {query!r}")
+    expect(len(found), count, f"The number of messages found by {query!r}")
 
 
 @FAMILY.judges("D-10/history-search-call", "1/same-chat", needs=["search"], each=LOGINS)
@@ -88,7 +88,7 @@ def a_search_stays_in_ones_own_conversation(subject: Subject, login: str) -> Non
         write(peer, "My oak table")
         found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
 
-    expect([message["body"] for message in found], ["My oak table"], "What is found")
+    expect([message["body"] for message in found], ["My oak table"], "The messages found")
 
 
 @FAMILY.judges("D-10/history-search-call", needs=["search"])
@@ -98,7 +98,7 @@ def a_search_tells_the_newest_50_in_their_order(subject: Subject) -> None:
         seqs = [write(peer, "An oak", number)["seq"] for number in range(51)]
         found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
 
-    expect([message["seq"] for message in found], seqs[1:], "seq of what is found")
+    expect([message["seq"] for message in found], seqs[1:], "seq of the messages found")
 
 
 @FAMILY.judges("D-10/history-search-call", needs=["search"])
@@ -108,7 +108,7 @@ def a_search_looks_at_bodies_alone(subject: Subject) -> None:
         write(peer, "Hello", headers={"name": "Oak"})
         found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
 
-    expect(found, [], "What is found by a name")
+    expect(found, [], "The messages found by a sender's name")
 
 
 # calls
@@ -123,7 +123,7 @@ def a_call_is_started_and_ended(subject: Subject, login: str) -> None:
         ended = peer.granted({"type": "call", "id": "c-2", "action": "end"}, "call")
 
     expect((ringing["state"], ended["state"]), ("ringing", "ended"), "The states of the call")
-    expect(ended["call_id"], ringing["call_id"], "call_id of the end")
+    expect(ended["call_id"], ringing["call_id"], "call_id of the answer to `end`")
 
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
@@ -137,11 +137,19 @@ def a_conversation_has_one_call_at_a_time(subject: Subject) -> None:
         ended = other.granted({"type": "call", "id": "c-3", "action": "end"}, "call")
         after = other.granted({"type": "call", "id": "c-4", "action": "start"}, "call")
 
-    expect((told["type"], told.get("call_id")), ("call", first["call_id"]), "What the other tab hears of the call")
-    expect_that("id" not in told, "What another tab is told of a call answers no id")
-    expect((same["call_id"], same["state"]), (first["call_id"], "ringing"), "The answer to a second start")
-    expect((ended["call_id"], ended["state"]), (first["call_id"], "ended"), "The answer to the end")
-    expect_that(after["call_id"] != first["call_id"], "The next call has the id of the one before")
+    expect(
+        (told["type"], told.get("call_id")),
+        ("call", first["call_id"]),
+        "type and call_id of the frame that the other tab receives",
+    )
+    expect_that("id" not in told, "The call frame that the other tab receives has an `id`")
+    expect(
+        (same["call_id"], same["state"]),
+        (first["call_id"], "ringing"),
+        "call_id and state of the answer to the second `start`",
+    )
+    expect((ended["call_id"], ended["state"]), (first["call_id"], "ended"), "call_id and state of the answer to `end`")
+    expect_that(after["call_id"] != first["call_id"], "The next call has the call_id of the one before")
 
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
@@ -155,8 +163,8 @@ def who_calls_hears_the_answer_alone(subject: Subject) -> None:
             mine += [(frame["type"], frame.get("id")) for frame in until_pong(one, "call")]
         theirs = [frame.get("state") for frame in (other.next(), other.next(), *until_pong(other))]
 
-    expect(mine, [("call", "c-0"), ("call", "c-1")], "What the tab that calls hears")
-    expect(theirs, ["ringing", "ended"], "The states of the call that the other tab hears")
+    expect(mine, [("call", "c-0"), ("call", "c-1")], "type and id of the frames that the calling tab receives")
+    expect(theirs, ["ringing", "ended"], "The call states that the other tab receives")
 
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
@@ -168,7 +176,7 @@ def a_call_that_is_asked_for_again_is_told_again(subject: Subject) -> None:
         one.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
         heard = [(frame.get("call_id"), frame.get("state")) for frame in (other.next(), other.next())]
 
-    expect(heard, [(call["call_id"], "ringing")] * 2, "What the other tab hears of a call that is asked for twice")
+    expect(heard, [(call["call_id"], "ringing")] * 2, "call_id and state of the frames that the other tab receives")
 
 
 @FAMILY.judges("D-10/history-search-call", "D-11/keyed", needs=["calls"])
@@ -179,7 +187,7 @@ def a_call_is_of_ones_own_conversation(subject: Subject) -> None:
         heard = until_pong(theirs)
         stays(theirs, {"type": "call", "action": "end"}, "call_unknown")
 
-    expect(heard, [], "What somebody else hears of a call")
+    expect(heard, [], "The frames that another person receives")
 
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
@@ -192,7 +200,7 @@ def a_call_outlives_a_tab_that_is_not_the_last(subject: Subject) -> None:
         threading.Event().wait(1)  # the service may notice the close a little later
         same = other.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
 
-    expect(same["call_id"], call["call_id"], "call_id after another tab was closed")
+    expect(same["call_id"], call["call_id"], "call_id after the tab that started the call was closed")
 
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
@@ -206,4 +214,4 @@ def a_call_ends_with_the_last_socket_of_its_identity(subject: Subject) -> None:
         if len(calls) > 1:
             return
         threading.Event().wait(1)
-    expect_that(False, "A call outlives the last socket of its identity")
+    expect_that(False, "The call continues after the last socket of its identity was closed")

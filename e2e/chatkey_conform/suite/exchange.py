@@ -23,16 +23,16 @@ def an_identity_token_is_exchanged_for_a_bound_socket_token(subject: Subject) ->
     header, claims = parts_of(token)
 
     why = misfit("socket-token", claims)
-    expect_that(not why, f"The claims of a social member's token {why}")
+    expect_that(not why, f"The payload of a social member's token {why}")
     expect(header.get("alg"), "HS256", "alg of a social member's token")
-    expect_that(signed_by(token, shop.secret), "A social member's token is not signed by the business's secret_key")
+    expect_that(signed_by(token, shop.secret), "A social member's token is not signed with the business's secret_key")
     uid = f"{shop.social}:{shop.member}"
     expect((claims["pid"], claims["uid"], claims["type"]), (shop.id, uid, "user"), "pid, uid and type")
     expect(claims["cnf"]["jkt"], shop.key.jkt, "cnf.jkt of a social member's token")
     expect((claims.get("name"), claims.get("email")), ("Ada Lovelace", "ada@example.com"), "name and email")
     carried = {name: (claims.get("data") or {}).get(name) for name in data}
     expect(carried, data, "data of a social member's token")
-    expect(claims["exp"] - claims["iat"], 120, "The seconds that a social member's token lives")
+    expect(claims["exp"] - claims["iat"], 120, "The lifetime in seconds of a social member's token")
 
 
 @FAMILY.judges("D-10/ready", "5.4/social-exchange", "5.5/stolen-token", rows=["JWT-151"])
@@ -43,7 +43,7 @@ def a_social_member_connects_with_it_and_nobody_else_does(subject: Subject) -> N
     with subject.socket() as peer:
         ready = peer.join(token, shop.key)
 
-    expect((ready["identity"], ready["uid"]), ("member", f"{shop.social}:{shop.member}"), "Who is connected")
+    expect((ready["identity"], ready["uid"]), ("member", f"{shop.social}:{shop.member}"), "identity and uid of ready")
     subject.try_token(token, BrowserKey()).refused("proof_key_mismatch", 4403)
 
 
@@ -54,7 +54,7 @@ def a_socket_token_does_not_outlive_its_identity_token(subject: Subject) -> None
     end = shop.now + 60
     token = shop.social_token(iat=shop.now - 10, exp=end)
 
-    expect(parts_of(token)[1].get("exp"), end, "exp of a socket token whose identity token ends in a minute")
+    expect(parts_of(token)[1].get("exp"), end, "exp of a socket token whose identity token expires in a minute")
 
 
 @FAMILY.judges("D-07/bound-identity", "4.3/verifies", rows=["JWT-163"])

@@ -9,7 +9,7 @@ from chatkey_conform.case import Family
 from chatkey_conform.judging.verdict import OtherLimit, expect, expect_that
 from chatkey_conform.subject.subject import Subject
 
-FAMILY = Family("frames", "Beneath the frames", "socket.md#refusals")
+FAMILY = Family("frames", "WebSocket protocol", "socket.md#refusals")
 
 CONT, TEXT, CLOSE, PING, PONG = 0, 1, 8, 9, 10
 PROTOCOL, INVALID, TOO_BIG, LATE = 1002, 1007, 1009, 4408
@@ -72,7 +72,7 @@ def a_character_may_be_split_across_fragments(subject: Subject, cut: int) -> Non
         expect(peer.next()["type"], "ack", "type of the answer to a message in fragments")
         found = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
 
-    expect([message["body"] for message in found], ["🦊"], "What is stored")
+    expect([message["body"] for message in found], ["🦊"], "The bodies of the stored messages")
 
 
 @FAMILY.judges("D-10/patience", page="limits.md#limits")
@@ -80,7 +80,7 @@ def a_frame_that_does_not_come_to_its_end_is_not_waited_for(subject: Subject) ->
     """An incomplete frame ends the connection with 4408 and no `error` frame."""
     most = subject.limits.frame_timeout
     if not 0 < most <= LONGEST_WAIT:
-        raise OtherLimit(f"a frame_timeout of {most} s is not waited for")
+        raise OtherLimit(f"not tested with frame_timeout = {most} s: the suite waits at most {LONGEST_WAIT} s")
     with subject.joined(subject.shop()) as peer:
         peer.send_raw(frame(TEXT, padded(1000))[:100])  # a pong sent meanwhile does not complete the frame
         peer.end(most).closed(LATE)
@@ -91,9 +91,9 @@ def the_service_pings_beneath_the_frames(subject: Subject) -> None:
     """The service sends WebSocket pings at the interval in its limits."""
     most = subject.limits.pong_timeout
     if not 0 < most <= LONGEST_WAIT:
-        raise OtherLimit(f"a pong_timeout of {most} s is not waited for")
+        raise OtherLimit(f"not tested with pong_timeout = {most} s: the suite waits at most {LONGEST_WAIT} s")
     with subject.joined(subject.shop()) as peer:
-        expect_that(peer.is_pinged(most), f"No WebSocket ping came, where one comes every {most} s")
+        expect_that(peer.is_pinged(most), f"No WebSocket ping arrived; pong_timeout is {most} s")
 
 
 def padded(size: int) -> bytes:
@@ -113,7 +113,7 @@ def a_frame_of_the_limit_is_read_and_one_byte_more_is_not(subject: Subject, spli
 
     with subject.joined(subject.shop()) as peer:
         peer.send_raw(sent(most))
-        expect(peer.next()["type"], "pong", "type of the answer to a frame of the limit")
+        expect(peer.next()["type"], "pong", "type of the answer to a frame at the size limit")
         peer.send_raw(sent(most + 1))
         peer.end().closed(TOO_BIG)
 
@@ -124,4 +124,7 @@ def compression_is_not_spoken(subject: Subject) -> None:
     with subject.joined(subject.shop()) as peer:
         response = peer.connection.response
 
-    expect_that(response is None or "Sec-WebSocket-Extensions" not in response.headers, "The socket has an extension")
+    expect_that(
+        response is None or "Sec-WebSocket-Extensions" not in response.headers,
+        "The service negotiated a WebSocket extension",
+    )

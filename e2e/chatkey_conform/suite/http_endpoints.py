@@ -72,8 +72,8 @@ def another_method_is_405_and_allow_says_which(subject: Subject, given: str) -> 
 
     answer.refused(405, "method_not_allowed")
     allowed = _listed(answer, "allow")
-    expect_that({"GET", "HEAD"} <= allowed, f"Allow is {answer.header('allow')!r}, without GET and HEAD")
-    expect_that(method not in allowed, f"Allow names {method}, which was refused")
+    expect_that({"GET", "HEAD"} <= allowed, f"Allow lacks GET or HEAD: {answer.header('allow')!r}")
+    expect_that(method not in allowed, f"Allow contains {method}, which was refused")
 
 
 @FAMILY.judges("D-03/methods", each=ENDPOINTS)
@@ -84,10 +84,10 @@ def options_is_204_with_allow_and_what_pages_may(subject: Subject, endpoint: str
     )
 
     expect(answer.status, 204, "The status of OPTIONS")
-    expect_that({"GET", "HEAD"} <= _listed(answer, "allow"), f"Allow is {answer.header('allow')!r}")
+    expect_that({"GET", "HEAD"} <= _listed(answer, "allow"), f"Allow lacks GET or HEAD: {answer.header('allow')!r}")
     expect(answer.header("access-control-allow-origin"), "*", "Access-Control-Allow-Origin of a preflight")
     methods = _listed(answer, "access-control-allow-methods")
-    expect_that("GET" in methods, "Access-Control-Allow-Methods has no GET")
+    expect_that("GET" in methods, "Access-Control-Allow-Methods lacks GET")
     expect(answer.header("access-control-allow-headers"), "*", "Access-Control-Allow-Headers of a preflight")
     expect(answer.header("access-control-max-age"), "86400", "Access-Control-Max-Age of a preflight")
 
@@ -112,7 +112,7 @@ def a_plain_get_of_the_socket_is_426(subject: Subject) -> None:
     scheme = "https" if uri.startswith("wss") else "http"
     address = f"{scheme}://{uri.partition('://')[2]}"
     if not address.startswith(base):
-        raise OtherLimit("the socket is not below the base address")
+        raise OtherLimit("the socket's address is not below target.local_url")
     answer = subject.get(address.removeprefix(base))
 
     expect(answer.status, 426, "The status of a plain GET of the socket")
@@ -246,7 +246,7 @@ def a_parameter_that_is_not_read_may_come_as_often_as_it_likes(subject: Subject,
 
     answer.data()
     expect_that(
-        answer.body.lstrip().startswith(b"{") and b"alert" not in answer.body, "A callback parameter changes the answer"
+        answer.body.lstrip().startswith(b"{") and b"alert" not in answer.body, "The parameter `callback` changes the answer"
     )
 
 
@@ -277,7 +277,7 @@ def a_query_has_so_many_bytes_and_no_more(subject: Subject) -> None:
     given = f"uid={query['uid']}&t="
     most = subject.limits.query_bytes
     if not len(given) < most <= MOST_QUERY:
-        raise OtherLimit(f"query_bytes of {most} is not tried out")
+        raise OtherLimit(f"not tested with query_bytes = {most}")
 
     subject.request("GET", path, query=given.ljust(most, "1")).data()
     subject.request("GET", path, query=given.ljust(most + 1, "1")).refused(400, "parameter_invalid")
@@ -309,7 +309,9 @@ def a_token_is_not_stored(subject: Subject, endpoint: str) -> None:
     answer = ask(subject, endpoint)
 
     answer.data()
-    expect_that("no-store" in answer.header("cache-control").lower(), "An answer with a token is not no-store")
+    expect_that(
+        "no-store" in answer.header("cache-control").lower(), "Cache-Control of an answer with a token lacks no-store"
+    )
 
 
 @FAMILY.judges("D-20/negotiation", each=(VISITOR, MEMBER), rows=["HTP-026"])
@@ -328,7 +330,9 @@ def any_page_may_ask_and_none_with_credentials(subject: Subject, endpoint: str) 
         answer = subject.request("GET", path, query=sent, headers={"Origin": "https://evil.example"})
         expect(answer.status, status, f"The status of {endpoint}")
         expect(answer.header("access-control-allow-origin"), "*", f"Access-Control-Allow-Origin of a {status}")
-        expect_that("access-control-allow-credentials" not in answer.headers, "Credentials are allowed")
+        expect_that(
+            "access-control-allow-credentials" not in answer.headers, "The answer has Access-Control-Allow-Credentials"
+        )
 
 
 @FAMILY.judges("5.1/no-credentials", "D-02/envelope", each=ENDPOINTS, rows=["HTP-029"])
@@ -362,7 +366,7 @@ def a_failure_repeats_no_token(subject: Subject, what: str) -> None:
     expect(answer.status, 401, f"The status of {answer.asked}")
     told = answer.text + str(answer.headers)
     for part in (*token.split("."), shop.secret.decode()):
-        expect_that(part not in told, "The refusal of a token repeats it, or a secret")
+        expect_that(part not in told, "The refusal contains a part of the token, or a secret")
 
 
 @FAMILY.judges("D-02/envelope", each=ENDPOINTS, rows=["HTP-039"])
@@ -396,12 +400,12 @@ def the_configuration_is_revalidated(subject: Subject) -> None:
     """`If-None-Match` is 304 for `*` and for the ETag, weak or strong, and 200 for any other ETag."""
     path = subject.shop().path
     etag = subject.get(path).header("etag")
-    expect_that(etag.startswith('"'), f"ETag is {etag!r}, and has to be a strong one")
+    expect_that(etag.startswith('"'), f"ETag is {etag!r}, expected a strong one")
     for tag in (etag, f"W/{etag}", f'"x", {etag}', "*"):
         answer = subject.request("GET", path, headers={"If-None-Match": tag})
         expect((answer.status, answer.body), (304, b""), f"Status and body with If-None-Match: {tag}")
         expect(answer.header("etag"), etag, "ETag of a 304")
-        expect_that("s-maxage=60" in answer.listed("cache-control"), "A 304 does not say for how long it is kept")
+        expect_that("s-maxage=60" in answer.listed("cache-control"), "Cache-Control of a 304 lacks s-maxage=60")
     expect(
         subject.request("GET", path, headers={"If-None-Match": '"other"'}).status, 200, "The status for another ETag"
     )
@@ -418,10 +422,10 @@ def the_configuration_holds_nothing_secret(subject: Subject) -> None:
     answer = subject.get(shop.path)
 
     found = sorted(_names(answer.json()) & SECRET_NAMES)
-    expect_that(not found, f"The configuration has the members {found}")
+    expect_that(not found, f"The configuration contains secret members: {found}")
     told = answer.text + str(answer.headers)
     if TOKEN.search(told) or any(secret in told for secret in (shop.secret.decode(), "shop-client-secret")):
-        raise Broken("The configuration holds a secret or a token")
+        raise Broken("The configuration contains a secret or a token")
 
 
 def _names(value: Any) -> set[str]:
@@ -475,7 +479,7 @@ def the_requests_host_changes_no_address_that_is_handed_out(subject: Subject) ->
     answer = subject.request("GET", subject.shop().path, headers={"Host": "evil.example"})
 
     if answer.status == 200:
-        expect(answer.data().get("socket_uri"), subject.world.socket_uri, "socket_uri for another Host")
+        expect(answer.data().get("socket_uri"), subject.world.socket_uri, "socket_uri with another Host header")
 
 
 @FAMILY.judges(
@@ -495,8 +499,8 @@ def a_change_is_seen_after_60_seconds(subject: Subject) -> None:
     again = subject.request("GET", shop.path, headers={"If-None-Match": before.header("etag")})
 
     titles = [answer.data().get("livechat", {}).get("title") for answer in (before, after)]
-    expect(titles, ["First", "Later"], "livechat.title before and after")
-    expect(again.status, 200, "The status for the ETag of what was changed since")
+    expect(titles, ["First", "Later"], "livechat.title before and after the change")
+    expect(again.status, 200, "The status for the ETag from before the change")
 
 
 @FAMILY.judges("1/modes-optional", "2.1/socials", needs=["businesses"])

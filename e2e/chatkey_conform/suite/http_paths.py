@@ -49,7 +49,9 @@ def a_path_has_one_spelling(subject: Subject, bend: Callable[[str], str]) -> Non
 
     expect(answer.status, 404, f"The status of {answer.asked}")
     code = answer.json().get("error", {}).get("code")
-    expect_that(code in {"not_found", "provider_unknown"}, f"error.code of another spelling is {code!r}")
+    expect_that(
+        code in {"not_found", "provider_unknown"}, f"error.code is {code!r}, expected not_found or provider_unknown"
+    )
 
 
 @FAMILY.judges("4/paths")

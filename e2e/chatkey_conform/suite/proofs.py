@@ -49,11 +49,11 @@ def _accept(row: Honest, subject: Subject) -> None:
     with subject.socket() as peer:
         handshake = _handshake(subject, shop, peer)
         ended = peer.connect(handshake.token, row.make(handshake))
-    expect_that(ended.granted, f"A proof that is unusual and honest is refused ({_code(ended.frames)})")
+    expect_that(ended.granted, f"An unusual but valid proof is refused ({_code(ended.frames)})")
 
 
 def _code(frames: tuple[dict[str, object], ...]) -> object:
-    return frames[-1].get("code") if frames else "by the close alone"
+    return frames[-1].get("code") if frames else "closed without an error frame"
 
 
 EDGES_SHOWN: Final = frozenset({"0", "1", "n", "all-ones"})
@@ -174,12 +174,12 @@ def a_default_port_may_be_written_or_left_out(subject: Subject) -> None:
     shop = subject.shop()
     token, uri = shop.token(), urlsplit(subject.world.socket_uri)
     if uri.port:
-        raise OtherLimit("the socket's address has a port of its own")
+        raise OtherLimit("the socket's address has an explicit port")
     for port, granted in (({"wss": 443, "ws": 80}[uri.scheme], True), (8443, False)):
         with subject.socket() as peer:
             htu = uri._replace(netloc=f"{uri.netloc}:{port}").geturl()
             ended = peer.connect(token, peer.prove(shop.key, token, htu=htu))
-        expect(ended.granted, granted, f"Whether a proof for port {port} is accepted")
+        expect(ended.granted, granted, f"Whether a proof with port {port} in htu is accepted")
 
 
 TWICE_WRONG: Final[dict[str, tuple[dict[str, Any], bool, str, int]]] = {
@@ -261,11 +261,11 @@ def a_proof_opens_one_socket_and_a_jti_is_not_remembered(subject: Subject) -> No
     token = shop.token()
     with subject.socket() as first, subject.socket() as second, subject.socket() as third:
         proof = first.prove(shop.key, token, jti="the-same")
-        expect_that(first.connect(token, proof).granted, "An honest proof is refused")
+        expect_that(first.connect(token, proof).granted, "A valid proof is refused")
         second.connect(token, proof).refused("proof_nonce", NONCE)
         first.granted({"type": "ping"}, "pong")
         again = third.connect(token, third.prove(shop.key, token, jti="the-same"))
-    expect_that(again.granted, "A proof over this connection's own nonce is refused for its jti")
+    expect_that(again.granted, "A valid proof is refused because its jti was used before")
 
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time")
@@ -341,7 +341,7 @@ def a_private_key_in_the_header_is_refused_and_not_repeated(subject: Subject) ->
         ended = peer.connect(token, peer.prove(shop.key, token, header={"jwk": {**shop.key.jwk, "d": d}}))
 
     ended.refused("proof_jwk", FORBIDDEN)
-    expect_that(d not in json.dumps(ended.frames), "The refusal repeats the private key")
+    expect_that(d not in json.dumps(ended.frames), "The refusal contains the private key")
 
 
 @FAMILY.judges("D-10/proof", "D-04/one-spelling", each=("x", "y"), rows=["PRF-024"])

@@ -28,10 +28,12 @@ def too_many_token_requests_are_429_with_retry_after(subject: Subject) -> None:
     refused = _first_refused(subject, f"{shop.path}/token?uid={shop.key.uid}", "token_rate")
 
     refused.refused(429, "rate_limited")
-    expect_that(refused.retry_after is not None, f"Retry-After is {refused.header('retry-after')!r}")
+    expect_that(
+        refused.retry_after is not None, f"Retry-After is {refused.header('retry-after')!r}, expected seconds or a date"
+    )
     exposed = refused.header("access-control-expose-headers").lower()
-    expect_that("retry-after" in exposed, "A page cannot read Retry-After: it is not exposed")
-    expect(subject.get(f"{shop.path}/token", uid=shop.key.uid).status, 200, "The status after Retry-After")
+    expect_that("retry-after" in exposed, "Access-Control-Expose-Headers lacks Retry-After, so pages cannot read it")
+    expect(subject.get(f"{shop.path}/token", uid=shop.key.uid).status, 200, "The status after waiting for Retry-After")
 
 
 @FAMILY.judges("D-03/rate-limit", "D-03/start-pages", alone=True, needs=["rate-limits"])
@@ -42,24 +44,28 @@ def too_many_starts_are_a_page_with_429_and_retry_after(subject: Subject) -> Non
     refused = _first_refused(subject, f"{shop.path}/oauth/{shop.social}?{query}", "oauth_rate")
 
     refused.page(429)
-    expect_that(refused.retry_after is not None, f"Retry-After is {refused.header('retry-after')!r}")
+    expect_that(
+        refused.retry_after is not None, f"Retry-After is {refused.header('retry-after')!r}, expected seconds or a date"
+    )
 
 
 def _first_refused(subject: Subject, target: str, limit: str) -> Answer:
     """Send requests until one is 429. Minutes may start with the first request or on the clock. Raises `Broken`."""
     rate = int(getattr(subject.limits, limit))
     if not 0 < rate <= MOST_ASKED:
-        raise OtherLimit(f"a {limit} of {rate} is not tried out")
+        raise OtherLimit(f"not tested with {limit} = {rate}")
     begun = time.monotonic()
     for asked in range(1, MOST_ASKED * 4):
         answer = subject.request("GET", target, patient=False)
         if answer.status == 429:
             return answer
         minutes = (time.monotonic() - begun) / 60
-        expect_that(asked <= rate * (minutes + 2) + 5, f"{asked} requests are all granted, where {limit} is {rate}")
+        expect_that(
+            asked <= rate * (minutes + 2) + 5, f"{asked} requests in a row are granted; {limit} is {rate} per minute"
+        )
         if minutes > LONGEST_FLOOD:
             break
-    raise OtherLimit(f"it answers too slowly for a {limit} of {rate} to be tried out")
+    raise OtherLimit(f"not tested with {limit} = {rate}: the service answers too slowly to exceed it")
 
 
 @FAMILY.judges("D-10/rate", alone=True, needs=["rate-limits"], rows=["WSK-043"])
@@ -67,13 +73,13 @@ def too_many_frames_within_a_second_end_the_connection(subject: Subject) -> None
     """Frames above the rate end the connection with 4429."""
     rate = subject.limits.frames_per_second
     if not 0 < rate <= MOST_ASKED:
-        raise OtherLimit(f"frames_per_second of {rate} is not tried out")
+        raise OtherLimit(f"not tested with frames_per_second = {rate}")
     with subject.joined(subject.shop()) as peer:
         for _ in range(20 * rate):
             peer.say({"type": "ping"}, hurried=True)
         ended = peer.end()
 
-    expect(ended.close, 4429, "The close code of a flood")
+    expect(ended.close, 4429, "The close code after too many frames")
     expect(ended.frames[-1].get("code") if ended.frames else "", "rate_limited", "code of the last frame")
 
 
@@ -82,7 +88,7 @@ def too_many_pings_beneath_the_frames_end_the_connection(subject: Subject) -> No
     """WebSocket pings above the rate end the connection with 4429 and no `error` frame."""
     rate = subject.limits.frames_per_second
     if not 0 < rate <= MOST_ASKED:
-        raise OtherLimit(f"frames_per_second of {rate} is not tried out")
+        raise OtherLimit(f"not tested with frames_per_second = {rate}")
     with subject.joined(subject.shop()) as peer:
         peer.send_raw(frame(PING) * 20 * rate)
         peer.end().closed(4429)
@@ -93,7 +99,7 @@ def one_identity_has_so_many_sockets_and_no_more(subject: Subject) -> None:
     """One socket above the limit for an identity is closed with 4429, and closed sockets do not count."""
     most = subject.limits.sockets_per_identity
     if not 0 < most <= MOST_SOCKETS:
-        raise OtherLimit(f"sockets_per_identity of {most} is not tried out")
+        raise OtherLimit(f"not tested with sockets_per_identity = {most}")
     shop = subject.shop()
     token = shop.token()
     with ExitStack() as ending:

@@ -29,7 +29,7 @@ def the_configuration_is_answered(subject: Subject) -> None:
 @FAMILY.judges("4.2/visitor", "5.2/visitor", "2.6/answer")
 def a_visitor_is_given_a_token(subject: Subject) -> None:
     """A visitor gets a token for a uid."""
-    expect(subject.shop().visitor_token().count("."), 2, "The number of dots of a visitor's token")
+    expect(subject.shop().visitor_token().count("."), 2, "The number of dots in a visitor token")
 
 
 @FAMILY.judges("1/mode-visitor", "D-10/ready", page="socket.md#opening")
@@ -44,7 +44,7 @@ def a_visitor_connects(subject: Subject) -> None:
             subject.world.learn_time(peer.granted({"type": "ping"}, "pong")["server_time"])
             threading.Event().wait(TICK)
 
-    expect((ready["identity"], ready["uid"]), ("visitor", shop.key.uid), "Who is connected")
+    expect((ready["identity"], ready["uid"]), ("visitor", shop.key.uid), "identity and uid of ready")
 
 
 @FAMILY.judges("1/mode-custom", "D-10/ready", page="socket.md#opening")
@@ -54,7 +54,7 @@ def a_custom_token_is_accepted(subject: Subject) -> None:
     with subject.socket() as peer:
         ready = peer.join(shop.token(), shop.key)
 
-    expect((ready["identity"], ready["uid"]), ("member", shop.member), "Who is connected")
+    expect((ready["identity"], ready["uid"]), ("member", shop.member), "identity and uid of ready")
 
 
 @FAMILY.judges("2.4/hs256", page="protocol.md#how-a-token-is-read")

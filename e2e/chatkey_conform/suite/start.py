@@ -51,7 +51,7 @@ def sent_to(answer: Answer) -> Json:
     expect(answer.status, 302, f"The status of {answer.asked}")
     location = answer.header("location")
     parts = urlsplit(location)
-    expect_that(parts.scheme in {"https", "http"} and parts.netloc, "A start leads to no address")
+    expect_that(parts.scheme in {"https", "http"} and parts.netloc, "Location of the start is not an absolute URL")
     return dict(parse_qsl(parts.query, keep_blank_values=True))
 
 
@@ -126,12 +126,12 @@ def an_origin_that_is_not_the_registered_text_is_403(subject: Subject, bend: Cal
     _ = shop.social
     origin = bend(shop.origin)
     if origin in shop.business.origins or (origin.startswith("http://") and _is_loopback(origin)):
-        raise OtherLimit(f"{origin} is registered")
+        raise OtherLimit(f"{origin} is a registered or loopback origin")
     answer = start(subject, shop, origin=origin)
 
     answer.page(403)
-    expect_that("location" not in answer.headers, "A start that is refused leads somewhere")
-    expect_that("x-injected" not in answer.headers, "A start writes a header that the origin asked for")
+    expect_that("location" not in answer.headers, "A refused start has a Location header")
+    expect_that("x-injected" not in answer.headers, "A line break in `origin` adds a response header")
 
 
 @FAMILY.judges(
@@ -192,7 +192,7 @@ def a_nonce_of_another_form_does_not_come_back(subject: Subject) -> None:
     answer = start(subject, shop, nonce=LONG)
 
     answer.page(400)
-    expect_that(LONG not in answer.text, "The page tells a nonce that is not of its form")
+    expect_that(LONG not in answer.text, "The error page contains the invalid nonce")
 
 
 @FAMILY.judges("4.4/enabled-only", "7/not-enabled-404", "4.4/names", each=tuple(SOCIALS), rows=["OAS-040", "OAS-041"])
@@ -200,7 +200,7 @@ def a_social_login_that_is_not_enabled_is_404(subject: Subject, social: str) -> 
     """A social login that the business did not enable is 404."""
     shop = subject.shop_with(socials={}) if subject.has("businesses") else subject.shop()
     if social in shop.business.socials:
-        raise OtherLimit(f"{social} is enabled")
+        raise OtherLimit(f"the business has enabled {social}")
     start(subject, shop, social).page(404)
 
 
@@ -217,12 +217,12 @@ def a_start_leads_to_the_social_provider_with_all_that_binds_it(subject: Subject
     subject.needs(f"{SOCIAL}{social}")
     shop = subject.shop()
     if social not in shop.business.socials:
-        raise OtherLimit(f"{social} is not enabled")
+        raise OtherLimit(f"the business has not enabled {social}")
     honest = {"jkt": shop.key.jkt, "nonce": "n" * 64}
     first, second = (start(subject, shop, social, **honest) for _ in range(2))
     sent, again = sent_to(first), sent_to(second)
 
-    expect_that("no-store" in first.header("cache-control").lower(), "The redirect of a start is not no-store")
+    expect_that("no-store" in first.header("cache-control").lower(), "Cache-Control of the redirect lacks no-store")
     expect(first.body, b"", "The body of the redirect")
     expect(first.listed("referrer-policy")[-1], "no-referrer", "Referrer-Policy of the redirect")
     expect_that("set-cookie" not in first.headers, "A start sets a cookie")
@@ -231,15 +231,15 @@ def a_start_leads_to_the_social_provider_with_all_that_binds_it(subject: Subject
     expect(sent.get("redirect_uri"), callback, "redirect_uri")
     scope = set(str(sent.get("scope", "")).replace(",", " ").split())
     expect(scope, set(SCOPES[social].split()), "scope")
-    expect_that(sent.get("state") and sent["state"] != again.get("state"), "Two starts have no state of their own")
+    expect_that(sent.get("state") and sent["state"] != again.get("state"), "Two starts have the same state, or none")
     if social in WITH_PKCE:
         expect(sent.get("code_challenge_method"), "S256", "code_challenge_method")
         expect(len(str(sent.get("code_challenge", ""))), 43, "The length of code_challenge")
-        expect_that(sent["code_challenge"] != again.get("code_challenge"), "Two starts have one code_challenge")
+        expect_that(sent["code_challenge"] != again.get("code_challenge"), "Two starts have the same code_challenge")
     leads = first.header("location")
-    expect_that("client_secret" not in sent, "The address that a start leads to has a client_secret")
+    expect_that("client_secret" not in sent, "Location of the start has a client_secret")
     for secret in (shop.secret.decode(), CLIENT["client_secret"]):
-        expect_that(secret not in leads, "The address that a start leads to holds a secret")
+        expect_that(secret not in leads, "Location of the start contains a secret")
 
 
 @FAMILY.judges("1/mode-own-keys", needs=["own-keys", "businesses"])
@@ -252,7 +252,7 @@ def a_business_logs_in_by_its_own_application(subject: Subject) -> None:
         if login.get("key_source") == "own" and name == shop.social
     }
     if not logins:
-        raise OtherLimit(f"{shop.social} is not by keys of one's own")
+        raise OtherLimit(f"{shop.social} does not use the business's own keys")
     own = subject.shop_with(socials=logins)
     sent = sent_to(start(subject, own, shop.social))
 
@@ -265,7 +265,7 @@ def a_state_is_not_signed_with_the_businesss_secret(subject: Subject) -> None:
     shop = subject.shop()
     state = str(sent_to(start(subject, shop)).get("state", ""))
 
-    expect_that(shop.secret not in _readable(state), "The state holds the business's secret_key")
+    expect_that(shop.secret not in _readable(state), "The state contains the business's secret_key")
     for mark in SEPARATORS:
         signed, _, mac = state.rpartition(mark)
         made = hmac.digest(shop.secret, signed.encode(), "sha256")
@@ -284,7 +284,7 @@ def the_verifier_is_nowhere_that_a_browser_sees(subject: Subject) -> None:
 
     for text in VERIFIER.findall(seen):
         challenge = b64(hashlib.sha256(text).digest())
-        expect_that(challenge != sent.get("code_challenge"), "A start shows the browser its code_verifier")
+        expect_that(challenge != sent.get("code_challenge"), "The start shows its code_verifier to the browser")
 
 
 def _readable(state: str) -> bytes:
@@ -304,7 +304,7 @@ def whatever_host_is_claimed_the_redirect_uri_is_the_configured_one(subject: Sub
         headers={"X-Forwarded-Host": "evil.test", "Forwarded": "host=evil.test"},
     )
 
-    expect_that("evil.test" not in str(sent_to(answer)), "A header changes where a login comes back to")
+    expect_that("evil.test" not in str(sent_to(answer)), "A forwarding header changes the redirect")
 
 
 @FAMILY.judges("D-20/forwarded", rows=["OAS-045"])
@@ -315,7 +315,7 @@ def the_requests_host_is_not_where_a_login_comes_back_to(subject: Subject) -> No
     answer = subject.request("GET", path, query=query, headers={"Host": "evil.test"})
 
     if answer.status == 302:
-        expect_that("evil.test" not in str(sent_to(answer)), "Host changes where a login comes back to")
+        expect_that("evil.test" not in str(sent_to(answer)), "The Host header changes the redirect")
 
 
 @FAMILY.judges("D-03/provider-off", needs=["businesses"])
@@ -368,7 +368,7 @@ def options_of_a_popups_page_says_what_is_allowed(subject: Subject, which: str) 
     answer = subject.request("OPTIONS", places[which])
 
     expect(answer.status, 204, "The status of OPTIONS")
-    expect_that({"get", "head"} <= set(answer.listed("allow")), f"Allow is {answer.header('allow')!r}")
+    expect_that({"get", "head"} <= set(answer.listed("allow")), f"Allow lacks GET or HEAD: {answer.header('allow')!r}")
 
 
 @FAMILY.judges("D-03/methods", each=("POST", "DELETE"))
@@ -378,4 +378,4 @@ def another_method_of_a_start_is_405(subject: Subject, method: str) -> None:
     answer = subject.request(method, f"{shop.path}/oauth/{shop.social}", query={"origin": shop.origin})
 
     expect(answer.status, 405, f"The status of {method}")
-    expect_that("GET" in answer.header("allow").upper(), f"Allow is {answer.header('allow')!r}")
+    expect_that("GET" in answer.header("allow").upper(), f"Allow lacks GET: {answer.header('allow')!r}")

@@ -29,10 +29,14 @@ def a_token_is_asked_for_30_seconds_before_its_end(subject: Subject) -> None:
         asked = peer.next()
         waited = time.monotonic() - begun
 
-    expect((asked["type"], asked.get("deadline")), ("reauth", end), "The frame 30 seconds before the token's end")
+    expect(
+        (asked["type"], asked.get("deadline")),
+        ("reauth", end),
+        "type and deadline of the frame 30 seconds before the token expires",
+    )
     due = end - REAUTH - ready["server_time"]
-    expect_that(waited > due - SLOP, f"reauth came after {waited:.0f} s, where {due} s were wanted")
-    expect_that(waited < due + 5 * SLOP, f"reauth came after {waited:.0f} s, where {due} s were wanted")
+    expect_that(waited > due - SLOP, f"reauth arrived after {waited:.0f} s, expected {due} s")
+    expect_that(waited < due + 5 * SLOP, f"reauth arrived after {waited:.0f} s, expected {due} s")
 
 
 @FAMILY.judges("D-10/reauth")
@@ -45,7 +49,11 @@ def a_token_with_little_left_is_asked_for_at_once_and_so_is_the_next(subject: Su
         refreshed = peer.ask({"type": "refresh", "token": shop.token(exp=shop.now + 27)})
         again = peer.next()
 
-    expect([frame["type"] for frame in (first, refreshed, again)], ["reauth", "refreshed", "reauth"], "The frames")
+    expect(
+        [frame["type"] for frame in (first, refreshed, again)],
+        ["reauth", "refreshed", "reauth"],
+        "The types of the frames",
+    )
     expect(again["deadline"], refreshed["expires_at"], "deadline of the second reauth")
 
 
@@ -55,7 +63,7 @@ def a_token_that_ends_is_closed_in_real_time(subject: Subject) -> None:
     shop = subject.shop()
     with subject.socket() as peer:
         peer.join(shop.token(exp=shop.now + 6), shop.key)
-        expect(peer.next()["type"], "reauth", "type of the frame before the token's end")
+        expect(peer.next()["type"], "reauth", "type of the frame before the token expires")
         peer.end().refused("token_expired", 4419)
 
 
@@ -86,8 +94,8 @@ def a_connection_that_was_renewed_ends_with_its_newer_token(subject: Subject) ->
         late = subject.now() - end
 
     kinds = [frame.get("code", frame["type"]) for frame in ended.frames if frame["type"] != "reauth"]
-    expect((kinds, ended.close), (["token_expired"], 4419), "What is told at the end of the newer token, and its close")
-    expect_that(late > -SLOP, f"The connection ended {-late:.0f} s before its token")
+    expect((kinds, ended.close), (["token_expired"], 4419), "Codes and close code when the newer token expires")
+    expect_that(late > -SLOP, f"The connection ended {-late:.0f} s before its token expired")
 
 
 @FAMILY.judges("D-10/reauth", "D-10/refresh")
@@ -101,7 +109,7 @@ def a_refresh_that_changes_nothing_asks_for_nothing(subject: Subject) -> None:
         peer.say({"type": "ping"})
         heard = peer.next()
 
-    expect((asked["type"], heard["type"]), ("reauth", "pong"), "The frames before and after such a `refreshed`")
+    expect((asked["type"], heard["type"]), ("reauth", "pong"), "The types of the frames before and after `refreshed`")
 
 
 CHANGED: dict[str, tuple[dict[str, Any], str, int]] = {
@@ -187,7 +195,9 @@ def an_older_token_changes_nothing(subject: Subject) -> None:
         older = peer.granted({"type": "refresh", "token": shop.token(exp=now + 500)}, "refreshed")
         newer = peer.granted({"type": "refresh", "token": shop.token(exp=now + 2000)}, "refreshed")
 
-    expect((older["expires_at"], newer["expires_at"]), (now + 1000, now + 2000), "expires_at of both")
+    expect(
+        (older["expires_at"], newer["expires_at"]), (now + 1000, now + 2000), "expires_at of the two `refreshed` frames"
+    )
 
 
 @FAMILY.judges("D-10/refresh", "8/refresh-50")
@@ -213,7 +223,10 @@ def a_ping_is_answered_with_the_services_time(subject: Subject) -> None:
     with subject.joined(subject.shop()) as peer:
         pong = peer.granted({"type": "ping"}, "pong")
 
-    expect_that(abs(pong["server_time"] - subject.now()) < 60, "server_time of pong is not the service's time")
+    expect_that(
+        abs(pong["server_time"] - subject.now()) < 60,
+        "server_time of pong differs from the service's time by 60 s or more",
+    )
 
 
 @FAMILY.judges("5.5/proof-matches", "D-10/checks")

@@ -85,7 +85,7 @@ def _refuse(row: Verdict, kind: str, subject: Subject) -> None:
     token, most = row.make(door), subject.limits.token_bytes
     door.room(token)
     if (len(token) > most) is not (row.code == TOO_LARGE):
-        raise OtherLimit(f"a token of {len(token)} characters where token_bytes is {most}")
+        raise OtherLimit(f"not tested with token_bytes = {most}: the token has {len(token)} characters")
     door.refuse(token, row.code)
 
 
@@ -262,7 +262,7 @@ def a_refusal_on_the_socket_repeats_no_token(subject: Subject, what: str) -> Non
     told = json.dumps(subject.try_token(token, shop.key).frames)
 
     for part in (*token.split("."), shop.secret.decode()):
-        expect_that(part not in told, "The refusal of a token repeats it, or a secret")
+        expect_that(part not in told, "The refusal contains a part of the token, or a secret")
 
 
 @FAMILY.judges("2.4/pid", "2.1/id", rows=["JWT-121"])
@@ -338,7 +338,7 @@ def a_custom_member_with_a_social_members_uid_is_somebody_else(subject: Subject)
     with subject.joined(shop, shop.token(uid=f"{shop.social}:{shop.member}")) as peer:
         found = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
 
-    expect(found, [], "What a custom member with a social member's uid sees")
+    expect(found, [], "The history of a custom member with a social member's uid")
 
 
 @FAMILY.judges("D-11/keyed", "2.4/pid", page="protocol.md#tokens")
@@ -350,7 +350,7 @@ def the_same_uid_at_another_business_is_somebody_else(subject: Subject) -> None:
     with subject.joined(other, other.token(uid=shop.member)) as peer:
         found = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
 
-    expect(found, [], "What the same uid at another business sees")
+    expect(found, [], "The history of the same uid at another business")
 
 
 @FAMILY.judges("D-11/keyed", page="protocol.md#tokens")
@@ -363,7 +363,7 @@ def a_member_is_the_same_in_another_browser(subject: Subject) -> None:
         peer.join(shop.token(cnf={"jkt": browser.jkt}), browser)
         found = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
 
-    expect([message["body"] for message in found], ["at home"], "What the member sees in another browser")
+    expect([message["body"] for message in found], ["at home"], "The member's history in another browser")
 
 
 @FAMILY.judges("D-11/custom-not-social", "D-05/login", page="protocol.md#tokens")
@@ -373,7 +373,10 @@ def a_custom_uid_that_looks_like_a_social_one_is_a_custom_members(subject: Subje
     with subject.socket() as peer:
         ready = peer.join(shop.token(uid=f"google:{shop.member}"), shop.key)
 
-    expect_that(ready["expires_at"] - subject.now() > 3000, "The custom member's hour was cut short")
+    expect_that(
+        ready["expires_at"] - subject.now() > 3000,
+        "expires_at of ready is less than 50 minutes ahead; the token is valid for an hour",
+    )
 
 
 @FAMILY.judges(
@@ -397,5 +400,5 @@ def uids_that_look_alike_are_two_people(subject: Subject, one: str, other: str) 
     with subject.joined(shop, shop.token(uid=f"{shop.member}-{one}")) as peer:
         kept = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
 
-    expect_that(not found, "Somebody whose uid looks alike sees the other's conversation")
+    expect_that(not found, "A member with a similar uid sees the other member's conversation")
     expect([message["body"] for message in kept], ["mine"], "What the first member sees")

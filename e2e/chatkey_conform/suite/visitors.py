@@ -21,8 +21,11 @@ def parts_of(token: str) -> tuple[Json, Json]:
     try:
         header, claims = (json.loads(unb64(part)) for part in token.split(".")[:2])
     except ValueError:
-        raise Broken("A token that the service made is no JWT") from None
-    expect_that(isinstance(header, dict) and isinstance(claims, dict), "A token of the service holds no JSON objects")
+        raise Broken("A token issued by the service is not a JWT") from None
+    expect_that(
+        isinstance(header, dict) and isinstance(claims, dict),
+        "Header or claims of an issued token are not a JSON object",
+    )
     return header, claims
 
 
@@ -40,11 +43,14 @@ def a_visitor_token_is_what_the_page_says(subject: Subject) -> None:
     header, claims = parts_of(token)
 
     why = misfit("visitor-token", claims)
-    expect_that(not why, f"The claims of a visitor token {why}")
+    expect_that(not why, f"The payload of a visitor token {why}")
     expect(header.get("alg"), "HS256", "alg of a visitor token")
     expect((claims["pid"], claims["uid"]), (shop.id, shop.key.uid), "pid and uid of a visitor token")
     expect(claims["exp"], (claims["iat"] // 60 + 2) * 60, "exp of a visitor token")
-    expect_that(abs(claims["iat"] - subject.now()) < 60, "iat of a visitor token is not the service's time")
+    expect_that(
+        abs(claims["iat"] - subject.now()) < 60,
+        "iat of a visitor token differs from the service's time by 60 s or more",
+    )
     signed_by_its_minute(shop, token)
 
 
@@ -53,7 +59,7 @@ def signed_by_its_minute(shop: Shop, token: str) -> None:
     iat = parts_of(token)[1].get("iat")
     expect_that(isinstance(iat, int), "A visitor token has no iat")
     by_minute = signed_by(token, Maker().minute_key(shop.secret, int(iat or 0)))
-    expect_that(by_minute, "A visitor token is not signed by HMAC-SHA256(secret_key, HH:MM of iat in UTC)")
+    expect_that(by_minute, "A visitor token is not signed with HMAC-SHA256(secret_key, HH:MM of iat in UTC)")
 
 
 @FAMILY.judges("2.6/visitor-time", "D-05/visitor", alone=True, needs=["clock"], each={"hour": 10, "afternoon": 13})
@@ -165,8 +171,8 @@ def what_a_visitor_wrote_is_not_the_members(subject: Subject) -> None:
     with subject.joined(shop, shop.visitor_token()) as again:
         found = again.granted({"type": "history", "id": "h-1"}, "history")["messages"]
 
-    expect(seen, [], "What a member sees of the visitor before")
-    expect([message["body"] for message in found], ["As a visitor"], "What the visitor sees afterwards")
+    expect(seen, [], "The member's history after the visitor's message")
+    expect([message["body"] for message in found], ["As a visitor"], "The visitor's history after the member's message")
 
 
 @FAMILY.judges("2.7/history-apart", "D-11/keyed", rows=["JWT-127"])
@@ -178,4 +184,4 @@ def a_member_called_like_a_visitor_does_not_see_the_visitors_conversation(subjec
     with subject.joined(shop, shop.token(uid=shop.key.uid)) as member:
         seen = member.granted({"type": "history", "id": "h-1"}, "history")["messages"]
 
-    expect(seen, [], "What a member called like a visitor sees")
+    expect(seen, [], "The history of a member with the visitor's uid")

@@ -82,7 +82,7 @@ def test_who_names_the_command_can_be_restarted_and_who_says_so_has_to_name_it(
     assert "restart" in take_aim(path).have
 
     path.write_text(TARGET.replace('"search"', '"restart"'))
-    with pytest.raises(TargetError, match=r"target\.restart has to be the command"):
+    with pytest.raises(TargetError, match=r"target\.restart must be the command"):
         take_aim(path)
 
 

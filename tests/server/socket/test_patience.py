@@ -78,7 +78,7 @@ class Pipe(asyncio.Transport):
             self.protocol.connection_lost(None)
 
 
-def limits(**seconds: float) -> Limits:
+def limits(**seconds: Any) -> Limits:
     """Return limits in fractions of a second, which the settings do not allow."""
     return dataclasses.replace(Limits(), **seconds)
 
