@@ -15,7 +15,7 @@ These are the checks that [`chatkey check`](integrators.md#check-your-endpoint) 
 useful order for debugging. `chatkey check --explain ID` explains one check in the terminal.
 
 If a **must** check fails, nobody can sign in, or somebody can who should not. If a **should** or **info** check fails,
-the endpoint works but can be improved; this is a warning. An honest call is `POST {"jkt": …}` with the session of the
+the endpoint works but can be improved; this is a warning. A normal call is `POST {"jkt": …}` with the session of the
 login, `Content-Type: application/json` and the page's own `Origin`.
 """
 LANGUAGES: Final = {"Python": "python", "Node.js": "js", "PHP": "php", "nginx": "nginx", "Vite": "js", "page": "js"}

@@ -47,7 +47,7 @@ class CheckCommand(click.Command):
                 formatter.write_dl([row for row in rows if row is not None])
         last = self.get_help_option(ctx)
         row = last.get_help_record(ctx) if last is not None else None
-        with formatter.section("And"):
+        with formatter.section("Other"):
             formatter.write_dl([row] if row is not None else [])
 
 
@@ -115,13 +115,13 @@ def _type(option: Option) -> click.ParamType[Any] | type:
 def check(context: click.Context, /, **given: Any) -> None:
     """Report what is wrong with a getToken endpoint, why, and what to change.
 
-    You can start without a secret or a login. Checks that need them are reported as not judged, with the option that
-    would allow them. Secrets come from the environment or a file, and are never shown.
+    You can start without a secret or a login. Checks that need them are reported as not judged, with the missing
+    option. Secrets come from the environment or a file, and are never shown.
 
     \b
-    Ends with status 0 clean, 1 failed, 3 error of chatkey, 4 wrong usage,
+    Exit status: 0 clean, 1 failed, 3 error in chatkey, 4 wrong usage,
     5 nothing judged, 6 warnings with --strict, 7 unreachable,
-    8 no browser for --browser, 9 not all judged that must be.
+    8 no browser for --browser, 9 necessary checks not judged.
     """
     # Imported here so that `--help` does not have to wait.
     from chatkey_check.command import init, invocation  # noqa: PLC0415

@@ -60,9 +60,9 @@ class Broken(StrEnum):
 
     TIMEOUT = "no answer in time"
     CUT = "the connection was closed without an answer"
-    GARBLED = "what came back is not HTTP"
+    GARBLED = "the answer is not HTTP"
     SHORT = "the connection was closed in the middle of the body"
-    UNPACKABLE = "the body is not packed as its Content-Encoding says"
+    UNPACKABLE = "the body does not match its Content-Encoding"
 
 
 class Missing:
@@ -92,6 +92,11 @@ class Exchange:
     def status(self) -> int:
         """The status, or 0 without a response."""
         return self.response.status if self.response else 0
+
+    @property
+    def result(self) -> str:
+        """The status in words, or why there is no response."""
+        return f"status {self.status}" if self.response else str(self.broken or "nothing")
 
     @property
     def succeeded(self) -> bool:

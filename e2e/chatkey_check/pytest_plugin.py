@@ -89,7 +89,9 @@ class CheckItem(pytest.Item):
             case "warn":
                 self.add_report_section("call", "warning", _told(outcome))
             case "blocked" if outcome.blocked_by not in self.endpoint.names():
-                raise CheckFailedError(f"{outcome.blocked_by} stands in the way, and was not selected: run it, too.")
+                raise CheckFailedError(
+                    f"Not judged because of {outcome.blocked_by}, which was not selected. Run that check too."
+                )
             case "skip" | "blocked" if outcome in report.missed:
                 raise CheckFailedError(f"Not judged: {_in_pytest(_reason(outcome))}")
             case "skip" | "blocked":

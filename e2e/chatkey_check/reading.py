@@ -85,7 +85,7 @@ def decoded(segment: str) -> bytes:
     except (binascii.Error, ValueError):
         raise Unreadable("not base64url") from None
     if encoded(raw) != segment:
-        raise Unreadable("not base64url in its canonical form: bits that no byte uses must be zero")
+        raise Unreadable("not canonical base64url: its unused bits must be zero")
     return raw
 
 
@@ -99,7 +99,7 @@ def compact(token: str) -> Compact:
     parts = token.split(".")
     if len(parts) != 3:
         count = "one part" if len(parts) == 1 else f"{len(parts)} parts"
-        raise Unreadable(f"it has {count}, where a token has three with dots between them")
+        raise Unreadable(f"it has {count} instead of three separated by dots")
     header, payload = (_segment(part, name) for part, name in zip(parts[:2], ("header", "payload"), strict=True))
     signature = _segment(parts[2], "signature") if parts[2] else b""
     return Compact(header, payload, signature, f"{parts[0]}.{parts[1]}".encode())
@@ -174,7 +174,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         return members
     times = Counter(name for name, _ in pairs)
     twice = next(name for name in times if times[name] > 1)
-    raise Unreadable(f"{shown(twice)} stands there twice", twice)
+    raise Unreadable(f"{shown(twice)} appears twice", twice)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -100,7 +100,7 @@ class Shape:
 
     def __str__(self) -> str:
         asked = " ".join(filter(None, (self.method, "&".join("=".join(pair) for pair in self.query), self.body)))
-        return f"{asked}, and the token {'at ' + '.'.join(self.token_at) if self.token_at else 'is the whole answer'}"
+        return f"{asked}; the token is {'at ' + '.'.join(self.token_at) if self.token_at else 'the whole answer'}"
 
 
 EXAMPLE: Final = Shape()

@@ -24,6 +24,6 @@ def read_known(path: Path) -> dict[str, str]:
         if not reason:
             raise KnownError(f"{path}, line {number}: write the id, a colon and the reason, not {text!r}.")
         if name in reasons:
-            raise KnownError(f"{path}, line {number}: {name} stands there twice.")
+            raise KnownError(f"{path}, line {number}: {name} is listed twice.")
         reasons[name] = reason
     return reasons

@@ -157,7 +157,10 @@ def test_an_honest_endpoint_makes_a_member_who_stays_and_leaves(visit: Any) -> N
     report = visit(site)
 
     assert not_passed(report) == []
-    assert report.of(MEMBER).message == 'member "u-1001" on an empty page of your origin; --page-url takes one of yours'
+    assert (
+        report.of(MEMBER).message
+        == 'member "u-1001" on an empty page of your origin; use --page-url for one of your own'
+    )
     assert site.by_browsers == 2
 
 
@@ -175,7 +178,7 @@ def test_an_endpoint_that_logs_a_browser_out_of_the_shop_is_found_when_the_page_
     failed = failure(visit(site, page=True))
 
     assert failed.check.id == RELOAD
-    assert "/page is answered 302, to " in failed.message
+    assert "/page could not be loaded: status 302, redirect to " in failed.message
 
 
 def test_a_page_for_those_who_are_logged_in_is_shown_twice(visit: Any) -> None:
@@ -186,7 +189,7 @@ def test_a_page_for_those_who_are_logged_in_is_shown_twice(visit: Any) -> None:
     ("policy", "says", "hint"),
     [
         (STRICT.replace("'wasm-unsafe-eval' ", ""), "blocks WebAssembly (script-src).", "Add 'wasm-unsafe-eval' to"),
-        ("default-src 'self'", "/assets/sdk.js (script-src).", "/assets/ to its script-src. Write your own service's"),
+        ("default-src 'self'", "/assets/sdk.js (script-src).", "/assets/ to its script-src. Use your own service's"),
         (
             STRICT.replace("connect-src 'self'", "connect-src"),
             "/chat/token (connect-src).",
@@ -195,7 +198,7 @@ def test_a_page_for_those_who_are_logged_in_is_shown_twice(visit: Any) -> None:
         (
             "script-src * 'wasm-unsafe-eval'; connect-src 'self'",
             " (connect-src).",
-            "to its connect-src. Write your own",
+            "to its connect-src. Use your own",
         ),
     ],
     ids=["no WebAssembly", "only its own", "no endpoint", "no service"],
@@ -242,7 +245,7 @@ def test_an_endpoint_that_takes_browsers_for_strangers_is_told(visit: Any) -> No
 
     failed = failure(visit(site))
 
-    assert failed.message.endswith("answers null to the browser, with the very cookies that the checker has.")
+    assert failed.message.endswith("to the browser, although the browser sends the same cookies as this program.")
     assert failed.evidence[0].label == "the widget's call, in the browser"
     assert '{"token":null}' in failed.evidence[0].response
 
@@ -264,7 +267,7 @@ def test_a_call_that_is_sent_to_another_origin_is_told(visit: Any) -> None:
     failed = failure(visit(site))
 
     assert "The widget reports gettoken_failed: " in failed.message
-    assert failed.hint.startswith("The call was sent on to http://localhost:9, where the browser may read nothing")
+    assert failed.hint.startswith("Answer the call on its own origin: it was redirected to http://localhost:9")
 
 
 def test_somebody_elses_token_for_browsers_is_told(visit: Any) -> None:
@@ -300,8 +303,8 @@ def test_a_service_worker_that_answers_for_the_endpoint_is_told(visit: Any) -> N
     report = visit(Worker(html='<script>navigator.serviceWorker.register("worker.js")</script>'), page=True)
 
     failed = failure(report)
-    assert failed.message.endswith("A service worker of the page answered in place of the endpoint.")
-    assert failed.hint == "Let the service worker leave the endpoint and the widget's files alone."
+    assert failed.message.endswith("A service worker of the page answered instead of the endpoint.")
+    assert failed.hint == "Exclude the endpoint and the widget's files from the service worker."
 
 
 def test_a_page_that_empties_the_storage_asks_again(visit: Any) -> None:
@@ -309,7 +312,7 @@ def test_a_page_that_empties_the_storage_asks_again(visit: Any) -> None:
 
     failed = failure(report)
     assert failed.check.id == RELOAD
-    assert failed.message == "After a reload the endpoint was called again."
+    assert failed.message == "After the reload, the widget called the endpoint again."
 
 
 def test_an_endpoint_that_fails_at_the_renewal_is_told(visit: Any) -> None:
@@ -320,14 +323,16 @@ def test_an_endpoint_that_fails_at_the_renewal_is_told(visit: Any) -> None:
 
     failed = failure(report)
     assert failed.check.id == RENEW
-    assert failed.message.startswith("Near the end of its token the widget is not given another. The widget reports")
+    assert failed.message.startswith(
+        "Shortly before its token expires, the widget gets no new token. The widget reports"
+    )
 
 
 def test_a_page_that_cannot_be_seen_is_told(visit: Any) -> None:
     report = visit(Site(), page_url="{base}/nowhere")
 
     failed = failure(report)
-    assert failed.message.endswith("/nowhere is answered 404.")
+    assert failed.message.endswith("/nowhere could not be loaded: status 404.")
     assert "--page-url" in failed.hint
 
 
@@ -414,7 +419,9 @@ def test_a_login_by_hand_gives_its_cookies(endpoints: Server, browser: Browser) 
 def test_a_window_that_is_closed_without_a_login_is_told(endpoints: Server, browser: Browser) -> None:
     base = endpoints.add("nobody-by-hand", Site().handle)
 
-    with pytest.raises(OptionError, match=r"^The window was closed without any cookie for .*nobody has logged in\.$"):
+    with pytest.raises(
+        OptionError, match=r"^When the window was closed, there was no cookie for .*Log in before you close it\.$"
+    ):
         by_hand(browser, Target(f"{base}/chat/token", page_url=f"{base}/page"), act=lambda page: page.close())
 
 
@@ -428,7 +435,7 @@ LOGS_OUT = (
     [
         ('<button id="out" onclick="Service.logout()">Log out</button>', "#out", ""),
         ('<button id="out">Log out</button>', "#out", "After a click on the page's own logout the widget is not"),
-        ("", "#out", "Nothing can be clicked at --logout-selector #out"),
+        ("", "#out", "--logout-selector #out"),
     ],
 )
 def test_the_pages_own_logout_is_clicked(visit: Callable[..., Report], html: str, selector: str, said: str) -> None:

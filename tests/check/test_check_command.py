@@ -76,7 +76,7 @@ def test_a_broken_one_ends_with_1_names_the_cause_and_shows_nothing_secret(
     result = invoke(broken_url(endpoints, clock, "key-newline"), *GIVEN, "-v")
 
     assert result.exit_code == 1
-    assert "signed with the secret and a newline behind it" in result.output
+    assert "signed with the secret followed by a newline" in result.output
     assert SECRET not in result.output
     assert SESSIONS["ada"] not in result.output
     assert "eyJhbGci…(token of" in result.output
@@ -86,7 +86,7 @@ def test_without_anything_what_can_be_judged_is_judged(invoke: Run, url: str) ->
     result = invoke(url)
 
     assert result.exit_code == 0
-    assert result.output.startswith("✓ Clean as far as it was judged: ")
+    assert result.output.startswith("✓ No problem found: ")
     assert "--login 'Cookie: …'" in result.output
 
 
@@ -106,16 +106,16 @@ def test_nobody_listening_ends_with_7(invoke: Run) -> None:
     [
         ((), "Missing argument"),
         (("shop",), "URL must be an address"),
-        (("http://localhost:1/", "--secret-env", "NOPE"), "--secret-env NOPE: this variable is not set"),
+        (("http://localhost:1/", "--secret-env", "NOPE"), "--secret-env NOPE: this environment variable is not set"),
         (("http://localhost:1/", "--format", "poem"), "'poem' is not"),
-        (("https://shop.example/chat/token",), "Look at the requests with --plan, then allow them with --yes"),
+        (("https://shop.example/chat/token",), "Show the requests with --plan, then allow them with --yes"),
         (
             ("http://localhost:1/", "--only", "claim.ctf"),
             "claim.ctf: there is no such check. Did you mean claim.cnf?",
         ),
         (("http://localhost:1/", "--skip", "clam*"), "--skip clam*: there is no such check. --explain without an id"),
-        (("http://localhost:1/", "--watch", "/nowhere"), "--watch /nowhere: there is no such file"),
-        (("http://localhost:1/", "--known-failures", "/nowhere"), "--known-failures /nowhere cannot be read"),
+        (("http://localhost:1/", "--watch", "/nowhere"), "--watch: these files or folders do not exist: /nowhere"),
+        (("http://localhost:1/", "--known-failures", "/nowhere"), "Cannot read --known-failures /nowhere"),
     ],
 )
 def test_wrong_usage_ends_with_4(invoke: Run, args: tuple[str, ...], message: str) -> None:
@@ -133,7 +133,7 @@ def test_a_file_that_is_no_authority_ends_with_4(invoke: Run, tmp_path: Path) ->
         result = invoke(f"https://localhost:{listening.getsockname()[1]}/", "--ca", str(file))
 
     assert result.exit_code == 4
-    assert f"--ca {file} cannot be used" in result.output
+    assert f"Cannot use --ca {file}" in result.output
 
 
 def test_warnings_end_with_6_if_they_count(invoke: Run, endpoints: Server, clock: Clock) -> None:
@@ -146,8 +146,11 @@ def test_rate_limits_in_the_way_end_with_9_and_are_named(invoke: Run, endpoints:
     result = invoke(served(endpoints, clock, UNUSUAL["LimitsForAnHour"]), *GIVEN)
 
     assert result.exit_code == 9
-    assert result.output.startswith("○ Not to be called clean: ")
-    assert "the endpoint limits calls: 429 after 10 calls, come again in 60 minutes; raise its" in result.output
+    assert result.output.startswith("○ Incomplete: ")
+    assert (
+        "the endpoint limits the rate of calls (429 after 10 calls, Retry-After asks for 60 minutes); raise the limit"
+        in result.output
+    )
 
 
 def test_gaps_end_with_9_if_they_count_too(invoke: Run, url: str) -> None:
@@ -170,7 +173,7 @@ def test_a_known_failure_is_excused_until_it_passes(
     assert broken.exit_code == 0
     assert "known: pictures come from elsewhere" in broken.output
     assert honest.exit_code == 1
-    assert "claim.avatar: it passes now; take the line out" in honest.output
+    assert "claim.avatar: it passes now; remove the line" in honest.output
 
 
 def test_the_plan_sends_nothing_and_needs_no_leave(invoke: Run, backend: Backend, url: str) -> None:
@@ -178,7 +181,7 @@ def test_the_plan_sends_nothing_and_needs_no_leave(invoke: Run, backend: Backend
     remote = invoke("https://shop.example/chat/token", *GIVEN, "--plan")
 
     assert (local.exit_code, remote.exit_code) == (0, 0)
-    assert "none is sent now" in remote.output
+    assert "Nothing was sent" in remote.output
     assert "curl -i https://shop.example/chat/token" in remote.output
     assert SESSIONS["ada"] not in remote.output
     assert backend.calls == 0

@@ -64,7 +64,7 @@ def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_run: A
     run.close()
 
     assert (accepts.verdict, refuses.verdict) == (Verdict.PASS, Verdict.PASS)
-    assert accepts.message == 'ready as the member "u-1001", says the reference server'
+    assert accepts.message == 'the reference server answers ready for the member "u-1001"'
     assert refuses.message == "refused: proof_key_mismatch"
     with pytest.raises(httpx.ConnectError):
         httpx.get(url, trust_env=False, timeout=PATIENCE)
@@ -92,7 +92,7 @@ def test_where_the_reference_server_is_not_installed_the_extra_is_named(
     accepts, refuses = judged(make_run(at(target, None)))
 
     assert {accepts.verdict, refuses.verdict} == {Verdict.SKIP}
-    assert accepts.message == "the reference server is not installed here"
+    assert accepts.message == "the reference server is not installed"
     assert accepts.option == "pip install 'chatkey[server]'"
     assert started == []
 
@@ -114,9 +114,7 @@ def test_a_secret_that_the_reference_server_refuses_is_no_fault_of_the_endpoint(
     accepts, _ = judged(make_run(at(target, None, url=f"{base}/chat/token", secret="short")))
 
     assert accepts.verdict is Verdict.SKIP
-    assert (
-        accepts.message == "the reference server takes no provider like this: secret_key must have at least 32 bytes."
-    )
+    assert accepts.message == "the reference server refuses this provider: secret_key must have at least 32 bytes."
 
 
 def test_a_wrong_token_is_found_by_its_own_check_and_no_service_is_asked(
@@ -140,7 +138,7 @@ def test_what_the_socket_refuses_is_told_with_its_code(
 
     assert accepts.verdict is Verdict.FAIL
     assert accepts.message.startswith("The socket refuses the token: token_signature. ")
-    assert accepts.evidence[0].label == "the call for a key made here"
+    assert accepts.evidence[0].label == "the call with a new key's fingerprint"
     assert (refuses.verdict, refuses.blocked_by) == (Verdict.BLOCKED, ACCEPTS)
 
 
@@ -150,7 +148,7 @@ def test_a_service_that_does_not_know_the_provider_is_named(make_run: Any, targe
 
     assert accepts.verdict is Verdict.PASS
     assert unknown.verdict is Verdict.FAIL
-    assert unknown.message == f"{service}/elsewhere/v1/public/provider/{PROVIDER} answers 404."
+    assert unknown.message == f"{service}/elsewhere/v1/public/provider/{PROVIDER} did not answer 200: status 404."
     assert "--service-url" in unknown.hint
 
 
@@ -168,7 +166,7 @@ def test_a_configuration_without_a_socket_is_no_configuration(make_run: Any, tar
     accepts, _ = judged(make_run(at(target, serve(answer))))
 
     assert accepts.verdict is Verdict.FAIL
-    assert accepts.message.endswith(f"/v1/public/provider/{PROVIDER} names no socket_uri.")
+    assert accepts.message.endswith(f"/v1/public/provider/{PROVIDER} contains no socket_uri.")
 
 
 def test_a_socket_that_cannot_be_opened_is_named(make_run: Any, target: Target, serve: Any) -> None:
@@ -178,7 +176,7 @@ def test_a_socket_that_cannot_be_opened_is_named(make_run: Any, target: Target, 
     accepts, _ = judged(make_run(at(target, serve(answer))))
 
     assert accepts.verdict is Verdict.FAIL
-    assert accepts.message.startswith("No socket can be opened at ws://127.0.0.1:9/s: ")
+    assert accepts.message.startswith("The socket at ws://127.0.0.1:9/s could not be opened: ")
 
 
 def test_an_endpoint_that_fails_for_this_key_is_told(
@@ -191,7 +189,7 @@ def test_an_endpoint_that_fails_for_this_key_is_told(
     accepts, _ = judged(run)
 
     assert accepts.verdict is Verdict.FAIL
-    assert accepts.message == "The call for another key got no token (200)."
+    assert accepts.message == "The call with the new key got no token (status 200)."
 
 
 class AcceptsAnything(Live):
@@ -212,8 +210,8 @@ def test_a_service_that_accepts_another_key_is_no_fault_of_the_endpoint(
 
     assert accepts.verdict is Verdict.PASS
     assert refuses.verdict is Verdict.ERROR
-    assert refuses.message == f"{service} accepts the token with another key."
-    assert "no fault of your endpoint" in refuses.hint
+    assert refuses.message == f"{service} accepts the token with a proof by another key."
+    assert "Your endpoint is correct" in refuses.hint
 
 
 class TakesForVisitor(AcceptsAnything):
@@ -229,7 +227,10 @@ def test_a_socket_that_takes_the_token_for_somebody_else_is_told(make_run: Any, 
 
     accepts, _ = judged(run)
 
-    assert (accepts.verdict, accepts.message) == (Verdict.FAIL, 'The socket takes the token for the visitor "v_1".')
+    assert (accepts.verdict, accepts.message) == (
+        Verdict.FAIL,
+        'The socket accepts the token, but as the visitor "v_1".',
+    )
 
 
 @pytest.fixture

@@ -59,8 +59,8 @@ def test_each_change_of_a_jkt_is_named(made: tuple[str, str]) -> None:
     ("got", "message"),
     [
         (JKT[:32], "cut to 32 characters"),
-        ("undefined", "what an unset variable is called"),
-        (f"sha256:{JKT}", "inside of other text"),
+        ("undefined", "the text of an unset variable"),
+        (f"sha256:{JKT}", "inside a longer text"),
     ],
 )
 def test_a_jkt_cut_or_wrapped_is_named(got: str, message: str) -> None:

@@ -109,23 +109,23 @@ def test_headers_and_secrets_can_stand_in_files(tmp_path: Path) -> None:
         ({"url": "shop.localhost/chat/token"}, "URL must be an address such as"),
         ({"url": "ftp://shop.localhost/"}, "URL must be an address such as"),
         ({"url": "https://shop.localhost:99999/"}, "URL must be an address such as"),
-        ({"url": "https://ada:pw@shop.localhost/"}, "URL must hold no user name"),
-        ({"url": f"{URL}#x"}, "URL must hold no fragment"),
-        ({"secret_env": "NOWHERE"}, "--secret-env NOWHERE: this variable is not set"),
-        ({"secret_env": "EMPTY"}, "--secret-env EMPTY: this variable is empty"),
+        ({"url": "https://ada:pw@shop.localhost/"}, "URL must not contain a user name"),
+        ({"url": f"{URL}#x"}, "URL must not contain a fragment"),
+        ({"secret_env": "NOWHERE"}, "--secret-env NOWHERE: this environment variable is not set"),
+        ({"secret_env": "EMPTY"}, "--secret-env EMPTY: this environment variable is empty"),
         ({"secret_env": "CHAT_SECRET", "secret_file": Path("x")}, "not both"),
-        ({"secret_file": Path("/nowhere/x")}, "--secret-file /nowhere/x cannot be read"),
+        ({"secret_file": Path("/nowhere/x")}, "Cannot read --secret-file /nowhere/x"),
         ({"login": ("sid=abc",)}, "--login must look like"),
         ({"login": ("Cookie: a\nX: b",)}, "--login must look like"),
-        ({"login": ("@/nowhere/x",)}, "--login /nowhere/x cannot be read"),
-        ({"login_field": ("user=ada",)}, "--login-field belongs to --login-url"),
+        ({"login": ("@/nowhere/x",)}, "Cannot read --login /nowhere/x"),
+        ({"login_field": ("user=ada",)}, "--login-field needs --login-url"),
         ({"login_url": URL}, "--login-url needs fields"),
         ({"login_url": URL, "login_field": ("user",)}, "--login-field must look like NAME=VALUE"),
-        ({"login_b": ("Cookie: sid=b",)}, "The second login needs a first one"),
+        ({"login_b": ("Cookie: sid=b",)}, "A second login needs a first one"),
         ({"page_origin": "https://shop.localhost:8443/shop"}, "--page-origin must be an origin"),
         ({"whoami": "https://elsewhere.example/me"}, "--whoami must be on the host of the endpoint"),
         ({"connect_to": ("shop.localhost",)}, "--connect-to must look like"),
-        ({"ca": Path("/nowhere/ca.pem")}, "--ca /nowhere/ca.pem is no file"),
+        ({"ca": Path("/nowhere/ca.pem")}, "--ca /nowhere/ca.pem is not a file"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -140,7 +140,7 @@ def test_the_same_login_twice_is_refused_and_two_of_them_are_not() -> None:
     twice = Given(url="http://x/", login=("Cookie: sid=a",), login_b=("Cookie: sid=a",))
     both = Given(url="http://x/", login=("Cookie: sid=a",), login_b=("Cookie: sid=b",))
 
-    with pytest.raises(OptionError, match="--login-b is the same login as --login"):
+    with pytest.raises(OptionError, match="--login-b is the same session as --login"):
         target(twice, {})
 
     assert target(both, {}).login_b is not None
@@ -158,7 +158,7 @@ def test_a_secret_given_where_its_variable_belongs_is_not_repeated() -> None:
     with pytest.raises(OptionError) as refused:
         read(secret_env="sk_5vJ0nQe-8yRwX2_dLkT7uB4mHsA9pZcG")
 
-    assert "never the secret itself" in str(refused.value)
+    assert "not the secret itself" in str(refused.value)
     assert "sk_5v" not in str(refused.value)
 
 

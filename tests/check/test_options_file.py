@@ -76,16 +76,16 @@ def test_what_is_written_in_the_command_counts_before_it(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[target", "is not TOML"),
+        ("[target", "is not valid TOML"),
         ("[traget]\n", "there is no table [traget]"),
         ("[target]\nprovider_id = 'x'", "there is no option provider_id. Did you mean provider-id?"),
         ("[target]\nbrowser = true", "browser belongs to [end], not to [target]"),
         ("[target]\ntimeout = 'soon'", "timeout must be a number of seconds"),
         ("[end]\nbrowser = 1", "browser must be true or false"),
         ("[reports]\nformat = 'pdf'", "format must be one of"),
-        ("[target]\nprovider-id = 7", "provider-id must be a text"),
+        ("[target]\nprovider-id = 7", "provider-id must be a string"),
         ("[login]\nlogin = 'Cookie: sid=s-123456'", "a session is secret"),
-        ("[login]\nlogin-field = 'password=hunter-2'", "write login-field-env"),
+        ("[login]\nlogin-field = 'password=hunter-2'", "Write login-field-env"),
         ("[run]\nyes = true", "there is no table [run]"),
     ],
 )
@@ -123,14 +123,14 @@ def test_the_shape_of_the_calls(given: dict[str, Any], made: Shape) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"method": "GET"}, "Nothing sends the fingerprint"),
+        ({"method": "GET"}, "The call does not send the fingerprint"),
         ({"method": "GET", "body": "jkt={jkt}"}, "has no body"),
         ({"method": "P OST"}, "--method must be"),
-        ({"body": '{"jkt": {jkt}}'}, "looks like JSON and is not"),
-        ({"body": "{jkt}x"}, "looks like JSON and is not"),
+        ({"body": '{"jkt": {jkt}}'}, "looks like JSON, but is not valid JSON"),
+        ({"body": "{jkt}x"}, "looks like JSON, but is not valid JSON"),
         ({"body": "jkt"}, "--body must be JSON, or a form"),
-        ({"body": '{"jkt": "x"}'}, "Nothing sends the fingerprint"),
-        ({"token_at": "data..token"}, "--token-at must be names"),
+        ({"body": '{"jkt": "x"}'}, "The call does not send the fingerprint"),
+        ({"token_at": "data..token"}, "--token-at must be raw, or names"),
     ],
 )
 def test_a_shape_that_cannot_be(given: dict[str, Any], message: str) -> None:
@@ -162,7 +162,7 @@ def test_five_answers_make_a_file_that_is_read(
     assert (given.url, given.provider_id) == (URL, "prov_1")
     found = {name: getattr(given, name) for name in login}
     assert repr(found).replace(str(tmp_path), "{here}") == repr(login)
-    with pytest.raises(OptionError, match="is there already"):
+    with pytest.raises(OptionError, match="already exists"):
         init.ask(tmp_path)
 
 

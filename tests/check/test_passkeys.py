@@ -92,7 +92,7 @@ def test_a_file_of_passkeys_that_others_could_read_is_narrowed(shop: Target, bro
 
 
 def test_a_file_that_cannot_be_written_is_told_before_the_login(shop: Target, browser: Browser, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"passkeys.json cannot be written: No such file or directory\."):
+    with pytest.raises(OptionError, match=r"Cannot write --passkeys .*passkeys.json: No such file or directory\."):
         by_hand(browser, replace(shop, live=LiveOptions(passkeys=tmp_path / "none" / "passkeys.json")))
 
 

@@ -34,10 +34,10 @@ def test_published_thumbprints_are_canonical(jkt: str) -> None:
 @pytest.mark.parametrize(
     ("segment", "reason"),
     [
-        ("QQ==", "not base64url in its canonical form"),
-        ("QR", "not base64url in its canonical form"),
+        ("QQ==", "not canonical base64url"),
+        ("QR", "not canonical base64url"),
         ("Q", "not base64url"),
-        ("Q+==", "not base64url"),
+        ("Q+==", "not canonical base64url"),
         ("Q Q", "not base64url"),
         ("Qü", "not base64url"),
     ],
@@ -79,8 +79,8 @@ def test_an_empty_signature_is_let_through() -> None:
     ("raw", "member", "reason"),
     [
         (b'\xef\xbb\xbf{"a": 1}', "", "it begins with a byte order mark"),
-        (b'{"a": 1, "a": 2}', "a", '"a" stands there twice'),
-        (b'{"b": [{"a": 1, "a": 1}]}', "a", '"a" stands there twice'),
+        (b'{"a": 1, "a": 2}', "a", '"a" appears twice'),
+        (b'{"b": [{"a": 1, "a": 1}]}', "a", '"a" appears twice'),
         (b'{"a": NaN}', "", "NaN is not JSON"),
         (b'{"a": "\xe9"}', "", "it is not UTF-8"),
         (b"[]", "", "it is an array, not a JSON object"),

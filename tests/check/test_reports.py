@@ -26,8 +26,8 @@ from chatkey_check.target import Login, Target
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "gettoken-report.json").read_text())
 TOTAL = len(checks.ORDER)
 LEAKS = ("key-newline", "secret-leak-claim", "secret-leak-b64", "secret-leak-hex", "secret-leak-error", "token-header")
-FULL = report(FOUND, stale=("x.y: it passes now; take the line out",))
-GAP: dict[str, Any] = {"verdict": Verdict.SKIP, "message": "the endpoint limits calls: 429"}
+FULL = report(FOUND, stale=("x.y: it passes now; remove the line",))
+GAP: dict[str, Any] = {"verdict": Verdict.SKIP, "message": "the endpoint limits the rate of calls (429"}
 KINDS = {
     "full": FULL,
     "clean": report(),
@@ -53,7 +53,16 @@ def written(form: str, made: Report) -> str:
 def test_a_report_has_target_versions_clock_options_the_cause_and_its_curl_line(form: str) -> None:
     text = written(form, FULL)
 
-    wanted = [FULL.target, "1.2.3", "0.4", "--provider-id", "prov_1", "claim.cnf", "There is no claim cnf.", "Add it."]
+    wanted = [
+        FULL.target,
+        "1.2.3",
+        "0.4",
+        "--provider-id",
+        "prov_1",
+        "claim.cnf",
+        "The claim cnf is missing.",
+        "Add it.",
+    ]
     assert [word for word in [*wanted, SEEN.curl, "--logout-url URL", "lab pictures"] if word not in text] == []
 
 
@@ -90,14 +99,14 @@ def test_no_form_shows_a_password_however_it_was_given(form: str, endpoints: Ser
     ("made", "headline"),
     [
         (report(), f"{TOTAL} checks passed"),
-        (FULL, "chatkey itself went wrong"),
+        (FULL, "An error in chatkey itself"),
         (report({"claim.cnf": FOUND["claim.cnf"]}), "1 check failed"),
-        (KINDS["warnings"], "It works; 1 thing should be better"),
+        (KINDS["warnings"], "It works, with 1 warning"),
         (KINDS["unreachable"], "The endpoint cannot be reached"),
         (report(stale=("x.y: it passes now",)), "The file of known failures is out of date"),
         (report(outcomes=FULL.outcomes[:1]), "Nothing could be judged"),
-        (KINDS["gaps"], "Not to be called clean: 2 checks could not be judged"),
-        (KINDS["partial"], f"Clean as far as it was judged: {TOTAL - 1} of {TOTAL} checks passed, 1 not judged"),
+        (KINDS["gaps"], "Incomplete: 2 necessary checks could not be judged"),
+        (KINDS["partial"], f"No problem found: {TOTAL - 1} of {TOTAL} checks passed, 1 not judged"),
         (report({"claim.cnf": FOUND["claim.cnf"], "resp.no-store": GAP}), "1 check failed, 1 not judged"),
     ],
 )
@@ -111,7 +120,7 @@ def test_every_form_begins_with_the_whole_in_a_sentence(made: Report, headline: 
 
 @each_form
 def test_every_form_says_why_something_was_not_judged(form: str) -> None:
-    assert "the endpoint limits calls: 429" in written(form, KINDS["gaps"])
+    assert "the endpoint limits the rate of calls (429" in written(form, KINDS["gaps"])
 
 
 # JSON
@@ -153,7 +162,7 @@ def test_the_json_tells_failures_apart() -> None:
 
     assert (text["result"], text["cause"]) == ("ours", "claim.cnf")
     assert text["counts"] == {"pass": TOTAL - 7, "warn": 1, "fail": 3, "skip": 1, "blocked": 1, "error": 1}
-    assert text["known_failures_out_of_date"] == ["x.y: it passes now; take the line out"]
+    assert text["known_failures_out_of_date"] == ["x.y: it passes now; remove the line"]
 
 
 # JUnit
@@ -195,7 +204,7 @@ def test_the_totals_of_junit_are_those_of_its_cases() -> None:
 def test_junit_has_a_case_that_fails_where_what_must_be_judged_was_not() -> None:
     root = ET.fromstring(written("junit", KINDS["gaps"]))
 
-    case = root.find(".//testcase[@name='everything that must be judged']")
+    case = root.find(".//testcase[@name='all necessary checks were judged']")
     assert case is not None
     (failure,) = case
     assert failure.attrib["message"] == "2 checks could not be judged: claim.pid, claim.uid"
@@ -209,7 +218,7 @@ def test_a_failure_in_junit_has_message_severity_hint_and_call() -> None:
     assert case is not None
     (failure,) = case
     assert case.attrib["classname"] == "chatkey check.Is it bound to this browser"
-    assert failure.attrib == {"message": "There is no claim cnf.", "type": "must"}
+    assert failure.attrib == {"message": "The claim cnf is missing.", "type": "must"}
     assert (failure.text or "").startswith("Add it.\n")
     assert SEEN.curl in (failure.text or "")
 

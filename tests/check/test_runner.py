@@ -173,7 +173,7 @@ def test_what_is_not_asked_for_is_skipped_and_still_stands_in_the_way(run: Run) 
 def test_what_is_left_out_is_not_judged(run: Run) -> None:
     found = verdicts(run, check_of("a", unjudged), check_of("b", passing), selection=Selection(skip=("a",)))
 
-    assert (found["a"].verdict, found["a"].message) == (Verdict.SKIP, "left out with --skip")
+    assert (found["a"].verdict, found["a"].message) == (Verdict.SKIP, "excluded by --skip")
     assert found["b"].verdict is Verdict.PASS
 
 
@@ -187,8 +187,8 @@ def test_a_known_failure_is_not_the_cause_and_an_entry_that_excuses_nothing_is_s
     assert report.cause is not None
     assert report.cause.check.id == "c"
     assert report.stale == (
-        "b: it passes now; take the line out",
-        "x: there is no check of this name; take the line out",
+        "b: it passes now; remove the line",
+        "x: there is no check with this id; remove the line",
     )
 
 
@@ -202,7 +202,7 @@ def test_calls_at_once_that_are_all_refused_for_rate_limits_are_not_judged(
     report = report_of(make_run(target, Limited(target)))
 
     assert (report.of("conc.isolated").verdict, report.missed) == (Verdict.SKIP, (report.of("conc.isolated"),))
-    assert report.of("conc.isolated").message.startswith("the endpoint limits calls: 429 after ")
+    assert report.of("conc.isolated").message.startswith("the endpoint limits the rate of calls (429 after ")
 
 
 def test_a_header_that_was_given_takes_the_place_of_ours_and_a_probe_that_of_both(

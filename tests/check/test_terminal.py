@@ -13,7 +13,7 @@ from chatkey_check import checks
 from chatkey_check.command.terminal import Terminal
 from chatkey_check.model import Evidence, Outcome, Report, Verdict
 
-SEEN = Evidence("an honest call", "curl -i http://127.0.0.1:1/chat/token", "HTTP 200\n\n{}", 0.012)
+SEEN = Evidence("a normal call", "curl -i http://127.0.0.1:1/chat/token", "HTTP 200\n\n{}", 0.012)
 
 
 SPECIAL: dict[str, dict[str, Any]] = {
@@ -26,7 +26,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
         "evidence": (SEEN,),
     },
     "claim.avatar": {"verdict": Verdict.FAIL, "message": "avatar is relative.", "hint": "x", "known": "lab pictures"},
-    "resp.no-store": {"verdict": Verdict.WARN, "message": "There is no Cache-Control.", "hint": "Send no-store."},
+    "resp.no-store": {"verdict": Verdict.WARN, "message": "Cache-Control is missing.", "hint": "Send no-store."},
     "anon.after-logout": {"verdict": Verdict.SKIP, "message": "it takes an address", "option": "--logout-url URL"},
 }
 
@@ -57,7 +57,7 @@ def shown(*, terminal: bool, verbose: bool = False, encoding: str = "utf-8", rep
 def test_the_first_failure_comes_last_with_its_call_on_one_line(terminal: bool) -> None:
     text = shown(terminal=terminal)
 
-    first, _, cause = text.partition("start here: see below")
+    first, _, cause = text.partition("start here, details below")
     assert "jwt.alg" in first.splitlines()[-1]
     assert text.count("alg is none.") == 1
     assert "  curl -i http://127.0.0.1:1/chat/token\n" in cause
@@ -66,7 +66,7 @@ def test_the_first_failure_comes_last_with_its_call_on_one_line(terminal: bool) 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_page_of_the_cause_is_offered(terminal: bool) -> None:
-    assert "  More about it: chatkey check --explain jwt.alg\n" in shown(terminal=terminal)
+    assert "  More about this check: chatkey check --explain jwt.alg\n" in shown(terminal=terminal)
 
 
 def test_a_pipe_gets_findings_and_the_summary_only() -> None:
@@ -108,15 +108,18 @@ def test_one_that_is_not_there_takes_three_lines(terminal: bool) -> None:
 
 
 def test_what_was_not_judged_says_why() -> None:
-    limited = Outcome(checks.load_one("claim.uid"), Verdict.SKIP, "the endpoint limits calls: 429")
+    limited = Outcome(checks.load_one("claim.uid"), Verdict.SKIP, "the endpoint limits the rate of calls (429")
     outcomes = tuple(
         limited if one.check.id == "claim.uid" else outcome_passed(one.check.id) for one in REPORT.outcomes
     )
 
     lines = shown(terminal=False, report=replace(REPORT, outcomes=outcomes, stale=())).splitlines()
 
-    assert lines[0].startswith("○ Not to be called clean: 1 check could not be judged")
-    assert lines[lines.index("  Not judged") + 1].split("  ")[2:] == ["the endpoint limits calls: 429", "claim.uid"]
+    assert lines[0].startswith("○ Incomplete: 1 necessary check could not be judged")
+    assert lines[lines.index("  Not judged") + 1].split("  ")[2:] == [
+        "the endpoint limits the rate of calls (429",
+        "claim.uid",
+    ]
 
 
 def test_a_person_gets_each_group_in_a_line() -> None:
@@ -130,7 +133,7 @@ def test_every_check_has_a_line_if_that_was_asked_for() -> None:
     text = shown(terminal=False, verbose=True)
 
     assert all(check_id in text for check_id in checks.ORDER)
-    assert "jwt.signature  look at jwt.alg first" in text
+    assert "jwt.signature  see jwt.alg first" in text
     assert "anon.after-logout  it takes an address (--logout-url URL)" in text
 
 

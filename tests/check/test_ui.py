@@ -47,7 +47,7 @@ def asked_again(state: dict[str, Any], **changes: object) -> Again:
 def test_a_state_shows_every_call_and_nothing_secret(desk: Desk) -> None:
     state = desk.state()
 
-    assert state["calls"][0]["label"] == "an honest call"
+    assert state["calls"][0]["label"] == "a normal call"
     assert "Cookie: •••" in state["calls"][0]["headers"]
     assert not any(secret in json.dumps(state) for secret in (SECRET, *SESSIONS.values()))
 
@@ -68,15 +68,15 @@ def test_a_call_is_sent_again_as_it_was_changed_with_the_session_that_is_hidden(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"url": "https://evil.example/"}, "Calls are sent to http://127.0.0.1"),
-        ({"url": "http://a:b@127.0.0.1/"}, "Calls are sent to"),
+        ({"url": "https://evil.example/"}, "Calls can only be sent to http://127.0.0.1"),
+        ({"url": "http://a:b@127.0.0.1/"}, "Calls can only be sent to"),
         ({"method": "GET /x HTTP/1.1\r\n"}, "The method must be a word"),
-        ({"headers": "no header"}, "is no header"),
-        ({"headers": "Cookie: sid=•••; more=1"}, "write the whole value anew"),
-        ({"url": "http://@127.0.0.1/"}, "Calls are sent to"),
-        ({"headers": "Content-Length: 5"}, "the wire writes this header itself"),
-        ({"headers": "a b: c"}, "is no header"),
-        ({"id": 900}, "not known any more"),
+        ({"headers": "no header"}, "is not a header"),
+        ({"headers": "Cookie: sid=•••; more=1"}, "Write the whole value"),
+        ({"url": "http://@127.0.0.1/"}, "Calls can only be sent to"),
+        ({"headers": "Content-Length: 5"}, "leave this header out"),
+        ({"headers": "a b: c"}, "is not a header"),
+        ({"id": 900}, "no longer known"),
     ],
 )
 def test_what_is_not_sent(desk: Desk, backend: Backend, changes: dict[str, object], message: str) -> None:
@@ -128,7 +128,7 @@ def test_nobody_else_is_answered(server: UiServer, place: str, headers: dict[str
 
     answer = httpx.post(f"{server.url}{place}", headers=right | headers, content=content)
 
-    assert (answer.status_code, answer.json()) == (404, {"error": "There is nothing here."})
+    assert (answer.status_code, answer.json()) == (404, {"error": "Not found."})
 
 
 @pytest.mark.parametrize("path", ["/", "/state", "/wrong-key/", "/wrong-key/state", "//state", "/é/state"])

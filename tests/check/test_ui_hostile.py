@@ -191,7 +191,7 @@ def test_a_call_without_a_member(server: UiServer) -> None:
 
     for missing in asked:
         part = {name: value for name, value in asked.items() if name != missing}
-        assert "the JSON that the page sends" in told(posted(server, "send", part)), missing
+        assert "the expected JSON" in told(posted(server, "send", part)), missing
 
 
 def test_an_odd_value_instead_of_a_token(server: UiServer) -> None:

@@ -188,7 +188,7 @@ class Caller:
         done = refused
         if refused.patience <= PATIENCE:
             with self.lanes.alone():
-                self.wait(refused.patience, "the endpoint limits calls (429)")
+                self.wait(refused.patience, "the endpoint limits the rate of calls (429)")
                 done = self.wire.send(refused.request)
         if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.record.log):
             raise Limited(self.limited_by(done), done)

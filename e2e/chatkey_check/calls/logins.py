@@ -65,19 +65,21 @@ def log_in(caller: Caller, session: Session, login: Login, jkt: str = "") -> boo
 def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, ...], jkt: str) -> LoginError | None:
     """Send the fields in one way. Return the error, or None if the login worked."""
     before = dict(session.cookies)
-    label = f"{session.name}: the form, filled in"
+    label = f"{session.name}: the filled-in form"
     how = (("Content-Type", way.content_type), *headers)
     sent = caller.fetch(label, way.url, session, form=way.body, headers=how)
     if not sent.status or sent.status >= 400:
-        return LoginError(f"the login form answered {sent.status or sent.broken}", sent)
+        return LoginError(f"the login form failed ({sent.result})", sent)
     landed = _followed(caller, session, sent)
-    answer = caller.ask(f"{session.name}: a call, to see whether it worked", session, jkt=jkt or caller.new_jkt())
+    answer = caller.ask(
+        f"{session.name}: a call that shows whether the login worked", session, jkt=jkt or caller.new_jkt()
+    )
     if answer.minted or holds_token(answer.text):
         return None
     if any(form.has_password for form in Forms(landed.text).found):
-        return LoginError("the login form comes again: a field or the password is wrong", sent)
+        return LoginError("the login form appears again: a field or the password is wrong", sent)
     if session.cookies == before:
-        return LoginError("the login form set no cookie, and the endpoint knows nobody", sent)
+        return LoginError("the login form set no cookie, and the endpoint returns no token", sent)
     return None  # the checks judge what the endpoint answers
 
 
@@ -87,7 +89,7 @@ def _followed(caller: Caller, session: Session, done: Exchange) -> Exchange:
     for _ in range(MOST_HOPS):
         if not done.redirected or origin(done.location) != here:
             break
-        done = caller.fetch(f"{session.name}: where it leads", done.location, session)
+        done = caller.fetch(f"{session.name}: the redirect after the form", done.location, session)
     return done
 
 

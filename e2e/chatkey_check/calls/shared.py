@@ -55,7 +55,7 @@ class Calls(Caller):
     def member(self) -> Session:
         """The first login. Raises `Skipped` if none was given."""
         if self.target.login is None:
-            raise Skipped("it takes somebody who is logged in", "--login 'Cookie: …' or --login-url")
+            raise Skipped("the session of a logged-in person is needed", "--login 'Cookie: …' or --login-url")
         if not self.target.login.url:
             return self._logged_in("the login", self.target.login)
         earlier = self.earlier  # comes first: if a site keeps only a person's newest session, it has to be this one
@@ -70,7 +70,7 @@ class Calls(Caller):
     def other(self) -> Session:
         """The second person's login. Raises `Skipped` if none was given."""
         if self.target.login_b is None:
-            raise Skipped("it takes a second person who is logged in", "--login-b 'Cookie: …'")
+            raise Skipped("the session of a second person is needed", "--login-b 'Cookie: …'")
         try:
             return self._logged_in("the second login", self.target.login_b)
         except logins.LoginError:
@@ -87,7 +87,7 @@ class Calls(Caller):
         """
         login, login_b = self.target.login, self.target.login_b
         if login is None or not login.url:
-            raise Skipped("it takes a second login of the same person", "--login-url with --login-field")
+            raise Skipped("a second login of the same person is needed", "--login-url with --login-field")
         session, jkt = Session("an earlier login of the same person", login.headers), self.new_jkt()
         logins.log_in(self, session, login, jkt)
         of_member = self.ask("a call after an earlier login of the same person", session, jkt=jkt)
@@ -97,7 +97,7 @@ class Calls(Caller):
             asked = logins.log_in(self, session, login_b, jkt)
         except logins.LoginError:
             return Earlier(session, of_member)
-        label = "a call after the second person has logged in at the same browser"
+        label = "a call after the second person logged in at the same browser"
         return Earlier(session, of_member, self.ask(label, session, jkt=jkt), self.ask(label, session), asked=asked)
 
     @once
@@ -125,21 +125,21 @@ class Calls(Caller):
 
     @once
     def first(self) -> Exchange:
-        """The honest call: the first login calls the endpoint as a correct page does."""
-        answer = self.ask("an honest call", self.member)
+        """The normal call: the first login calls the endpoint as a correct page does."""
+        answer = self.ask("a normal call", self.member)
         if answer.minted:
             self.on_token()
         return answer
 
     @once
     def second(self) -> Exchange:
-        """The honest call from another browser."""
+        """The normal call from another browser."""
         jkt = f"-{self.new_jkt()[1:]}"  # one jkt in 64 begins with `-`, and some patterns refuse it
-        return self.ask("the same from another browser (another jkt)", self.member, jkt=jkt)
+        return self.ask("the same call from another browser (another jkt)", self.member, jkt=jkt)
 
     @once
     def unknown_again(self) -> Exchange | None:
-        """The last repeat of the honest call, if the session stopped working after the first call; None otherwise.
+        """The last repeat of the normal call, if the session stopped working after the first call; None otherwise.
 
         The first call is repeated several times in a row: if the endpoint has several workers, one of them may
         still know the session. If any repeat works, this is None.
@@ -154,8 +154,8 @@ class Calls(Caller):
 
     @once
     def anonymous(self) -> Exchange:
-        """The honest call of somebody who is not logged in."""
-        label = "the call of a visitor, without cookies"
+        """The normal call without a login."""
+        label = "a visitor's call, without cookies"
         try:
             return super().ask(label, self.nobody, jkt=self._same_browser, measured=True)
         except Limited as limited:
@@ -168,7 +168,7 @@ class Calls(Caller):
         """Return whether visitors are refused while members are answered. Then waiting would not lift the limit."""
         if self.target.login is None:
             return False
-        by_turns = [self.request("a member's call, where visitors are refused", self.member), refused.request] * 2
+        by_turns = [self.request("a member's call, while visitors are refused", self.member), refused.request] * 2
         with self.lanes.alone():
             done = [self.wire.send(request) for request in by_turns]
         self.record.note(*done)
@@ -177,14 +177,14 @@ class Calls(Caller):
 
     @once
     def of_other(self) -> Exchange:
-        """The honest call of the second person."""
-        label = "an honest call of the second login, from the same browser"
+        """The normal call of the second person."""
+        label = "a normal call by the second login, from the same browser"
         return self.ask(label, self.other, jkt=self._same_browser, measured=True)
 
     @once
     def of_other_again(self) -> list[Exchange]:
         """Two more calls of the second person. If workers take turns, two different workers answer them."""
-        return list(self._in_a_row("the same call of the second login again", self.other, self._same_browser, 2))
+        return list(self._in_a_row("the same call by the second login, again", self.other, self._same_browser, 2))
 
     def _in_a_row(self, label: str, session: Session, jkt: str, times: int) -> Iterator[Exchange]:
         """Repeat a call while the caller asks for more, with no other call in between."""
@@ -203,20 +203,20 @@ class Calls(Caller):
 
     @property
     def later(self) -> Exchange:
-        """An honest call, a second after the first, from another browser."""
+        """A normal call, a second after the first, from another browser."""
         return self._afterwards[0]
 
     @property
     def renewal(self) -> Exchange:
-        """The honest call once more, a second after the first, from the same browser."""
+        """The normal call once more, a second after the first, from the same browser."""
         return self._afterwards[1]
 
     @once
     def _afterwards(self) -> tuple[Exchange, Exchange]:
         self._let_pass(APART, "times are compared in whole seconds")
         asks = (
-            partial(self.ask, f"{APART:g} s later, another jkt", self.member),
-            partial(self.ask, f"{APART:g} s later, the same jkt", self.member, jkt=self.first.request.jkt),
+            partial(self.ask, f"a call {APART:g} s later, with another jkt", self.member),
+            partial(self.ask, f"a call {APART:g} s later, with the same jkt", self.member, jkt=self.first.request.jkt),
         )
         later, renewal = self.ask_each(asks)
         return later, renewal
@@ -224,7 +224,7 @@ class Calls(Caller):
     @once
     def cross_site(self) -> Exchange:
         """The call as a page of another site would make it."""
-        return self.ask("the call of a page of another site", self.anybody, headers=ABROAD)
+        return self.ask("the call as a page of another site makes it", self.anybody, headers=ABROAD)
 
     @once
     def together(self) -> list[tuple[Session, Exchange]]:
@@ -246,7 +246,7 @@ class Calls(Caller):
         in_turn = [session for session in who * 2 if session.rotates]
         return [
             *zip(at_once, done, strict=True),
-            *((session, self.ask("one of many calls in a row", session)) for session in in_turn),
+            *((session, self.ask("one of several calls in a row", session)) for session in in_turn),
         ]
 
     def _at_once(self, requests: list[Request]) -> list[Exchange]:
@@ -282,11 +282,11 @@ class Calls(Caller):
             return self.first
         return self.anonymous if session is self.nobody else self.of_other
 
-    # the content of the honest call
+    # the content of the normal call
 
     @property
     def token(self) -> Token:
-        """The token of the honest call."""
+        """The token of the normal call."""
         return Token(self.first)
 
     @property
@@ -297,9 +297,9 @@ class Calls(Caller):
     # calls that take time
 
     def after(self, seconds: float) -> Exchange:
-        """Make an honest call from another browser, at least this many seconds after the first."""
-        self._let_pass(seconds, "times may be rounded")
-        return self.ask(f"{seconds:g} s after the first, another jkt", self.member)
+        """Make a normal call from another browser, at least this many seconds after the first."""
+        self._let_pass(seconds, "the token's times may be rounded")
+        return self.ask(f"a call {seconds:g} s after the first, with another jkt", self.member)
 
     def _let_pass(self, seconds: float, why: str) -> None:
         """Wait until it is this long after the honest call."""
@@ -313,7 +313,7 @@ class Calls(Caller):
         if login.url:
             logins.log_in(self, session, login)
         elif self.target.page_url and any(IN_A_PAGE in value for _, value in self.target.headers):
-            self.fetch(f"{name}: the page, for what a header holds", self.target.page_url, session)
+            self.fetch(f"{name}: the page, for the value of a header", self.target.page_url, session)
         return session
 
 

@@ -1,4 +1,4 @@
-"""The token of an honest call, split into its parts."""
+"""The token of a normal call, split into its parts."""
 
 from __future__ import annotations
 

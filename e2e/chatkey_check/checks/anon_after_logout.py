@@ -15,12 +15,13 @@ from chatkey_check.run import Run
     group=NOBODY,
     severity=Severity.MUST,
     section="3",
-    sent="--logout-url as the login (an earlier one where there is a form), then the call with the same cookies",
-    passes="no token, and no crash",
-    hint="End the session on the server: deleting the cookie leaves it to whoever copied it.",
+    sent="a request to --logout-url with the session (with --login-url: an earlier session of the same person), then a "
+    "normal call with the same cookies",
+    passes="no token, and no status of 500 or above",
+    hint="End the session on the server. If only the cookie is deleted, a copy of it still works.",
     mistakes=(
-        "logging out deletes the cookie only",
-        "the session is a signed cookie, which nobody can call back",
+        "the logout only deletes the cookie",
+        "the session is a signed cookie, which the server cannot revoke",
     ),
     mend={
         "Python": "sessions.pop(session_id, None)",
@@ -35,20 +36,21 @@ def after_logout(run: Run) -> Finding:
     calls = run.calls
     address = calls.target.logout_url
     if address is None:
-        raise Skipped("logging out takes its address, and ends the session that was passed", "--logout-url URL")
+        raise Skipped(
+            "the address of the logout is not known; the check ends the session that you pass", "--logout-url URL"
+        )
     session = _session(calls)
-    done = calls.fetch("logging out", address, session, form=b"")
+    done = calls.fetch("the logout", address, session, form=b"")
     if 400 <= done.status < 500:
-        done = calls.fetch("logging out, by GET", address, session)
+        done = calls.fetch("the logout, by GET", address, session)
     if not done.status or done.status >= 400:
-        return failed(f"Logging out is answered {done.status or done.broken}.", done, hint="Look at --logout-url.")
-    answer = calls.ask("the call with the session that has logged out", session)
+        return failed(f"The logout failed: {done.result}.", done, hint="Check --logout-url.")
+    answer = calls.ask("the call after the logout, with the same session", session)
     if answer.minted:
-        return failed("The session gets a token after it has logged out.", done, answer)
+        return failed("After the logout, the same session still gets a token.", done, answer)
     if answer.fails:
-        how = answer.status or answer.broken
-        hint = "Look the session up, and take none for nobody: answer null."
-        return failed(f"The call crashes with a session that has logged out ({how}).", done, answer, hint=hint)
+        hint = "Look the session up. If it does not exist, answer null."
+        return failed(f"The call fails with a session that was logged out ({answer.result}).", done, answer, hint=hint)
     return passed()
 
 
@@ -58,5 +60,5 @@ def _session(calls: Calls) -> Session:
         own = calls.earlier.session
     except Skipped:
         return calls.member
-    alive = calls.ask("a call of the session that is to log out", own).minted
+    alive = calls.ask("a call with the session, before its logout", own).minted
     return own if alive else calls.member

@@ -20,14 +20,14 @@ NONE = b'{"alg":"none","typ":"JWT"}'
     group=NOBODY,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with a made-up value in every cookie of the login; and an empty one; of a JWT, also with "
-    "another signature, and with none",
-    passes="no token, and no crash",
-    hint="Look the session up: that there is a cookie says nothing.",
+    sent="the call with a made-up value in every cookie of the login, and with empty cookies; if a cookie is a JWT, "
+    "also with another signature, and with none",
+    passes="no token, and no status of 500 or above",
+    hint="Look the session up. The presence of a cookie proves nothing.",
     mistakes=(
-        "it is only asked whether there is a cookie",
-        "a session that is a JWT is decoded and not verified",
-        "a session that is not found crashes the handler",
+        "the handler only checks whether there is a cookie",
+        "a session that is a JWT is decoded, but its signature is not verified",
+        "an unknown session makes the handler crash",
     ),
     mend={
         "Python": 'session = jwt.decode(cookie, session_key, algorithms=["HS256"])',
@@ -39,16 +39,16 @@ def garbage_session(run: Run) -> Finding:
     """Anyone can send a cookie, so the mere presence of a cookie does not prove a login."""
     calls = run.calls
     if not calls.member.headers:
-        raise Skipped("the login has neither cookie nor header to change")
+        raise Skipped("the login has no cookie and no header that could be changed")
     answer = calls.made_up
     if answer.minted:
         return failed(f"A made-up session gets a token for {reading.shown(answer.uid)}.", answer)
     if answer.response is None or answer.status >= 500:
-        hint = "A session that has ended looks like this: treat it as nobody."
-        return failed(f"A made-up session is answered {answer.status or answer.broken}.", answer, hint=hint)
+        hint = "An expired session looks the same: treat it as logged out."
+        return failed(f"The call with a made-up session fails: {answer.result}.", answer, hint=hint)
     if answer.redirected:
-        hint = "A session that has ended looks like this: treat it as nobody, without a redirect."
-        return failed(f"A made-up session is sent to {answer.location} ({answer.status}).", answer, hint=hint)
+        hint = "An expired session looks the same: treat it as logged out, without a redirect."
+        return failed(f"A made-up session is redirected to {answer.location} ({answer.status}).", answer, hint=hint)
     empty = calls.ask("an empty session", calls.member.replaced(lambda _: ""))
     if empty.minted:
         return failed(f"An empty cookie gets a token for {reading.shown(empty.uid)}.", empty)
@@ -67,8 +67,8 @@ def _forged(calls: Calls) -> Finding | None:
         )
     if not answer.minted:
         return None
-    hint = "Verify the session's signature: its payload can be written by anybody."
-    return failed("A session with a wrong signature is believed.", answer, hint=hint)
+    hint = "Verify the session's signature: anyone can write a payload."
+    return failed("A session with a wrong signature is accepted.", answer, hint=hint)
 
 
 def _unsigned(found: re.Match[str]) -> str:

@@ -17,11 +17,11 @@ NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
     severity=Severity.MUST,
     section="4.7",
     sent='POST {"jkt": …} without cookies',
-    passes="a JSON object with the member `token`; an answer of 4xx may say what it likes",
+    passes="a JSON object with the member `token`; the body of a 4xx answer does not matter",
     hint=NULL,
     mistakes=(
-        "a login page is shown",
-        "204, or an empty object, or null instead of an object",
+        "the endpoint returns a login page",
+        "the answer is 204, an empty object, or null",
     ),
     mend={
         "Python": 'return {"token": None}',

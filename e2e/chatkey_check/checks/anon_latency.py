@@ -14,9 +14,9 @@ from chatkey_check.run import Run
     group=NOBODY,
     severity=Severity.SHOULD,
     sent='the call of a visitor: POST {"jkt": …} without cookies; once more if it took a second',
-    passes="the quicker of the two takes less than 1 second; 5 seconds and more is a failure",
-    hint="Look first whether there is a session: without one there is nothing to look up.",
-    mistakes=("a session that is not there is looked for in every place that may have one",),
+    passes="the faster of the two takes less than 1 second; 5 seconds or more is a failure",
+    hint="Check first whether there is a session. Without one, answer at once.",
+    mistakes=("the handler searches several stores for a session that does not exist",),
     needs=("anon.no-5xx",),
 )
 def latency(run: Run) -> Finding:
@@ -30,4 +30,4 @@ def latency(run: Run) -> Finding:
     if quicker < SLOW:
         return passed(f"{quicker * 1000:.0f} ms")
     say = failed if quicker >= TOO_SLOW else warned
-    return say(f"A visitor waits {quicker:.1f} s for the answer, twice.", answer)
+    return say(f"A visitor waits {quicker:.1f} s for the answer (the faster of two calls).", answer)

@@ -15,8 +15,8 @@ from chatkey_check.run import Run
     section="4.7",
     sent='the call of a visitor: POST {"jkt": …} without cookies',
     passes="a status below 500",
-    hint="The handler reads a user that is not there: ask first whether there is one.",
-    mistakes=("user.id is read where user is None, undefined or null",),
+    hint="Check first whether somebody is logged in: the handler reads a user that does not exist.",
+    mistakes=("the code reads user.id although user is None, undefined or null",),
     mend={
         "Python": 'if user is None:\n    return {"token": None}',
         "Node.js": "if (!user) return response.json({ token: null });",
@@ -29,4 +29,4 @@ def no_5xx(run: Run) -> Finding:
     answer = run.calls.anonymous
     if answer.response is None:
         return failed(f"A visitor gets no answer: {answer.broken}.", answer)
-    return failed(f"A visitor is answered {answer.status}.", answer) if answer.status >= 500 else passed()
+    return failed(f"A visitor gets {answer.status}.", answer) if answer.status >= 500 else passed()

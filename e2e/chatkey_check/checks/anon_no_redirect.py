@@ -14,9 +14,9 @@ from chatkey_check.run import Run
     severity=Severity.MUST,
     section="4.7",
     sent='the call of a visitor: POST {"jkt": …} without cookies',
-    passes="no 3xx, but one that the login's call gets too",
+    passes="no 3xx, unless the logged-in call gets the same",
     hint='Exempt the route from the redirect to the login page: answer {"token": null} there.',
-    mistakes=("@login_required, or a guard of the whole site, stands before the route",),
+    mistakes=("@login_required, or a guard for the whole site, covers the route",),
     mend={
         "Python": 'if user is None:\n    return {"token": None}',
         "Node.js": "if (!user) return response.json({ token: null });",
@@ -29,7 +29,7 @@ def no_redirect(run: Run) -> Finding:
     calls = run.calls
     answer = calls.anonymous
     if answer.redirected:
-        return failed(f"A visitor is sent to {answer.location} ({answer.status}).", answer)
+        return failed(f"A visitor is redirected to {answer.location} ({answer.status}).", answer)
     if answer.hops and calls.target.login is not None and calls.first.hops != answer.hops:
-        return failed(f"A visitor is sent to {answer.hops[-1]}, a member is not.", answer)
+        return failed(f"A visitor is redirected to {answer.hops[-1]}, and a member is not.", answer)
     return passed()

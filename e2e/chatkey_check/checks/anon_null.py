@@ -18,12 +18,12 @@ from chatkey_check.run import Run
     severity=Severity.MUST,
     section="4.7",
     sent='the call of a visitor: POST {"jkt": …} without cookies',
-    passes="`token` is there, and null; with a status of 4xx it may be missing; no token elsewhere in the answer",
+    passes="`token` is null (with a 4xx status it may be missing), and there is no token elsewhere in the answer",
     hint='Return {"token": null}: not "", "null", false, {} or a guest\'s token.',
     mistakes=(
-        "an empty text, or the text null",
-        "a token for a guest",
-        "the first user of the table, where the look-up finds none",
+        '`token` is an empty string, or the string "null"',
+        "`token` is a token for a guest user",
+        "the look-up of the user returns the first row if it finds none",
     ),
     mend={
         "Python": 'return {"token": None}',
@@ -38,14 +38,14 @@ def null(run: Run) -> Finding:
     answer = calls.anonymous
     member = answer.member
     if holds_bound_token(whole(answer)) and not answer.minted:
-        hint = "Take it out: whoever opens the page gets a token that was made for somebody."
-        return failed("Nobody is logged in, and a token stands in the answer all the same.", answer, hint=hint)
+        hint = "Remove it: everyone who opens the page gets this token."
+        return failed("The answer contains a token although nobody is logged in.", answer, hint=hint)
     if member is None or (member is MISSING and not answer.succeeded):
         return passed()
     if answer.minted:
         who = reading.shown(answer.uid)
-        hint = "Ask the session whether somebody is logged in, before you sign anything."
+        hint = "Check the session for a logged-in user before you sign a token."
         if calls.target.login is not None and calls.first.minted and answer.uid == calls.first.uid:
-            return failed(f"Nobody is logged in, and gets the token of {who}.", answer, hint=hint)
-        return failed(f"Nobody is logged in, and gets a token for {who}: a guest is a visitor.", answer)
+            return failed(f"A visitor gets the token of {who}.", answer, hint=hint)
+        return failed(f"A visitor gets a token for {who}. Guests must get null.", answer)
     return failed(f"`token` is {reading.shown(member)}, not null.", answer)

@@ -31,12 +31,12 @@ def status_200(run: Run) -> Finding:
     if answer.succeeded:
         return passed()
     if answer.status in {403, 419} and "csrf" in answer.text.lower():
-        hint = "Your CSRF protection refuses visitors: let the page send its token for them, too, or exempt the route."
-        return warned(f"A visitor is answered {answer.status}: no CSRF token.", answer, hint=hint)
+        hint = "Your CSRF protection refuses visitors. Send the CSRF token for visitors too, or exempt the route."
+        return warned(f"A visitor gets {answer.status}: the CSRF token is missing.", answer, hint=hint)
     if answer.asks_for_password:
-        hint = "Answer without WWW-Authenticate: 401 with Basic makes a browser ask for a password, on every page."
-        return warned("A visitor is answered 401 with Basic, so the browser asks for a password.", answer, hint=hint)
+        hint = "Answer without WWW-Authenticate: with 401 and Basic, the browser asks for a password on every page."
+        return warned("A visitor gets 401 with Basic, so the browser asks for a password.", answer, hint=hint)
     if answer.status == TOO_MANY:
-        hint = "Count calls by person and by address, and give those of visitors room: most people on a page are."
-        return warned("A visitor is answered 429, while a member is answered.", answer, hint=hint)
-    return warned(f"A visitor is answered {answer.status}.", answer)
+        hint = "Raise the rate limit for visitors: most people on a page are not logged in."
+        return warned("A visitor gets 429, and a member gets an answer.", answer, hint=hint)
+    return warned(f"A visitor gets {answer.status}.", answer)

@@ -18,12 +18,12 @@ PLACES = ("user", "currentUser", "profile", "account", "customer", "member", "id
     group=PERSON,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with uid, user_id, email, name, type, pid, exp, claims of somebody else in the body, and with an "
-    "object that has them, such as user or profile: as the login, as nobody",
-    passes="the uid and every claim stays, and nobody stays nobody",
-    hint="Take the user from the session, never from the request: this is account takeover.",
+    sent="the call with another person's uid, user_id, email, name, type, pid, exp and claims in the body, and with an "
+    "object that contains them, such as user or profile; each logged in and logged out",
+    passes="uid and claims do not change, and the logged-out call gets no token of that person",
+    hint="Take the user from the session, never from the request. Otherwise anyone can take over an account.",
     mistakes=(
-        "the page sends who it is, and the endpoint believes it",
+        "the page sends the user's id, and the endpoint trusts it",
         "the whole body is merged into the claims",
     ),
     mend={
@@ -39,11 +39,11 @@ def body_ignored(run: Run) -> Finding:
 
     def ask(session: Session, victim: Victim) -> Exchange:
         named = _named(victim)
-        return calls.ask("somebody else is named in the body", session, more={**named, "claims": named})
+        return calls.ask("another person named in the body", session, more={**named, "claims": named})
 
     def ask_inside(session: Session, victim: Victim) -> Exchange:
         inside = {place: _named(victim) for place in PLACES}
-        return calls.ask("somebody else is named in an object in the body", session, more=inside)
+        return calls.ask("another person named in an object in the body", session, more=inside)
 
     found = believed(calls, "body", ask)
     if found.verdict is not Verdict.PASS or not calls.target.shape.json:

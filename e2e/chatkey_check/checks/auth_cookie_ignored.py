@@ -17,13 +17,13 @@ from chatkey_check.run import Run
     group=PERSON,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with cookies uid, user_id and their like of somebody else, and with the login's own cookies, in "
-    "which uid, e-mail and name are replaced, in clear, base64 and hex: as the login, as nobody",
-    passes="the uid stays, and nobody stays nobody",
-    hint="Keep the user in a session that is stored on your server, or is signed: everybody can write a cookie.",
+    sent="the call with another person's id in cookies such as uid and user_id, and in the login's own cookies, where "
+    "uid, e-mail and name are replaced as plain text, base64 and hex; each logged in and logged out",
+    passes="uid does not change, and the logged-out call gets no token of that person",
+    hint="Keep the user in a session that is stored on your server or signed: anyone can write a cookie.",
     mistakes=(
-        "the uid is read from a cookie that was meant for the page's scripts",
-        "the session is the user's id, in clear or as base64",
+        "the handler reads the uid from a cookie that is meant for the page's scripts",
+        "the session cookie is the user's id, as plain text or base64",
     ),
     mend={
         "Python": 'user = users[request.session["user_id"]]',
@@ -40,7 +40,7 @@ def cookie_ignored(run: Run) -> Finding:
         theirs = {"uid": victim.uid, "email": victim.email, "name": victim.name}
         own = {name: forged(value, calls.token.claims, theirs) for name, value in session.cookies.items()}
         cookies = {**dict.fromkeys(ID_NAMES, victim.uid), **own}
-        return calls.ask("somebody else is named in cookies", session, cookies=cookies)
+        return calls.ask("another person named in cookies", session, cookies=cookies)
 
     found = believed(calls, "cookies", ask)
     if found.verdict is Verdict.PASS:
@@ -60,5 +60,7 @@ def _written(run: Run) -> Finding | None:
         made = dict.fromkeys(calls.member.cookies, coding.write(uid))
         answer = calls.ask(f"the uid {coding.name} in every cookie", calls.nobody.with_cookies(made))
         if answer.minted:
-            return failed(f"The session is the user's id, {coding.name}: whoever knows an id is that person.", answer)
+            return failed(
+                f"The session is the user's id, {coding.name}: anyone who knows an id can be that person.", answer
+            )
     return None

@@ -13,10 +13,10 @@ from chatkey_check.run import Run
     "auth.cross-site",
     group=LEAKS,
     severity=Severity.SHOULD,
-    sent=f"the call with Sec-Fetch-Site: cross-site and Origin: {FOREIGN}, as the login",
+    sent=f"the call with Sec-Fetch-Site: cross-site and Origin: {FOREIGN}, logged in",
     passes="no token, or the session's cookie is SameSite=Lax or Strict",
     hint="Set the session's cookie with SameSite=Lax, or refuse an Origin that is not yours.",
-    mistakes=("the cookie is SameSite=None, for something that is embedded elsewhere",),
+    mistakes=("the session's cookie is SameSite=None, for pages that are embedded in other sites",),
     mend={
         "Python": 'response.set_cookie("sid", sid, httponly=True, secure=True, samesite="Lax")',
         "Node.js": 'response.cookie("sid", sid, { httpOnly: true, secure: true, sameSite: "lax" });',
@@ -29,17 +29,17 @@ def cross_site(run: Run) -> Finding:
     calls = run.calls
     session, answer = calls.member, calls.cross_site
     if not answer.minted:
-        return passed(f"another site is answered {answer.status or answer.broken}")
+        return passed(f"a page of another site gets {answer.result}")
     if not session.cookies:
-        return passed("the login is a header, which no browser adds by itself")
+        return passed("the login is a header, which browsers do not add by themselves")
     if not session.same_site:
-        reason = "another site would get a token if the cookie came along; its SameSite shows when the site sets it"
+        reason = "another site gets a token if the browser sends the cookie; only its Set-Cookie line shows that"
         raise Skipped(reason, "--login-url with --login-field")
     loose = session.sent_across_sites()
     if not loose.cookies:
-        return passed("the cookie stays at home (SameSite)")
-    answer = calls.ask("the same, with the cookies that are SameSite=None", loose, headers=ABROAD)
+        return passed("browsers do not send the cookie from other sites (SameSite)")
+    answer = calls.ask("the same, only with the cookies that are SameSite=None", loose, headers=ABROAD)
     if not answer.minted:
-        return passed("the cookies that come along (SameSite=None) are no login")
+        return passed("the cookies that are sent from other sites (SameSite=None) are not a login")
     names = ", ".join(loose.cookies)
-    return warned(f"The cookie {names} is SameSite=None, and the Origin is not looked at.", answer)
+    return warned(f"The cookie {names} is SameSite=None, and the endpoint does not check Origin.", answer)

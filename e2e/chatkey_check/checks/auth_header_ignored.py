@@ -57,11 +57,11 @@ EMAIL_NAMES = (
     group=PERSON,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with X-User-Id, X-User, X-Forwarded-User and their like of somebody else: as the login, as nobody; "
-    "and as nobody with the login's uid in Authorization",
-    passes="the uid stays, and nobody stays nobody",
-    hint="Strip identity headers at the edge, and take the user from the session: this is account takeover.",
-    mistakes=("a gateway sets X-Forwarded-User, and does not strip the one that came in",),
+    sent="the call with another person's id in headers such as X-User-Id and X-Forwarded-User, logged in and logged "
+    "out; and logged out with the login's uid in Authorization",
+    passes="uid does not change, and the logged-out call gets no token of that person",
+    hint="Strip identity headers at the gateway, and take the user from the session: anyone can send a header.",
+    mistakes=("a gateway sets X-Forwarded-User, but does not strip the one that the client sent",),
     mend={
         "nginx": 'proxy_set_header X-Forwarded-User "";',
     },
@@ -72,7 +72,7 @@ def header_ignored(run: Run) -> Finding:
 
     def ask(session: Session, victim: Victim) -> Exchange:
         headers = [*((name, victim.uid) for name in NAMES), *((name, victim.email) for name in EMAIL_NAMES)]
-        return run.calls.ask("somebody else is named in headers", session, headers=headers)
+        return run.calls.ask("another person named in headers", session, headers=headers)
 
     found = believed(run.calls, "headers", ask)
     return found if found.verdict is not Verdict.PASS else _by_authorization(run.calls)
@@ -86,13 +86,13 @@ def _by_authorization(calls: Calls) -> Finding:
     basic = (base64.b64encode(f"{name}:".encode()).decode() for name in (person.uid, person.email))
     credentials = [f"Bearer {person.uid}", *(f"Basic {credential}" for credential in basic)]
     asks = [
-        partial(calls.ask, "somebody is named in Authorization", calls.nobody, headers=[("Authorization", credential)])
+        partial(calls.ask, "a person named in Authorization", calls.nobody, headers=[("Authorization", credential)])
         for credential in credentials
     ]
     for answer in calls.ask_each(asks):
         if answer.minted:
             if calls.made_up.minted:
                 raise Blocked("anon.garbage-session")  # the endpoint accepts any credential
-            what = f"Nobody became {reading.shown(answer.uid)} by naming them in Authorization, without any password."
-            return failed(what, answer, hint="Verify what comes in Authorization: an id is known to many.")
+            what = f"Without a login, naming {reading.shown(answer.uid)} in Authorization is enough to get their token."
+            return failed(what, answer, hint="Verify the credentials in Authorization. An id is not a secret.")
     return passed()

@@ -15,10 +15,10 @@ from chatkey_check.run import Run
     group=PERSON,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with ?uid=…&user=… of somebody else in the address: as the login, as nobody",
-    passes="the uid stays, and nobody stays nobody",
-    hint="Take the user from the session, never from the address: this is account takeover.",
-    mistakes=("?uid= was there to try something out, and stayed",),
+    sent="the call with another person's ?uid=…&user=… in the address, logged in and logged out",
+    passes="uid does not change, and the logged-out call gets no token of that person",
+    hint="Take the user from the session, never from the address. Otherwise anyone can take over an account.",
+    mistakes=("?uid= was added for testing and never removed",),
     mend={
         "Python": "user = request.user",
         "Node.js": "const user = request.session.user;",
@@ -31,6 +31,6 @@ def query_ignored(run: Run) -> Finding:
 
     def ask(session: Session, victim: Victim) -> Exchange:
         query = [*((name, victim.uid) for name in ID_NAMES), ("email", victim.email)]
-        return run.calls.ask("somebody else is named in the address", session, query=query)
+        return run.calls.ask("another person named in the address", session, query=query)
 
     return believed(run.calls, "address", ask)

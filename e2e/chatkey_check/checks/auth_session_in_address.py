@@ -16,12 +16,12 @@ NAMES = ("sid", "session", "session_id", "sessionid", "access_token")
     group=PERSON,
     severity=Severity.SHOULD,
     section="4.7",
-    sent="the call without cookies, with those of the login in the address: ?sid=…",
+    sent="the call without cookies, but with the login's cookies in the address: ?sid=…",
     passes="no token",
-    hint="Read the session from its cookie only: addresses are kept in logs, in histories, and sent in links.",
+    hint="Read the session only from its cookie: addresses end up in logs, in the browser's history and in links.",
     mistakes=(
-        "the framework looks for the session in the address, too, for browsers without cookies",
-        "?sid= was there for an app, and stayed",
+        "the framework also accepts the session in the address, for browsers without cookies",
+        "?sid= was added for an app and never removed",
     ),
     mend={
         "Python": 'session = sessions.get(request.cookies.get("sid"))',
@@ -38,9 +38,9 @@ def session_in_address(run: Run) -> Finding:
     calls = run.calls
     query = _as_query(calls)
     if not query:
-        return passed("the login has no credential that could stand in an address")
+        return passed("the login has no credential that fits into an address")
     answer = calls.ask("the session in the address", calls.nobody, query=tuple(query.items()))
-    return warned("A session in the address gets a token.", answer) if answer.minted else passed()
+    return warned("The endpoint accepts a session in the address.", answer) if answer.minted else passed()
 
 
 def _as_query(calls: Calls) -> dict[str, str]:

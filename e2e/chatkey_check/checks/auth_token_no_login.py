@@ -15,12 +15,12 @@ from chatkey_check.run import Run
     group=PERSON,
     severity=Severity.MUST,
     section="5.3",
-    sent="the call as nobody, with the token of the first call as the session: in Authorization, and in every cookie",
-    passes="no token; and --whoami, asked so, does not answer 200",
-    hint="Sign sessions with a key of your own, and ask of a session that it is one: this token is for the chat only.",
+    sent="the call without a login, with the token of the first call in Authorization, and then in every cookie",
+    passes="no token; and --whoami, called in the same way, does not answer 200",
+    hint="Sign sessions with another key, and check that a session token is one: this token is for the chat only.",
     mistakes=(
-        "sessions are signed with secret_key, too",
-        "a middleware takes whatever verifies for a login",
+        "your own sessions are also signed with secret_key",
+        "a middleware accepts any token with a valid signature as a login",
     ),
     mend={
         "Python": 'session = jwt.decode(cookie, session_key, algorithms=["HS256"], audience="session")',
@@ -38,7 +38,7 @@ def token_no_login(run: Run) -> Finding:
         if answer.minted or (answer.request.url == calls.target.whoami and answer.status == 200):
             if calls.made_up.minted:
                 raise Blocked("anon.garbage-session")  # the endpoint accepts any cookie
-            return failed("The token for the chat is a login at the site, too.", answer)
+            return failed("The site accepts the chat token as a login.", answer)
     return passed()
 
 
@@ -46,9 +46,11 @@ def _answers(calls: Calls) -> list[Exchange]:
     token = calls.token.text
     bearer = (("Authorization", f"Bearer {token}"),)
     cookies = calls.nobody.with_cookies(dict.fromkeys(calls.member.cookies, token))
-    answers = [calls.ask("the token as a login, in a header", calls.nobody, headers=bearer)]
+    answers = [calls.ask("the token as a session, in a header", calls.nobody, headers=bearer)]
     if cookies.cookies:
-        answers.append(calls.ask("the token as a login, in cookies", cookies))
-    if calls.target.whoami and calls.fetch("who nobody is", calls.target.whoami, calls.nobody).status != 200:
-        answers.append(calls.fetch("who the token is", calls.target.whoami, calls.nobody.bearing(bearer)))
+        answers.append(calls.ask("the token as a session, in cookies", cookies))
+    if calls.target.whoami and calls.fetch("--whoami, logged out", calls.target.whoami, calls.nobody).status != 200:
+        answers.append(
+            calls.fetch("--whoami, with the token as a session", calls.target.whoami, calls.nobody.bearing(bearer))
+        )
     return answers

@@ -19,13 +19,13 @@ MOST = 2048
     group=LEAKS,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="avatar is an absolute http or https address, https on a page that is; or absent",
-    hint="Send an absolute address: javascript:, data: and relative ones are not shown.",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="avatar is absent or an absolute http or https address; https if the page is https",
+    hint="Send an absolute http or https address: javascript:, data: and relative ones are not shown.",
     mistakes=(
-        "a path of your own site, without its origin",
-        "an empty text instead of nothing",
-        "a data: address",
+        "the address is a path without scheme and host",
+        "avatar is an empty string instead of absent",
+        "the picture itself is sent, as a data: address",
     ),
     mend={
         "Python": 'claims["avatar"] = urljoin("https://shop.example/", user.avatar)',
@@ -42,18 +42,26 @@ def avatar(run: Run, token: Token) -> Finding:
     if not isinstance(value, str):
         return failed(f"avatar is {reading.described(value)}, not a string.", token.answer)
     if not value:
-        return failed("avatar is empty.", token.answer, hint="Leave avatar out where there is none.")
+        return failed("avatar is an empty string.", token.answer, hint="Leave avatar out if there is no picture.")
     shown = reading.shown(value)
     try:
         parts = urlsplit(value)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        return failed(f"avatar is no address: {shown}.", token.answer)
+        return failed(f"avatar is not a valid address: {shown}.", token.answer)
     if parts.scheme not in {"http", "https"} or not host:
         what = f"a {parts.scheme}: address" if parts.scheme else "a relative address"
         return failed(f"avatar is {what}: {shown}.", token.answer)
     if parts.scheme == "http" and run.calls.target.page.startswith("https:"):
-        return failed(f"avatar is http on an https page: {shown}.", token.answer, hint="Browsers block it: use https.")
+        return failed(
+            f"avatar is http on an https page: {shown}.",
+            token.answer,
+            hint="Use https: browsers block http pictures there.",
+        )
     if any(char.isspace() or char < " " for char in value):
-        return failed(f"avatar has white space in it: {shown}.", token.answer, hint="Encode it as %20.")
-    return failed(f"avatar has {len(value)} characters.", token.answer) if len(value) > MOST else passed()
+        return failed(f"avatar contains white space: {shown}.", token.answer, hint="Encode spaces as %20.")
+    return (
+        failed(f"avatar has {len(value)} characters; at most {MOST} are accepted.", token.answer)
+        if len(value) > MOST
+        else passed()
+    )

@@ -26,12 +26,12 @@ ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5})
     group=LEAKS,
     severity=Severity.SHOULD,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="name and email are strings of at most 255 characters without control characters or escapes, or absent",
-    hint="Send strings, and leave out what you do not have.",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="name and email are absent, or strings of at most 255 characters without control characters or HTML escapes",
+    hint="Send strings, and leave out values that you do not have.",
     mistakes=(
-        "the name is an object of first and last name",
-        "undefined, or None, was turned into text",
+        "the name is an object with first and last name",
+        "undefined or None was turned into a string",
         "the name is escaped for HTML: O&#39;Brien",
     ),
     mend={
@@ -59,11 +59,11 @@ def _wrong(value: object) -> str:
     if len(value) > MOST:
         return f"has {len(value)} characters; {MOST} are shown"
     if any(unicodedata.category(char) in {"Cc", "Cs"} or char in OVERRIDES for char in value):
-        return f"has a control character in it: {reading.shown(value)}"
+        return f"contains a control character: {reading.shown(value)}"
     if whole(value):
-        return f"is a whole object turned into text: {reading.shown(value)}"
+        return f"is an object turned into a string: {reading.shown(value)}"
     if unfilled(value):
-        return f"is a template that nobody filled in: {reading.shown(value)}"
+        return f"is an unfilled template: {reading.shown(value)}"
     if ESCAPED.search(value):
-        return f"is escaped for HTML: {reading.shown(value)}; it is shown as text"
-    return f"is {reading.shown(value)}: a value that was not there" if UNSET.fullmatch(value) else ""
+        return f"is escaped for HTML: {reading.shown(value)}. It is displayed unchanged"
+    return f"is {reading.shown(value)}, which stands for a missing value" if UNSET.fullmatch(value) else ""

@@ -15,12 +15,12 @@ from chatkey_check.run import Run
     group=LIFETIME,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="exp has ten digits",
-    hint="Write the moment at which the token ends, in seconds since 1970: now + 3600.",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="exp is a time in seconds since 1970: ten digits",
+    hint="Set exp to the time at which the token expires, in seconds since 1970: now + 3600.",
     mistakes=(
-        "milliseconds: Date.now() without a division",
-        "the lifetime itself: 3600",
+        "exp is in milliseconds: Date.now() was not divided by 1000",
+        "exp is the lifetime itself: 3600",
     ),
     mend={
         "Python": 'claims["exp"] = int(time.time()) + 3600',

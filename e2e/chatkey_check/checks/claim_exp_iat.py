@@ -19,10 +19,10 @@ SAME = 120
     group=LIFETIME,
     severity=Severity.SHOULD,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
+    sent='a normal call: POST {"jkt": …}, logged in',
     passes="exp is 50 to 66 minutes after iat",
-    hint="Read the clock once, and set iat to it and exp to an hour later.",
-    mistakes=("iat is when the account was made, or when the person logged in",),
+    hint="Read the clock once. Set iat to that time and exp to an hour later.",
+    mistakes=("iat is the time when the account was created or the person logged in",),
     mend={
         "Python": 'claims |= {"iat": now, "exp": now + 3600}',
         "Node.js": "Object.assign(claims, { iat: now, exp: now + 3600 });",
@@ -37,6 +37,6 @@ def exp_iat(run: Run, token: Token) -> Finding:
     if SHORTEST <= span <= LONGEST:
         return passed()
     if abs(span - left(run.calls, token.answer)) <= SAME:
-        return passed("exp and iat agree; see claim.lifetime for how long that is")
+        return passed("exp and iat have the same offset; claim.lifetime judges the lifetime")
     side = "after" if span > 0 else "before"
     return warned(f"exp is {duration(span)} {side} iat, although it is about an hour from now.", token.answer)

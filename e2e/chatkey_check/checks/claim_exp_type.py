@@ -10,7 +10,7 @@ from chatkey_check.judging.times import whole
 from chatkey_check.model import LIFETIME, Finding, Severity
 from chatkey_check.run import Run
 
-NOW = "exp must be the whole seconds since 1970 at which the token ends: now + 3600."
+NOW = "Set exp to the time of expiry in whole seconds since 1970: now + 3600."
 
 
 @check(
@@ -18,13 +18,13 @@ NOW = "exp must be the whole seconds since 1970 at which the token ends: now + 3
     group=LIFETIME,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="exp is there, and an integer",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="exp is an integer",
     hint=NOW,
     mistakes=(
-        "a text, a date or a fraction",
-        "the claim is called expires",
-        "the library was told to leave exp out",
+        "exp is a string, a date or a fraction",
+        "the claim has another name, such as expires",
+        "the library is configured not to set exp",
     ),
     mend={
         "Python": 'claims["exp"] = int(time.time()) + 3600',
@@ -44,12 +44,14 @@ def exp_type(_run: Run, token: Token) -> Finding:
             (name for name in claims if name.lower() in {"exp", "expires", "expiry", "expires_at", "expiresin"}), ""
         )
         in_header = "exp" in token.header
-        instead = f"; there is one called {near!r}" if near else "; it stands in the header" if in_header else ""
-        return failed(f"There is no claim exp{instead}.", token.answer)
+        instead = (
+            f"; there is a claim called {near!r}" if near else "; it is in the token's header" if in_header else ""
+        )
+        return failed(f"The claim exp is missing{instead}.", token.answer)
     value = claims["exp"]
     shown = f"exp is {reading.described(value)}, not an integer."
     if isinstance(value, str) and not value.isdigit():
-        return failed(shown, token.answer, hint=f"A date is no number. {NOW}")
+        return failed(shown, token.answer, hint=f"Send a number, not a date. {NOW}")
     if isinstance(value, float):
-        return failed(shown, token.answer, hint="Cut the fraction off: int(time.time()) + 3600, Math.floor(…).")
+        return failed(shown, token.answer, hint="Remove the fraction: int(time.time()) + 3600, or Math.floor(…).")
     return failed(shown, token.answer)

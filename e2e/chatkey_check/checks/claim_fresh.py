@@ -11,9 +11,9 @@ from chatkey_check.words import duration
 
 FRESH = 45 * MINUTE
 SLACK = 5
-GONE = "The first call got one: what has changed since? The backend's log says why this one got none."
+GONE = "The first call got a token. Look in the backend's log for why this one did not."
 
-BROWSERS = "A person has many browsers, and each private window is a new one: do not limit them."
+BROWSERS = "Do not limit the browsers of a person: each private window counts as a new one."
 
 
 @check(
@@ -22,10 +22,10 @@ BROWSERS = "A person has many browsers, and each private window is a new one: do
     severity=Severity.MUST,
     section="3",
     sent="a call with a new jkt, a second after the first",
-    passes="at least 45 minutes are left, and the times have moved on",
-    hint="The times were computed when the program started, or a token was kept: read the clock in the request.",
+    passes="at least 45 minutes are left, and iat or exp has changed",
+    hint="Read the clock in each request: the times were computed at program start, or the token was cached.",
     mistakes=(
-        "the clock was read when the program started: at the top of a module, as a default of an argument",
+        "the clock is read at program start: at the top of a module, or as the default of a parameter",
         "the token is cached for longer than a few minutes",
     ),
     mend={
@@ -41,14 +41,14 @@ def fresh(run: Run) -> Finding:
     calls, token = run.calls, run.calls.token
     answer = calls.later
     if not answer.minted and calls.renewal.minted:
-        what = f"A further browser got no token (status {answer.status or answer.broken}), the first one did again."
+        what = f"A new browser got no token ({answer.result}); the first browser still gets one."
         return failed(what, answer, hint=BROWSERS)
     if not answer.minted:
-        return failed(f"A later call got no token (status {answer.status or answer.broken}).", answer, hint=GONE)
+        return failed(f"A later call got no token ({answer.result}).", answer, hint=GONE)
     if stands_still(calls, token, "iat") and stands_still(calls, token, "exp"):
-        return failed("iat and exp are the same as in the first call: the clock was read once.", answer)
+        return failed("iat and exp are the same as in the first call: the clock is not read in each request.", answer)
     span, behind = left(calls, answer), shift(calls, answer)
     if behind is not None and behind < 0 and span < FRESH - SLACK:
-        rest = f"lives {duration(span)} more" if span > 0 else f"ended {duration(-span)} ago"
+        rest = f"expires in {duration(span)}" if span > 0 else f"expired {duration(-span)} ago"
         return failed(f"A token made for a new jkt {rest}: it was issued {duration(-behind)} ago.", answer)
     return passed()

@@ -17,13 +17,13 @@ from chatkey_check.words import duration
     group=LIFETIME,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="iat is whole seconds since 1970, and at most 60 seconds ahead",
-    hint="Set iat to the whole seconds since 1970 at which the token is made.",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="iat is a time in whole seconds since 1970, at most 60 seconds ahead",
+    hint="Set iat to the current time in whole seconds since 1970.",
     mistakes=(
-        "milliseconds, a text or a date",
+        "iat is in milliseconds, a string or a date",
         "the server's clock is ahead",
-        "the library was told to leave iat out",
+        "the library is configured not to set iat",
     ),
     mend={
         "Python": 'claims["iat"] = int(time.time())',
@@ -42,16 +42,16 @@ def iat(run: Run, token: Token) -> Finding:
     claims = token.claims
     value = whole(claims, "iat")
     if "iat" not in claims:
-        return failed("There is no claim iat.", token.answer)
+        return failed("The claim iat is missing.", token.answer)
     if value is None:
         return failed(f"iat is {reading.described(claims['iat'])}, not an integer.", token.answer)
     if value not in TEN_DIGITS:
         hint = DIVIDE if value >= TEN_DIGITS.stop else None
-        return failed(not_seconds(value, "iat") if value else "iat is 0: no time was read.", token.answer, hint=hint)
+        return failed(not_seconds(value, "iat") if value else "iat is 0: the time was not read.", token.answer, hint=hint)
     ahead = value - calls.record.now_at(token.answer)
     if ahead <= LEEWAY:
         return passed()
     if zone_like(ahead) and shift(calls, token.answer) is not None:
         raise Blocked("claim.lifetime")
-    hint = "Set the clock of the server that signs (NTP), and use UTC."
+    hint = "Correct the clock of the server that signs (NTP), and use UTC."
     return failed(f"iat is {duration(ahead)} ahead of the clock.", token.answer, hint=hint)

@@ -15,13 +15,13 @@ from chatkey_check.run import Run
     group=BOUND,
     severity=Severity.MUST,
     section="2.4",
-    sent="a second call with another jkt; and one whose jkt is the first, with upper and lower case swapped",
-    passes="cnf.jkt is the one that was sent",
-    hint="Make a token for every call, or cache it by user and jkt together.",
+    sent="a second call with another jkt, and a third with the first jkt in swapped upper and lower case",
+    passes="cnf.jkt is the jkt that was sent",
+    hint="Create a token for each call, or cache it by user and jkt together.",
     mistakes=(
         "tokens are cached by user",
-        "the first browser's jkt is kept with the account",
-        "a cache or a database compares them without upper and lower case, as MySQL does by default",
+        "the account stores the first browser's jkt",
+        "a cache or a database ignores case when it compares jkts, as MySQL does by default",
     ),
     mend={
         "Python": 'key = f"chat-token:{user.id}:{jkt}"',
@@ -38,17 +38,19 @@ def jkt_follows(run: Run) -> Finding:
     if answer.jkt == sent:
         return _told_apart(run)
     if answer.jkt == calls.first.request.jkt:
-        return failed("The token of the first call came back: it is cached by user, whatever the jkt.", answer)
+        return failed(
+            "The second call got the token of the first call: it is cached by user, not by user and jkt.", answer
+        )
     if calls.unknown_again is not None:
         raise Blocked("resp.session-kept")
     if not answer.minted:
-        hint = "A person may use two browsers: give each call a token."
+        hint = "A person may use two browsers: each call must get a token."
         if answer.status in {400, 422}:
-            hint = "This jkt begins with `-`, as one in thirty-two does: accept [A-Za-z0-9_-]{43}, all of it."
+            hint = "This jkt begins with `-`, as one in 64 does. Accept every jkt that matches ^[A-Za-z0-9_-]{43}$."
         elif answer.succeeded and answer.member is None:
-            hint = f"{hint} Sessions in a worker's memory are not known to the next worker."
-        return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer, hint=hint)
-    message = f"cnf.jkt is {reading.shown(answer.jkt)}, you were sent {sent}"
+            hint = f"{hint} A session in the memory of one worker is unknown to the other workers."
+        return failed(f"The second call got no token ({answer.result}).", answer, hint=hint)
+    message = f"cnf.jkt is {reading.shown(answer.jkt)}, but {sent} was sent"
     cause = changed(sent, str(answer.jkt))
     if cause:
         return failed(f"{message}: it is {cause.message}.", answer, hint=cause.hint)
@@ -59,8 +61,8 @@ def _told_apart(run: Run) -> Finding:
     """Call with the case of the first jkt swapped. The last letter stays: not every letter is valid there."""
     calls = run.calls
     jkt = calls.first.request.jkt
-    answer = calls.ask("another jkt, the same but for its case", calls.member, jkt=f"{jkt[:-1].swapcase()}{jkt[-1:]}")
+    answer = calls.ask("the first jkt with swapped case", calls.member, jkt=f"{jkt[:-1].swapcase()}{jkt[-1:]}")
     if answer.jkt != jkt:
         return passed()
-    hint = "Compare jkts byte for byte: with a binary collation, or as keys of a cache that tells case."
-    return failed("The token of the first call came back for a jkt that differs in case only.", answer, hint=hint)
+    hint = "Compare jkts byte by byte: use a binary collation, or a cache with case-sensitive keys."
+    return failed("A jkt that differs only in case got the token of the first call.", answer, hint=hint)

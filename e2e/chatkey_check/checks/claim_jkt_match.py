@@ -15,14 +15,14 @@ from chatkey_check.run import Run
     group=BOUND,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
+    sent='a normal call: POST {"jkt": …}, logged in',
     passes="cnf.jkt is the jkt that was sent, byte for byte",
-    hint="Put the jkt into the token as it came: do not hash, lower-case, trim, pad or truncate it.",
+    hint="Copy the jkt into the token unchanged: do not hash, lower-case, trim, pad or truncate it.",
     mistakes=(
-        "the jkt is hashed once more: it is a fingerprint already",
-        "it is lower-cased, trimmed, padded or cut by the column of a database",
-        "it is written in the standard base64 alphabet, or as hex",
-        "it is a value from a first try, written into the program",
+        "the jkt is hashed again, although it already is a hash",
+        "the jkt is lower-cased, trimmed or padded, or cut by a database column",
+        "the jkt is converted to the standard base64 alphabet or to hex",
+        "the code contains a fixed jkt from a first try",
     ),
     mend={
         "Python": 'claims["cnf"] = {"jkt": body["jkt"]}',
@@ -37,11 +37,11 @@ def jkt_match(run: Run) -> Finding:
     sent, got = calls.first.request.jkt, str(calls.first.jkt)
     if got == sent:
         return passed()
-    message = f"cnf.jkt is {reading.shown(got)}, you were sent {sent}"
+    message = f"cnf.jkt is {reading.shown(got)}, but {sent} was sent"
     cause = changed(sent, got)
     if cause:
         return failed(f"{message}: it is {cause.message}.", calls.first, hint=cause.hint)
     if len(got) == len(sent):
-        hint = "It is another key's: a fixed value, or the token of an earlier call that was cached."
+        hint = "The jkt is of another key: a fixed value, or the cached token of an earlier call."
         return failed(f"{message}.", calls.first, hint=hint)
     return failed(f"{message}.", calls.first)

@@ -34,13 +34,13 @@ SLACK = 5
     group=LIFETIME,
     severity=Severity.MUST,
     section="2.4, 8",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="exp is 50 to 66 minutes from now; 2 to 50, and 66 to 71, are a warning",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="exp is 50 to 66 minutes from now; 2 to 50 and 66 to 71 minutes are a warning",
     hint="Set exp to now + 3600.",
     mistakes=(
-        "local time was taken for UTC: utcnow() without a time zone",
+        "local time was used as UTC, for example utcnow() without a time zone",
         "an hour in milliseconds was added to seconds",
-        "a day or a month, as for a session of your own",
+        "the token lives for a day or a month, like your own sessions",
     ),
     mend={
         "Python": 'claims["exp"] = int(time.time()) + 3600',
@@ -63,10 +63,14 @@ def lifetime(run: Run, token: Token) -> Finding:
     if ahead is not None and abs(ahead) > LEEWAY:
         if zone_like(ahead) and not stands_still(calls, token, "iat"):
             side = "ahead of" if ahead > 0 else "behind"
-            hint = "Use UTC: time.time(), Date.now(), time(). A local date taken for UTC, or the reverse, gives this."
-            return failed(f"iat and exp are {duration(ahead)} {side} the clock: a time zone.", token.answer, hint=hint)
+            hint = (
+                "Use UTC: time.time(), Date.now(), time(). This happens if a local time is used as UTC, or the reverse."
+            )
+            return failed(
+                f"iat and exp are {duration(ahead)} {side} the clock: the time zone is wrong.", token.answer, hint=hint
+            )
         if ahead > 0 or span < REUSABLE:
-            return passed("exp is an hour after iat; it is iat that is not now")
+            return passed("exp is an hour after iat; iat itself is not the current time")
     cause, hint = lifetime_from_iat(token.claims) if issued_now(calls, token.answer) else lifetime_cause(span)
     say = warned if TOO_SHORT - SLACK <= span <= TOO_LONG + SLACK else failed
-    return say(f"{cause[:1].upper()}{cause[1:]}, where about an hour is expected.", token.answer, hint=hint)
+    return say(f"{cause[:1].upper()}{cause[1:]}; about an hour is expected.", token.answer, hint=hint)

@@ -16,12 +16,12 @@ from chatkey_check.words import duration
     "claim.nbf",
     group=LIFETIME,
     severity=Severity.MUST,
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="nbf is absent, or whole seconds that are not more than 60 ahead",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="nbf is absent, or a time in whole seconds since 1970, at most 60 seconds ahead",
     hint="Remove nbf, or set it to iat.",
     mistakes=(
-        "nbf is a little ahead, to be on the safe side",
-        "milliseconds, or a text",
+        "nbf is set a little ahead as a precaution",
+        "nbf is in milliseconds, or a string",
     ),
     mend={
         "Python": 'claims.pop("nbf", None)',
@@ -38,10 +38,10 @@ def nbf(run: Run, token: Token) -> Finding:
         return passed()
     value = whole(claims, "nbf")
     if value is None:
-        return failed(f"nbf is {reading.described(claims['nbf'])}.", token.answer)
+        return failed(f"nbf is {reading.described(claims['nbf'])}, not an integer.", token.answer)
     if value >= TEN_DIGITS.stop:
         return failed(not_seconds(value, "nbf"), token.answer, hint=DIVIDE)
     ahead = value - run.calls.record.now_at(token.answer)
     if ahead <= LEEWAY:
         return passed()
-    return failed(f"nbf is {duration(ahead)} ahead: until then the token is refused.", token.answer)
+    return failed(f"nbf is {duration(ahead)} ahead. The token is refused until then.", token.answer)

@@ -72,12 +72,12 @@ VALUES = (
     (re.compile(r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{20,}|\$argon2|\$(?:5|6|y)\$|\$P\$|\$pbkdf2"), "a password hash"),
     (re.compile(r"(?:pbkdf2|bcrypt|argon2|scrypt)(?:_sha\d+)?[$:]|\{S?SHA\}"), "a password hash"),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), "a private key"),
-    (re.compile(r"(?<!\d)(?:\d{4}[ -]){3}\d{4}(?!\d)"), "the number of a card"),
+    (re.compile(r"(?<!\d)(?:\d{4}[ -]){3}\d{4}(?!\d)"), "a card number"),
     (
         re.compile(r"(?:sk|rk)_live_\w{10,}|gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{35}|xox[abprs]-[\w-]{10,}"),
         "an API key",
     ),
-    (re.compile(r"\w://[^\s/:@]*:[^\s/@]+@"), "a password, in an address"),
+    (re.compile(r"\w://[^\s/:@]*:[^\s/@]+@"), "a password in an address"),
     (re.compile(r"^eyJ[\w-]+\.[\w-]+\.[\w-]*$", re.ASCII), "a token"),
 )
 OURS = frozenset({"cnf"})
@@ -87,10 +87,10 @@ OURS = frozenset({"cnf"})
     "claim.no-sensitive",
     group=LEAKS,
     severity=Severity.MUST,
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="no claim is called, or looks like, a password, a hash, a secret, a key or the number of a card",
-    hint="Take it out: the payload is encoded, not encrypted, and everybody can read it.",
-    mistakes=("the row of the database is written into the claims: password hash, tokens, keys",),
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="no claim has the name or the form of a password, a hash, a secret, a key or a card number",
+    hint="Remove it: the payload is encoded but not encrypted, so anyone can read it.",
+    mistakes=("the whole database row is copied into the claims, with password hash, tokens and keys",),
     mend={
         "Python": 'claims |= {"name": user.name, "email": user.email}',
         "Node.js": "Object.assign(claims, { name: user.name, email: user.email });",
@@ -103,8 +103,8 @@ def no_sensitive(run: Run, token: Token) -> Finding:
     """The token is kept in the browser's storage, where every script of the page can read it."""
     for path, value in _leaves(token.claims):
         if isinstance(value, str) and _holds_login(run.calls, value):
-            hint = "Whoever reads the token could take the session over: leave it out, and let uid be the person's id."
-            return failed(f"The claim {path!r} holds the session that was sent.", token.answer, hint=hint)
+            hint = "Remove it: anyone who reads the token could take over the session. Use the user's id as uid."
+            return failed(f"The claim {path!r} contains the session that was sent.", token.answer, hint=hint)
         what = _sensitive(path.rpartition(".")[2], value)
         if what:
             return failed(f"The claim {path!r} {what}.", token.answer)
@@ -117,7 +117,7 @@ def _holds_login(calls: Calls, value: str) -> bool:
     if not told:
         return False
     rest = calls.member.keeping(lambda kept: not any(secret in kept for secret in told))
-    return not calls.ask("the login without what a claim says", rest).minted
+    return not calls.ask("the login without the credential that is in a claim", rest).minted
 
 
 def _leaves(claims: dict[str, object], path: str = "") -> Iterator[tuple[str, object]]:
@@ -140,9 +140,9 @@ def _sensitive(name: str, value: object) -> str:
     words = _words(name)
     named = bool(WORDS & set(words)) or any(pair in PAIRS for pair in pairwise(words))
     if (named or "".join(words) in JOINED) and not ABOUT & set(words):
-        return "is called like something secret"
+        return "has the name of a secret"
     if isinstance(value, str):
-        return next((f"holds {what}" for pattern, what in VALUES if pattern.search(value)), "")
+        return next((f"contains {what}" for pattern, what in VALUES if pattern.search(value)), "")
     return ""
 
 

@@ -15,13 +15,13 @@ from chatkey_check.run import Run
     group=PERSON,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="pid is a string, and the provider id",
-    hint="Set pid to your provider id, as text: the same as providerId on the page.",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="pid is the provider id, a string",
+    hint="Set pid to your provider id, as a string: the same value as providerId on the page.",
     mistakes=(
-        "the id of another environment",
-        "a number, or the name of the shop",
-        "the claim is called provider_id",
+        "the pid is of another environment",
+        "the pid is a number, or the name of the shop",
+        "the claim has another name, such as provider_id",
     ),
     mend={
         "Python": 'claims["pid"] = os.environ["CHAT_PROVIDER_ID"]',
@@ -36,16 +36,20 @@ def pid(run: Run, token: Token) -> Finding:
     wanted, got = run.calls.target.provider_id, token.claims.get("pid")
     if "pid" not in token.claims:
         near = next((name for name in token.claims if name.lower() in ALIKE), None)
-        return failed(f"There is no claim pid{f'; there is one called {near!r}' if near else ''}.", token.answer)
+        return failed(f"The claim pid is missing{f'; there is a claim called {near!r}' if near else ''}.", token.answer)
     if not isinstance(got, str) or not got:
-        return failed(f"pid is {reading.shown(got)}, not a string that says something.", token.answer)
+        return failed(f"pid is {reading.shown(got)}, not a non-empty string.", token.answer)
     if wanted is None:
-        raise Skipped(f"pid is {reading.shown(got)}; whether that is right takes the provider id", "--provider-id ID")
+        raise Skipped(f"pid is {reading.shown(got)}; the provider id is needed to compare it", "--provider-id ID")
     if got == wanted:
         return passed()
     if got.strip().lower() == wanted.lower():
-        return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", token.answer, hint="Write it exactly as it is.")
-    hint = "That may be another environment's provider id: look where the backend reads it from."
+        return failed(
+            f"pid is {reading.shown(got)}, not {wanted!r}.",
+            token.answer,
+            hint="Use the provider id exactly as it was given to you.",
+        )
+    hint = "This may be the provider id of another environment. Check where the backend reads it from."
     return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", token.answer, hint=hint)
 
 

@@ -18,11 +18,11 @@ from chatkey_check.words import duration
     severity=Severity.MUST,
     section="3",
     sent="a call with the first jkt, a second after the first",
-    passes="exp is not earlier, and not fixed once and for all",
-    hint="Compute exp in the request: the widget asks again before the end, and needs a later one.",
+    passes="exp is not earlier than in the first call, and not fixed",
+    hint="Compute exp in each request: the widget asks again before the token expires and needs a later exp.",
     mistakes=(
-        "the hour is counted from the login",
-        "the end of the session is the end of the token",
+        "exp is an hour after the login",
+        "exp is the end of the session",
     ),
     mend={
         "Python": 'claims["exp"] = int(time.time()) + 3600',
@@ -41,7 +41,7 @@ def renew(run: Run) -> Finding:
     answer = calls.renewal
     before, after = seconds(token.claims, "exp"), seconds(answer.claims, "exp")
     if not answer.minted or before is None or after is None:
-        return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer, hint=GONE)
+        return failed(f"The second call got no token ({answer.result}).", answer, hint=GONE)
     if after < before:
         return failed(f"exp is {duration(before - after)} earlier than in the first call.", answer)
     if after == before and stands_still(calls, token, "exp"):
@@ -50,4 +50,4 @@ def renew(run: Run) -> Finding:
 
 
 def _fixed(answer: Exchange) -> Finding:
-    return failed("exp is the same as in the first call, also for a new jkt: it is fixed, per session perhaps.", answer)
+    return failed("exp is the same as in the first call, also for a new jkt. It may be fixed for the session.", answer)

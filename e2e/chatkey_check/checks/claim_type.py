@@ -15,13 +15,13 @@ from chatkey_check.run import Run
     group=PERSON,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="type is the string user",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes='type is the string "user"',
     hint='Set the claim type to "user".',
     mistakes=(
         "the claim is missing",
-        "the role of the user is written into it",
-        "User, or a list",
+        "type contains the user's role",
+        "type is spelled User, or is a list",
     ),
     mend={
         "Python": 'claims["type"] = "user"',
@@ -37,6 +37,6 @@ def type_(_run: Run, token: Token) -> Finding:
     if claims.get("type") == "user":
         return passed()
     if "type" not in claims:
-        hint = "type belongs into the claims; typ in the header is something else." if "typ" in claims else None
-        return failed("There is no claim type.", token.answer, hint=hint)
-    return failed(f"type is {reading.shown(claims['type'])}.", token.answer)
+        hint = "Put type into the claims. typ in the header is something else." if "typ" in claims else None
+        return failed("The claim type is missing.", token.answer, hint=hint)
+    return failed(f'type is {reading.shown(claims["type"])}, not "user".', token.answer)

@@ -28,14 +28,14 @@ STABLE = "Set uid to your own stable id of the user, as a string: String(user.id
     group=PERSON,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="uid is a string of 1 to 255 characters that names somebody: not undefined, null, 0 or guest",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="uid is a string of 1 to 255 characters that identifies a person: not undefined, null, 0 or guest",
     hint=STABLE,
     mistakes=(
-        "the number of the user, not as text",
-        "the claim is called sub",
-        "undefined, None or AnonymousUser was turned into text",
-        "the whole user was written there",
+        "uid is a number, not a string",
+        "the claim has another name, such as sub",
+        "undefined, None or AnonymousUser was turned into a string",
+        "uid is the whole user object",
     ),
     mend={
         "Python": 'claims["uid"] = str(user.id)',
@@ -55,19 +55,19 @@ def _wrong(claims: Mapping[str, object]) -> str:
     value = claims.get("uid")
     if "uid" not in claims:
         near = next((name for name in claims if name.lower() in ALIKE), None)
-        return f"There is no claim uid{f'; there is one called {near!r}' if near else ''}."
+        return f"The claim uid is missing{f'; there is a claim called {near!r}' if near else ''}."
     if not isinstance(value, str):
         return f"uid is {reading.described(value)}, not a string."
     if not value.strip():
-        return "uid is empty."
+        return "uid is an empty string."
     if value.strip().lower() in NOBODY:
-        return f"uid is {reading.shown(value)}, which is nobody: the user was not read."
+        return f"uid is {reading.shown(value)}, which identifies nobody: the user was not read."
     if value != value.strip():
-        return f"uid has white space around it: {reading.shown(value)}."
+        return f"uid has white space at its beginning or end: {reading.shown(value)}."
     if any(char < " " or char == "\x7f" for char in value):
-        return f"uid has a control character in it: {reading.shown(value)}."
+        return f"uid contains a control character: {reading.shown(value)}."
     if whole(value):
-        return f"uid is a whole object turned into text: {reading.shown(value)}."
+        return f"uid is an object turned into a string: {reading.shown(value)}."
     if unfilled(value):
-        return f"uid is a template that nobody filled in: {reading.shown(value)}."
-    return f"uid has {len(value)} characters; the socket accepts {MOST}." if len(value) > MOST else ""
+        return f"uid is an unfilled template: {reading.shown(value)}."
+    return f"uid has {len(value)} characters; the socket accepts at most {MOST}." if len(value) > MOST else ""

@@ -15,14 +15,15 @@ from chatkey_check.run import Run
     group=PERSON,
     severity=Severity.MUST,
     section="2.4",
-    sent="an honest call of the second login; with --login-url, both log in at one browser, one after the other",
-    passes="its uid is another one, whoever was logged in before",
-    hint="Read the user from the session of this very request: a constant, a shared variable or a cache makes all one.",
+    sent="a normal call by the second login; with --login-url, also a call after both logged in at the same browser, "
+    "one after the other",
+    passes="the uid is the second person's own, also after another person's login",
+    hint="Read the user from the session of the current request, not from a constant, a shared variable or a cache.",
     mistakes=(
-        "a constant from a first try",
+        "uid is a constant from a first try",
         "the answer is cached by browser or by address",
-        "the user is kept in a variable that requests share",
-        "a token is kept in the session, which goes on when somebody else logs in",
+        "the user is in a variable that all requests share",
+        "a token is kept in the session, and the session survives when another person logs in",
     ),
     mend={
         "Python": "user = request.user",
@@ -35,20 +36,25 @@ def uid_distinct(run: Run) -> Finding:
     """Two people who share a uid can read each other's conversations."""
     other, uid = run.calls.of_other, run.calls.token.uid
     if not other.minted:
-        elsewhere = run.calls.ask("the same, from another browser (another jkt)", run.calls.other)
+        elsewhere = run.calls.ask(
+            "a normal call by the second login, from another browser (another jkt)", run.calls.other
+        )
         if elsewhere.minted:
-            what = "The second login gets a token from another browser only: this jkt had one before"
-            hint = "Two people may log in at one browser, and each calls again: do not remember the jkt."
+            what = "The second login gets a token only from another browser: this jkt already had one"
+            hint = "Do not refuse a known jkt: two people may log in at the same browser, and each calls again."
             return failed(f"{what}.", other, elsewhere, hint=hint)
-        hint = "Is the second login still good? Log in again, and pass it with --login-b."
-        return failed(f"The second login got no token (status {other.status or other.broken}).", other, hint=hint)
+        hint = "The second session may have expired. Log in again, and pass it with --login-b."
+        return failed(f"The second login got no token ({other.result}).", other, hint=hint)
     if other.uid != uid:
         return _after_each_other(run.calls)
     session = dict(run.calls.member.cookies) == dict(run.calls.other.cookies)
     if session and run.calls.member.cookies:
         hint = "Pass the session of a second person with --login-b."
         return failed("Both logins are the same session.", other, hint=hint)
-    return failed(f"Both logins have the uid {reading.shown(uid)}: one person twice, or one uid for all.", other)
+    return failed(
+        f"Both logins have the uid {reading.shown(uid)}. They are the same person, or all people get the same uid.",
+        other,
+    )
 
 
 def _after_each_other(calls: Calls) -> Finding:
@@ -62,6 +68,6 @@ def _after_each_other(calls: Calls) -> Finding:
         return passed()
     if anew.uid == first and not earlier.asked:
         return passed()  # the site may refuse a login while somebody is logged in
-    what = f"The second person logs in where the first one was, and still gets a token for {reading.shown(first)}"
-    hint = "Make a token for every call, or keep it with the uid that it is for, and compare that, too."
+    what = f"After a second person logged in at the same browser, the token is still for {reading.shown(first)}"
+    hint = "Create a token for each call. If you cache it, store its uid with it and compare the uid."
     return failed(f"{what}.", earlier.of_member, kept, hint=hint)

@@ -18,10 +18,10 @@ PHONE = re.compile(r"(?:tel:)?\+\d[\d ().-]{6,}")
     "claim.uid-pii",
     group=PERSON,
     severity=Severity.INFO,
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="uid is no e-mail address and no telephone number",
-    hint="Prefer an id that says nothing: uids end up in logs, and addresses change.",
-    mistakes=("the name to log in with is the e-mail address or the telephone number",),
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="uid is not an e-mail address or a telephone number",
+    hint="Use an id without personal data: uids end up in logs, and addresses change.",
+    mistakes=("the login name is used as uid, and it is the e-mail address or the telephone number",),
     needs=("claim.uid",),
 )
 @also_second

@@ -16,10 +16,10 @@ from chatkey_protocol.names import SOCIALS
     group=PERSON,
     severity=Severity.SHOULD,
     section="2.5",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="uid is not the name of a social provider, a colon and an id",
-    hint="That form belongs to social logins: use your own id of the user.",
-    mistakes=("the id of your own social login is passed on as google:… or facebook:…",),
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="uid does not have the form of a social provider's name, a colon and an id",
+    hint="Use your own id of the user: this form is reserved for social logins.",
+    mistakes=("the id from your own social login is used as uid, such as google:… or facebook:…",),
     mend={
         "Python": 'claims["uid"] = str(user.id)',
         "Node.js": "claims.uid = String(user.id);",
@@ -33,5 +33,5 @@ def uid_reserved(_run: Run, token: Token) -> Finding:
     uid = str(token.uid)
     social, colon, _ = uid.partition(":")
     if colon and social.lower() in SOCIALS:
-        return warned(f"uid is {reading.shown(uid)}.", token.answer)
+        return warned(f"uid is {reading.shown(uid)}, the form of a social login's uid.", token.answer)
     return passed()

@@ -14,10 +14,10 @@ from chatkey_check.run import Run
     group=PERSON,
     severity=Severity.MUST,
     section="2.4",
-    sent="the second call; with --login-url a second login of the same person, too",
+    sent="a second call; with --login-url, also a call after another login of the same person",
     passes="the uid is the same",
-    hint="Use the id of the account, not one of the session or of the call.",
-    mistakes=("the id of the session, or one made for the call",),
+    hint="Use the id of the account, not of the session or the request.",
+    mistakes=("uid is the id of the session, or is generated for each request",),
     mend={
         "Python": 'claims["uid"] = str(user.id)',
         "Node.js": "claims.uid = String(user.id);",
@@ -34,8 +34,8 @@ def uid_stable(run: Run) -> Finding:
     try:
         again = calls.earlier.of_member
     except Skipped:
-        return passed("over two calls; with --login-url a second login is tried, too")
+        return passed("the same in two calls; with --login-url a second login is tested too")
     if not again.minted or again.uid == token.uid:
-        return passed("over two calls and two logins")
+        return passed("the same in two calls and two logins")
     seen = f"{reading.shown(again.uid)}, then {reading.shown(token.uid)}"
     return failed(f"uid changes with every login: {seen}.", again)

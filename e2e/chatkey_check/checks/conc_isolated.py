@@ -27,12 +27,12 @@ PROFILE = ("name", "email", "avatar")
     group=BOUND,
     severity=Severity.MUST,
     section="2.4",
-    sent=f"{PARALLEL} calls at once, each with its own jkt, by two logins; by one and a visitor where there is one",
-    passes="each token carries its own jkt and its own person",
-    hint="A variable that all requests share holds the jkt or the user: keep both in the request.",
+    sent=f"{PARALLEL} calls at once, each with its own jkt, by two logins, or by one login and a visitor",
+    passes="each token has the jkt and the uid of its own call",
+    hint="Keep jkt and user in local variables: at present, requests share a variable that holds one of them.",
     mistakes=(
-        "the jkt or the user is kept in a module, a singleton or a field of the handler",
-        "more than a few calls at once fail for want of connections to the database",
+        "the jkt or the user is in a module variable, a singleton or a field of the handler",
+        "several calls at once fail because the database connections run out",
     ),
     mend={
         "Python": 'jkt = body["jkt"]',
@@ -50,9 +50,11 @@ def isolated(run: Run) -> Finding:
         exchange for session, exchange in calls.together if _crashed(exchange) and not _crashed(calls.alone(session))
     ]
     if crashed and not calls.record.flaky:  # otherwise the number of calls is not the cause
-        how = crashed[0].status or crashed[0].broken
-        hint = "The handler does not stand calls at the same time: look at the backend's log."
-        return failed(f"{len(crashed)} of {plural(len(done), 'call')} failed ({how}).", crashed[0], hint=hint)
+        how = crashed[0].result
+        hint = "The handler fails if calls arrive at the same time. Look in the backend's log."
+        return failed(
+            f"{len(crashed)} of {plural(len(done), 'simultaneous call')} failed ({how}).", crashed[0], hint=hint
+        )
     minted = sum(exchange.minted for exchange in done)
     limited = [exchange for exchange in done if exchange.status in BUSY]
     if minted < FEWEST and limited:
@@ -63,7 +65,7 @@ def isolated(run: Run) -> Finding:
 def _refused(calls: Calls, refused: Exchange, count: int) -> str:
     if refused.status == TOO_MANY:
         return calls.limited_by(refused)
-    return f"the endpoint is too busy for {plural(count, 'call')} at once ({refused.status}), so nothing could mix"
+    return f"the endpoint refuses {plural(count, 'call')} at once ({refused.status}), so they cannot be compared"
 
 
 def _crashed(exchange: Exchange) -> bool:
@@ -79,17 +81,17 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
     for session, exchange in calls.together:
         own = uids[session.name]
         others = [uid for name, uid in uids.items() if name != session.name]
-        if _is_null(exchange) and own is not None and not _is_null(calls.ask("the same once more, alone", session)):
-            yield exchange, f"A call of {session.name} got null, as if nobody were logged in."
+        if _is_null(exchange) and own is not None and not _is_null(calls.ask("the same call again, alone", session)):
+            yield exchange, f"A call by {session.name} got null, as if nobody were logged in."
         if not exchange.minted:
             continue
         sent = exchange.request.jkt
         if exchange.jkt != sent:
-            yield exchange, f"A call with the jkt {sent} got a token for {reading.shown(exchange.jkt)}."
+            yield exchange, f"A call with the jkt {sent} got a token for the jkt {reading.shown(exchange.jkt)}."
         stable = session is calls.member and calls.second.uid == calls.token.uid
         if exchange.uid != own and (exchange.uid in others or stable):
             who = f"the person {reading.shown(own)}" if own else "a visitor"
-            yield exchange, f"A call of {who} got a token for {reading.shown(exchange.uid)}."
+            yield exchange, f"A call by {who} got a token for {reading.shown(exchange.uid)}."
         lent = _lent(calls, session, exchange)
         if lent:
             yield exchange, lent
@@ -105,7 +107,7 @@ def _lent(calls: Calls, session: Session, exchange: Exchange) -> str:
         got = exchange.claims.get(name)
         others = {str(calls.alone(one).claims.get(name)) for one, _ in calls.together if one is not session}
         if isinstance(got, str) and got != own.get(name) and got in others:
-            return f"A call of {reading.shown(own.get('uid'))} got the {name} of somebody else, {reading.shown(got)}."
+            return f"A call by {reading.shown(own.get('uid'))} got another person's {name}: {reading.shown(got)}."
     return ""
 
 
@@ -123,7 +125,7 @@ def _odd(calls: Calls, alone: Exchange, exchange: Exchange) -> str:
             return f"whose {name} is {reading.shown(got)}"
     apart = left(calls, exchange) - left(calls, alone)
     if abs(apart) > STALE:
-        return f"that ends {duration(apart)} {'later' if apart > 0 else 'earlier'} than the others"
+        return f"that expires {duration(apart)} {'later' if apart > 0 else 'earlier'} than the others"
     if _signature_fits(calls, alone) and not _signature_fits(calls, exchange):
         return "whose signature does not verify"
     return ""

@@ -14,11 +14,11 @@ from chatkey_check.run import Run
     group=END_TO_END,
     severity=Severity.MUST,
     section="4.9, 5.5",
-    sent="the call with the fingerprint of a key made here; then a socket with the token and a proof by that key",
-    passes="ready, as the member of that uid",
-    hint="The socket says what it refuses: the codes are in docs/codes.md.",
+    sent="the call with the fingerprint of a new key; then a socket connection with the token and a proof by that key",
+    passes="the socket answers ready, for a member with the token's uid",
+    hint="docs/codes.md explains the code with which the socket refuses the token.",
     mistakes=(
-        "the service knows another secret for this provider",
+        "the service has another secret for this provider",
         "the service does not know the provider",
     ),
     needs=(
@@ -40,15 +40,15 @@ def socket_accepts(run: Run) -> Finding:
     try:
         service, answer = run.live.service, run.live.answer
         if answer.token is None:
-            return failed(f"The call for another key got no token ({answer.status or answer.broken}).", answer)
+            return failed(f"The call with the new key got no token ({answer.result}).", answer)
         said = run.live.connect(run.live.key)
     except Unusable as error:
-        hint = "Look at --service-url and --provider-id: is this the service of the same environment?"
+        hint = "Check --service-url and --provider-id: they must belong to the same environment."
         return failed(str(error), *error.about, hint=hint)
     if said.frame["type"] != "ready":
         cause = f" {said.frame['cause']}" if said.frame.get("cause") else ""
         return failed(f"The socket refuses the token: {said.code}. {said.frame.get('message', '')}{cause}", answer)
     if said.frame["identity"] != "member" or said.frame["uid"] != answer.uid:
         who = f"{said.frame['identity']} {reading.shown(said.frame['uid'])}"
-        return failed(f"The socket takes the token for the {who}.", answer)
-    return passed(f"ready as the member {reading.shown(answer.uid)}, says {service.name}")
+        return failed(f"The socket accepts the token, but as the {who}.", answer)
+    return passed(f"{service.name} answers ready for the member {reading.shown(answer.uid)}")

@@ -15,8 +15,8 @@ from chatkey_check.run import Run
     section="5.5",
     sent="the same token on another socket, with a proof by another key",
     passes="refused",
-    hint="This is no fault of your endpoint: a service that accepts this does not look at cnf.jkt. Tell who runs it.",
-    mistakes=("the service does not compare the key",),
+    hint="Your endpoint is correct, but the service does not check cnf.jkt. Report this to the service's operator.",
+    mistakes=("the service does not compare the proof's key with cnf.jkt",),
     needs=("e2e.socket-accepts",),
     phase=Phase.LATER,
 )
@@ -29,5 +29,5 @@ def socket_refuses_other_key(run: Run) -> Finding:
 
     said = run.live.connect(BrowserKey())
     if said.frame["type"] == "ready":
-        return Finding(Verdict.ERROR, f"{run.live.service.name} accepts the token with another key.")
+        return Finding(Verdict.ERROR, f"{run.live.service.name} accepts the token with a proof by another key.")
     return passed(f"refused: {said.code}")

@@ -14,13 +14,13 @@ from chatkey_check.run import Run
     group=END_TO_END,
     severity=Severity.MUST,
     section="3",
-    sent="Service.logout(), on the page; or a click on its own logout (--logout-selector)",
-    passes="the visitor again, and no token in localStorage",
-    hint="The screenshot and the trace show what the page did.",
+    sent="Service.logout() on the page, or a click on the page's own logout (--logout-selector)",
+    passes="the widget is the visitor again, and localStorage has no token",
+    hint="Look at the screenshot and the trace, which show what the page did.",
     mistakes=(
-        "the page writes the token back",
-        "the page's own logout ends the session at the shop, and does not call Service.logout()",
-        "Service was replaced by something of the page",
+        "the page writes the token back into localStorage",
+        "the page's own logout ends the shop's session, but does not call Service.logout()",
+        "the page overwrote window.Service",
     ),
     needs=("e2e.widget-renew",),
     phase=Phase.LATER,
@@ -31,9 +31,9 @@ def widget_logout(run: Run) -> Finding:
     try:
         visit.log_out()
     except Unusable as error:
-        return visit.failed(str(error), "Give --logout-selector what you would click yourself.")
+        return visit.failed(str(error), "Set --logout-selector to the element that a person would click.")
     if visit.elsewhere and visit.stored is None:
-        return passed(f"the page led on to {visit.page.url}, and the token is gone")
+        return passed(f"the page went to {visit.page.url}, and the token is gone")
     if (visit.state["identity"] or {}).get("identity") != "visitor":
         return trouble(visit, f"After {_way(run)} the widget is not the visitor.")
     if visit.stored is not None:

@@ -17,12 +17,12 @@ from chatkey_check.run import Run
     severity=Severity.MUST,
     section="3",
     sent="--page-url, or an empty page of the same origin, in a browser with the login's cookies and a real widget",
-    passes="the widget is the member of the first call, after one call of the endpoint",
-    hint="The screenshot and the trace show what the page did.",
+    passes="after one call of the endpoint, the widget is the member of the first call",
+    hint="Look at the screenshot and the trace, which show what the page did.",
     mistakes=(
-        "the page has a function of another name than getToken",
-        "a Content-Security-Policy forbids the widget's files, or its socket",
-        "the session's cookie does not come along",
+        "the page's function is not called getToken",
+        "a Content-Security-Policy blocks the widget's files or its socket",
+        "the browser does not send the session's cookie",
     ),
     mend={
         "page": "window.ServiceConfig = { providerId, getToken };",
@@ -35,12 +35,12 @@ def widget_member(run: Run) -> Finding:
     calls = run.calls
     address = calls.target.page_url
     if address is not None and origin(address) != calls.target.page:
-        hint = "Give the endpoint and --page-url as your visitors have them: scheme, host and port are the same."
+        hint = "Use the addresses that your visitors use: endpoint and --page-url have the same scheme, host and port."
         return failed(f"{address} is not on the origin {calls.target.page}.", hint=hint)
     try:
         visit = run.live.visit
     except Unusable as error:
-        return failed(str(error), *error.about, hint="Look at --page-url: the login must be able to see it.")
+        return failed(str(error), *error.about, hint="Check --page-url: the login must have access to that page.")
     identity = visit.state["identity"] or {}
     if identity.get("identity") != "member":
         return trouble(visit, "The widget does not become the member.")
@@ -49,6 +49,6 @@ def widget_member(run: Run) -> Finding:
         return visit.failed(f"The widget became the member {who}.")
     asked = visit.told("token:requested")
     if len(asked) != 1:
-        return visit.failed(f"The widget called the endpoint {len(asked)} times.")
-    page = "your page" if address else "an empty page of your origin; --page-url takes one of yours"
+        return visit.failed(f"The widget called the endpoint {len(asked)} times instead of once.")
+    page = "your page" if address else "an empty page of your origin; use --page-url for one of your own"
     return passed(f"member {reading.shown(identity['uid'])} on {page}")

@@ -14,12 +14,12 @@ from chatkey_check.run import Run
     group=END_TO_END,
     severity=Severity.MUST,
     section="3",
-    sent="the same page, loaded again",
-    passes="the member again, without another call of the endpoint",
-    hint="The widget keeps the token for its hour in localStorage: let the page keep it, and make it last.",
+    sent="a reload of the same page",
+    passes="the widget is the member again, without another call of the endpoint",
+    hint="Do not clear localStorage, where the widget keeps the token, and let the token live for an hour.",
     mistakes=(
         "the page clears the browser's storage when it loads",
-        "the token has less than its hour",
+        "the token expires in less than an hour",
     ),
     needs=("e2e.widget-member",),
     phase=Phase.LATER,
@@ -32,8 +32,8 @@ def widget_reload(run: Run) -> Finding:
     except Unusable as error:
         return failed(str(error), *error.about)
     if (visit.state["identity"] or {}).get("identity") != "member":
-        return trouble(visit, "After a reload the widget is not the member.")
+        return trouble(visit, "After the reload, the widget is not the member.")
     if visit.told("token:requested"):
-        why = "".join(f" The token kept was unusable: {told['message']}" for told in visit.told("token:unusable"))
-        return visit.failed(f"After a reload the endpoint was called again.{why}")
+        why = "".join(f" The stored token was unusable: {told['message']}" for told in visit.told("token:unusable"))
+        return visit.failed(f"After the reload, the widget called the endpoint again.{why}")
     return passed()

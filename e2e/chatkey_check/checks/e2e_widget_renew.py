@@ -19,12 +19,12 @@ BEFORE_THE_END = 30.0
     group=END_TO_END,
     severity=Severity.MUST,
     section="3",
-    sent="the clock of the page, moved to 30 seconds before the end of the token",
-    passes="another call of the endpoint, with another token; still the member",
-    hint="The widget asks again before the end: answer it like the first time.",
+    sent="the page's clock is moved to 30 seconds before the token expires",
+    passes="the widget calls the endpoint again, gets another token and is still the member",
+    hint="Answer every call of the widget like the first: it calls again before the token expires.",
     mistakes=(
         "the endpoint refuses a second call in the same session",
-        "getToken keeps its first answer",
+        "getToken caches its first answer",
     ),
     needs=("e2e.widget-reload",),
     phase=Phase.LATER,
@@ -34,8 +34,8 @@ def widget_renew(run: Run) -> Finding:
     visit = run.live.visit
     end = reading.lenient_claims(visit.stored or "").get("exp")
     if not isinstance(end, int | float):
-        return visit.failed("The widget keeps no token with an end.")
+        return visit.failed("localStorage has no token with an exp.")
     visit.renew(end - BEFORE_THE_END - time.time())
     if not visit.told("token:received") or (visit.state["identity"] or {}).get("identity") != "member":
-        return trouble(visit, "Near the end of its token the widget is not given another.")
+        return trouble(visit, "Shortly before its token expires, the widget gets no new token.")
     return passed()

@@ -15,13 +15,13 @@ from chatkey_check.run import Run
     group=ANSWERS,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
+    sent='a normal call: POST {"jkt": …}, logged in',
     passes="alg in the token's header is exactly HS256",
-    hint="Sign with HS256: HS384, HS512, RS256, none and other spellings are refused.",
+    hint="Sign with HS256. The socket refuses HS384, HS512, RS256, none and other spellings.",
     mistakes=(
         "the library's default is another algorithm",
-        "it was set to none to try something out",
-        "alg is missing, or written in small letters",
+        "the algorithm was set to none for a test",
+        "alg is missing or in lower case",
     ),
     mend={
         "Python": 'token = jwt.encode(claims, secret_key, algorithm="HS256")',
@@ -38,12 +38,12 @@ def alg(_run: Run, token: Token) -> Finding:
     except Blocked:
         return failed("The token's header is not a JSON object.", token.answer)
     if "alg" not in header:
-        return failed("The token's header has no alg.", token.answer)
+        return failed("alg is missing in the token's header.", token.answer)
     if header["alg"] == "HS256":
         return passed()
     shown = reading.shown(header["alg"])
     if str(header["alg"]).upper() == "HS256":
         return failed(
-            f"alg is {shown}.", token.answer, hint="Write HS256 in capitals: names of algorithms are compared."
+            f"alg is {shown}, not HS256.", token.answer, hint="Write HS256 in capitals: the name is case-sensitive."
         )
-    return failed(f"alg is {shown}.", token.answer)
+    return failed(f"alg is {shown}, not HS256.", token.answer)

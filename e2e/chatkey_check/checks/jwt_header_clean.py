@@ -19,14 +19,14 @@ TYPES = (None, "jwt", "application/jwt")
     group=ANSWERS,
     severity=Severity.SHOULD,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="no crit, b64, zip or enc; typ is absent or JWT; no member twice; no key or address of a key",
-    hint="Write the header {alg, typ} and nothing else, unless you need kid.",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="no crit, b64, zip or enc; typ is absent or JWT; no repeated member; no key and no address of a key",
+    hint="Put only alg and typ into the header, and kid if you need it.",
     mistakes=(
-        "typ was chosen freely",
-        "a key, or the address of one, is sent along",
-        "crit, zip or b64 was switched on",
-        "the header is joined from texts, and has a member twice",
+        "typ is a name of your own",
+        "the header contains a key or the address of a key",
+        "the library is configured to use crit, zip or b64",
+        "the header is put together from strings, so a member is repeated",
     ),
     needs=("jwt.alg",),
 )
@@ -39,15 +39,17 @@ def header_clean(_run: Run, token: Token) -> Finding:
     try:
         header = reading.strict_object(token.compact.header)
     except reading.Unreadable as unreadable:
-        return failed(f"The header cannot be relied on: {unreadable.reason}.", token.answer)
+        return failed(f"The header is ambiguous: {unreadable.reason}.", token.answer)
     for name in REFUSED:
         if name in header:
             return failed(f"The header has {name!r}, which the socket refuses.", token.answer, hint=f"Remove {name}.")
     typ = header.get("typ")
     if (typ.lower() if isinstance(typ, str) else typ) not in TYPES:
-        hint = "Write typ: JWT, or leave it out."
-        return failed(f"typ is {reading.shown(typ)}: the token says it is something else.", token.answer, hint=hint)
+        hint = "Set typ to JWT, or leave it out."
+        return failed(f"typ is {reading.shown(typ)}, not JWT.", token.answer, hint=hint)
     for name in POINTLESS:
         if name in header:
-            return warned(f"The header has {name!r}, which nobody may believe.", token.answer, hint=f"Remove {name}.")
+            return warned(
+                f"The header has {name!r}, which verifiers must ignore.", token.answer, hint=f"Remove {name}."
+            )
     return passed()

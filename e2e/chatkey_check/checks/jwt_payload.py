@@ -15,14 +15,14 @@ from chatkey_check.run import Run
     group=ANSWERS,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="the payload is a JSON object in UTF-8, without byte order mark, every member once",
-    hint="Give your JWT library one dictionary of claims, and let it write the JSON.",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="the payload is a JSON object in UTF-8, without a byte order mark and without repeated members",
+    hint="Pass your JWT library a dictionary of claims, and let it write the JSON.",
     mistakes=(
-        "the claims are joined from texts, and one stands there twice",
-        "NaN, or another value that is no JSON",
-        "another encoding than UTF-8",
-        "the claims are encoded as JSON before the library does it",
+        "the claims are put together from strings, so a claim is repeated",
+        "a claim is NaN, or another value that JSON does not have",
+        "the payload is not encoded in UTF-8",
+        "the claims are encoded as JSON before the library encodes them",
     ),
     mend={
         "Python": 'claims = {"pid": provider_id, "uid": str(user.id), "type": "user"}',
@@ -38,10 +38,10 @@ def payload(_run: Run, token: Token) -> Finding:
         claims = reading.strict_object(token.compact.payload)
     except reading.Unreadable as unreadable:
         if unreadable.member:
-            what = f"The claim {unreadable.reason}: verifiers disagree which value counts."
-            return failed(what, token.answer, hint=f"Write {unreadable.member} once.")
+            what = f"The claim {unreadable.reason}. Verifiers differ in which value they use."
+            return failed(what, token.answer, hint=f"Write {unreadable.member} only once.")
         hint = _hint(token.compact.payload)
-        return failed(f"The payload cannot be used: {unreadable.reason}.", token.answer, hint=hint)
+        return failed(f"The payload cannot be read: {unreadable.reason}.", token.answer, hint=hint)
     if not claims:
         return failed("The payload is an empty object.", token.answer)
     return passed()
@@ -49,9 +49,9 @@ def payload(_run: Run, token: Token) -> Finding:
 
 def _hint(raw: bytes) -> str | None:
     if raw.count(b".") == 2 and raw.startswith(b"ey"):
-        return "The payload is a token itself: sign the claims, not another token."
+        return "Sign the claims: the payload is another token."
     if raw[:1] in b"\"'" and raw[:1]:
-        return "The payload is a string: give the library the dictionary, not its JSON text."
+        return "Pass the library the dictionary, not its JSON: the payload is a string."
     if b"\0" in raw:
-        return "Write the payload in UTF-8; this looks like UTF-16."
+        return "Encode the payload in UTF-8: it looks like UTF-16."
     return None

@@ -18,16 +18,16 @@ from chatkey_check.run import Run
     group=ANSWERS,
     severity=Severity.MUST,
     section="2.4",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="the signature is the HMAC-SHA256 of the first two segments, with secret_key as UTF-8",
-    hint="Sign with secret_key as the text you were given: not decoded, nothing before or behind it. None of the known "
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="the signature is the HMAC-SHA256 of the first two segments, with the UTF-8 bytes of secret_key as its key",
+    hint="Sign with secret_key exactly as you were given it, without decoding or adding anything. None of the known "
     "mistakes matches, so it may be the secret of another environment (--other-secret-env).",
     mistakes=(
-        "the secret is decoded from base64 or hex first",
-        "a newline, a space or quotes came along from the file or the environment",
-        "the variable is not set, and the word undefined or None signs",
-        "the secret belongs to another environment",
-        "the signature is encoded as hex, or twice",
+        "the code decodes the secret from base64 or hex",
+        "the secret was read with a newline, a space or quotes from a file or the environment",
+        "the variable is not set, so the word undefined or None is the key",
+        "the secret is of another environment",
+        "the signature is encoded as hex, or encoded twice",
     ),
     mend={
         "Python": 'secret_key = os.environ["CHAT_SECRET"].strip()',
@@ -48,10 +48,10 @@ def signature(run: Run, token: Token) -> Finding:
         public = signatures.public(compact, target.provider_id)
         if public is not None:
             return failed(public.message, token.answer, hint=public.hint)
-        raise Skipped("it takes the secret", "--secret-env NAME")
+        raise Skipped("secret_key is needed", "--secret-env NAME")
     if hmac.compare_digest(compact.signature, reading.hs256(secret.encode(), compact.signed)):
         return passed()
     cause = signatures.explained(token.text, compact, secret, target.provider_id, target.other_secrets)
     if cause is None:
-        return failed("The signature does not verify with the secret.", token.answer)
+        return failed("The signature does not match secret_key.", token.answer)
     return failed(cause.message, token.answer, hint=cause.hint)

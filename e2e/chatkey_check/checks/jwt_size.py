@@ -16,13 +16,13 @@ TOO_LARGE = 8192
     "jwt.size",
     group=ANSWERS,
     severity=Severity.SHOULD,
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="at most 4,096 characters; more than 8,192 are a failure",
-    hint="Keep profile data, roles and pictures out of the token: pid, uid, type, cnf, iat, exp, name, email, avatar.",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="the token has at most 4,096 characters; more than 8,192 are a failure",
+    hint="Send only pid, uid, type, cnf, iat, exp, name, email and avatar: no roles, pictures or other profile data.",
     mistakes=(
         "roles or permissions are copied into the token",
-        "the picture itself is in avatar, not its address",
-        "the whole user is written into a claim",
+        "avatar contains the picture instead of its address",
+        "a claim contains the whole user object",
     ),
     needs=("jwt.compact",),
 )

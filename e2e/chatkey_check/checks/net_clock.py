@@ -15,12 +15,12 @@ TOLERATED = 30.0
     "net.clock",
     group=PRECONDITIONS,
     severity=Severity.INFO,
-    sent="nothing of its own: the Date header of an answer is compared with the clock here",
+    sent="no extra request: the Date header of an answer is compared with this machine's clock",
     passes="they differ by at most 30 seconds",
-    hint="Run NTP on the server, and here. The times in the tokens are judged by the server's clock all the same.",
+    hint="Run NTP on the server and on this machine. The times in the tokens are judged by the server's clock anyway.",
     mistakes=(
-        "the server's clock is not kept by NTP",
-        "a virtual machine was asleep",
+        "the server's clock is not synchronised (NTP)",
+        "a virtual machine was suspended",
     ),
     needs=("net.latency",),
 )

@@ -22,13 +22,13 @@ SAMPLES = 5
     "net.latency",
     group=PRECONDITIONS,
     severity=Severity.SHOULD,
-    sent="two honest calls; three more if one of them took a second",
-    passes="the median is below 1 second; 5 seconds and more is a failure",
-    hint="The visitor waits for this call. Cache the look-up of the user, not the token.",
+    sent="two normal calls; three more if one of them took a second",
+    passes="the median is below 1 second; 5 seconds or more is a failure",
+    hint="Make the call faster: the visitor waits for it. Cache the look-up of the user, but not the token.",
     mistakes=(
-        "the user, or what he has bought, is looked up in slow places",
-        "a secret store is asked for the secret on every call",
-        "another request holds the session's lock",
+        "the handler looks up the user or their orders in a slow system",
+        "the handler reads the secret from a secret store in every call",
+        "another request holds the lock of the session",
     ),
     needs=("net.resolves", "net.tls", "net.same-origin", "net.session-works"),
 )
@@ -38,7 +38,7 @@ def latency(run: Run) -> Finding:
     for sample in islice(_calls(run.calls), SAMPLES):
         samples.append(sample)
         if sample.broken is Broken.TIMEOUT:
-            return failed(f"No answer came within {run.calls.target.timeout:g} s.", sample)
+            return failed(f"No answer arrived within {run.calls.target.timeout:g} s.", sample)
         if len(samples) > 1 and _decided(samples):
             break
     middle = median(sample.seconds for sample in samples)
@@ -63,4 +63,4 @@ def _calls(calls: Calls) -> Iterator[Exchange]:
         yield calls.second
         session = calls.member
     while True:
-        yield calls.ask("one more, to measure", session)
+        yield calls.ask("another call, to measure the time", session)

@@ -13,13 +13,13 @@ from chatkey_check.wire.http import Unreachable
     "net.resolves",
     group=PRECONDITIONS,
     severity=Severity.MUST,
-    sent="nothing: the name is looked up and a connection opened",
+    sent="no request: the name is resolved, and a connection is opened",
     passes="a connection opens within 5 seconds",
-    hint="Start the backend, or correct the address. Names below .localhost are taken for this machine.",
+    hint="Start the backend, or correct the address. Names under .localhost always mean this machine.",
     mistakes=(
         "the backend is not running, or listens on another port",
-        "it listens inside a container, or on an address that is not reached from here",
-        "this machine does not know the name (--connect-to says where it is)",
+        "the backend listens inside a container, or on an address that is not reachable from here",
+        "this machine cannot resolve the name (--connect-to sets the address)",
     ),
 )
 def resolves(run: Run) -> Finding:

@@ -13,10 +13,10 @@ from chatkey_check.run import Run
     group=PRECONDITIONS,
     severity=Severity.MUST,
     section="4.7",
-    sent="nothing: the origins of the endpoint and of the page (--page-origin) are compared",
+    sent="no request: the origins of the endpoint and of the page (--page-origin) are compared",
     passes="scheme, host and port are equal",
-    hint="Serve the endpoint on the page's own origin, for instance through your web server: then the session cookie "
-    "comes along, and no CORS is needed.",
+    hint="Serve the endpoint on the page's own origin, for example through your web server. Then the session cookie "
+    "is sent, and CORS is not needed.",
     mistakes=(
         "the endpoint is on api.…, the page on www.…",
         "the page is on another port while you develop",
@@ -30,7 +30,7 @@ def same_origin(run: Run) -> Finding:
     """The widget's call carries cookies, and it is not designed for CORS."""
     target = run.calls.target
     if target.page_origin is None:
-        return passed(f"the page is taken to be on {target.origin}")
+        return passed(f"the page is assumed to be on {target.origin}")
     if target.origin == target.page:
         return passed(target.origin)
     return failed(f"The endpoint is on {target.origin}, the page on {target.page}.")

@@ -13,12 +13,12 @@ from chatkey_check.run import Run
     "net.session-works",
     group=PRECONDITIONS,
     severity=Severity.MUST,
-    sent="the login form (--login-url), and GET --whoami, as the login that was passed",
-    passes="a call after the form shows that somebody is logged in, and --whoami answers 200",
-    hint="The session you passed is not logged in: log in again in a browser, copy the cookie, pass it with --login.",
+    sent="the login form (--login-url) or the session that was passed, then GET --whoami",
+    passes="a call after the form shows a logged-in person, and --whoami answers 200",
+    hint="The session you passed is not logged in. Log in again in a browser, and pass the new cookie with --login.",
     mistakes=(
-        "the session has ended, or its cookie was copied in part",
-        "the login form wants another field, or another password",
+        "the session has expired, or its cookie was copied incompletely",
+        "the login form needs another field, or the password is wrong",
         "the session is for another host",
     ),
     needs=("net.resolves", "net.tls", "net.same-origin"),
@@ -30,15 +30,15 @@ def session_works(run: Run) -> Finding:
     try:
         sessions = [calls.member, *([calls.other] if target.login_b else [])]
     except LoginError as error:
-        hint = "Look at --login-url and the fields: does a browser log in with the same?"
-        return failed(f"Logging in fails: {error}.", error.about, hint=hint)
+        hint = "Check --login-url and the fields: a browser must be able to log in with them."
+        return failed(f"The login failed: {error}.", error.about, hint=hint)
     if target.whoami is None:
         if target.login and target.login.url:
-            return passed("the login form logs in")
-        raise Skipped("whether the session is logged in shows elsewhere on your site", "--whoami URL")
+            return passed("the login form works")
+        raise Skipped("only another address of your site shows whether the session is logged in", "--whoami URL")
     for session in sessions:
-        answer = calls.fetch(f"who {session.name} is", target.whoami, session)
+        answer = calls.fetch(f"--whoami, as {session.name}", target.whoami, session)
         if answer.status != 200:
-            how = answer.status or answer.broken
-            return failed(f"{target.whoami} answers {how} to {session.name}.", answer)
+            how = answer.result
+            return failed(f"{target.whoami} did not answer 200 to {session.name}: {how}.", answer)
     return passed(f"{target.whoami} answers 200")

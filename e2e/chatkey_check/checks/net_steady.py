@@ -13,13 +13,13 @@ from chatkey_check.words import plural
     "net.steady",
     group=PRECONDITIONS,
     severity=Severity.MUST,
-    sent="once more, every call that is answered 5xx or not at all",
-    passes="no call that fails is answered when it is repeated; one is a warning",
-    hint="Look for the calls that failed in the backend's log; one of several workers may be set up otherwise.",
+    sent="a repeat of every call that got a 5xx status or no answer",
+    passes="no failed call succeeds when it is repeated; one is a warning",
+    hint="Look in the backend's log for the failed calls. One of several workers may have other settings.",
     mistakes=(
         "one of several workers lacks a setting, a table or a file",
-        "connections to the database run out, or are cut while they are idle",
-        "a crash on a value that only some calls have",
+        "the database connections run out, or are closed while they are idle",
+        "the handler crashes on a value that only some calls have",
     ),
     needs=("net.latency",),
     phase=Phase.LAST,
@@ -31,7 +31,7 @@ def steady(run: Run) -> Finding:
     if not flaky:
         return passed()
     first = flaky[0]
-    how = f"{first.status}" if first.status else str(first.broken)
-    told = f"{len(flaky)} of {plural(len(calls.record.log), 'call')} failed ({how}), and repeated, each was answered"
+    how = first.result
+    told = f"{len(flaky)} of {plural(len(calls.record.log), 'call')} failed ({how}), and succeeded when they were repeated"
     say = failed if len(flaky) > 1 else warned
-    return say(f"The endpoint is flaky: {told}.", first)
+    return say(f"The endpoint is unreliable: {told}.", first)

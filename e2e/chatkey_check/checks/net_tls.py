@@ -10,7 +10,7 @@ from chatkey_check.model import PRECONDITIONS, Finding, Severity
 from chatkey_check.run import Run
 from chatkey_check.target import is_loopback
 
-LAB = "--ca FILE trusts an authority of your own, --insecure-tls any certificate, for a lab."
+LAB = "In a lab, --ca FILE trusts your own certificate authority, and --insecure-tls trusts any certificate."
 
 
 @check(
@@ -18,13 +18,13 @@ LAB = "--ca FILE trusts an authority of your own, --insecure-tls any certificate
     group=PRECONDITIONS,
     severity=Severity.MUST,
     section="5.6",
-    sent="a TLS handshake; nothing for http on localhost",
+    sent="a TLS handshake; no request for http on localhost",
     passes="the certificate chain is valid, or the host is this machine",
-    hint="Serve the page and the endpoint by https, or from localhost: browsers give keys to secure contexts only.",
+    hint="Serve page and endpoint over https or from localhost: browsers offer keys only in secure contexts.",
     mistakes=(
-        "the page is served by plain http on the local network",
-        "the certificate has ended, is for another name, or lacks the one between it and its authority",
-        "a certificate of your own authority, which --ca would tell of",
+        "the page is served over plain http in the local network",
+        "the certificate has expired, is for another name, or is sent without its intermediate certificate",
+        "the certificate is from your own authority, and --ca was not given",
     ),
     needs=("net.resolves",),
 )
@@ -34,14 +34,14 @@ def tls(run: Run) -> Finding:
     if target.url.startswith("http:"):
         if is_loopback(target.host):
             return passed("http on this machine is a secure context")
-        return failed(f"http://{target.host} is no secure context: the widget gets no key there.")
+        return failed(f"http://{target.host} is not a secure context, so the widget cannot create its key.")
     try:
         run.calls.wire.shake_hands(target.url)
     except ssl.SSLCertVerificationError as error:
-        return failed(f"The certificate is not accepted: {error.verify_message}.", hint=f"{_fix(error)} {LAB}")
+        return failed(f"The certificate is not valid: {error.verify_message}.", hint=f"{_fix(error)} {LAB}")
     except (ssl.SSLError, OSError) as error:
         reason = getattr(error, "reason", None) or error
-        return failed(f"The TLS handshake fails: {reason}.", hint="Does this port speak https at all?")
+        return failed(f"The TLS handshake failed: {reason}.", hint="Check that this port serves https.")
     return passed("any certificate is accepted (--insecure-tls)" if target.insecure_tls else "the chain is valid")
 
 
@@ -50,5 +50,5 @@ def _fix(error: ssl.SSLCertVerificationError) -> str:
     if "expired" in said:
         return "Renew the certificate."
     if "mismatch" in said:
-        return "Issue a certificate for this very host name."
-    return "Send the whole chain, from an authority that browsers trust."
+        return "Issue a certificate for exactly this host name."
+    return "Send the whole certificate chain, from an authority that browsers trust."

@@ -28,12 +28,12 @@ IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
     group=LEAKS,
     severity=Severity.MUST,
     section="5.3",
-    sent="GET --page-url as the login, and its scripts of the same origin",
-    passes="the secret is nowhere in them",
-    hint="secret_key must never reach a browser. Rotate it now; sign on the server.",
+    sent="GET --page-url, logged in, and its scripts of the same origin",
+    passes="none of them contains the secret",
+    hint="secret_key must never reach a browser. Rotate it now, and sign on the server.",
     mistakes=(
-        "the build puts every variable of the environment into the script",
-        "the token was to be signed in the browser",
+        "the build copies every environment variable into the script",
+        "the page signs the token in the browser",
     ),
     needs=("net.latency",),
 )
@@ -42,19 +42,19 @@ def page_no_secret(run: Run) -> Finding:
     calls = run.calls
     address, secret = calls.target.page_url, calls.target.secret
     if address is None:
-        raise Skipped("it takes the address of a page with the widget", "--page-url URL")
+        raise Skipped("the address of a page with the widget is needed", "--page-url URL")
     if secret is None:
-        raise Skipped("it takes the secret", "--secret-env NAME")
+        raise Skipped("secret_key is needed", "--secret-env NAME")
     if len(secret) < SHORTEST:
-        raise Skipped(f"the secret has fewer than {SHORTEST} characters, and would be found by chance")
+        raise Skipped(f"the secret has fewer than {SHORTEST} characters, so it could occur in a page by chance")
     seen = list(_files(calls, address))
     if not seen[0].succeeded:
-        how = seen[0].status or seen[0].broken
-        return failed(f"{address} is answered {how}.", seen[0], hint="Look at --page-url.")
+        how = seen[0].result
+        return failed(f"{address} could not be loaded: {how}.", seen[0], hint="Check --page-url.")
     for file in seen:
         form = leaked(secret, whole(file))
         if form:
-            return failed(f"The secret stands in {file.request.url}, {form}.", file)
+            return failed(f"{file.request.url} contains the secret {form}.", file)
     return passed(f"in {plural(len(seen), 'file')}")
 
 

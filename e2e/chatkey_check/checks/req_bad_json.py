@@ -30,7 +30,7 @@ DEPTH = 3000
 MARK = "MARK"
 LETTERS = "ключ" * 10
 BODIES = {
-    "JSON that breaks off": b'{"jkt":',
+    "incomplete JSON": b'{"jkt":',
     "an array instead of an object": b"[]",
     "null instead of an object": b"null",
     "an empty body": b"",
@@ -42,15 +42,14 @@ BODIES = {
     group=BAD_REQUESTS,
     severity=Severity.MUST,
     section="4.7",
-    sent='{"jkt": and what is no object: [], null, nothing; letters that are not ASCII, half of a surrogate '
-    "pair, what is not UTF-8, and JSON that is nested 3000 deep",
-    passes="a 4xx status, a redirect to where it says so, or `token` null; no traceback, "
-    "and no 5xx, which is a warning for the last four",
+    sent='the incomplete JSON {"jkt":; the bodies [] and null, and an empty one; a jkt with letters that are not '
+    "ASCII or with half of a surrogate pair; a body that is not UTF-8; and JSON that is nested 3000 levels deep",
+    passes="a 4xx status, a redirect, or `token` null; no traceback; no 5xx status (only a warning for the last four)",
     hint="Catch the error of the JSON parser, and answer 400.",
     mistakes=(
-        "the error of the parser is not caught, or that of what is nested too deep (RecursionError)",
-        "bytes, or halves of a character, are written into a text, a database or a log that cannot hold them",
-        "the site runs in its debug mode",
+        "the parser's error, or a RecursionError for deeply nested JSON, is not caught",
+        "invalid bytes or half of a surrogate pair go into a string, a database or a log that cannot store them",
+        "the site runs in debug mode",
     ),
     mend={
         "Python": "try:\n    body = json.loads(request.body)\nexcept ValueError:\n    abort(400)",
@@ -74,7 +73,7 @@ def bad_json(run: Run) -> Finding:
 def _ways(shape: Shape) -> Mapping[str, Variation]:
     """Return the requests to send: unusual text for every endpoint, and invalid JSON if the endpoint takes JSON."""
     if not shape.body:
-        return {"a jkt of letters that are not ASCII": {"jkt": LETTERS}}
+        return {"a jkt with letters that are not ASCII": {"jkt": LETTERS}}
     bodies = {**BODIES, **_odd(shape)} if shape.json else _odd(shape)
     return {what: {"raw": raw} for what, raw in bodies.items()}
 
@@ -82,12 +81,10 @@ def _ways(shape: Shape) -> Mapping[str, Variation]:
 def _odd(shape: Shape) -> Mapping[str, bytes]:
     """Return bodies that frameworks do not expect. Whether one of them gets a token is judged by other checks."""
     return {
-        "a jkt of letters that are not ASCII": shape.content(LETTERS, {}),
+        "a jkt with letters that are not ASCII": shape.content(LETTERS, {}),
         "a jkt with half of a surrogate pair": shape.content("\ud800", {}),
         "a body that is not UTF-8": shape.content(MARK, {}).replace(MARK.encode(), b"\xff\xfe"),
-        "JSON that is nested thousands deep": shape.content(MARK, {}).replace(
-            f'"{MARK}"'.encode(), b"[" * DEPTH + b"]" * DEPTH
-        ),
+        "deeply nested JSON": shape.content(MARK, {}).replace(f'"{MARK}"'.encode(), b"[" * DEPTH + b"]" * DEPTH),
     }
 
 
@@ -96,10 +93,10 @@ def _crash(what: str, answer: Exchange) -> Finding | None:
     if answer.response is None:
         return failed(f"{body} gets no answer: {answer.broken}.", answer)
     if TRACEBACK.search(answer.text) or FRAMES.search(answer.text):
-        hint = "Switch the debug mode off where others can reach the site, and answer 400 without details."
+        hint = "Turn off debug mode where others can reach the site, and answer 400 without details."
         return failed(f"The answer ({answer.status}) shows a traceback.", answer, hint=hint)
     if answer.status >= 500:
-        return (failed if what in BODIES else warned)(f"{body} is answered {answer.status}.", answer)
+        return (failed if what in BODIES else warned)(f"{body} gets {answer.status}.", answer)
     return None
 
 
@@ -109,4 +106,4 @@ def _judged(what: str, answer: Exchange) -> Finding:
         return failed(f"{body} gets a token.", answer)
     if answer.status >= 400 or answer.redirected or answer.member is None:
         return passed()
-    return warned(f"{body} is answered {answer.status}, as if it were right.", answer)
+    return warned(f"{body} gets {answer.status}, as if it were valid.", answer)

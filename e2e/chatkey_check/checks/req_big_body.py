@@ -20,12 +20,12 @@ QUICK = 2.0
     "req.big-body",
     group=BAD_REQUESTS,
     severity=Severity.SHOULD,
-    sent="a jkt of 10,000 characters, and a body of a megabyte around a right one",
+    sent="a jkt of 10,000 characters, and a body of one megabyte with a valid jkt",
     passes="no token, a status below 500, within 2 seconds",
-    hint="Limit the size of the body before it is parsed; a kilobyte is plenty.",
+    hint="Limit the size of the body before parsing it. A kilobyte is enough.",
     mistakes=(
-        "the size of a body is not limited",
-        "a pattern, or a hash, takes long over a long text",
+        "the size of request bodies is not limited",
+        "a regular expression or a hash takes long for a long string",
     ),
     mend={
         "Node.js": 'app.use(express.json({ limit: "10kb" }));',
@@ -42,17 +42,17 @@ def big_body(run: Run) -> Finding:
 def _judged(calls: Calls) -> Finding:
     bodies = {
         "a jkt of 10,000 characters": Variation(jkt="A" * LONG_JKT),
-        "a body of a megabyte": Variation(more={"more": "A" * BODY}),
+        "a body of one megabyte": Variation(more={"more": "A" * BODY}),
     }
     for what, how in bodies.items():
         answer = calls.ask(what, calls.anybody, **how)
         if answer.seconds > QUICK:
             by_itself: Variation = {**how, "measured": True}
-            answer = calls.ask(f"{what}, by itself", calls.anybody, **by_itself)
+            answer = calls.ask(f"{what}, sent alone", calls.anybody, **by_itself)
         if answer.minted:
-            return warned(f"With {what} there is a token: nothing limits its size.", answer)
+            return warned(f"{what[:1].upper()}{what[1:]} gets a token: the size is not limited.", answer)
         if answer.status >= 500:
-            return warned(f"{what[:1].upper()}{what[1:]} is answered {answer.status}.", answer)
+            return warned(f"{what[:1].upper()}{what[1:]} gets {answer.status}.", answer)
         if answer.broken is Broken.TIMEOUT or answer.seconds > QUICK:
             return warned(f"{what[:1].upper()}{what[1:]} keeps the server busy for {answer.seconds:.1f} s.", answer)
     return passed()

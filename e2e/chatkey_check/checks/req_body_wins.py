@@ -16,9 +16,9 @@ from chatkey_check.run import Run
     severity=Severity.MUST,
     section="4.7",
     sent="the call with a jkt in the body and another one in the address, ?jkt=…",
-    passes="cnf.jkt is the one of the body",
-    hint="Read jkt from the JSON body only; what a framework calls params may hold the query too.",
-    mistakes=("a framework's params holds address and body, and the address wins",),
+    passes="cnf.jkt is the jkt from the body",
+    hint="Read jkt only from the JSON body. A framework's `params` may also contain the query.",
+    mistakes=("the framework's `params` merges address and body, and the address wins",),
     mend={
         "Python": 'jkt = request.get_json()["jkt"]',
         "Node.js": "const { jkt } = request.body;",
@@ -33,12 +33,12 @@ def body_wins(run: Run) -> Finding:
     """
     calls = run.calls
     if not calls.target.shape.in_body:
-        return of_own_shape("with the jkt in the address")
+        return of_own_shape("the jkt in the address")
     elsewhere = calls.new_jkt()
     answer = calls.ask("another jkt in the address", calls.member, query=(("jkt", elsewhere),))
     sent = answer.request.jkt
     if not answer.minted or answer.jkt == sent:
         return passed()
     if answer.jkt == elsewhere:
-        return failed("cnf.jkt is the one of the address, not the one of the body.", answer)
-    return failed(f"cnf.jkt is {reading.shown(answer.jkt)}, the body had {sent}.", answer)
+        return failed("cnf.jkt is the jkt from the address, not from the body.", answer)
+    return failed(f"cnf.jkt is {reading.shown(answer.jkt)}, but the body had {sent}.", answer)

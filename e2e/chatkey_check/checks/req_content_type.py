@@ -12,7 +12,7 @@ from chatkey_check.model import BAD_REQUESTS, Finding, Severity
 from chatkey_check.run import Run
 
 FORM = "application/x-www-form-urlencoded"
-SIMPLE = {**{kind: kind for kind in ("text/plain", FORM, "multipart/form-data")}, "nothing of its type": None}
+SIMPLE = {**{kind: kind for kind in ("text/plain", FORM, "multipart/form-data")}, "no Content-Type": None}
 
 
 @check(
@@ -20,10 +20,10 @@ SIMPLE = {**{kind: kind for kind in ("text/plain", FORM, "multipart/form-data")}
     group=BAD_REQUESTS,
     severity=Severity.SHOULD,
     section="4.7",
-    sent="the same JSON as text/plain, as a form and without a Content-Type, and a real form with the field jkt",
+    sent="the same JSON as text/plain, as a form and without Content-Type, and a real form with the field jkt",
     passes="no token",
     hint="Require application/json: a page of another site cannot send that without a CORS preflight.",
-    mistakes=("the body is parsed whatever it says it is: force=True, or type: () => true",),
+    mistakes=("the handler parses the body whatever its Content-Type: force=True, or type: () => true",),
     mend={
         "Python": 'if request.mimetype != "application/json":\n    abort(415)',
         "Node.js": 'if (!request.is("application/json")) return response.sendStatus(415);',
@@ -39,7 +39,7 @@ def content_type(run: Run) -> Finding:
 
 def _judged(calls: Calls) -> Finding:
     asks = {
-        f"A body that says {said}": partial(calls.ask, f"the JSON as {said}", calls.member, content_type=kind)
+        f"The JSON sent as {said}": partial(calls.ask, f"the JSON sent as {said}", calls.member, content_type=kind)
         for said, kind in SIMPLE.items()
     }
     form = f"jkt={calls.new_jkt()}".encode()

@@ -15,10 +15,10 @@ from chatkey_check.run import Run
     group=BAD_REQUESTS,
     severity=Severity.SHOULD,
     section="4.7",
-    sent='{"jkt": …, "x_unknown": 1} as the login',
+    sent='{"jkt": …, "x_unknown": 1}, logged in',
     passes="a token",
-    hint="Ignore members you do not know: the widget may add some.",
-    mistakes=("a strict schema forbids what it does not know",),
+    hint="Ignore unknown members: the widget may add some.",
+    mistakes=("a strict schema forbids unknown members",),
     needs=("jwt.compact",),
 )
 def extra_ignored(run: Run) -> Finding:
@@ -28,9 +28,9 @@ def extra_ignored(run: Run) -> Finding:
 
 
 def _judged(calls: Calls) -> Finding:
-    answer = calls.ask("one member more", calls.member, more={"x_unknown": 1})
+    answer = calls.ask("an additional member", calls.member, more={"x_unknown": 1})
     if answer.minted:
         return passed()
     if calls.unknown_again is not None:
         raise Blocked("resp.session-kept")
-    return warned(f"With one member more there is no token ({answer.status or answer.broken}).", answer)
+    return warned(f"A call with an additional member got no token ({answer.result}).", answer)

@@ -23,13 +23,13 @@ WITHOUT_BODY = ("OPTIONS", "HEAD")
     group=BAD_REQUESTS,
     severity=Severity.SHOULD,
     section="4.7",
-    sent="GET with ?jkt=…, the same with ?callback=… and by OPTIONS and HEAD, and the honest call by PUT, PATCH and "
-    "DELETE, as the login",
-    passes="no token, in whatever form; 405 or 404",
-    hint="Route POST only.",
+    sent="GET with ?jkt=…, also with ?callback=…; the same by OPTIONS and HEAD; and the normal call by PUT, PATCH and "
+    "DELETE; all logged in",
+    passes="no token in any form; the usual answer is 405 or 404",
+    hint="Accept only POST.",
     mistakes=(
-        "the route is for every method",
-        "JSONP is left over from the time before CORS",
+        "the route accepts every method",
+        "JSONP support from the time before CORS is still active",
     ),
     mend={
         "Python": '@app.post("/chat/token")\ndef chat_token(): ...',
@@ -42,19 +42,19 @@ def get_refused(run: Run) -> Finding:
     """The answer to a GET may be cached or prefetched, and its address is kept in logs."""
     calls = run.calls
     if not calls.target.shape.is_example:
-        return of_own_shape("and which methods are right is yours to say")
+        return of_own_shape("whose method is your choice")
     jkt = ("jkt", calls.new_jkt())
     script = calls.ask("by GET, as a script", calls.member, method="GET", query=(jkt, ("callback", CALLBACK)))
     if holds_token(script.text) and CALLBACK in script.text:
-        hint = "Take JSONP away: a page of any site can load this script, and gets your customer's token."
-        return failed("GET with ?callback= gets a script with a token (JSONP).", script, hint=hint)
+        hint = "Remove JSONP: a page of any site can load this script and gets your customer's token."
+        return failed("GET with ?callback= returns a script with a token (JSONP).", script, hint=hint)
     if script.broken is Broken.TIMEOUT:
         return warned("GET gets no answer.", script)
     answer = calls.ask("by GET", calls.member, method="GET", query=(jkt,))
     if holds_token(answer.text):
         return warned("GET gets a token.", answer)
     if answer.status >= 500:
-        return warned(f"GET is answered {answer.status}.", answer)
+        return warned(f"GET gets {answer.status}.", answer)
     asks = [
         *(partial(calls.ask, f"by {method}", calls.member, method=method) for method in WITH_BODY),
         *(partial(calls.ask, f"by {method}", calls.member, method=method, query=(jkt,)) for method in WITHOUT_BODY),

@@ -14,10 +14,10 @@ from chatkey_check.shape import LEFT_OUT
     group=BAD_REQUESTS,
     severity=Severity.MUST,
     section="4.7",
-    sent="{} as the login",
+    sent="{}, logged in",
     passes="no token",
-    hint="Refuse it with 400: a token without cnf.jkt is refused by the socket anyway.",
-    mistakes=("nobody asks whether jkt is there",),
+    hint="Answer 400: the socket refuses a token without cnf.jkt anyway.",
+    mistakes=("the handler does not check whether jkt is present",),
     mend={
         "Python": "if not isinstance(jkt, str):\n    abort(400)",
         "Node.js": 'if (typeof jkt !== "string") return response.sendStatus(400);',

@@ -22,9 +22,9 @@ VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")
     passes="no token, and a status below 500",
     hint="Check the type first: typeof jkt === 'string', isinstance(jkt, str), is_string($jkt).",
     mistakes=(
-        "jkt is turned into text, whatever it was",
-        "the first of a list is taken",
-        "a text is expected, and a number crashes",
+        "the handler turns any jkt into a string",
+        "the handler uses the first item of a list",
+        "the handler expects a string and crashes on a number",
     ),
     mend={
         "Python": "if not isinstance(jkt, str):\n    abort(400)",
@@ -44,7 +44,7 @@ def jkt_type(run: Run) -> Finding:
         if answer.minted:
             return failed(f"jkt {shown} gets a token.", answer)
         if answer.status >= 500:
-            return failed(f"jkt {shown} is answered {answer.status}.", answer)
+            return failed(f"jkt {shown} gets {answer.status}.", answer)
         if answer.response is None:
             return failed(f"jkt {shown} gets no answer: {answer.broken}.", answer)
     return passed()

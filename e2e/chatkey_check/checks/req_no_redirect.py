@@ -14,13 +14,13 @@ from chatkey_check.run import Run
     group=ANSWERS,
     severity=Severity.MUST,
     section="4.7",
-    sent='the honest call: POST {"jkt": …} as the login',
+    sent='a normal call: POST {"jkt": …}, logged in',
     passes="no 301, 302 or 303, which turn POST into GET; a 307 or 308 on the same origin is a warning",
-    hint="Call the address that answers: add or remove the trailing slash in getToken's URL.",
+    hint="Call the final address directly: add or remove the trailing slash in getToken's URL.",
     mistakes=(
-        "the route ends with a slash, the address does not, or the other way round",
+        "the route ends with a slash and the address does not, or the reverse",
         "http is redirected to https, or the bare domain to www",
-        "a middleware sends everybody to a login or consent page",
+        "a middleware redirects everybody to a login or consent page",
     ),
     needs=("net.latency",),
 )
@@ -30,12 +30,12 @@ def no_redirect(run: Run) -> Finding:
     if answer.redirected:
         where = answer.location
         if origin(where) != origin(answer.request.url):
-            hint = "Answer on this origin; the call is not followed to another one, and a browser would block it."
-            return failed(f"{answer.status} leads to another origin: {where}.", answer, hint=hint)
+            hint = "Answer on the page's origin: a browser blocks the redirect to another origin."
+            return failed(f"The endpoint redirects ({answer.status}) to another origin: {where}.", answer, hint=hint)
         if "login" in where.lower() or "signin" in where.lower():
-            hint = "The session you passed is not logged in, or does not reach this path."
-            return failed(f"{answer.status} leads to {where}, a login page.", answer, hint=hint)
-        return failed(f"{answer.status} leads to {where}.", answer)
+            hint = "The session you passed is not logged in, or its cookie is not sent to this path."
+            return failed(f"The endpoint redirects ({answer.status}) to {where}, a login page.", answer, hint=hint)
+        return failed(f"The endpoint redirects ({answer.status}) to {where}.", answer)
     if answer.hops:
-        return warned(f"The call is redirected to {answer.hops[-1]}; method and body are kept.", answer)
+        return warned(f"The endpoint redirects to {answer.hops[-1]}, with the same method and body.", answer)
     return passed()

@@ -10,29 +10,29 @@ from chatkey_check.run import Run
 
 CSRF = ("csrf", "xsrf", "authenticitytoken", "authenticity token", "antiforgery", "cross-site")
 
-DIED = "Look at the backend's log: did the worker die?"
+DIED = "Look in the backend's log: the worker may have crashed."
 UNANSWERED = {
-    Broken.GARBLED: "Look at the backend's log, and at what is written before the headers: a warning, perhaps.",
-    Broken.SHORT: "Content-Length, or the chunks, promise more than is sent: let the framework count the bytes.",
-    Broken.UNPACKABLE: "Content-Encoding says one thing and the body is another: one place compresses, and says so.",
+    Broken.GARBLED: "Look in the backend's log. The program may print a warning or other text before the headers.",
+    Broken.SHORT: "Content-Length or a chunk size is too large. Let the framework count the bytes.",
+    Broken.UNPACKABLE: "Compress the body in one place only, which also sets Content-Encoding.",
 }
 """Hints for calls that got no readable answer."""
-BOT_WALL = "What keeps robots away stands before the endpoint, and takes the checker for one: let it past."
+BOT_WALL = "Bot protection in front of the endpoint blocks this program. Add an exception for it."
 CHALLENGES = ("just a moment", "captcha", "challenge-platform", "are you human", "bot detection")
 CHALLENGING = frozenset({403, 429, 503})
 REFUSING = frozenset({400, 401, 403, 422})
-SHAPE = "The endpoint does not accept what the widget sends: a JSON object with the member jkt, and no other."
-PROXY = "The proxy says so, or the backend is down for now: is it running, and where the proxy looks for it?"
-CRASHES = "The handler crashes: its traceback is in the backend's log."
+SHAPE = "Accept the widget's body: a JSON object with the single member jkt."
+PROXY = "The proxy does not reach the backend. Check that the backend runs, and where the proxy expects it."
+CRASHES = "The handler crashed. The traceback is in the backend's log."
 HINTS = {
     400: SHAPE,
     422: SHAPE,
-    401: "The endpoint does not know the session: is it still logged in, and does the cookie reach this path?",
-    403: "If a CSRF middleware blocks the call, pass its header with --header, or exempt this route from it.",
-    404: "There is no such route: look at the path, a prefix, and a trailing slash.",
-    405: "The route exists, but not for POST: add the method.",
-    415: "Accept Content-Type: application/json; that is what the widget sends.",
-    429: "Rate limits stand in the way of this check: raise them for the checker, or wait.",
+    401: "The endpoint does not accept the session. Check that it is still logged in, and the path of its cookie.",
+    403: "If a CSRF middleware blocks the call, send its header with --header, or exempt this route.",
+    404: "The route does not exist. Check the path, its prefix and the trailing slash.",
+    405: "The route does not accept POST. Add the method.",
+    415: "Accept Content-Type: application/json, which the widget sends.",
+    429: "A rate limit blocks the call. Raise it for this program, or wait.",
     502: PROXY,
     503: PROXY,
     504: PROXY,
@@ -44,14 +44,14 @@ HINTS = {
     group=ANSWERS,
     severity=Severity.MUST,
     section="4.7",
-    sent='POST {"jkt": …} as the login, with Content-Type: application/json and the page\'s own Origin',
+    sent='POST {"jkt": …}, logged in, with Content-Type: application/json and the page\'s own Origin',
     passes="a 2xx status",
-    hint="Answer POST with a JSON body at this address, for a session that is logged in.",
+    hint="Accept POST with a JSON body at this address for a logged-in session.",
     mistakes=(
-        "the route is missing, or for GET only",
-        "a CSRF middleware wants a token: exempt the route, or send it (--header 'X-CSRFToken: {cookie:csrftoken}')",
-        "the handler reads a form, and crashes on JSON",
-        "a limit of calls lets nobody in",
+        "the route does not exist, or accepts only GET",
+        "a CSRF middleware needs a token: exempt the route, or send it (--header 'X-CSRFToken: {cookie:csrftoken}')",
+        "the handler expects a form and crashes on JSON",
+        "a rate limit refuses the call",
     ),
     mend={
         "Python": '@app.post("/chat/token")\ndef chat_token(): ...',
@@ -69,7 +69,7 @@ def post_json(run: Run) -> Finding:
         return passed(f"{answer.status}")
     if answer.broken is not None:
         return failed(f"No answer: {answer.broken}.", answer, hint=UNANSWERED.get(answer.broken, DIED))
-    return failed(f"The endpoint answers {answer.status}.", answer, hint=_hint(answer))
+    return failed(f"The endpoint answers with status {answer.status}.", answer, hint=_hint(answer))
 
 
 def _hint(answer: Exchange) -> str:
@@ -77,7 +77,7 @@ def _hint(answer: Exchange) -> str:
     if status in CHALLENGING and any(word in body for word in CHALLENGES):
         return BOT_WALL
     if status == 419 or (status in REFUSING and any(word in body for word in CSRF)):
-        return "Your CSRF protection blocks the call: pass its header with --header, or exempt this route from it."
+        return "Your CSRF protection blocks the call. Send its header with --header, or exempt this route."
     if answer.asks_for_password:
-        return "HTTP Basic stands before the endpoint: let the widget's call past it, or pass it with --header."
+        return "HTTP Basic protects the endpoint. Exempt the widget's call, or send the credentials with --header."
     return HINTS.get(status, CRASHES if status >= 500 else "Answer 200 with a JSON object.")

@@ -13,10 +13,10 @@ from chatkey_check.run import Run
     group=ANSWERS,
     severity=Severity.SHOULD,
     section="4.7",
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="Content-Type is application/json; parameters and +json types are fine",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="Content-Type is application/json or a +json type, with or without parameters",
     hint="Send Content-Type: application/json.",
-    mistakes=("the JSON is written by hand, and the framework says text/html",),
+    mistakes=("the JSON is written by hand, so the framework sets text/html",),
     mend={
         "Python": 'response.headers["Content-Type"] = "application/json"',
         "Node.js": 'response.type("application/json");',
@@ -33,4 +33,4 @@ def content_type(run: Run) -> Finding:
     media = (said or "").partition(";")[0].strip().lower()
     if media == "application/json" or (media.startswith("application/") and media.endswith("+json")):
         return passed()
-    return warned(f"Content-Type is {said!r}." if said else "There is no Content-Type.", answer)
+    return warned(f"Content-Type is {said!r}." if said else "Content-Type is missing.", answer)

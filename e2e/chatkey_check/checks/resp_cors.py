@@ -21,14 +21,14 @@ LOOPBACK = ("http://localhost:6123", "http://127.0.0.1:6123")
     group=LEAKS,
     severity=Severity.MUST,
     section="4.7",
-    sent=f"the call with Origin: {FOREIGN}, names like the page's, null, and {LOOPBACK[0]}; and a preflight",
-    passes="no Access-Control-Allow-Origin that lets them in",
-    hint="Remove the CORS middleware from this route: page and endpoint have the same origin.",
+    sent=f"the call with the Origin {FOREIGN}, names similar to the page's, null and {LOOPBACK[0]}; and a preflight",
+    passes="no Access-Control-Allow-Origin for these origins",
+    hint="Remove CORS from this route: page and endpoint have the same origin.",
     mistakes=(
-        "CORS is open for the whole site: *",
-        "the Origin that came is sent back as it is",
-        "origins are compared by how they begin or end",
-        "a pattern for development servers lets every port of localhost in, in production",
+        "CORS is enabled for the whole site with *",
+        "the request's Origin is copied into the answer",
+        "only the beginning or the end of an origin is compared",
+        "a pattern for development servers allows every port of localhost in production",
     ),
     needs=("net.latency",),
 )
@@ -41,10 +41,12 @@ def cors(run: Run) -> Finding:
         with_cookies = answer.response is not None and answer.response.get("access-control-allow-credentials") == "true"
         cookies = ", with cookies" if with_cookies else ""
         if asked in LOOPBACK:
-            hint = "Name the one origin of your development server, and only where you develop."
-            what = f"Any server on a visitor's own computer may read the answer{cookies}: {asked}."
+            hint = "Allow only the origin of your development server, and only in development."
+            what = f"Pages of any server on the visitor's computer may read the answer{cookies}: {asked} is allowed."
             return warned(what, answer, hint=hint)
-        return failed(f"A page of the origin {asked} may read the answer{cookies}: it says {allowed.strip()}.", answer)
+        return failed(
+            f"A page of {asked} may read the answer{cookies}: Access-Control-Allow-Origin is {allowed.strip()}.", answer
+        )
     return passed()
 
 
@@ -68,9 +70,9 @@ def _questions(calls: Calls) -> Iterator[tuple[str, Exchange]]:
     )
     asks: list[tuple[str, Callable[[], Exchange]]] = [(FOREIGN, lambda: calls.cross_site)]
     for name, label in [
-        *((lookalike, "the call of a page with a similar name") for lookalike in _lookalikes(calls.target.page)),
+        *((lookalike, "the call of a page with a similar host name") for lookalike in _lookalikes(calls.target.page)),
         ("null", "the call of a page without an origin"),
-        *((local, "the call of a page of some server on this machine") for local in LOOPBACK),
+        *((local, "the call of a page of another server on this machine") for local in LOOPBACK),
     ]:
         asks.append((name, partial(calls.ask, label, session, headers=[("Origin", name)])))
     ask = partial(calls.ask, "a preflight of another site", calls.nobody, method="OPTIONS", headers=preflight)

@@ -14,14 +14,14 @@ from chatkey_check.run import Run
     group=ANSWERS,
     severity=Severity.MUST,
     section="4.7",
-    sent='the honest call: POST {"jkt": …} as the login',
+    sent='a normal call: POST {"jkt": …}, logged in',
     passes="the body is a JSON object with the member `token` at its top level",
-    hint='Return {"token": "…"}: not wrapped in data, not the bare string, not HTML.',
+    hint='Return {"token": "…"}, not a wrapped object, a bare string or HTML.',
     mistakes=(
         'the answer is wrapped: {"data": {"token": …}}',
-        "the token is returned as text, or as a JSON string",
+        "the token is returned as plain text, or as a JSON string",
         "the member has another name: jwt, Token, access_token",
-        "a warning is printed before the JSON",
+        "the program prints a warning before the JSON",
         "the JSON is encoded twice",
     ),
     mend={

@@ -16,12 +16,12 @@ from chatkey_check.words import plural
     group=LEAKS,
     severity=Severity.MUST,
     section="2.1, 5.3",
-    sent="nothing of its own: every header and body is searched, but those of the page",
-    passes="the secret is nowhere: as it is, as base64, base64url or hex, URL-encoded, or inside of a token",
-    hint="Your response contains secret_key. Rotate it now, then take it out.",
+    sent="no extra request: every header and body is searched, except those of the page",
+    passes="none contains the secret: unchanged, as base64, base64url or hex, URL-encoded, or inside a token",
+    hint="Rotate secret_key now, then remove it from the response.",
     mistakes=(
-        "a page of errors shows the configuration",
-        "a debug header, or a claim, that was there to try something out",
+        "an error page shows the configuration",
+        "a debug header or a claim was added for testing and never removed",
     ),
     needs=("net.latency",),
     phase=Phase.LAST,
@@ -31,12 +31,12 @@ def no_secret(run: Run) -> Finding:
     calls = run.calls
     secret = calls.target.secret
     if secret is None:
-        raise Skipped("it takes the secret", "--secret-env NAME")
+        raise Skipped("secret_key is needed", "--secret-env NAME")
     if len(secret) < SHORTEST:
-        raise Skipped(f"the secret has fewer than {SHORTEST} characters, and would be found by chance")
+        raise Skipped(f"the secret has fewer than {SHORTEST} characters, so it could occur in an answer by chance")
     answers = [exchange for exchange in calls.record.log if exchange.request.label not in {PAGE, SCRIPT}]
     for exchange in answers:
         form = leaked(secret, whole(exchange))
         if form:
-            return failed(f"The secret stands in an answer, {form} (to: {exchange.request.label}).", exchange)
+            return failed(f"An answer contains the secret {form} (the answer to: {exchange.request.label}).", exchange)
     return passed(f"in {plural(len(answers), 'answer')}")

@@ -20,13 +20,13 @@ KEPT = re.compile(r"(?:max-age|s-maxage)\s*=\s*\"?0*[1-9]", re.IGNORECASE)
     "resp.no-store",
     group=LEAKS,
     severity=Severity.SHOULD,
-    sent='the honest call: POST {"jkt": …} as the login; that of a visitor',
-    passes="Cache-Control has no-store, and no CDN is told to keep the answer; a visitor's is not said to be kept",
-    hint="Send Cache-Control: no-store: a proxy may keep a person's token, and give it to the next one.",
+    sent='a normal call: POST {"jkt": …}, logged in; and a visitor\'s',
+    passes="Cache-Control has no-store, no header lets a CDN store the answer, and visitors' answers are not stored",
+    hint="Send Cache-Control: no-store. Otherwise a proxy may store one person's token and send it to another.",
     mistakes=(
-        "the header is missing, or says private or no-cache only",
-        "CDN-Cache-Control, or Surrogate-Control, says otherwise",
-        "what is said to visitors is kept, and they stay visitors once they have logged in",
+        "the header is missing, or has only private or no-cache",
+        "CDN-Cache-Control or Surrogate-Control allows storing",
+        "the answer to visitors is stored, so they still get null after they log in",
     ),
     mend={
         "Python": 'response.headers["Cache-Control"] = "no-store"',
@@ -45,11 +45,13 @@ def no_store(run: Run) -> Finding:
 def _of_members(_run: Run, token: Token) -> Finding:
     said = _said(token.answer, "cache-control")
     if "no-store" not in _directives(said):
-        return warned(f"Cache-Control is {said!r}." if said else "There is no Cache-Control.", token.answer)
+        return warned(
+            f"Cache-Control is {said!r}, without no-store." if said else "Cache-Control is missing.", token.answer
+        )
     for name in FOR_CDN:
         said = _said(token.answer, name)
         if KEPT.search(said):
-            hint = f"Take {name} away from this route: a CDN believes it, and not Cache-Control (RFC 9213)."
+            hint = f"Remove {name} from this route: for a CDN it overrides Cache-Control (RFC 9213)."
             return warned(f"{name} is {said!r}.", token.answer, hint=hint)
     return passed()
 
@@ -63,8 +65,8 @@ def _of_visitors(calls: Calls) -> Finding:
     for name in ("cache-control", *FOR_CDN):
         said = _said(answer, name)
         if answer.succeeded and KEPT.search(said) and not {"no-store", "no-cache"} & _directives(said):
-            hint = "Send no-store to visitors, too: kept, the answer says that nobody is logged in after they have."
-            return warned(f"A visitor's answer may be kept: {name} is {said!r}.", answer, hint=hint)
+            hint = "Send no-store to visitors too. Otherwise they may get the stored null after they log in."
+            return warned(f"A visitor's answer may be stored: {name} is {said!r}.", answer, hint=hint)
     return passed()
 
 

@@ -14,12 +14,12 @@ from chatkey_check.run import Run
     "resp.no-token-elsewhere",
     group=LEAKS,
     severity=Severity.SHOULD,
-    sent='the honest call: POST {"jkt": …} as the login',
-    passes="the token is in no header: not in Set-Cookie, Location or Link",
-    hint="Return the token in the body only: headers are kept in logs, and a cookie is sent with every request.",
+    sent='a normal call: POST {"jkt": …}, logged in',
+    passes="no header contains the token, such as Set-Cookie, Location or Link",
+    hint="Return the token only in the body: headers end up in logs, and a cookie is sent with every request.",
     mistakes=(
-        "the token is set as a cookie, too",
-        "it is sent in a header for another program",
+        "the token is also set as a cookie",
+        "the token is also sent in a header for another program",
     ),
     needs=("jwt.compact",),
 )
@@ -29,5 +29,5 @@ def no_token_elsewhere(run: Run) -> Finding:
     signed = token.text.rpartition(".")[0]
     for name, value in token.answer.response.headers if token.answer.response else ():
         if signed in unquote(value):
-            return warned(f"The token stands in the header {name}, too.", token.answer)
+            return warned(f"The header {name} also contains the token.", token.answer)
     return passed()

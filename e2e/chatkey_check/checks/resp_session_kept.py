@@ -11,9 +11,9 @@ from chatkey_check.model import ANSWERS, Finding, Severity
 from chatkey_check.run import Run
 
 CLEARS = {
-    "*": "everything that the browser keeps for your site",
-    "cookies": "every cookie of your site",
-    "storage": "what scripts keep for your site, the widget's token too",
+    "*": "everything that the browser stores for your site",
+    "cookies": "all cookies of your site",
+    "storage": "the storage of your site, with the widget's token",
 }
 """The Clear-Site-Data types that do harm. Clearing a cache does none."""
 
@@ -23,14 +23,14 @@ CLEARS = {
     group=ANSWERS,
     severity=Severity.MUST,
     section="4.7",
-    sent="the honest call again; and without the cookies that the answer to the first deletes, if it deletes one",
-    passes="the next call knows the session; no cookie of the login is deleted, or only such as are no login; and no "
-    "Clear-Site-Data takes cookies or storage away",
-    hint="Read the session, and leave it: no Set-Cookie that ends or replaces it, and no logout, in this handler.",
+    sent="a second normal call; if the first answer deletes cookies, also a call without these cookies",
+    passes="the session still works in the second call; the login's cookies are not deleted; and Clear-Site-Data does "
+    "not delete cookies or storage",
+    hint="Only read the session in this handler: do not log out, and do not delete or replace its cookie.",
     mistakes=(
-        "the endpoint ends the session that it was asked with, as a single sign-on would",
-        "a framework starts a new, empty session for calls with JSON",
-        "Clear-Site-Data is sent with every answer, and not with that to a logout only",
+        "the endpoint ends the session that it was called with, like a single sign-on",
+        "the framework starts a new, empty session for JSON requests",
+        "Clear-Site-Data is sent with every answer, not only with the logout's",
     ),
     needs=("resp.json-object",),
 )
@@ -42,8 +42,8 @@ def session_kept(run: Run) -> Finding:
     calls = run.calls
     cleared = _cleared(calls.first)
     if cleared:
-        hint = "Send Clear-Site-Data where somebody logs out, and nowhere else."
-        return failed(f"Clear-Site-Data takes away {cleared}.", calls.first, hint=hint)
+        hint = "Send Clear-Site-Data only with the answer to a logout."
+        return failed(f"Clear-Site-Data deletes {cleared}.", calls.first, hint=hint)
     deleted = calls.member.deleted_by(calls.first.response, calls.first.request.url)
     if deleted:
         return _without(calls, deleted)
@@ -51,8 +51,8 @@ def session_kept(run: Run) -> Finding:
     if again is None:
         return passed()
     replaced = ", ".join(sorted(replaced_cookies(calls.first)))
-    how = f"The answer replaces the cookie {replaced}" if replaced else "The session is used up by the first call"
-    return failed(f"{how}: the calls after it are answered as if nobody were logged in.", calls.first, again)
+    how = f"The answer replaces the cookie {replaced}" if replaced else "The session ends with the first call"
+    return failed(f"{how}. The next call is answered as if nobody were logged in.", calls.first, again)
 
 
 def _cleared(answer: Exchange) -> str:
@@ -63,8 +63,8 @@ def _cleared(answer: Exchange) -> str:
 
 def _without(calls: Calls, deleted: set[str]) -> Finding:
     kept = {name: value for name, value in calls.member.cookies.items() if name not in deleted}
-    answer = calls.ask("the same, without the cookies that were deleted", calls.member.with_cookies(kept))
+    answer = calls.ask("the call without the deleted cookies", calls.member.with_cookies(kept))
     names = ", ".join(sorted(deleted))
     if answer.minted:
-        return passed(f"{names} is deleted, and is no login")
-    return failed(f"The answer deletes the cookie {names}: your customer is logged out.", calls.first)
+        return passed(f"{names} is deleted, but the login works without it")
+    return failed(f"The answer deletes the cookie {names}, so your customer is logged out.", calls.first)

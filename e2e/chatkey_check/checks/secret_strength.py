@@ -37,27 +37,27 @@ REPEATED = re.compile(r"(.{1,8})\1{3,}.{0,7}", re.DOTALL)
     group=LEAKS,
     severity=Severity.SHOULD,
     section="RFC 7518 3.2",
-    sent="nothing: the secret is looked at here",
-    passes="it has at least 32 bytes, and is no well-known word, pattern or PEM key",
-    hint="Rotate secret_key, and use the one you are given: HS256 needs 256 bits that nobody can guess.",
+    sent="no request: the secret is examined on this machine",
+    passes="the secret has at least 32 bytes and is not a well-known word, a pattern or a PEM key",
+    hint="Rotate secret_key, and use the generated one: HS256 needs 256 random bits.",
     mistakes=(
-        "a word, or a manual's example, stands where the secret belongs",
-        "the secret was made by hand",
+        "the secret is a word or an example from a manual",
+        "a person made up the secret",
     ),
 )
 def strength(run: Run) -> Finding:
     """Anyone who has one token can try to guess the secret offline, with millions of attempts per second."""
     secret = run.calls.target.secret
     if secret is None:
-        raise Skipped("it takes the secret", "--secret-env NAME")
+        raise Skipped("secret_key is needed", "--secret-env NAME")
     if "-----BEGIN" in secret:
-        hint = "Use secret_key: a PEM key is for RS256, and its public half is public."
+        hint = "Use secret_key. A PEM key is for RS256, and its public half is not secret."
         return warned("The secret is a PEM key.", hint=hint)
     size = len(secret.encode())
     if size < LEAST:
-        return warned(f"The secret has {size} bytes, where HS256 wants {LEAST}.")
+        return warned(f"The secret has {size} bytes; HS256 needs {LEAST}.")
     if secret.strip().lower() in KNOWN or secret.lower().startswith("django-insecure-"):
-        return warned("The secret is one of those that everybody tries: it stands in manuals.")
+        return warned("The secret is a well-known example from manuals.")
     if REPEATED.fullmatch(secret):
-        return warned("The secret is the same few characters again and again.")
+        return warned("The secret repeats the same few characters.")
     return passed(f"{size} bytes")

@@ -35,7 +35,7 @@ def page(check_id: str) -> str:
 def listing() -> str:
     """Return all checks by group, each with its condition for passing."""
     width = max(map(len, checks.ORDER))
-    lines = ["Say which: chatkey check --explain ID"]
+    lines = ["Show one of these checks: chatkey check --explain ID"]
     for group, members in groupby(checks.load(), lambda check: check.group):
         lines += ["", click.style(group, bold=True)]
         lines += [_wrapped(f"{check.id:<{width}}  {check.passes}", rest=width + 4) for check in members]
@@ -57,7 +57,7 @@ def _lines(check: Question) -> Iterator[str]:
         for number, line in enumerate(code.splitlines()):
             yield f"    {language if number == 0 else '':<{width}}  {click.style(line, fg='green')}"
     if check.needs:
-        yield from ("", _wrapped(f"Judged only where these pass: {', '.join(check.needs)}.", first=0))
+        yield from ("", _wrapped(f"Judged only if these pass: {', '.join(check.needs)}.", first=0))
 
 
 def _wrapped(text: str, *, first: int = 2, rest: int | None = None) -> str:

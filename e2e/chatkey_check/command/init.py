@@ -13,8 +13,8 @@ from chatkey_check.options.file import NAME
 from chatkey_check.options.texts import checked_url
 from chatkey_check.target import OptionError
 
-HEAD: Final = """# What `chatkey check` needs to know of this endpoint. What is written in the command counts before it.
-# No secret belongs into this file: name the environment variables, or the files, that hold them.
+HEAD: Final = """# Options of `chatkey check` for this endpoint. Options on the command line override them.
+# Do not write secrets into this file: write the names of the environment variables or files that contain them.
 """
 MORE: Final = """
 [shape]
@@ -40,12 +40,16 @@ def ask(folder: Path) -> Path:
     """Ask five questions and write the file. Raises `OptionError` or `click.Abort`."""
     path = folder / NAME
     if path.exists():
-        raise OptionError(f"{path} is there already: take it away first, or change it by hand.")
-    click.echo(f"Five questions, and {NAME} is written. Enter takes what stands in brackets.\n")
+        raise OptionError(f"{path} already exists. Delete it first, or edit it.")
+    click.echo(f"Answer five questions to create {NAME}. Enter accepts the value in brackets.\n")
     url = click.prompt("1. Address of your getToken endpoint", value_proc=_address)
     provider = click.prompt("2. Your provider id", default="", show_default=False)
-    secret = click.prompt("3. Environment variable that holds secret_key, never the secret", default="CHAT_SECRET")
-    form = click.prompt("4. Address of your login form; empty if you copy a session", default="", show_default=False)
+    secret = click.prompt(
+        "3. Name of the environment variable that contains secret_key (not the secret itself)", default="CHAT_SECRET"
+    )
+    form = click.prompt(
+        "4. Address of your login form; empty if you will copy a session", default="", show_default=False
+    )
     lines = _form(form) if form else _session()
     text = "\n".join([HEAD, "[target]", *_target(url, provider, secret), "", "[login]", *lines]) + "\n"
     path.write_text(text + MORE, encoding="utf-8")
@@ -69,14 +73,16 @@ def _target(url: str, provider: str, secret: str) -> list[str]:
 
 
 def _form(address: str) -> list[str]:
-    fields = click.prompt("5. Its fields; $NAME is a variable", default="user=ada password=$SHOP_PASSWORD").split()
+    fields = click.prompt(
+        "5. Its fields; $NAME stands for an environment variable", default="user=ada password=$SHOP_PASSWORD"
+    ).split()
     plain = [field for field in fields if "=$" not in field]
     hidden = [field.replace("=$", "=") for field in fields if "=$" in field]
     return [f"login-url = {json.dumps(address)}", *_list("login-field", plain), *_list("login-field-env", hidden)]
 
 
 def _session() -> list[str]:
-    file = click.prompt("5. File with the header of a session, such as Cookie: sid=…", default="session.txt")
+    file = click.prompt("5. File that contains the header of a session, such as Cookie: sid=…", default="session.txt")
     return [f"login = [{json.dumps(f'@{file}')}]  # keep this file out of your repository"]
 
 

@@ -52,7 +52,7 @@ class Invocation:
         """Raise `OptionError` if requests would go to another machine and --yes was not given."""
         if not self.target.local and not self.given.yes:
             raise OptionError(
-                f"{self.target.host} is not this machine. Look at the requests with --plan, then allow them with --yes."
+                f"{self.target.host} is not this machine. Show the requests with --plan, then allow them with --yes."
             )
 
     def with_login_by_hand(self) -> Invocation:
@@ -66,7 +66,7 @@ class Invocation:
     def plan(self) -> Exit:
         """Print every request that a clean run sends, without sending any."""
         made, console = plan(self.target, self._selection), Console()
-        console.print(f"{plural(len(made.requests), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
+        console.print(f"{plural(len(made.requests), 'request')} if nothing fails. Nothing was sent.\n", **PLAIN)
         for (label, line), times in made.lines.items():
             often = f" ({times} times)" if times > 1 else ""
             console.print(Text.assemble((label, "bold"), often), soft_wrap=True, **PLAIN)
@@ -77,7 +77,7 @@ class Invocation:
         """Check, report, and return the exit status. Raises `OptionError` if the report cannot be written."""
         form, output = self.given.format, self.given.output
         if output is not None and not output.parent.is_dir():
-            raise OptionError(f"--output {output}: there is no folder {output.parent}.")
+            raise OptionError(f"--output {output}: the folder {output.parent} does not exist.")
         console = Console() if form == reports.TERMINAL and output is None else Console(stderr=True)
         screen = Terminal(console, total=len(checks.ORDER), verbose=self.given.verbose)
         quiet = form != reports.TERMINAL and output is None and not console.is_terminal
@@ -91,13 +91,13 @@ class Invocation:
         paths = self.given.watch
         missing = [str(path) for path in paths if not path.exists()]
         if missing:
-            raise OptionError(f"--watch {', '.join(missing)}: there is no such file or folder.")
+            raise OptionError(f"--watch: these files or folders do not exist: {', '.join(missing)}.")
         console, last = Console(stderr=True), Exit.CLEAN
         try:
             while True:
                 before = watch.stamps(paths)
                 last = self.once()
-                console.print(Text(f"\n  watching {', '.join(map(str, paths))}; Ctrl-C ends it", "dim"), **PLAIN)
+                console.print(Text(f"\n  watching {', '.join(map(str, paths))}; press Ctrl-C to stop", "dim"), **PLAIN)
                 names = watch.changed(paths, before)
                 console.clear()
                 console.print(Text(f"  changed: {', '.join(names[:3])}", "dim"), **PLAIN)
@@ -111,9 +111,13 @@ class Invocation:
         from chatkey_check.ui.serve import UiServer  # noqa: PLC0415
 
         if self.given.watch or self.given.output or self.given.format != reports.TERMINAL:
-            raise OptionError("--ui shows a page: leave --watch, --format and --output out.")
+            raise OptionError("--ui cannot be combined with --watch, --format or --output.")
         with UiServer(Desk(self.target, self._selection)) as server:
-            Console().print(Text(f"{server.url}\nfor you alone; Ctrl-C ends it"), soft_wrap=True, **PLAIN)
+            Console().print(
+                Text(f"{server.url}\nThe address contains a key: do not share it. Press Ctrl-C to stop."),
+                soft_wrap=True,
+                **PLAIN,
+            )
             with suppress(KeyboardInterrupt):
                 server.serve_forever()
         return Exit.CLEAN

@@ -101,7 +101,7 @@ class Terminal:
             self._say()
             self._say(("  Noted  ", "bold"), (summary.own_shape(report), "dim"))
         self._show_lines("Not judged", summary.reasons(report))
-        self._show_lines("More can be judged with", summary.options(report))
+        self._show_lines("Options that allow more checks", summary.options(report))
         self._show_summary(report)
         self._show_verdict(report)
 
@@ -140,7 +140,7 @@ class Terminal:
     def _finding(self, outcome: Outcome) -> None:
         title = ("    ", self._mark(outcome), (f" {outcome.check.id}", MARKS[outcome.verdict][2]))
         if outcome is self._cause:
-            self._say(*title, ("  start here: see below", "dim"))
+            self._say(*title, ("  start here, details below", "dim"))
             return
         self._say(*title, (f"  known: {outcome.known}" if outcome.known else "", "dim"))
         self._indented(outcome.message, 6)
@@ -165,9 +165,9 @@ class Terminal:
             for line in _beginning(seen.response):
                 self._say("    ", (line, "dim"))
         for file in outcome.files:
-            self._say("  kept: ", file)
+            self._say("  saved: ", file)
         self._say()
-        self._say("  More about it: ", (f"chatkey check --explain {outcome.check.id}", "bold"))
+        self._say("  More about this check: ", (f"chatkey check --explain {outcome.check.id}", "bold"))
 
     def _show_lines(self, title: str, lines: Mapping[str, Sequence[str]]) -> None:
         """Show each reason or option together with the first few checks that it concerns."""

@@ -20,7 +20,7 @@ SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 def forms(secret: str) -> Iterator[tuple[str, str]]:
     """Yield the encoded forms of a secret with their names. base64 has three forms, one for each offset."""
     raw = secret.encode()
-    yield "as it is", secret
+    yield "unchanged", secret
     yield "as hex", raw.hex()
     yield "as hex in capitals", raw.hex().upper()
     yield "URL-encoded", quote(secret, safe="")

@@ -15,7 +15,7 @@ from chatkey_check.run import Run
 
 Judge = Callable[[Run], Finding]
 TokenJudge = Callable[[Run, Token], Finding]
-ONE_OF_TWO = "The first login's token is as it should be, the second login's is not."
+ONE_OF_TWO = "The first login's token is correct, but the second login's is not."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def check(
 
 
 def also_second(judge: TokenJudge) -> Judge:
-    """Judge the token of the honest call. If it passes, also judge those of the second call and the second login.
+    """Judge the token of the normal call. If it passes, also judge those of the second call and the second login.
 
     Several workers may answer the calls, and different kinds of people may log in.
     """
@@ -61,7 +61,7 @@ def also_second(judge: TokenJudge) -> Judge:
             return found
         again = _wrong(judge, run, run.calls.second)
         if again is not None:
-            message = f"The first call is answered as it should be, the second is not. {again.message}"
+            message = f"The first answer is correct, but the second is not. {again.message}"
             return replace(again, message=message, hint=f"{WORKERS} {again.hint or ''}".rstrip())
         again = _wrong_for_other(judge, run)
         return found if again is None else replace(again, message=f"{ONE_OF_TWO} {again.message}")

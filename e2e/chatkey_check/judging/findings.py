@@ -7,7 +7,7 @@ from typing import Final
 from chatkey_check.exchange import Exchange
 from chatkey_check.model import Finding, Verdict
 
-WORKERS: Final = "Do all workers, or instances, have the same settings and clock?"
+WORKERS: Final = "Check that all workers or instances have the same settings and clock."
 
 
 def passed(message: str = "") -> Finding:

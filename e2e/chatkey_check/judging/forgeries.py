@@ -32,7 +32,7 @@ def _unbase64(text: str) -> str:
 
 
 CODINGS: Final = (
-    Coding("in clear", unquote, lambda text: quote(text, safe="")),
+    Coding("as plain text", unquote, lambda text: quote(text, safe="")),
     Coding("as base64", _unbase64, _base64),
     Coding("as hex", lambda text: bytes.fromhex(text).decode(), lambda text: text.encode().hex()),
 )

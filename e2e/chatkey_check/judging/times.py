@@ -84,10 +84,10 @@ def not_seconds(value: int, what: str) -> str:
     if value < 0:
         return f"{what} is negative: {value}."
     if value < TEN_DIGITS.start:
-        return f"{what} is {value}: that is a span of time, not a moment."
+        return f"{what} is {value}, which is a duration, not a point in time."
     units = {13: "milliseconds", 16: "microseconds", 19: "nanoseconds"}
     unit = units.get(len(str(value)))
-    return f"{what} is {value}: {f'that looks like {unit}' if unit else 'that is beyond any calendar'}."
+    return f"{what} is {value}, which {f'looks like {unit}' if unit else 'is too large for a date'}."
 
 
 def issued_now(calls: Calls, exchange: Exchange) -> bool:
@@ -100,11 +100,11 @@ def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
     """Return a message and a hint about a wrong lifetime if iat is right: then exp was computed wrongly."""
     span = (seconds(claims, "exp") or 0) - (seconds(claims, "iat") or 0)
     if span == 0:
-        return "the token ends as it is made: exp is iat", "Add the hour: exp must be iat + 3600."
+        return "the token expires at once: exp equals iat", "Add an hour: exp must be iat + 3600."
     if span in USUAL or _known(span) or not zone_like(span - HOUR):
         return lifetime_cause(span, zone=False)
-    what = f"the token lives {duration(span)}" if span > 0 else f"the token ended {duration(-span)} ago"
-    return what, "exp must be iat + 3600. If that is what your code says, exp alone is in another time zone: use UTC."
+    what = f"the token is valid for {duration(span)}" if span > 0 else f"the token expired {duration(-span)} ago"
+    return what, "exp must be iat + 3600. If your code does that, only exp is in another time zone: use UTC."
 
 
 def lifetime_cause(span: float, *, zone: bool = True) -> tuple[str, str]:
@@ -114,12 +114,12 @@ def lifetime_cause(span: float, *, zone: bool = True) -> tuple[str, str]:
         return known
     off = span - HOUR
     if zone and zone_like(off):
-        what = f"the token's end is off by {duration(off)}"
-        return what, "That is a time zone: use UTC, time.time(), Date.now(), time(), and no local date."
+        what = f"exp is off by {duration(off)}"
+        return what, "The time zone is wrong. Use UTC: time.time(), Date.now(), time(), not a local date."
     if span < 0:
-        where = "the time zone and the clock" if zone else "what is added to iat"
-        return f"the token ended {duration(-span)} ago", f"exp must be now + 3600: look at {where}."
-    return f"the token lives {duration(span)}", "exp must be now + 3600, in seconds."
+        where = "the time zone and the clock" if zone else "the value that is added to iat"
+        return f"the token expired {duration(-span)} ago", f"exp must be now + 3600: check {where}."
+    return f"the token is valid for {duration(span)}", "exp must be now + 3600, in seconds."
 
 
 def _known(span: float) -> tuple[str, str] | None:
@@ -130,15 +130,19 @@ def _known(span: float) -> tuple[str, str] | None:
 LIFETIMES: Final = (
     (
         3.6,
-        "the token lives 4 seconds",
-        "jsonwebtoken takes the text '3600' for milliseconds: use the number 3600, or '1h'.",
+        "the token is valid for 4 seconds",
+        "jsonwebtoken reads the string '3600' as milliseconds: use the number 3600, or '1h'.",
     ),
-    (60, "the token lives 60 seconds", "60 is taken for seconds, not minutes: exp must be now + 3600."),
-    (1, "the token lives 1 second", "exp must be now + 3600: is the 1 meant to be an hour?"),
-    (86_400, "the token lives a day", "A stolen token is good until exp: make it now + 3600."),
-    (7 * 86_400, "the token lives a week", "A stolen token is good until exp: make it now + 3600."),
-    (30 * 86_400, "the token lives 30 days", "A stolen token is good until exp: make it now + 3600."),
-    (365 * 86_400, "the token lives a year", "A stolen token is good until exp: make it now + 3600."),
-    (HOUR * 1000, "the token lives 3,600,000 seconds", "That is an hour in milliseconds: add 3600, not 3600000."),
-    (HOUR * 60, "the token lives 60 hours", "That is 3600 minutes: exp must be now + 3600 seconds."),
+    (60, "the token is valid for 60 seconds", "60 means seconds, not minutes: exp must be now + 3600."),
+    (1, "the token is valid for 1 second", "exp must be now + 3600. 1 means a second, not an hour."),
+    (86_400, "the token is valid for a day", "A stolen token works until exp: set exp to now + 3600."),
+    (7 * 86_400, "the token is valid for a week", "A stolen token works until exp: set exp to now + 3600."),
+    (30 * 86_400, "the token is valid for 30 days", "A stolen token works until exp: set exp to now + 3600."),
+    (365 * 86_400, "the token is valid for a year", "A stolen token works until exp: set exp to now + 3600."),
+    (
+        HOUR * 1000,
+        "the token is valid for 3,600,000 seconds",
+        "exp is in seconds, not milliseconds: add 3600, not 3600000.",
+    ),
+    (HOUR * 60, "the token is valid for 60 hours", "exp is in seconds: 3600 minutes were added. Add 3600 seconds."),
 )

@@ -75,15 +75,15 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
             continue
         anyway = session is calls.nobody and calls.anonymous.uid in {answer.uid, *logged_in}
         if answer.uid == victim.uid and not anyway:
-            who = "Nobody, without any login," if session is calls.nobody else "A login"
-            return failed(f"{who} became {reading.shown(victim.uid)} by naming them in the {where}.", answer)
+            who = "A call without a login" if session is calls.nobody else "A logged-in call"
+            return failed(f"{who} got the token of {reading.shown(victim.uid)}, named in the {where}.", answer)
         if session is calls.member and answer.uid != calls.token.uid:
-            changed = f"uid became {reading.shown(answer.uid)} instead of {reading.shown(calls.token.uid)}"
-            return failed(f"{changed} when the {where} named somebody.", answer)
+            changed = f"uid changed from {reading.shown(calls.token.uid)} to {reading.shown(answer.uid)}"
+            return failed(f"{changed} when the {where} named another person.", answer)
         if session is calls.member:
             for claim, named in {"email": victim.email, **MADE_UP_CLAIMS}.items():
                 if answer.claims.get(claim) == named != calls.token.claims.get(claim):
-                    return failed(f"The claim {claim} is the one that the {where} named.", answer)
+                    return failed(f"The claim {claim} was taken from the {where}.", answer)
     return passed()
 
 

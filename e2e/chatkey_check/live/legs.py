@@ -37,12 +37,12 @@ class Live:
         """The running service. Raises `Skipped` if none is available, and `Unusable` if it does not work."""
         target = self.calls.target
         if target.live is None:
-            raise Skipped("no service is started", "--socket")
+            raise Skipped("no chat service was started (--no-socket)", "--socket")
         if target.live.service_url is not None:
             return self.named(target.live.service_url, target.live.sdk_url)
         if target.secret is not None:
             return self.own(target.secret)
-        raise Skipped("it takes a service that can verify the token", WAYS)
+        raise Skipped("a chat service that can verify the token is needed", WAYS)
 
     @once
     def key(self) -> BrowserKey:
@@ -53,8 +53,8 @@ class Live:
 
     @once
     def answer(self) -> Exchange:
-        """The honest call of a browser that has the key."""
-        return self.calls.ask("the call for a key made here", self.calls.member, jkt=self.key.jkt)
+        """The normal call of a browser that has the key."""
+        return self.calls.ask("the call with a new key's fingerprint", self.calls.member, jkt=self.key.jkt)
 
     def connect(self, key: BrowserKey) -> Outcome:
         """Open a socket with the token of `answer` and a proof signed with the key. Raises `Unusable`."""
@@ -71,7 +71,7 @@ class Live:
         """
         wanted = self.calls.target.live
         if wanted is None or not wanted.browser:
-            raise Skipped("it takes a browser", "--browser")
+            raise Skipped("a browser is needed", "--browser")
         return self.visited(self.service)
 
     @once

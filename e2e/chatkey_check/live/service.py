@@ -37,10 +37,10 @@ def named(url: str, sdk_url: str | None, provider_id: str, wire: HttpWire) -> Se
     except Unreachable as error:
         raise Unusable(f"{url} cannot be reached ({error}).") from error
     if answer.status != 200:
-        raise Unusable(f"{address} answers {answer.status or answer.broken}.", answer)
+        raise Unusable(f"{address} did not answer 200: {answer.result}.", answer)
     uri = _socket_uri(answer.text)
     if uri is None:
-        raise Unusable(f"{address} names no socket_uri.", answer)
+        raise Unusable(f"{address} contains no socket_uri.", answer)
     return Service(url, url, uri, own=False, sdk_url=sdk_url or sdk_of(url))
 
 
@@ -82,7 +82,7 @@ class ReferenceServer:
     def service(self, provider_id: str, secret: str) -> Service:
         """Return the server's service, with a provider of this id and secret added. Raises `Skipped`."""
         if not self.installed:
-            raise Skipped(f"{REFERENCE} is not installed here", INSTALL)
+            raise Skipped(f"{REFERENCE} is not installed", INSTALL)
         from chatkey_oauth.client import LabError  # noqa: PLC0415
         from chatkey_stack.lab import ServiceLab  # noqa: PLC0415 - only a run that gets here needs it
 
@@ -92,7 +92,7 @@ class ReferenceServer:
                 lab.add_provider(domains=[], id=provider_id, secret_key=secret)
             except LabError as refused:
                 reason = str(refused).partition(": ")[2]
-                raise Skipped(f"{REFERENCE} takes no provider like this: {reason}") from None
+                raise Skipped(f"{REFERENCE} refuses this provider: {reason}") from None
         return Service(REFERENCE, url, url.replace("http", "ws", 1) + SOCKET_PATH, own=True, sdk_url=sdk_of(url))
 
     def close(self) -> None:

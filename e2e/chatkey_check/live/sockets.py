@@ -24,7 +24,7 @@ def connected(wire: HttpWire, uri: str, *, page: str, token: str, key: BrowserKe
     try:
         return _dialogue(wire, uri, page, token, key)
     except (OSError, Unreachable, WebSocketException) as error:
-        raise Unusable(f"No socket can be opened at {uri}: {error or type(error).__name__}.") from error
+        raise Unusable(f"The socket at {uri} could not be opened: {error or type(error).__name__}.") from error
 
 
 def _dialogue(wire: HttpWire, uri: str, page: str, token: str, key: BrowserKey) -> Outcome:

@@ -38,9 +38,9 @@ def _at_own_place(answer: Exchange, path: tuple[str, ...]) -> Wrong | None:
     member = answer.member
     if member is None or isinstance(member, str):
         return None
-    where = f"at {'.'.join(path)}" if path else "in the answer, which was to be the token itself"
+    where = f"at {'.'.join(path)}" if path else "in the answer, which should be the token itself"
     seen = "is nothing" if member is MISSING else f"is {reading.kind(member)}"
-    return Wrong(f"There {seen} {where}.", "Look at --token-at: it has to lead to the token in your answer.")
+    return Wrong(f"There {seen} {where}.", "Check --token-at: it must be the path to the token in your answer.")
 
 
 def _not_json(answer: Exchange, reason: str) -> Wrong:
@@ -48,27 +48,27 @@ def _not_json(answer: Exchange, reason: str) -> Wrong:
     if not text:
         return Wrong(f"The answer has status {answer.status} and no body.")
     if text.startswith("<"):
-        return Wrong("The answer is HTML, not JSON.", "Is this the login page, or the page of an error? " + HTML)
+        return Wrong("The answer is HTML, not JSON.", "This may be a login page or an error page. " + HTML)
     if JWT.match(text):
         return Wrong("The answer is the bare token, not JSON.")
     if "\ufffd" in answer.text or "\0" in answer.text:
-        return Wrong("The answer is not UTF-8.", "Send JSON in UTF-8; browsers read no other encoding.")
+        return Wrong("The answer is not UTF-8.", "Encode the JSON in UTF-8: browsers read no other encoding.")
     if text.startswith(("{'", "{token")):
-        return Wrong("The answer looks like JSON and is not.", "Write it with your JSON library, not with str().")
+        return Wrong(
+            "The answer looks like JSON, but is not valid JSON.", "Encode it with your JSON library, not with str()."
+        )
     return Wrong(f"The answer is not JSON: {reason}.")
 
 
-HTML = "An endpoint that scripts call answers JSON, whatever happens."
+HTML = "Return JSON in all cases: scripts call this endpoint."
 
 
 def _elsewhere(body: Mapping[str, object]) -> Wrong:
     """Return a message that names the place of the token, if it is elsewhere in the answer."""
     for name, value in body.items():
         if isinstance(value, Mapping) and "token" in value:
-            return Wrong(
-                f"`token` is inside of `{name}`, not at the top level.", 'Take the wrapper off: {"token": "…"}.'
-            )
+            return Wrong(f"`token` is inside `{name}`, not at the top level.", 'Remove the wrapper: {"token": "…"}.')
         if name.lower() == "token" or (isinstance(value, str) and JWT.match(value)):
             return Wrong(f"The token is in the member `{name}`, not `token`.", f"Rename `{name}` to `token`.")
-    names = ", ".join(f"`{name}`" for name in list(body)[:5]) or "nothing"
-    return Wrong(f"The answer has no member `token`; it has {names}.")
+    names = ", ".join(f"`{name}`" for name in list(body)[:5]) or "none"
+    return Wrong(f"The answer has no member `token`. Its members: {names}.")

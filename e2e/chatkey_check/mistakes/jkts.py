@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from chatkey_check import reading
 from chatkey_check.mistakes.answers import Wrong
 
-UNCHANGED = "Put it in unchanged."
+UNCHANGED = "Copy it unchanged."
 
 
 def changed(sent: str, got: str) -> Wrong | None:
@@ -19,11 +19,11 @@ def changed(sent: str, got: str) -> Wrong | None:
         if got == text:
             return Wrong(what, UNCHANGED)
     if got.lower() in {"undefined", "null", "none", "nil", "[object object]"}:
-        return Wrong("what an unset variable is called", "Read the member jkt of the request's JSON body.")
+        return Wrong("the text of an unset variable", "Read the member jkt of the request's JSON body.")
     if len(got) >= 8 and sent.startswith(got):
-        return Wrong(f"cut to {len(got)} characters", "Make the column, or the variable, longer: 43 characters.")
+        return Wrong(f"cut to {len(got)} characters", "Make the column or variable long enough: 43 characters.")
     if len(got) >= 8 and sent in got:
-        return Wrong("inside of other text", UNCHANGED)
+        return Wrong("inside a longer text", UNCHANGED)
     return None
 
 
@@ -40,21 +40,21 @@ def _changes(sent: str) -> Iterator[tuple[str, str]]:
     yield "padded with `=`", f"{sent}="
     yield "in the standard base64 alphabet", sent.translate(str.maketrans("-_", "+/"))
     yield "in the standard base64 alphabet, padded", sent.translate(str.maketrans("-_", "+/")) + "="
-    yield "with a newline behind it", f"{sent}\n"
+    yield "followed by a newline", f"{sent}\n"
     yield "with white space around it", f" {sent}"
     yield "with white space around it", f"{sent} "
     yield "in quotes", f'"{sent}"'
     yield "in quotes", f"'{sent}'"
-    yield "written as Python's bytes", f"b'{sent}'"
+    yield "written as Python's repr of bytes", f"b'{sent}'"
     yield "URL-encoded", quote(sent, safe="").replace("-", "%2D").replace("_", "%5F")
     yield "URL-decoded", unquote(sent)
-    yield "stripped of - and _", sent.replace("-", "").replace("_", "")
-    yield "stripped of its first characters", sent.lstrip("-_")
-    yield "stripped of its last characters", sent.rstrip("-_")
-    yield "stripped of - and _ around it", sent.strip("-_")
-    yield "in small letters but for the first", sent.capitalize()
-    yield "with dashes for underscores", sent.replace("_", "-")
-    yield "with underscores for dashes", sent.replace("-", "_")
+    yield "without its - and _", sent.replace("-", "").replace("_", "")
+    yield "without the - and _ at its beginning", sent.lstrip("-_")
+    yield "without the - and _ at its end", sent.rstrip("-_")
+    yield "without the - and _ at both ends", sent.strip("-_")
+    yield "in lower case except for the first letter", sent.capitalize()
+    yield "with dashes instead of underscores", sent.replace("_", "-")
+    yield "with underscores instead of dashes", sent.replace("-", "_")
     yield "encoded as base64", base64.b64encode(raw).decode()
     yield "encoded as base64url", reading.encoded(raw)
     yield "encoded as hex", raw.hex()

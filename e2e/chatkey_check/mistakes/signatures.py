@@ -15,12 +15,12 @@ from urllib.parse import quote, quote_plus, unquote
 from chatkey_check import reading
 from chatkey_check.mistakes.answers import Wrong
 
-READ_AGAIN: Final = "Read the setting again: the variable is missing, or has another name where the backend runs."
-AS_TEXT: Final = "Use secret_key as the text you were given, its UTF-8 bytes, without decoding or encoding it."
-ELSEWHERE: Final = "That one is another environment's, or an old one: use this environment's secret_key."
-CLEAN: Final = "Strip what the file or the shell put around the secret."
-SIGN_SEGMENTS: Final = "Sign the two segments as they are sent, or better: let your JWT library do it."
-UNMASK: Final = "Ask for the value itself, such as get_secret_value()."
+READ_AGAIN: Final = "Check the setting: the variable is missing, or has another name where the backend runs."
+AS_TEXT: Final = "Use the UTF-8 bytes of secret_key exactly as you were given it, without decoding or encoding it."
+ELSEWHERE: Final = "Use the secret_key of this environment: that secret is old or of another environment."
+CLEAN: Final = "Remove what the file or the shell added to the secret."
+SIGN_SEGMENTS: Final = "Sign the two segments exactly as they are sent, or let your JWT library do it."
+UNMASK: Final = "Read the value itself, for example with get_secret_value()."
 MASKS: Final = range(3, 65)
 WORDS: Final = ("undefined", "null", "None", "nil", "NaN", "false", "true", "[object Object]", "[object Promise]")
 DEFAULTS: Final = (
@@ -87,7 +87,7 @@ def of_wrong_length(compact: reading.Compact) -> Wrong:
         )
     if length == 64 and _is_hex(compact.signature):
         return Wrong(
-            "The signature is the hex form of the HMAC.", "Encode the HMAC's bytes with base64url, not its hex."
+            "The signature is the hex form of the HMAC.", "Encode the HMAC's bytes with base64url, not its hex form."
         )
     if length in DIGESTS:
         return Wrong(
@@ -119,9 +119,9 @@ def public_keys(provider_id: str | None) -> Iterator[Key]:
     for name in DEFAULTS:
         yield Key(f"the placeholder {name!r}", name.encode(), READ_AGAIN)
     for count in MASKS:
-        yield Key("asterisks, which a settings class shows instead of a secret", b"*" * count, UNMASK)
+        yield Key("the asterisks that a settings class shows instead of a secret", b"*" * count, UNMASK)
     if provider_id:
-        yield Key("the provider id", provider_id.encode(), "The provider id is public: sign with secret_key.")
+        yield Key("the provider id", provider_id.encode(), "Sign with secret_key: the provider id is public.")
 
 
 def _signed_with(candidates: Iterator[Key], compact: reading.Compact) -> Wrong | None:
@@ -133,38 +133,38 @@ def _signed_with(candidates: Iterator[Key], compact: reading.Compact) -> Wrong |
 
 def _around(secret: str) -> Iterator[tuple[str, str]]:
     bare = secret.strip()
-    yield "and a newline behind it", f"{secret}\n"
-    yield "and a Windows line end behind it", f"{secret}\r\n"
-    yield "and a carriage return behind it", f"{secret}\r"
-    yield "and two newlines behind it", f"{secret}\n\n"
-    yield r"and a literal \n, a backslash and an n, behind it", rf"{secret}\n"
-    yield "in double quotes, with a newline behind them", f'"{secret}"\n'
+    yield "followed by a newline", f"{secret}\n"
+    yield "followed by a Windows line end", f"{secret}\r\n"
+    yield "followed by a carriage return", f"{secret}\r"
+    yield "followed by two newlines", f"{secret}\n\n"
+    yield r"followed by a literal \n (a backslash and an n)", rf"{secret}\n"
+    yield "in double quotes, followed by a newline", f'"{secret}"\n'
     yield "in typographic quotes", f"\u201c{secret}\u201d"
-    yield "and a space behind it", f"{secret} "
-    yield "and a space before it", f" {secret}"
-    yield "and a zero byte behind it", f"{secret}\0"
-    yield "and a semicolon behind it", f"{secret};"
-    yield "and a comma behind it", f"{secret},"
+    yield "followed by a space", f"{secret} "
+    yield "preceded by a space", f" {secret}"
+    yield "followed by a zero byte", f"{secret}\0"
+    yield "followed by a semicolon", f"{secret};"
+    yield "followed by a comma", f"{secret},"
     yield "in double quotes", f'"{secret}"'
     yield "in single quotes", f"'{secret}'"
     yield "in backticks", f"`{secret}`"
     yield "in angle brackets", f"<{secret}>"
-    yield "and a byte order mark before it", f"\ufeff{secret}"
-    yield "written as Python's bytes", f"b'{secret}'"
-    yield "and an equals sign before it", f"={secret}"
-    yield "and a newline before it", f"\n{secret}"
-    yield "and a tab before it", f"\t{secret}"
-    yield "and a tab behind it", f"{secret}\t"
-    yield "and a non-breaking space behind it", f"{secret}\u00a0"
-    yield "and a zero-width space before it", f"\u200b{secret}"
-    yield "and a zero-width space behind it", f"{secret}\u200b"
-    yield "in brackets and quotes, as a list", f"['{secret}']"
-    yield "in brackets and quotes, as a list", f'["{secret}"]'
+    yield "preceded by a byte order mark", f"\ufeff{secret}"
+    yield "written as Python's repr of bytes", f"b'{secret}'"
+    yield "preceded by an equals sign", f"={secret}"
+    yield "preceded by a newline", f"\n{secret}"
+    yield "preceded by a tab", f"\t{secret}"
+    yield "followed by a tab", f"{secret}\t"
+    yield "followed by a non-breaking space", f"{secret}\u00a0"
+    yield "preceded by a zero-width space", f"\u200b{secret}"
+    yield "followed by a zero-width space", f"{secret}\u200b"
+    yield "in brackets and quotes, like a list", f"['{secret}']"
+    yield "in brackets and quotes, like a list", f'["{secret}"]'
     yield "wrapped in Optional[…]", f"Optional[{secret}]"
     for name in ("CHAT_SECRET", "CHAT_SECRET_KEY", "SECRET_KEY", "secret_key", "secret"):
-        yield f"and its name before it, {name}=", f"{name}={secret}"
-        yield f"inside of a JSON object, {{{name!r}: …}}", json.dumps({name: secret})
-        yield f"inside of a JSON object, {{{name!r}: …}}", json.dumps({name: secret}, separators=(",", ":"))
+        yield f"preceded by its name, {name}=", f"{name}={secret}"
+        yield f"inside a JSON object, {{{name!r}: …}}", json.dumps({name: secret})
+        yield f"inside a JSON object, {{{name!r}: …}}", json.dumps({name: secret}, separators=(",", ":"))
     if bare != secret:
         yield "without the white space around it", bare
     if bare.strip("\"'") != bare:
@@ -184,8 +184,8 @@ def _changed(secret: str) -> Iterator[tuple[str, str]]:
     yield "encoded as base64url", base64.urlsafe_b64encode(raw).decode()
     yield "encoded as base64url without padding", reading.encoded(raw)
     yield "encoded as base64 twice", base64.b64encode(padded.encode()).decode()
-    yield "and a newline behind it, encoded as base64", base64.b64encode(raw + b"\n").decode()
-    yield "with dashes of another kind", secret.replace("-", "\u2013")
+    yield "followed by a newline, encoded as base64", base64.b64encode(raw + b"\n").decode()
+    yield "with en dashes instead of hyphens", secret.replace("-", "\u2013")
     yield "encoded as hex", raw.hex()
     yield "encoded as hex in capitals", raw.hex().upper()
     yield "URL-encoded", once
@@ -195,17 +195,17 @@ def _changed(secret: str) -> Iterator[tuple[str, str]]:
     yield "HTML-escaped", html.escape(secret)
     yield "HTML-unescaped", html.unescape(secret)
     yield "escaped as JSON", json.dumps(secret)[1:-1]
-    yield "with - and _ made + and /", secret.translate(str.maketrans("-_", "+/"))
-    yield "with + and / made - and _", secret.translate(str.maketrans("+/", "-_"))
+    yield "with + and / instead of - and _", secret.translate(str.maketrans("-_", "+/"))
+    yield "with - and _ instead of + and /", secret.translate(str.maketrans("+/", "-_"))
     yield "hashed with SHA-256, as hex", hashlib.sha256(raw).hexdigest()
     yield "hashed with SHA-512, as hex", hashlib.sha512(raw).hexdigest()
     yield "hashed with SHA-1, as hex", hashlib.sha1(raw, usedforsecurity=False).hexdigest()
     yield "hashed with SHA-256, as base64", base64.b64encode(hashlib.sha256(raw).digest()).decode()
-    yield "twice in a row", secret * 2
+    yield "repeated", secret * 2
     yield "written as a list of bytes", f"[{' '.join(map(str, raw))}]"
     yield "hashed with MD5, as hex", hashlib.md5(raw, usedforsecurity=False).hexdigest()
-    yield "without what follows its first $", secret.partition("$")[0]
-    yield "without what follows its first #", secret.partition("#")[0]
+    yield "cut off before its first $", secret.partition("$")[0]
+    yield "cut off before its first #", secret.partition("#")[0]
     yield "without its last character", secret[:-1]
     yield "without its first character", secret[1:]
     for size in (16, 24, 32, 64, 72, 128, 255):
@@ -216,16 +216,16 @@ def _changed(secret: str) -> Iterator[tuple[str, str]]:
     yield "written as numbers with commas", ",".join(map(str, raw))
     yield "written as numbers with commas, in brackets", str(list(raw))
     yield "written as a Node.js Buffer turned into JSON", _buffer(raw)
-    for old, new, how in (("O", "0", "zeros for the letter O"), ("l", "I", "capital I for l")):
+    for old, new, how in (("O", "0", "zeros instead of the letter O"), ("l", "I", "a capital I instead of l")):
         yield f"with {how}", secret.replace(old, new)
 
 
 def _as_bytes(secret: str) -> Iterator[tuple[str, bytes]]:
     raw = secret.encode()
     yield "as UTF-16", secret.encode("utf-16-le")
-    yield "as UTF-16, big end first", secret.encode("utf-16-be")
+    yield "as big-endian UTF-16", secret.encode("utf-16-be")
     yield "as UTF-16 with a byte order mark", codecs.BOM_UTF16_LE + secret.encode("utf-16-le")
-    yield "as UTF-16 with a byte order mark, big end first", codecs.BOM_UTF16_BE + secret.encode("utf-16-be")
+    yield "as big-endian UTF-16 with a byte order mark", codecs.BOM_UTF16_BE + secret.encode("utf-16-be")
     yield "as UTF-32", secret.encode("utf-32-le")
     yield "as Latin-1", secret.encode("latin-1", "replace")
     yield "hashed with SHA-256", hashlib.sha256(raw).digest()
@@ -247,12 +247,12 @@ def _unpadded(text: str) -> str:
 DECODERS: Final[Mapping[str, Callable[[str], bytes]]] = {
     "base64": lambda text: base64.b64decode(_unpadded(text), validate=True),
     "base64url": lambda text: base64.b64decode(_unpadded(text), altchars=b"-_", validate=True),
-    "base64, what is no base64 left out": lambda text: base64.b64decode(_unpadded(text)),
-    "base64 by a lenient reader": lambda text: base64.b64decode(_loosely(text)),
+    "base64, without the characters that are not base64": lambda text: base64.b64decode(_unpadded(text)),
+    "base64 by a lenient decoder": lambda text: base64.b64decode(_loosely(text)),
     "hex": bytes.fromhex,
     "base32": lambda text: base64.b32decode(text.upper() + "=" * (-len(text) % 8)),
-    "hex after its prefix": lambda text: bytes.fromhex(text.rpartition("_")[2]),
-    "base64 after its prefix": lambda text: base64.b64decode(_loosely(text.rpartition("_")[2])),
+    "hex, without its prefix": lambda text: bytes.fromhex(text.rpartition("_")[2]),
+    "base64, without its prefix": lambda text: base64.b64decode(_loosely(text.rpartition("_")[2])),
 }
 
 
@@ -272,7 +272,7 @@ def _signed_otherwise(token: str, compact: reading.Compact, secret: bytes) -> Wr
         ("the header alone", header.encode()),
         ("the decoded payload", compact.payload),
         ("both segments without the dot between them", (header + payload).encode()),
-        ("both segments with a dot behind them", f"{header}.{payload}.".encode()),
+        ("both segments followed by a dot", f"{header}.{payload}.".encode()),
         ("padded segments", f"{_padded(header)}.{_padded(payload)}".encode()),
         ("segments in the standard base64 alphabet", _standard(f"{header}.{payload}").encode()),
         (
@@ -280,11 +280,11 @@ def _signed_otherwise(token: str, compact: reading.Compact, secret: bytes) -> Wr
             _standard(f"{_padded(header)}.{_padded(payload)}").encode(),
         ),
         ("payload and header in the wrong order", f"{payload}.{header}".encode()),
-        ("the two segments with a newline behind them", compact.signed + b"\n"),
+        ("both segments followed by a newline", compact.signed + b"\n"),
     )
     for what, signed in inputs:
         if hmac.compare_digest(compact.signature, reading.hs256(secret, signed)):
-            return Wrong(f"The secret is right, but what was signed is {what}.", SIGN_SEGMENTS)
+            return Wrong(f"The secret is right, but the wrong bytes were signed: {what}.", SIGN_SEGMENTS)
     for what, signature in _other_signatures(compact, secret):
         if hmac.compare_digest(compact.signature, signature):
             return Wrong(f"The secret is right, but the signature is {what}.", SIGN_SEGMENTS)
@@ -294,7 +294,7 @@ def _signed_otherwise(token: str, compact: reading.Compact, secret: bytes) -> Wr
 def _other_signatures(compact: reading.Compact, secret: bytes) -> Iterator[tuple[str, bytes]]:
     right = reading.hs256(secret, compact.signed)
     yield "the HMAC's hex form, encoded again", right.hex().encode()
-    yield "the HMAC's hex form, as it is", _decoded_hex(right.hex())
+    yield "the HMAC's hex form, not encoded again", _decoded_hex(right.hex())
     yield "the HMAC's hex form in capitals", right.hex().upper().encode()
     yield "the HMAC's base64 form, encoded again", base64.b64encode(right)
     yield "the HMAC's base64url form, encoded again", reading.encoded(right).encode()

@@ -30,7 +30,7 @@ def merged(written: Mapping[str, Any], *, here: Path | None = None) -> Given:
     path = written.get("config") or (found if found is not None and found.is_file() else None)
     given = {**(_read(path) if path is not None else {}), **written}
     if not given.get(URL):
-        raise OptionError(f"Missing argument URL, the address of the endpoint; --init puts it into {NAME}.")
+        raise OptionError(f"Missing argument URL, the address of the endpoint. --init writes it to {NAME}.")
     return Given(**given)
 
 
@@ -38,16 +38,18 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"--config {path} cannot be read: {error}") from error
+        raise OptionError(f"Cannot read --config {path}: {error}") from error
     except tomllib.TOMLDecodeError as error:
-        raise OptionError(f"{path} is not TOML: {error}") from error
+        raise OptionError(f"{path} is not valid TOML: {error}") from error
     return dict(pair for name, table in tables.items() for pair in _table(path, name, table))
 
 
 def _table(path: Path, name: str, table: Any) -> Iterator[tuple[str, Any]]:
     names = sorted({option.table for option in OFFERED.values()})
     if name not in names or not isinstance(table, dict):
-        raise OptionError(f"{path}: there is no table [{name}]. There are {', '.join(f'[{one}]' for one in names)}.")
+        raise OptionError(
+            f"{path}: there is no table [{name}]. The tables are {', '.join(f'[{one}]' for one in names)}."
+        )
     for key, value in table.items():
         if (name, key) == (TARGET, URL):
             yield URL, _text(path, key, value)
@@ -94,15 +96,17 @@ def _without_secrets(path: Path, option: Option, text: str) -> str:
     """Return the text. Raises `OptionError` if it is a secret, because the file is kept with the code."""
     if option.kind is Kind.HEADER and option.table == "login":
         if not text.startswith("@"):
-            raise OptionError(f"{path}: a session is secret, and does not belong here: write {option.name} = '@FILE'.")
+            raise OptionError(
+                f"{path}: a session is secret and must not be in this file. Write {option.name} = '@FILE'."
+            )
         return f"@{path.parent / text[1:]}"
     if option.kind is Kind.FIELD and SECRET.search(text.partition("=")[0]):
         env = option.name.replace("field", "field-env")
-        raise OptionError(f"{path}: a password does not belong here: write {env} = 'NAME=VARIABLE'.")
+        raise OptionError(f"{path}: a password must not be in this file. Write {env} = 'NAME=VARIABLE'.")
     return text
 
 
 def _text(path: Path, name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise OptionError(f"{path}: {name} must be a text.")
+        raise OptionError(f"{path}: {name} must be a string.")
     return value

@@ -23,12 +23,12 @@ def shape(given: Given) -> Shape:
     in_query = any(PLACE in value for _, value in query)
     made = Shape(method, _body(given, method, in_query=in_query), query, _token_at(given.token_at))
     if not METHOD.fullmatch(method):
-        raise OptionError(f"--method must be a method such as POST, not {given.method!r}.")
+        raise OptionError(f"--method must be an HTTP method such as POST, not {given.method!r}.")
     if method in WITHOUT_BODY and made.body:
-        raise OptionError(f"--method {method} has no body: leave --body out, and send the fingerprint with --query.")
+        raise OptionError(f"--method {method} has no body. Leave --body out, and send the fingerprint with --query.")
     if not (made.in_body or in_query):
         raise OptionError(
-            f"Nothing sends the fingerprint: write {PLACE} where it belongs, in --body or --query jkt={PLACE}."
+            f"The call does not send the fingerprint. Write {PLACE} into --body, or use --query jkt={PLACE}."
         )
     return made
 
@@ -40,7 +40,7 @@ def _body(given: Given, method: str, *, in_query: bool) -> str:
         try:
             json.loads(given.body)
         except ValueError as error:
-            raise OptionError(f"--body looks like JSON and is not: {error}.") from None
+            raise OptionError(f"--body looks like JSON, but is not valid JSON: {error}.") from None
     elif given.body and "=" not in given.body:
         raise OptionError(f"--body must be JSON, or a form such as jkt={PLACE}, not {given.body!r}.")
     return given.body
@@ -51,7 +51,5 @@ def _token_at(place: str | None) -> tuple[str, ...]:
         return EXAMPLE.token_at
     names = tuple(place.split(".")) if place != RAW else ()
     if not all(names):
-        raise OptionError(
-            f"--token-at must be names with dots between them, such as data.token; or raw: not {place!r}."
-        )
+        raise OptionError(f"--token-at must be raw, or names separated by dots such as data.token, not {place!r}.")
     return names

@@ -92,21 +92,23 @@ def flag(text: str, *, default: bool = False, **about: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class OfTarget:
-    """Target (the endpoint, and what is known of it)."""
+    """Target (the endpoint and its settings)."""
 
     provider_id: str | None = one(Kind.ID, "Your provider id.")
-    secret_env: str | None = one(Kind.NAME, "Environment variable that holds secret_key.")
-    secret_file: Path | None = one(Kind.PATH, "File that holds secret_key.")
+    secret_env: str | None = one(Kind.NAME, "Environment variable that contains secret_key.")
+    secret_file: Path | None = one(Kind.PATH, "File that contains secret_key.")
     other_secret_env: tuple[str, ...] = many(
-        Kind.NAME, "Variable with the secret of another environment, to recognise it. Repeatable."
+        Kind.NAME, "Environment variable with the secret of another environment, to recognise it. Repeatable."
     )
     page_origin: str | None = one(Kind.ORIGIN, "Origin of the page.  [default: the endpoint's]")
-    page_url: str | None = one(Kind.URL, "A page of yours, searched for the secret; --browser uses it.")
-    whoami: str | None = one(Kind.URL, "Address that answers 200 to a session that is logged in.")
-    ca: Path | None = one(Kind.PATH, "Certificate authority to trust besides the system's, PEM.")
+    page_url: str | None = one(
+        Kind.URL, "A page with the widget: it is searched for the secret, and --browser opens it."
+    )
+    whoami: str | None = one(Kind.URL, "Address that answers 200 to logged-in sessions only.")
+    ca: Path | None = one(Kind.PATH, "PEM file of a certificate authority to trust besides the system's.")
     insecure_tls: bool = flag("Accept any certificate.")
-    connect_to: tuple[str, ...] = many(Kind.ADDRESS, "Connect to this address for that host name. Repeatable.")
-    timeout: float = one(Kind.SECONDS, "Seconds to wait.", TIMEOUT, least=0.1, in_report=False)
+    connect_to: tuple[str, ...] = many(Kind.ADDRESS, "Connect to ADDRESS for the host name HOST. Repeatable.")
+    timeout: float = one(Kind.SECONDS, "Seconds to wait for an answer.", TIMEOUT, least=0.1, in_report=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,35 +119,35 @@ class OfLogin:
         Kind.HEADER,
         "Header that carries a session, such as 'Cookie: sid=…'; @FILE reads it from a file. Repeatable.",
     )
-    login_b: tuple[str, ...] = many(Kind.HEADER, "The same for a second person. Repeatable.")
+    login_b: tuple[str, ...] = many(Kind.HEADER, "The session of a second person. Repeatable.")
     login_url: str | None = one(
-        Kind.URL, "Login form to fill in instead, its hidden inputs sent along; or an address that takes JSON."
+        Kind.URL, "Login form to fill in, with its hidden inputs, or an address that accepts JSON."
     )
-    login_field: tuple[str, ...] = many(Kind.FIELD, "Field of it. Repeatable.")
+    login_field: tuple[str, ...] = many(Kind.FIELD, "Field of the login form. Repeatable.")
     login_field_env: tuple[str, ...] = many(
-        Kind.VARIABLE, "Field whose value is in an environment variable, such as a password. Repeatable."
+        Kind.VARIABLE, "Field of the login form whose value is in an environment variable. Repeatable."
     )
-    login_field_b: tuple[str, ...] = many(Kind.FIELD, "The second person's. Repeatable.")
-    login_field_env_b: tuple[str, ...] = many(Kind.VARIABLE, "The second person's. Repeatable.")
-    logout_url: str | None = one(Kind.URL, "Address that logs out. The session given by --login ends.")
+    login_field_b: tuple[str, ...] = many(Kind.FIELD, "The same for the second person. Repeatable.")
+    login_field_env_b: tuple[str, ...] = many(Kind.VARIABLE, "The same for the second person. Repeatable.")
+    logout_url: str | None = one(Kind.URL, "Address that logs out. It ends the session given with --login.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfShape:
-    """Shape (how the endpoint is called, where that is not as in the contract's example)."""
+    """Shape (how the endpoint is called, if not as in the contract's example)."""
 
-    method: str | None = one(Kind.METHOD, "Method of the call.  [default: POST]")
+    method: str | None = one(Kind.METHOD, "HTTP method of the call.  [default: POST]")
     body: str | None = one(
-        Kind.BODY, """Body of the call with {jkt} in it, JSON or a form.  [default: '{"jkt": "{jkt}"}']"""
+        Kind.BODY, """Body of the call, JSON or a form, with {jkt}.  [default: '{"jkt": "{jkt}"}']"""
     )
-    query: tuple[str, ...] = many(Kind.PAIR, "Added to the address, such as jkt={jkt}. Repeatable.")
+    query: tuple[str, ...] = many(Kind.PAIR, "Query parameter to add to the address, such as jkt={jkt}. Repeatable.")
     header: tuple[str, ...] = many(
         Kind.HEADER,
-        "Sent with every call, such as 'X-CSRFToken: {cookie:csrftoken}', or {meta:csrf-token}; @FILE reads it. "
+        "Header of every call, such as 'X-CSRFToken: {cookie:csrftoken}' or with {meta:csrf-token}; @FILE reads it. "
         "Repeatable.",
     )
     token_at: str | None = one(
-        Kind.PLACE, "Where the token stands in the answer, such as data.token; raw: it is all of it.  [default: token]"
+        Kind.PLACE, "Place of the token in the answer, such as data.token; raw: the whole answer.  [default: token]"
     )
 
 
@@ -154,26 +156,28 @@ class OfEnd:
     """End (a real socket, and a widget in a browser)."""
 
     socket: bool = flag(
-        "Open a real socket at the end, of a server started for it.  [default: yes]", default=True, in_report=False
+        "At the end, open a real socket of a server started for the run.  [default: yes]", default=True, in_report=False
     )
-    service_url: str | None = one(Kind.URL, "Base address of a chat service that runs, to be used instead.")
+    service_url: str | None = one(Kind.URL, "Base address of a running chat service to use instead.")
     sdk_url: str | None = one(
-        Kind.URL, "Address of the widget's script, where that service has none at /assets/sdk.js; for --browser."
+        Kind.URL, "With --browser: address of the widget's script, if not /assets/sdk.js of that service."
     )
-    browser: bool = flag("Put a real widget on your page (--page-url, or an empty one), at the end.")
+    browser: bool = flag("At the end, run a real widget on your page (--page-url, or an empty page).")
     browser_login: bool = flag(
-        "The same, and log in by hand first, in a browser that you see.",
+        "Like --browser, but first you log in by hand in a visible browser.",
         in_pytest=False,  # it needs a person
     )
     passkeys: Path | None = one(
         Kind.PATH,
-        "With --browser-login: a virtual authenticator, whose passkeys are kept in this file.",
+        "With --browser-login: use a virtual authenticator, which stores its passkeys in this file.",
         in_pytest=False,
     )
     logout_selector: str | None = one(
-        Kind.SELECTOR, "CSS selector of the page's own way to log out, clicked at the end of --browser."
+        Kind.SELECTOR, "With --browser: CSS selector of the page's own logout, clicked at the end."
     )
-    results: Path = one(Kind.PATH, "Folder for what is kept when the browser fails.", RESULTS, in_report=False)
+    results: Path = one(
+        Kind.PATH, "Folder for screenshots and traces if a check in the browser fails.", RESULTS, in_report=False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,11 +192,11 @@ class OfExceptions:
     )
     skip: tuple[str, ...] = many(Kind.PATTERN, "Leave these checks out. Repeatable.", in_report=False, in_pytest=False)
     known_failures: Path | None = one(
-        Kind.PATH, "File of 'id: reason' lines; an entry that is not needed any more fails.", in_report=False
+        Kind.PATH, "File of 'id: reason' lines. An entry that is no longer needed is a failure.", in_report=False
     )
-    strict: bool = flag("Warnings count: end with status 6 where something should be better.", in_report=False)
+    strict: bool = flag("End with status 6 if there are warnings.", in_report=False)
     require_all: bool = flag(
-        "Gaps count: end with status 9 where any check was not judged, for want of an option too.", in_report=False
+        "End with status 9 if any check was not judged, even if only an option was missing.", in_report=False
     )
 
 
@@ -202,7 +206,7 @@ class OfReports:
 
     format: str = one(
         Kind.CHOICE,
-        "Of the report.",
+        "Format of the report.",
         reports.TERMINAL,
         choices=(reports.TERMINAL, *reports.NAMES),
         in_report=False,
@@ -220,19 +224,23 @@ class OfRun:
 
     config: Path | None = one(
         Kind.PATH,
-        "File with options.  [default: chatkey-check.toml, if it is here]",
+        "File of options.  [default: chatkey-check.toml in this folder, if it exists]",
         in_report=False,
     )
-    init: bool = flag("Ask five questions, and write that file.", in_report=False, in_pytest=False)
-    yes: bool = flag("Send requests to a host that is not this machine.", in_report=False)
-    plan: bool = flag("Print every request, and send none.", in_report=False, in_pytest=False)
+    init: bool = flag("Ask five questions, write the file of options, and exit.", in_report=False, in_pytest=False)
+    yes: bool = flag("Allow requests to a host other than this machine.", in_report=False)
+    plan: bool = flag("Print all requests without sending any.", in_report=False, in_pytest=False)
     explain: str | None = one(
         Kind.ID,
-        "Print what a check is about, and how to mend what it finds; without an id, list them.",
+        "Explain a check and how to fix what it finds; without an id, list all checks.",
         in_report=False,
         in_pytest=False,
     )
-    ui: bool = flag("Show every call on a local page, to be changed and sent again.", in_report=False, in_pytest=False)
+    ui: bool = flag(
+        "Show all calls on a local page, where you can change them and send them again.",
+        in_report=False,
+        in_pytest=False,
+    )
     watch: tuple[Path, ...] = many(Kind.PATH, "Run again when files change.", in_report=False, in_pytest=False)
 
 

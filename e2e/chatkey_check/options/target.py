@@ -43,17 +43,17 @@ def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
         shown=shown(given),
     )
     if given.passkeys and not given.browser_login:
-        raise OptionError("--passkeys is for a login by hand: give --browser-login, too.")
+        raise OptionError("--passkeys needs --browser-login.")
     if given.logout_selector and not (given.browser or given.browser_login):
-        raise OptionError("--logout-selector is clicked in a browser: give --browser, too.")
+        raise OptionError("--logout-selector needs --browser.")
     if given.ca is not None and not given.ca.is_file():
-        raise OptionError(f"--ca {given.ca} is no file.")
+        raise OptionError(f"--ca {given.ca} is not a file.")
     return made
 
 
 def _secret(given: Given, environ: Mapping[str, str]) -> str | None:
     if given.secret_env and given.secret_file:
-        raise OptionError("Give --secret-env or --secret-file, not both.")
+        raise OptionError("Use either --secret-env or --secret-file, not both.")
     if given.secret_env:
         return variable(given.secret_env, "--secret-env", environ)
     if given.secret_file is None:
@@ -69,7 +69,7 @@ def _login(
 ) -> Login | None:
     sent = tuple(headers(lines, "--login"))
     if (fields or envs) and not given.login_url:
-        raise OptionError("--login-field belongs to --login-url: say which form it is for.")
+        raise OptionError("--login-field needs --login-url, the address of the form.")
     if not fields and not envs:
         return Login(sent) if sent else None
     plain = [pair(entry, "--login-field") for entry in fields]
@@ -82,9 +82,9 @@ def _login(
 def _login_b(given: Given, environ: Mapping[str, str]) -> Login | None:
     made = _login(given, given.login_b, given.login_field_b, given.login_field_env_b, environ)
     if made and made == _login(given, given.login, given.login_field, given.login_field_env, environ):
-        raise OptionError("--login-b is the same login as --login: pass that of a second person.")
+        raise OptionError("--login-b is the same session as --login. Pass the session of a second person.")
     if made and not (_has_login(given) or given.browser_login):
-        raise OptionError("The second login needs a first one: --login or --login-url.")
+        raise OptionError("A second login needs a first one: --login or --login-url.")
     return made
 
 
@@ -98,7 +98,9 @@ def _own(given: Given, url: str | None, option: str) -> str | None:
         return None
     hosts = {urlsplit(address).hostname for address in (given.url, given.page_origin or given.url)}
     if urlsplit(checked_url(url, option)).hostname not in hosts:
-        raise OptionError(f"{option} must be on the host of the endpoint or of the page: the session is sent there.")
+        raise OptionError(
+            f"{option} must be on the host of the endpoint or of the page, because the session is sent there."
+        )
     return url
 
 
@@ -106,16 +108,14 @@ def _live(given: Given) -> LiveOptions | None:
     wanted = given.browser or given.browser_login
     if not given.socket:
         if wanted or given.service_url or given.sdk_url:
-            raise OptionError(
-                "--no-socket leaves out all that --service-url and --browser are for: give one or the other."
-            )
+            raise OptionError("--no-socket cannot be combined with --service-url or --browser.")
         return None
     if given.browser_login and _has_login(given):
-        raise OptionError("--browser-login is the first login: leave --login and --login-field out.")
+        raise OptionError("--browser-login cannot be combined with --login or --login-field: it is the first login.")
     if wanted and find_spec("playwright") is None:
-        raise BrowserMissing(f"A browser is driven through Playwright, which is not installed here: {INSTALL}")
+        raise BrowserMissing(f"--browser needs Playwright, which is not installed: {INSTALL}")
     url = checked_origin(given.service_url, "--service-url") if given.service_url else None
     sdk = checked_url(given.sdk_url, "--sdk-url") if given.sdk_url else None
     if sdk and not (url and wanted):
-        raise OptionError("--sdk-url is the script of the widget of --browser, for the service of --service-url.")
+        raise OptionError("--sdk-url needs --browser and --service-url.")
     return LiveOptions(url, sdk, wanted, given.browser_login, given.passkeys, given.results)

@@ -20,9 +20,9 @@ def checked_url(text: str, option: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname or not port_fits:
         raise OptionError(f"{option} must be an address such as https://shop.localhost:8443/chat/token.")
     if parts.username or parts.password:
-        raise OptionError(f"{option} must hold no user name or password: use --header 'Authorization: …'.")
+        raise OptionError(f"{option} must not contain a user name or password. Use --header 'Authorization: …'.")
     if parts.fragment:
-        raise OptionError(f"{option} must hold no fragment, which begins with a #.")
+        raise OptionError(f"{option} must not contain a fragment (the part after #).")
     return text
 
 
@@ -75,7 +75,7 @@ def content(path: Path, option: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"{option} {path} cannot be read: {error}") from error
+        raise OptionError(f"Cannot read {option} {path}: {error}") from error
 
 
 def variable(name: str, option: str, environ: Mapping[str, str]) -> str:
@@ -89,7 +89,9 @@ def variable(name: str, option: str, environ: Mapping[str, str]) -> str:
     what = "is not set" if value is None else "is empty"
     looks_like_value = len(name) > 24 or not name.replace("_", "").isalnum()
     if looks_like_value:
-        raise OptionError(f"{option} takes the name of a variable, never the secret itself; what was given {what}.")
+        raise OptionError(
+            f"{option} needs the name of an environment variable, not the secret itself. The given variable {what}."
+        )
     raise OptionError(
-        f"{option} {name}: this variable {what}. It takes the name of a variable, never the secret itself."
+        f"{option} {name}: this environment variable {what}. The option needs a variable's name, not the secret."
     )

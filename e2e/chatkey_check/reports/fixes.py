@@ -8,17 +8,17 @@ from chatkey_check.model import Outcome
 from chatkey_check.reports.summary import FINDINGS
 
 WHERE: Final = {
-    "net": "how the site is served: web server, DNS, certificates, clocks",
-    "req": "how the handler of the endpoint reads the request",
-    "resp": "the answer of the endpoint: status, headers, body",
-    "jwt": "where the token is signed",
-    "claim": "where the claims of the token are put together",
-    "conc": "what requests at the same time share: variables of a module, pools",
-    "anon": "the beginning of the handler, before anything of a user is read",
-    "auth": "where the handler finds out who is logged in",
-    "page": "the page, and the scripts that it loads",
+    "net": "the way the site is served: web server, DNS, certificates, clocks",
+    "req": "the code that reads the request",
+    "resp": "the endpoint's answer: status, headers, body",
+    "jwt": "the code that signs the token",
+    "claim": "the code that builds the token's claims",
+    "conc": "the data that simultaneous requests share: module variables, pools",
+    "anon": "the beginning of the handler, before it reads the user",
+    "auth": "the code that determines who is logged in",
+    "page": "the page and its scripts",
     "secret": "the settings that hold secret_key",
-    "e2e": "the page, and the service that it connects to",
+    "e2e": "the page and the service that it connects to",
 }
 """The place to look at, by the first part of a check's id."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chatkey_check.model import Report
 
 KNOWN: Final = "known failures"
-COMPLETE: Final = "everything that must be judged"
+COMPLETE: Final = "all necessary checks were judged"
 """The name of the test case that fails if checks that should have been judged were not."""
 
 
@@ -61,5 +61,5 @@ def _missed(report: Report) -> str:
 def _evidence(outcome: Outcome) -> str:
     """Return what to change, why, the calls that show it, and the saved files."""
     calls = (f"{seen.label}:\n{seen.curl}\n\n{seen.response}" for seen in outcome.evidence)
-    kept = (f"kept: {file}" for file in outcome.files)
+    kept = (f"saved: {file}" for file in outcome.files)
     return "\n\n".join([f"{outcome.hint}\n{outcome.check.why}", *calls, *kept])

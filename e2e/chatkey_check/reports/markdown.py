@@ -35,7 +35,9 @@ def _parts(report: Report) -> Iterator[str]:
         yield _table(others)
         yield from (part for outcome in others for part in _calls(outcome))
     if report.stale:
-        yield "**Known failures that are out of date**\n\n" + "\n".join(f"- {_text(line)}" for line in report.stale)
+        yield "**Outdated entries in the file of known failures**\n\n" + "\n".join(
+            f"- {_text(line)}" for line in report.stale
+        )
     reasons = summary.reasons(report)
     if reasons:
         lines = (f"- {_text(why)}: {', '.join(map(_code, ids))}" for why, ids in reasons.items())
@@ -44,7 +46,7 @@ def _parts(report: Report) -> Iterator[str]:
     more = summary.options(report)
     if more:
         lines = (f"- {_code(option)}: {', '.join(map(_code, ids))}" for option, ids in more.items())
-        yield _folded("More can be judged", "\n".join(lines))
+        yield _folded("Options that allow more checks", "\n".join(lines))
     yield _folded("About this run", "\n".join(f"- {name}: {_code(value)}" for name, value in summary.facts(report)))
 
 
@@ -54,7 +56,7 @@ def _cause(outcome: Outcome) -> Iterator[str]:
     yield f"> **{_text(outcome.message)}**\n>\n> {_text(outcome.hint)}\n>\n> {_text(outcome.check.why)}"
     lines = [f"{language}\n{_fenced(code)}" for language, code in outcome.check.mend.items()]
     if lines:
-        yield _folded("The line when it is right", "\n\n".join(lines))
+        yield _folded("Correct code", "\n\n".join(lines))
     yield from _calls(outcome)
 
 
@@ -70,7 +72,7 @@ def _found(outcome: Outcome) -> str:
 def _calls(outcome: Outcome) -> Iterator[str]:
     if outcome.evidence:
         calls = "\n\n".join(map(_call, outcome.evidence))
-        yield _folded(f"How to repeat {_code(outcome.check.id)}", calls)
+        yield _folded(f"Repeat the calls of {_code(outcome.check.id)}", calls)
 
 
 def _call(seen: Evidence) -> str:

@@ -15,11 +15,11 @@ FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.ERROR})
 SHAPE: Final = ("--method", "--body", "--query", "--token-at")
 WORDS: Final = {
     Verdict.PASS: "passed",
-    Verdict.WARN: "to be improved",
+    Verdict.WARN: "to improve",
     Verdict.FAIL: "failed",
     Verdict.SKIP: "not judged",
     Verdict.BLOCKED: "blocked",
-    Verdict.ERROR: "error of chatkey",
+    Verdict.ERROR: "chatkey error",
 }
 
 
@@ -36,7 +36,7 @@ def headline(report: Report) -> str:
         case Exit.UNREACHABLE:
             return "The endpoint cannot be reached"
         case Exit.OURS:
-            return "chatkey itself went wrong"
+            return "An error in chatkey itself"
         case Exit.FAILED if failures:
             return f"{plural(failures, 'check')} failed{_and_the_rest(report)}"
         case Exit.FAILED:
@@ -44,14 +44,14 @@ def headline(report: Report) -> str:
         case Exit.NOTHING_JUDGED:
             return "Nothing could be judged"
         case Exit.NOT_ALL_JUDGED:
-            return f"Not to be called clean: {plural(len(report.missed), 'check')} could not be judged"
+            return f"Incomplete: {plural(len(report.missed), 'necessary check')} could not be judged"
         case Exit.WARNINGS:
-            return f"It works; {plural(warnings, 'thing')} should be better{_and_the_rest(report)}"
+            return f"It works, with {plural(warnings, 'warning')}{_and_the_rest(report)}"
         case _ if all(outcome.judged for outcome in report.outcomes):
             return f"{plural(report.count(Verdict.PASS), 'check')} passed"
         case _:
             passed, total = report.count(Verdict.PASS), len(report.outcomes)
-            return f"Clean as far as it was judged: {passed} of {plural(total, 'check')} passed{_and_the_rest(report)}"
+            return f"No problem found: {passed} of {plural(total, 'check')} passed{_and_the_rest(report)}"
 
 
 def _and_the_rest(report: Report) -> str:
@@ -74,12 +74,16 @@ def facts(report: Report) -> list[tuple[str, str]]:
 def own_shape(report: Report) -> str:
     """Return a note about the shape of the calls if it differs from the contract's example; otherwise an empty text."""
     used = [f"{name} {report.options[name]}" for name in SHAPE if name in report.options]
-    return f"A shape of your own, which your getToken has to fit: {' '.join(used)}" if used else ""
+    return (
+        f"Your call differs from the contract's example, so your getToken must match it: {' '.join(used)}"
+        if used
+        else ""
+    )
 
 
 def duration(report: Report) -> str:
     """Return the number of requests, and how long the run took."""
-    waited = f", {report.waited:.1f} s of it waiting" if report.waited >= 0.05 else ""
+    waited = f", including {report.waited:.1f} s of waiting" if report.waited >= 0.05 else ""
     return f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}"
 
 
@@ -120,11 +124,11 @@ def source(check: Question) -> str:
 def reason(outcome: Outcome) -> str:
     """Return why a check was not judged, and the option that would change that, if any."""
     if outcome.blocked_by:
-        return f"look at {outcome.blocked_by} first"
+        return f"see {outcome.blocked_by} first"
     return f"{outcome.message} ({outcome.option})" if outcome.option else outcome.message
 
 
 def _clock(skew: float | None) -> str:
     if skew is None:
-        return "the endpoint did not say what time it is"
-    return f"the endpoint's is {abs(skew):.1f} s {'ahead' if skew >= 0 else 'behind'}"
+        return "unknown: the endpoint sent no usable Date header"
+    return f"the endpoint's clock is {abs(skew):.1f} s {'ahead' if skew >= 0 else 'behind'}"

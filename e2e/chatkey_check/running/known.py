@@ -44,8 +44,8 @@ def read(path: Path) -> Known:
 def _complaint(verdict: Verdict | None) -> str:
     match verdict:
         case None:
-            return "there is no check of this name; take the line out"
+            return "there is no check with this id; remove the line"
         case Verdict.PASS:
-            return "it passes now; take the line out"
+            return "it passes now; remove the line"
         case _:
-            return f"it was not judged in this run ({verdict}); take the line out, or give what it needs"
+            return f"it was not judged in this run ({verdict}); remove the line, or give the options that it needs"

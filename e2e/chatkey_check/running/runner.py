@@ -68,9 +68,9 @@ class Selection:
     def reason_against(self, check_id: str) -> str:
         """Return why a check is left out, or an empty text if it is selected."""
         if self._only and not any(fnmatchcase(check_id, pattern) for pattern in self._only):
-            return "not among those asked for with --only"
+            return "not selected by --only"
         if any(fnmatchcase(check_id, pattern) for pattern in self._skip):
-            return "left out with --skip"
+            return "excluded by --skip"
         return ""
 
 
@@ -187,7 +187,7 @@ class _Judging:
                 check,
                 Verdict.ERROR,
                 self._calls.masks.masked(_ours(error)),
-                "This is a fault of chatkey: please report it.",
+                "Please report this: it is a bug in chatkey.",
             )
         bad = found.verdict is not Verdict.PASS
         return Outcome(

@@ -86,7 +86,7 @@ class Desk:
             except Unreachable as error:
                 raise Refused(f"The endpoint cannot be reached: {error}.") from error
             except Unsendable as error:
-                raise Refused(f"HTTP cannot carry this call: {error}.") from error
+                raise Refused(f"This call cannot be sent over HTTP: {error}.") from error
             finally:
                 wire.close()
             return self._shown(len(self._calls) - 1)
@@ -97,10 +97,10 @@ class Desk:
 
     def _changed(self, asked: Again) -> Request:
         if asked.id >= len(self._calls):
-            raise Refused("This call is not known any more: load the page again.")
+            raise Refused("This call is no longer known. Reload the page.")
         before, url, body = self._calls[asked.id].request, asked.url, asked.body
         if origin(url) not in {self._target.origin, self._target.page} or "@" in urlsplit(url).netloc:
-            raise Refused(f"Calls are sent to {self._target.origin} only: the session goes with them.")
+            raise Refused(f"Calls can only be sent to {self._target.origin}, because they contain the session.")
         if not METHOD.fullmatch(asked.method):
             raise Refused("The method must be a word, such as POST.")
         shown_url, shown_body = self._masks.masked(before.url), self._text(before.body)
@@ -120,11 +120,13 @@ class Desk:
                 return header
         name, colon, value = line.partition(":")
         if not colon or not HEADER_NAME.fullmatch(name.strip()) or not line.isprintable():
-            raise Refused(f"{line[:40]!r} is no header: write a name, a colon and a value.")
+            raise Refused(f"{line[:40]!r} is not a header. Write a name, a colon and a value.")
         if name.strip().lower() in OUR_OWN:
-            raise Refused(f"{name}: the wire writes this header itself; leave it out.")
+            raise Refused(f"{name}: leave this header out. It is set automatically.")
         if HIDDEN in value:
-            raise Refused(f"{name}: write the whole value anew, or leave the line as it was.")
+            raise Refused(
+                f"{name}: a masked value cannot be edited. Write the whole value, or leave the line unchanged."
+            )
         return name.strip(), value.strip()
 
     def _state(self, report: Report) -> dict[str, Any]:

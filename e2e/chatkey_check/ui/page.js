@@ -37,7 +37,7 @@ let chosen = /** @type {Call | undefined} */ (undefined);
 async function ask(place, asked) {
   const how = asked && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(asked) };
   const answer = await fetch(place, how).catch(() => {
-    throw new Error("chatkey check has ended: start it again.");
+    throw new Error("chatkey check is not running. Start it again.");
   });
   const told = await answer.json();
   if (!answer.ok) throw new Error(told.error);
@@ -66,7 +66,7 @@ function showList() {
       return item;
     }),
   );
-  if (!wanted.length) list.append(made("li", calls.length ? "No call has this." : "No call was made.", "quiet"));
+  if (!wanted.length) list.append(made("li", calls.length ? "No call matches." : "No calls were made.", "quiet"));
 }
 
 /** @param {Call} call */
@@ -138,7 +138,7 @@ at("copy", HTMLButtonElement).addEventListener("click", async () => {
     () => true,
     () => false,
   );
-  note.textContent = copied ? "Copied, as the call was made." : "The browser does not let the page copy.";
+  note.textContent = copied ? "Copied the original call." : "The browser does not allow copying.";
 });
 search.addEventListener("input", showList);
 list.addEventListener("keydown", (event) => {
@@ -160,7 +160,7 @@ editor.addEventListener("submit", async (event) => {
     const call = /** @type {Call} */ (await ask("send", { id: chosen.id, ...values }));
     calls.push(call);
     choose(call);
-    note.textContent = `Answered ${call.status || "nothing"}; it is the last of the calls now.`;
+    note.textContent = `${call.status ? `Status ${call.status}` : "No answer"}; added at the end of the calls.`;
   } catch (error) {
     note.textContent = said(error);
     note.className = "note fail";
@@ -174,7 +174,7 @@ at("token-form", HTMLFormElement).addEventListener("submit", async (event) => {
     const count = told.findings.length;
     const findings = made("ul", "", "findings");
     findings.append(...told.findings.map(finding));
-    const verdict = count ? `${count} of ${count + told.passed} checks found something` : "Nothing is wrong with it";
+    const verdict = count ? `${count} of ${count + told.passed} checks found something` : "No problem found";
     place.replaceChildren(made("h3", verdict, count ? "fail" : "pass"), ...(count ? [findings] : []));
     for (const [title, text] of [["Header", told.header], ["Claims", told.claims]]) {
       if (text) place.append(made("h3", title), made("pre", text));

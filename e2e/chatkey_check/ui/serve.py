@@ -113,15 +113,15 @@ class _Handler(BaseHTTPRequestHandler):
         """
         sizes, is_chunked = self.headers.get_all("Content-Length", []), "Transfer-Encoding" in self.headers
         if is_chunked or len(sizes) != 1 or not SIZE.fullmatch(sizes[0]):
-            self.send_error(411, "Send one Content-Length, in digits, and no Transfer-Encoding.")
+            self.send_error(411, "Send exactly one Content-Length, in digits, and no Transfer-Encoding.")
             return None
         if int(sizes[0]) > LARGEST:
-            self.send_error(413, f"A body has {LARGEST:,} bytes at most.")
+            self.send_error(413, f"A body may have at most {LARGEST:,} bytes.")
             return None
         try:
             return self.rfile.read(int(sizes[0]))
         except TimeoutError:
-            self.send_error(408, f"The body did not come within {self.timeout} seconds.")
+            self.send_error(408, f"The body did not arrive within {self.timeout} seconds.")
             return None
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
@@ -153,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _told(self, act: Callable[[], Any] | None) -> None:
         if act is None:
-            self._json(404, {"error": "There is nothing here."})
+            self._json(404, {"error": "Not found."})
             return
         try:
             self._json(200, act())
@@ -189,7 +189,7 @@ def _read(body: bytes, kind: type[Asked]) -> Asked:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(f"The body is not the JSON that the page sends: {error}.") from error
+        raise Refused(f"The body is not the expected JSON: {error}.") from error
 
 
 def _page() -> tuple[bytes, str]:

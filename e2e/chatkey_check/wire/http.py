@@ -211,7 +211,7 @@ class HttpWire:
             try:
                 socket.create_connection((address, port), CONNECT_SECONDS).close()
             except TimeoutError:
-                tried.append(f"{address} does not answer within {CONNECT_SECONDS:g} s")
+                tried.append(f"no connection to {address} within {CONNECT_SECONDS:g} s")
             except OSError as error:
                 tried.append(f"{address}: {error.strerror or error}")
             else:
@@ -227,7 +227,7 @@ class HttpWire:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
-            raise Unreachable(f"the name {host} does not resolve: {error.strerror or error}") from error
+            raise Unreachable(f"{host} could not be resolved: {error.strerror or error}") from error
         return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
@@ -259,7 +259,7 @@ def _trusting(target: Target) -> ssl.SSLContext:
         try:
             context.load_verify_locations(target.ca)
         except OSError as error:  # SSLError is an OSError
-            raise OptionError(f"--ca {target.ca} cannot be used: {error.strerror or error}") from error
+            raise OptionError(f"Cannot use --ca {target.ca}: {error.strerror or error}") from error
     if target.insecure_tls:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -41,7 +41,7 @@ def test_the_checker_finds_the_shops_endpoint_good_in_a_browser(business: Busine
     done = subprocess.run(command, env=environ(business), capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert f'e2e.socket-accepts  ready as the member "u-1001", says {service}' in done.stdout
+    assert f'e2e.socket-accepts  {service} answers ready for the member "u-1001"' in done.stdout
     assert 'e2e.widget-member  member "u-1001" on your page' in done.stdout
     assert "6 passed" in done.stdout
 

@@ -8,12 +8,17 @@ from chatkey_check import checks
 from chatkey_check.model import Evidence, Outcome, Report, Verdict
 
 HOSTILE: Final = '<script>alert(1)</script> "><img src=x onerror=alert(1)> ``` `x` |a| @team [b](javascript:x) \x07 ]]>'
-SEEN: Final = Evidence("an honest call", "curl -i http://shop.localhost/chat/token", "HTTP 200\n\n{}", 0.012)
+SEEN: Final = Evidence("a normal call", "curl -i http://shop.localhost/chat/token", "HTTP 200\n\n{}", 0.012)
 FOUND: Final[dict[str, dict[str, Any]]] = {
-    "claim.cnf": {"verdict": Verdict.FAIL, "message": "There is no claim cnf.", "hint": "Add it.", "evidence": (SEEN,)},
+    "claim.cnf": {
+        "verdict": Verdict.FAIL,
+        "message": "The claim cnf is missing.",
+        "hint": "Add it.",
+        "evidence": (SEEN,),
+    },
     "claim.jkt-match": {"verdict": Verdict.BLOCKED, "blocked_by": "claim.cnf"},
     "claim.avatar": {"verdict": Verdict.FAIL, "message": "avatar is relative.", "hint": "x", "known": "lab pictures"},
-    "resp.no-store": {"verdict": Verdict.WARN, "message": "There is no Cache-Control.", "hint": "Send no-store."},
+    "resp.no-store": {"verdict": Verdict.WARN, "message": "Cache-Control is missing.", "hint": "Send no-store."},
     "resp.cors": {"verdict": Verdict.ERROR, "message": "KeyError: 'x'", "hint": "This is a fault of chatkey."},
     "anon.after-logout": {"verdict": Verdict.SKIP, "message": "it takes an address", "option": "--logout-url URL"},
     "e2e.widget-member": {"verdict": Verdict.FAIL, "message": "No widget.", "hint": "x", "files": ("trace.zip",)},

@@ -13,7 +13,7 @@ from chatkey_check.target import Target, is_loopback
 if TYPE_CHECKING:
     from chatkey_check.live.browser.visit import Visit
 
-WORKER: Final = "Let the service worker leave the endpoint and the widget's files alone."
+WORKER: Final = "Exclude the endpoint and the widget's files from the service worker."
 POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
 
 
@@ -57,13 +57,13 @@ def _source(target: Target, what: str) -> str:
 def _stand_in(service: Service, what: str) -> str:
     if not service.own or urlsplit(service.url).netloc not in what:
         return ""
-    return " Write your own service's address there: this one is of the server that stands in for it."
+    return " Use your own service's address instead: this one is the test server's."
 
 
 def _by_worker(visit: Visit) -> tuple[str, str] | None:
     if not visit.by_worker:
         return None
-    return "A service worker of the page answered in place of the endpoint.", WORKER
+    return "A service worker of the page answered instead of the endpoint.", WORKER
 
 
 def _told(visit: Visit) -> tuple[str, str] | None:
@@ -83,7 +83,7 @@ def _led_away(visit: Visit) -> str:
     led_to = origin(visit.led_to) if visit.token_calls else ours
     if led_to == ours:
         return ""
-    return f"The call was sent on to {led_to}, where the browser may read nothing: answer it where it came to."
+    return f"Answer the call on its own origin: it was redirected to {led_to}, whose answer the browser may not read."
 
 
 def _nobody(visit: Visit) -> tuple[str, str]:
@@ -92,8 +92,11 @@ def _nobody(visit: Visit) -> tuple[str, str]:
         if name not in kept:
             why, hint = _left_behind(visit.calls.target, session.lines.get(name, ""))
             return f"The endpoint answers null: the browser does not send the cookie {name}, {why}.", hint
-    hint = "It looks at something that differs between browsers and other programs, such as User-Agent or the address."
-    return "The endpoint answers null to the browser, with the very cookies that the checker has.", hint
+    hint = "The endpoint depends on something that differs between browsers and other programs, such as User-Agent."
+    return (
+        "The endpoint answers null to the browser, although the browser sends the same cookies as this program.",
+        hint,
+    )
 
 
 def _left_behind(target: Target, line: str) -> tuple[str, str]:
@@ -101,22 +104,28 @@ def _left_behind(target: Target, line: str) -> tuple[str, str]:
     _, *parts = (part.strip() for part in line.split(";"))
     attributes = {name.strip().lower(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
     if "secure" not in attributes and attributes.get("samesite", "").lower() == "none":
-        return "since it is SameSite=None without Secure", "Set it with SameSite=Lax; None needs Secure."
+        return (
+            "since it is SameSite=None without Secure",
+            "Set the cookie with SameSite=Lax. SameSite=None needs Secure.",
+        )
     if "secure" not in attributes and line.startswith(("__Host-", "__Secure-")):
-        return "since a name that begins with __Host- or __Secure- needs Secure", "Set it with Secure."
+        return "since a name that begins with __Host- or __Secure- needs Secure", "Set the cookie with Secure."
     if "secure" in attributes and target.url.startswith("http:") and not is_loopback(target.host):
-        return "since it is Secure and the page is plain http", "Serve the page by https."
+        return "since it is Secure and the page is plain http", "Serve the page over https."
     path = attributes.get("path", "/")
     if not f"{urlsplit(target.url).path}/".startswith(path.rstrip("/") + "/"):
-        return f"since its Path is {path}", "Set it with Path=/, or put the endpoint below that path."
+        return f"since its Path is {path}", "Set the cookie with Path=/, or move the endpoint below that path."
     domain = attributes.get("domain", "").lstrip(".").lower()
     if domain and not f".{target.host}".endswith(f".{domain}"):
-        return f"since its Domain is {domain}", "Leave Domain out, or name the host of the page."
-    return "which it was given", "Look at the attributes of the cookie in the browser's own tools."
+        return f"since its Domain is {domain}", "Leave Domain out, or set it to the page's host."
+    return "although it has it", "Look at the cookie's attributes in the browser's developer tools."
 
 
 def _silence(visit: Visit) -> tuple[str, str]:
     identity = visit.state["identity"]
-    who = f"The widget is a {identity['identity']}." if identity else "The widget does not run."
+    who = f"The widget is a {identity['identity']}." if identity else "The widget did not start."
     said = f" The browser says: {visit.complaints[0]}." if visit.complaints else ""
-    return f"{who}{said}", "The trace shows what the page did, step by step: `python -m playwright show-trace`."
+    return (
+        f"{who}{said}",
+        "Look at the trace, which shows what the page did step by step: `python -m playwright show-trace`.",
+    )

@@ -16,7 +16,7 @@ from chatkey_check.live.browser.passkeys import attached
 from chatkey_check.target import Login, OptionError, Target
 from chatkey_check.wire.http import HttpWire
 
-ASKED: Final = "Log in, in the window that has opened; then close the window.\n"
+ASKED: Final = "Log in in the browser window, then close it.\n"
 LOOK_MS: Final = 200
 """Milliseconds between two looks at the cookies. Once the browser is closed, they can no longer be read."""
 
@@ -27,7 +27,7 @@ def logged_in(target: Target) -> Target:
         try:
             browser = launched(target, wire, ending, headed=True)
         except PlaywrightError as error:
-            raise OptionError(f"--browser-login opens a window, which cannot be done here: {_first(error)}.") from error
+            raise OptionError(f"--browser-login could not open a window: {_first(error)}.") from error
         return by_hand(browser, target)
 
 
@@ -44,13 +44,15 @@ def by_hand(browser: Browser, target: Target, *, act: Callable[[Page], None] | N
     try:
         page.goto(address)
     except PlaywrightError as error:
-        raise OptionError(f"The browser cannot show {address}: {_first(error)}.") from error
+        raise OptionError(f"The browser could not load {address}: {_first(error)}.") from error
     sys.stderr.write(ASKED)
     if act is not None:
         act(page)
     cookies = _cookies_at_the_end(context, target.url)
     if not cookies:
-        raise OptionError(f"The window was closed without any cookie for {target.url}: nobody has logged in.")
+        raise OptionError(
+            f"When the window was closed, there was no cookie for {target.url}. Log in before you close it."
+        )
     pairs = "; ".join(f"{name}={value}" for name, value in cookies.items())
     return replace(target, login=Login((("Cookie", pairs),)))
 

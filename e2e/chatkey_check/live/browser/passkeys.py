@@ -48,7 +48,7 @@ def _write(file: Path, passkeys: list[dict[str, Any]]) -> None:
     try:
         write_private(file, json.dumps(passkeys))
     except OSError as error:
-        raise OptionError(f"--passkeys {file} cannot be written: {error.strerror}.") from error
+        raise OptionError(f"Cannot write --passkeys {file}: {error.strerror}.") from error
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
@@ -57,9 +57,9 @@ def _read(file: Path) -> list[dict[str, Any]]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise OptionError(f"--passkeys {file} cannot be read: {error}") from error
+        raise OptionError(f"Cannot read --passkeys {file}: {error}") from error
     if not isinstance(found, list) or not all(
         isinstance(one, dict) and {"credentialId", "privateKey"} <= one.keys() for one in found
     ):
-        raise OptionError(f"--passkeys {file} holds no passkeys: take it away, and it is written anew.")
+        raise OptionError(f"--passkeys {file} contains no passkeys. Delete it, and it is created again.")
     return found

@@ -105,7 +105,7 @@ class Visit:
             self.page.click(selector, timeout=CLICK_MS)
         except PlaywrightError as error:
             said = error.message.splitlines()[0].rstrip(".")
-            raise Unusable(f"Nothing can be clicked at --logout-selector {selector}: {said}.") from error
+            raise Unusable(f"--logout-selector {selector} could not be clicked: {said}.") from error
 
     def close(self) -> None:
         """Close the page, and discard the person's cookies and storage."""
@@ -239,13 +239,13 @@ class Visit:
         if self.calls.target.page_url is not None:
             fetched = self.calls.fetch("the page, for the browser", self.address, session)
             if not fetched.succeeded:
-                led = f", to {fetched.location}" if fetched.redirected else ""
-                raise Unusable(f"{self.address} is answered {fetched.status or fetched.broken}{led}.", fetched)
+                led = f", redirect to {fetched.location}" if fetched.redirected else ""
+                raise Unusable(f"{self.address} could not be loaded: {fetched.result}{led}.", fetched)
         self._document = document(fetched, self.service, set_cookies)
         try:
             go()
         except PlaywrightError as error:
-            raise Unusable(f"The browser cannot show {self.address}: {error.message.splitlines()[0]}.") from error
+            raise Unusable(f"The browser could not load {self.address}: {error.message.splitlines()[0]}.") from error
         self._wait_for("member")
 
     def _wait_for(self, identity: str, events: Sequence[Sequence[str]] = ()) -> None:
