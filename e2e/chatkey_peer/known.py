@@ -14,7 +14,7 @@ def read_known(path: Path) -> dict[str, str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise KnownError(f"The file of known failures {path} cannot be read: {error}") from error
+        raise KnownError(f"Cannot read the file of known failures: {error}") from error
     reasons: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         text = line.strip()

@@ -115,7 +115,7 @@ def test_nobody_listening_ends_with_7(invoke: Run) -> None:
         ),
         (("http://localhost:1/", "--skip", "clam*"), "--skip clam*: there is no such check. --explain without an id"),
         (("http://localhost:1/", "--watch", "/nowhere"), "--watch: these files or folders do not exist: /nowhere"),
-        (("http://localhost:1/", "--known-failures", "/nowhere"), "Cannot read --known-failures /nowhere"),
+        (("http://localhost:1/", "--known-failures", "/nowhere"), "Cannot read the file of known failures"),
     ],
 )
 def test_wrong_usage_ends_with_4(invoke: Run, args: tuple[str, ...], message: str) -> None:

@@ -44,7 +44,7 @@ def test_a_line_without_a_reason_or_twice_is_refused_with_its_number(tmp_path: P
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"Cannot read --known-failures .*nowhere\.txt"):
+    with pytest.raises(OptionError, match=r"Cannot read the file of known failures: .*nowhere\.txt"):
         known.read(tmp_path / "nowhere.txt")
 
 

@@ -199,7 +199,8 @@ class Caller:
         return self.memo.get("limited_by", lambda: self._limit(refused))
 
     def _limit(self, refused: Exchange) -> str:
-        again = f"come again in {duration(refused.patience)}" if refused.patience < math.inf else "no Retry-After"
+        asked = refused.patience < math.inf
+        again = f"Retry-After asks for {duration(refused.patience)}" if asked else "no Retry-After"
         with self.lanes.alone():  # the calls under way have to end first, to be counted
             after = f"429 after {plural(len(self.record.answered), 'call')}"
-        return f"the endpoint limits calls: {after}, {again}; raise its limits for the checker"
+        return f"the endpoint limits the rate of calls ({after}, {again}); raise the limit for this program"

@@ -17,7 +17,7 @@ WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Variation(TypedDict, total=False):
-    """How a call differs from an honest call, which is the call that a correct page makes.
+    """How a call differs from a normal call, which is the call that a correct page makes.
 
     The body is `raw` if given. Otherwise it follows the endpoint's shape, with `jkt` (by default a new one) and the
     members of `more`. `query` is added to the address. `headers` replace headers of the same name. `cookies`

@@ -47,7 +47,7 @@ class Calls(Caller):
     """All calls to one endpoint in one run."""
 
     on_token: Callable[[], None] = lambda: None
-    """Called once the honest call has returned a token, so that the run will go on to its end."""
+    """Called once the normal call has returned a token, so that the run will go on to its end."""
 
     # who calls
 
@@ -213,7 +213,7 @@ class Calls(Caller):
 
     @once
     def _afterwards(self) -> tuple[Exchange, Exchange]:
-        self._let_pass(APART, "times are compared in whole seconds")
+        self._let_pass(APART, "the token's times are in whole seconds")
         asks = (
             partial(self.ask, f"a call {APART:g} s later, with another jkt", self.member),
             partial(self.ask, f"a call {APART:g} s later, with the same jkt", self.member, jkt=self.first.request.jkt),
@@ -302,7 +302,7 @@ class Calls(Caller):
         return self.ask(f"a call {seconds:g} s after the first, with another jkt", self.member)
 
     def _let_pass(self, seconds: float, why: str) -> None:
-        """Wait until it is this long after the honest call."""
+        """Wait until it is this long after the normal call."""
         missing = self.first.answered_at + seconds - self.now()
         if missing > 0:
             self.wait(missing, why)

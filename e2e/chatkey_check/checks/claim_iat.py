@@ -47,7 +47,9 @@ def iat(run: Run, token: Token) -> Finding:
         return failed(f"iat is {reading.described(claims['iat'])}, not an integer.", token.answer)
     if value not in TEN_DIGITS:
         hint = DIVIDE if value >= TEN_DIGITS.stop else None
-        return failed(not_seconds(value, "iat") if value else "iat is 0: the time was not read.", token.answer, hint=hint)
+        return failed(
+            not_seconds(value, "iat") if value else "iat is 0: the time was not read.", token.answer, hint=hint
+        )
     ahead = value - calls.record.now_at(token.answer)
     if ahead <= LEEWAY:
         return passed()

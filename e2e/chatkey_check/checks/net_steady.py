@@ -32,6 +32,8 @@ def steady(run: Run) -> Finding:
         return passed()
     first = flaky[0]
     how = first.result
-    told = f"{len(flaky)} of {plural(len(calls.record.log), 'call')} failed ({how}), and succeeded when they were repeated"
+    told = (
+        f"{len(flaky)} of {plural(len(calls.record.log), 'call')} failed ({how}), and succeeded when they were repeated"
+    )
     say = failed if len(flaky) > 1 else warned
     return say(f"The endpoint is unreliable: {told}.", first)

@@ -246,7 +246,8 @@ def a_parameter_that_is_not_read_may_come_as_often_as_it_likes(subject: Subject,
 
     answer.data()
     expect_that(
-        answer.body.lstrip().startswith(b"{") and b"alert" not in answer.body, "The parameter `callback` changes the answer"
+        answer.body.lstrip().startswith(b"{") and b"alert" not in answer.body,
+        "The parameter `callback` changes the answer",
     )
 
 
