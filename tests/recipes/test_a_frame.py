@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.recipes.copy import COMPONENTS, copy_of_the_tree
+from tests.recipes.copy import Recipe, copy_of_the_tree, follow, run
 
 pytestmark = pytest.mark.long
 
@@ -40,7 +37,7 @@ FOLLOWED: Final = """
             case Kind.TALLY:
                 self._ctx.emit("message:tally", count=number(frame, "count"))
 """
-RECIPE: Final[dict[str, dict[str, str]]] = {
+RECIPE: Final[Recipe] = {
     "widget_sim/chatkey_protocol/frames.py": {
         'PONG = "pong"\n': 'PONG = "pong"\n    TALLY = "tally"\n',
         "ChatFrame: TypeAlias = ": f"{DECLARED.lstrip()}ChatFrame: TypeAlias = AskTally | ",
@@ -58,7 +55,7 @@ RECIPE: Final[dict[str, dict[str, str]]] = {
         "            case Kind.ACK:\n": f"{FOLLOWED.lstrip(chr(10))}            case Kind.ACK:\n",
     },
 }
-"""The replacements per product file that the recipe names. Each replaced text must occur exactly once."""
+"""The replacements in the product's files that the recipe names."""
 
 OF_THE_SERVER: Final = """
 async def test_it_is_answered(join, browser):
@@ -88,7 +85,8 @@ def test_it_is_asked_and_told(visitor):
     assert visitor.emitted("message:tally") == [{"count": 3}]
 """
 SCHEMAS: Final = """
-import pathlib, schemas
+import pathlib
+from tools import schemas
 for name, text in schemas.schemas():
     pathlib.Path("docs", "schemas", name).write_text(text)
 """
@@ -101,25 +99,11 @@ TESTS: Final = {"tests/server/socket/test_tally.py": OF_THE_SERVER, "tests/widge
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree with one more frame, added as in the recipe, and with tests for it."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
-    for name, changes in RECIPE.items():
-        text = (tree / name).read_text()
-        for old, new in changes.items():
-            assert text.count(old) == 1, f"{name} has {text.count(old)} times {old!r}"
-            text = text.replace(old, new)
-        (tree / name).write_text(text)
+    follow(tree, RECIPE)
     for name, text in TESTS.items():
         (tree / name).write_text(text)
     assert run(tree, "-c", SCHEMAS).returncode == 0
     return tree
-
-
-def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in the copy, with the copy's components."""
-    path = os.pathsep.join(str(tree / component) for component in (*COMPONENTS, "tools"))
-    environ = os.environ | {"PYTHONPATH": path}
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=tree, env=environ, capture_output=True, text=True, check=False
-    )
 
 
 def test_it_takes_no_more_than_four_files_of_the_product() -> None:
@@ -134,7 +118,7 @@ def test_it_is_said_and_understood(tree: Path, name: str) -> None:
 
 
 def test_the_page_about_the_protocol_has_a_row_of_either_end(tree: Path) -> None:
-    program = "import parts; print(*map(' '.join, parts.TABLES['frames']()), sep='\\n')"
+    program = "from tools import parts; print(*map(' '.join, parts.TABLES['frames']()), sep='\\n')"
 
     told = run(tree, "-c", program)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.recipes.copy import COMPONENTS, copy_of_the_tree
+from tests.recipes.copy import Recipe, copy_of_the_tree, follow, run, run_tests
 
 pytestmark = pytest.mark.long
 
@@ -97,7 +94,12 @@ class Imitated(Provider):
         return self.number(person, 10)
 '''
 
-ROW: Final = '    "quill": Social("Quill", available=False),\n'
+LAST: Final = '    "amazon": Social("Amazon", available=False),\n'
+RECIPE: Final[Recipe] = {
+    "widget_sim/chatkey_protocol/names.py": {LAST: f'{LAST}    "quill": Social("Quill", available=False),\n'},
+    "server/chatkey_server/social/providers/quill.py": {"": SERVER_MODULE.lstrip()},
+    "fake_oauth/chatkey_oauth/providers/quill.py": {"": FAKE_MODULE.lstrip()},
+}
 SEEING: Final = (
     "tests/server/oauth/fake/test_logins.py",
     "tests/server/social/test_consent.py",
@@ -107,38 +109,28 @@ SEEING: Final = (
 )
 """A selection of files whose tests run for every social provider. Running all such files would take too long."""
 
+NAMING: Final = (
+    "tests/protocol/test_logos.py",
+    "tests/protocol/test_names.py",
+    "tests/oauth/faults/test_callback.py",
+    "tests/oauth/faults/test_profile.py",
+    "tests/server/test_settings.py",
+)
+"""Files with tests that name social providers. The new one must not break them."""
+
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree with one more social provider, added as in the recipe."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
-    (tree / "server/chatkey_server/social/providers/quill.py").write_text(SERVER_MODULE.lstrip())
-    (tree / "fake_oauth/chatkey_oauth/providers/quill.py").write_text(FAKE_MODULE.lstrip())
-    names = tree / "widget_sim/chatkey_protocol/names.py"
-    before, last, after = names.read_text().partition('    "amazon": Social("Amazon", available=False),\n')
-    names.write_text(before + last + ROW + after)
+    follow(tree, RECIPE)
     return tree
 
 
 @pytest.fixture(scope="module")
 def tests_of_quill(tree: Path) -> dict[str, str]:
     """The results of the copy's tests of the new provider, by file and name."""
-    ended = run(tree, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-k", "quill", *SEEING)
-    lines = (line.split(" ", 2) for line in ended.splitlines() if line.startswith(("PASSED ", "FAILED ", "ERROR ")))
-    return {words[1]: words[0] for words in lines}
-
-
-def run(tree: Path, *arguments: str) -> str:
-    """Run Python in the copy with the copy's components, and return its output."""
-    path = os.pathsep.join(str(tree / component) for component in COMPONENTS)
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=tree,
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
+    return run_tests(tree, "-k", "quill", *SEEING)
 
 
 def test_the_server_offers_it_when_its_preview_is_asked_for(tree: Path) -> None:
@@ -148,7 +140,7 @@ def test_the_server_offers_it_when_its_preview_is_asked_for(tree: Path) -> None:
         "print(found.title, found.authorize_url)"
     )
 
-    assert run(tree, "-c", program) == "Quill https://quill.example/authorize\n"
+    assert run(tree, "-c", program).stdout == "Quill https://quill.example/authorize\n"
 
 
 def test_the_fake_has_its_ready_made_application_and_its_way_to_say_too_many(tree: Path) -> None:
@@ -158,13 +150,13 @@ def test_the_fake_has_its_ready_made_application_and_its_way_to_say_too_many(tre
         "print(client.client_id, create_app().provider('quill').rate_limited(30).status)"
     )
 
-    assert run(tree, "-c", program) == "quill-ready-made 429\n"
+    assert run(tree, "-c", program).stdout == "quill-ready-made 429\n"
 
 
 def test_the_widget_writes_its_name(tree: Path) -> None:
     program = "from chatkey_widget.texts import social_name; print(social_name('quill'))"
 
-    assert run(tree, "-c", program) == "Quill\n"
+    assert run(tree, "-c", program).stdout == "Quill\n"
 
 
 def test_somebody_logs_in_with_it_through_the_fake(tests_of_quill: dict[str, str]) -> None:
@@ -177,3 +169,9 @@ def test_somebody_logs_in_with_it_through_the_fake(tests_of_quill: dict[str, str
 def test_tests_over_all_providers_see_it_and_none_of_them_fails(tests_of_quill: dict[str, str]) -> None:
     assert {name.partition("::")[0] for name in tests_of_quill} == set(SEEING)
     assert {name for name, ended in tests_of_quill.items() if ended != "PASSED"} == set()
+
+
+def test_tests_that_name_providers_hold_with_one_more(tree: Path) -> None:
+    found = run_tests(tree, *NAMING)
+
+    assert {name for name, ended in found.items() if ended != "PASSED"} == set()

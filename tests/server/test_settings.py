@@ -11,6 +11,7 @@ import msgspec
 import pytest
 import trustme
 
+from chatkey_protocol.names import ANNOUNCED_SOCIALS
 from chatkey_server.settings import SETTINGS, Limits, Settings, SettingsError, SocialAddress, load
 
 KEY = "k" * 32
@@ -381,5 +382,5 @@ def test_a_preview_of_what_is_not_announced_is_refused_with_the_list(names: str)
 
     assert str(refused.value) == (
         "CHATKEY_PREVIEW_PROVIDERS names a provider that is not announced; "
-        "write names of apple, x, tiktok, amazon with commas between them"
+        f"write names of {', '.join(ANNOUNCED_SOCIALS)} with commas between them"
     )

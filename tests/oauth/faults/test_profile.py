@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.oauth.visitor import SITES
 
 from chatkey_oauth.faults.rules import Rule, Scope
 from chatkey_oauth.providers import NAMES
@@ -22,14 +23,12 @@ if TYPE_CHECKING:
     Content = Callable[[Answer], Any]
 
 WITH_PROFILE = [name for name in NAMES if name != "apple"]
-SUBJECTS = {"google": "sub", "x": "data.id", "tiktok": "data.user.open_id", "amazon": "user_id"}
-SUBJECTS |= dict.fromkeys(("microsoft", "linkedin", "oidc"), "sub")
 REFUSED = {"facebook": 400, "amazon": 400}
 
 
 def subject_of(members: Any, name: str) -> Any:
     """Return the subject in a profile, which may be nested, or None."""
-    for step in SUBJECTS.get(name, "id").split("."):
+    for step in SITES[name].subject.split("."):
         members = members.get(step)
     return members
 
