@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page
 from chatkey_e2e.business import Business
 from chatkey_e2e.misbehaviour import Faults
 from chatkey_e2e.pages.driven import DrivenWidget
-from chatkey_peer.wire import Peer
+from chatkey_peer.peer import Peer
 
 Members = dict[str, Any]
 NewContext = Callable[..., BrowserContext]

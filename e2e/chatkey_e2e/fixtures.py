@@ -49,7 +49,7 @@ from chatkey_e2e.stashed import (
 from chatkey_e2e.witness import Witness
 from chatkey_oauth.client import LabError
 from chatkey_peer.exits import Exit
-from chatkey_peer.wire import Peer, peer
+from chatkey_peer.peer import Peer, peer
 from chatkey_protocol.names import SOCIALS
 from chatkey_stack import browsers
 from chatkey_stack.process import ProcessError, ended_in_order

@@ -1,132 +1,86 @@
-"""A socket peer without a browser: the tool of an attacker with a stolen token or proof."""
+"""A WebSocket connection for blocking code. All connections of a process run on one event loop in a thread of its own.
+
+The blocking client of `websockets` reads and writes TLS from two threads at once, which OpenSSL does not support:
+frames would occasionally be lost.
+"""
+
+from __future__ import annotations
 
 import asyncio
-import json
-import socket
-import ssl
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, Final
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
-from websockets.typing import Origin, Subprotocol
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Response
+from websockets.protocol import Event
 
-from chatkey_peer.key import BrowserKey
-from chatkey_protocol.names import SUBPROTOCOL
-from chatkey_stack.patience import PATIENCE
-from chatkey_stack.tls import trust
-
-ANSWER_SECONDS = 10
-"""Default timeout in seconds for opening a socket and for each response; `chatkey check` uses it."""
+LOOP: Final = BlockingPortalProvider()
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The service's response: the last frame before the close, and the close code (None while the socket is open)."""
+class _Connection(ClientConnection):
+    """Notes when it receives a ping (RFC 6455)."""
 
-    frame: dict[str, Any]
-    close: int | None
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.pinged = threading.Event()
+
+    def process_event(self, event: Event) -> None:
+        """Note a ping. The library has already answered it."""
+        if isinstance(event, Frame) and event.opcode is Opcode.PING:
+            self.pinged.set()
+        super().process_event(event)
+
+
+class Wire:
+    """An open WebSocket. A call after the close raises `websockets.exceptions.ConnectionClosed`."""
+
+    def __init__(self, connection: _Connection, portal: BlockingPortal) -> None:
+        self._connection = connection
+        self._portal = portal
 
     @property
-    def code(self) -> str:
-        """The refusal's error code; for other frames, the frame's type."""
-        return str(self.frame.get("code", self.frame["type"]))
+    def subprotocol(self) -> str | None:
+        """The subprotocol that the server chose."""
+        return self._connection.subprotocol
 
+    @property
+    def response(self) -> Response | None:
+        """The response to the upgrade."""
+        return self._connection.response
 
-class Peer:
-    """One open socket. The service speaks first: `hello`, or a refusal."""
+    @property
+    def pinged(self) -> threading.Event:
+        """Set when a ping has been received."""
+        return self._connection.pinged
 
-    def __init__(
-        self, connection: ClientConnection, uri: str, portal: BlockingPortal, patience: float = ANSWER_SECONDS
-    ) -> None:
-        self._connection = connection
-        self._uri = uri
-        self._portal = portal
-        self._patience = patience
+    def send(self, message: str | bytes) -> None:
+        """Send a text or binary message."""
+        self._portal.call(self._connection.send, message)
 
-    def connect_with(self, token: str, key: BrowserKey) -> Outcome:
-        """Wait for `hello`, send `connect` with `token` and a valid proof signed by `key`, and return the response."""
-        nonce = self.receive()["nonce"]
-        return self._connect(token, key.prove(token=token, nonce=nonce, htu=self._uri))
+    def recv(self, timeout: float) -> str | bytes:
+        """Return the next message. Raises `TimeoutError` after `timeout` seconds."""
+        return self._portal.call(self._recv, timeout)
 
-    def say_connect(self, token: str, proof: str) -> Outcome:
-        """Wait for `hello`, send `connect` with a proof that was made for something else, and return the response."""
-        self.receive()
-        return self._connect(token, proof)
-
-    def _connect(self, token: str, proof: str) -> Outcome:
-        self.send({"type": "connect", "token": token, "proof": proof})
-        return self.outcome()
-
-    def send(self, frame: dict[str, Any]) -> None:
-        """Send one frame."""
-        self._portal.call(self._connection.send, json.dumps(frame))
-
-    def receive(self) -> dict[str, Any]:
-        """Return the next frame."""
-        frame: dict[str, Any] = json.loads(self._portal.call(self._next))
-        return frame
-
-    async def _next(self) -> str | bytes:
-        async with asyncio.timeout(self._patience):
+    async def _recv(self, seconds: float) -> str | bytes:
+        async with asyncio.timeout(seconds):
             return await self._connection.recv()
 
-    def outcome(self) -> Outcome:
-        """Return the response, with the close code if it is a refusal."""
-        frame = self.receive()
-        if frame["type"] != "error":
-            return Outcome(frame, None)
-        try:
-            self._portal.call(self._next)
-        except ConnectionClosed as closed:
-            return Outcome(frame, closed.rcvd.code if closed.rcvd else None)
-        raise AssertionError(f"the socket stayed open after {frame}")
+    def write(self, octets: bytes) -> None:
+        """Send raw bytes below the frame level. Does nothing if the connection is closed."""
+        self._portal.call(self._connection.transport.write, octets)
+
+    def close(self, code: int = 1000) -> None:
+        """Close the connection."""
+        self._portal.call(self._connection.close, code)
 
 
 @contextmanager
-def peer(
-    socket_uri: str,
-    *,
-    origin: str | None,
-    ca: Path | None,
-    local_host: str = "127.0.0.1",
-    port: int | None = None,
-    patience: float = PATIENCE,
-) -> Iterator[Peer]:
-    """Open a socket to `socket_uri` with `origin`. Connects to `local_host` without DNS, at `port` if it is given."""
-    raw = socket.create_connection((local_host, port or urlsplit(socket_uri).port or 443), timeout=patience)
-    tls = trust(ca) if socket_uri.startswith("wss:") else None
-    with opened(socket_uri, raw, origin=origin, tls=tls, patience=patience) as peer:
-        yield peer
-
-
-@contextmanager
-def opened(
-    socket_uri: str,
-    raw: socket.socket,
-    *,
-    origin: str | None,
-    tls: ssl.SSLContext | None,
-    patience: float = ANSWER_SECONDS,
-) -> Iterator[Peer]:
-    """Open a socket over an existing connection. Opening and each response may take `patience` seconds.
-
-    The socket runs on an event loop in a separate thread. A blocking client would read and write TLS from two
-    threads at once, which OpenSSL does not support: responses would occasionally be lost.
-    """
-    opening = connect(
-        socket_uri,
-        sock=raw,
-        ssl=tls,
-        origin=Origin(origin) if origin else None,
-        subprotocols=[Subprotocol(SUBPROTOCOL)],
-        proxy=None,
-        open_timeout=patience,
-    )
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opening) as connection:
-        yield Peer(connection, socket_uri, portal, patience)
+def wire(uri: str, **options: Any) -> Iterator[Wire]:
+    """Open a WebSocket; `options` go to `websockets.asyncio.client.connect`, which also says what is raised."""
+    opening = connect(uri, **{"proxy": None, "compression": None, **options}, create_connection=_Connection)
+    with LOOP as portal, portal.wrap_async_context_manager(opening) as connection:
+        yield Wire(connection, portal)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from chatkey_check.model import Outcome, Verdict
 from chatkey_check.run import Run, opened
 from chatkey_check.running.runner import Selection, report_of
 from chatkey_check.target import LiveOptions, Target
-from chatkey_peer.wire import Outcome as Said
+from chatkey_peer.peer import Outcome as Said
 from chatkey_stack.patience import PATIENCE
 
 pytestmark = pytest.mark.long

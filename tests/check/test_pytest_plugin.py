@@ -188,7 +188,10 @@ def test_where_nobody_listens_one_test_fails_and_says_so(run: Run) -> None:
             "--chatkey-gettoken-secret-env NOPE: this environment variable is not set",
         ),
         (("url=https://shop.example/",), "then allow them with --chatkey-gettoken-yes"),
-        (("url=http://localhost:1/", "known-failures=none"), "--chatkey-gettoken-known-failures: Cannot read the file of known failures"),
+        (
+            ("url=http://localhost:1/", "known-failures=none"),
+            "known-failures: Cannot read the file of known failures",
+        ),
     ],
 )
 def test_wrong_usage_ends_before_anything_is_sent(run: Run, args: tuple[str, ...], message: str) -> None:

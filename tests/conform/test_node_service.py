@@ -15,7 +15,7 @@ import pytest
 from tests.conform.nodes import Wishes, node_service
 
 from chatkey_peer.key import BrowserKey
-from chatkey_peer.wire import Peer, peer
+from chatkey_peer.peer import Peer, peer
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, SOCKET_PATH, VISITOR_TOKEN_PATH
 from chatkey_stack.lab import Provider, ServiceLab
 from chatkey_stack.patience import PATIENCE

@@ -11,7 +11,7 @@ import pytest
 from websockets.sync.server import ServerConnection, serve
 
 from chatkey_peer.key import BrowserKey, thumbprint
-from chatkey_peer.wire import peer
+from chatkey_peer.peer import peer
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ async def test_while_the_crowd_is_turned_away_others_come_in(busy: Service) -> N
 @pytest.mark.row("WSK-045")
 async def test_an_address_that_has_its_share_gets_no_more(busy: Service) -> None:
     async with crowd(busy, UPGRADE):
-        with busy.socket(source_address=(ADDRESSES[0], 0)) as one_more, busy.socket() as elsewhere:
+        with busy.socket(local_addr=(ADDRESSES[0], 0)) as one_more, busy.socket() as elsewhere:
             one_more.end().refused("too_many_sockets", 4429)
             assert elsewhere.hello["type"] == "hello"
 

@@ -207,11 +207,11 @@ def test_one_address_has_so_many_sockets_and_no_more(tight: Service) -> None:
     most = LIMITS["SOCKETS_PER_ADDRESS"]
     with ExitStack() as ending:
         for _ in range(most):
-            assert ending.enter_context(tight.socket(source_address=("127.0.0.9", 0))).hello["type"] == "hello"
+            assert ending.enter_context(tight.socket(local_addr=("127.0.0.9", 0))).hello["type"] == "hello"
 
-        with tight.socket(source_address=("127.0.0.9", 0)) as refused:
+        with tight.socket(local_addr=("127.0.0.9", 0)) as refused:
             refused.end().refused("too_many_sockets", 4429)
-        with tight.socket(source_address=("127.0.0.10", 0)) as elsewhere:
+        with tight.socket(local_addr=("127.0.0.10", 0)) as elsewhere:
             assert elsewhere.hello["auth_timeout"] == LIMITS["AUTH_TIMEOUT"]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from chatkey_check.live.browser.visit import Visit
     from chatkey_peer.key import BrowserKey
-    from chatkey_peer.wire import Outcome
+    from chatkey_peer.peer import Outcome
 
 WAYS: Final = "--secret-env NAME, or --service-url URL"
 

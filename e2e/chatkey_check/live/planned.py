@@ -12,7 +12,7 @@ from chatkey_check.model import Service
 if TYPE_CHECKING:
     from chatkey_check.live.browser.visit import Visit
     from chatkey_peer.key import BrowserKey
-    from chatkey_peer.wire import Outcome
+    from chatkey_peer.peer import Outcome
 
 
 class PlannedLive(Live):
@@ -20,7 +20,7 @@ class PlannedLive(Live):
 
     def connect(self, key: BrowserKey) -> Outcome:
         """Return the answer that a working service gives to this key."""
-        from chatkey_peer.wire import Outcome  # noqa: PLC0415 - cryptography is not needed before
+        from chatkey_peer.peer import Outcome  # noqa: PLC0415 - cryptography is not needed before
 
         if key is not self.key:
             return Outcome({"type": "error", "code": "proof_key_mismatch"}, 4403)

@@ -11,7 +11,7 @@ from websockets.exceptions import WebSocketException
 from chatkey_check.model import Unusable
 from chatkey_check.wire.http import HttpWire, Unreachable
 from chatkey_peer.key import BrowserKey
-from chatkey_peer.wire import Outcome, opened
+from chatkey_peer.peer import Outcome, opened
 
 SECONDS: Final = 5.0
 

@@ -7,14 +7,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from websockets.exceptions import ConnectionClosed
-from websockets.frames import Frame, Opcode
-from websockets.protocol import Event
-from websockets.sync.client import ClientConnection
 
 from chatkey_conform.data import misfit
 from chatkey_conform.grades.business import HarnessError
@@ -22,6 +18,7 @@ from chatkey_conform.judging.transcript import Transcript, frame_text
 from chatkey_conform.judging.verdict import Broken, expect, expect_that
 from chatkey_conform.subject.pace import LONGEST_WAIT, TRIES
 from chatkey_peer.key import BrowserKey, Json
+from chatkey_peer.wire import Wire
 from chatkey_protocol.frames import Kind
 from chatkey_stack.patience import PATIENCE
 
@@ -92,20 +89,6 @@ class Rhythm:
         self._sent.append(time.monotonic())
 
 
-class Pinged(ClientConnection):
-    """A WebSocket connection that notes when it receives a ping (RFC 6455)."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.pinged = threading.Event()
-
-    def process_event(self, event: Event) -> None:
-        """Note a ping. The library has already answered it."""
-        if isinstance(event, Frame) and event.opcode is Opcode.PING:
-            self.pinged.set()
-        super().process_event(event)
-
-
 class Written(float):
     """A number written with a fraction or an exponent. It never counts as an integer, whatever its value."""
 
@@ -119,7 +102,7 @@ class Peer:
 
     def __init__(
         self,
-        connection: Pinged,
+        connection: Wire,
         socket_uri: str,
         transcript: Transcript,
         clock: Callable[[], float],
@@ -138,8 +121,7 @@ class Peer:
     def send_raw(self, *frames: bytes) -> None:
         """Send raw bytes below the frame level. Does nothing if the connection is closed."""
         self._transcript.note(f"→ {sum(map(len, frames))} bytes")
-        with suppress(OSError):
-            self.connection.socket.sendall(b"".join(frames))
+        self.connection.write(b"".join(frames))
 
     def say(self, frame: Mapping[str, Any] | str | bytes, *, hurried: bool = False) -> None:
         """Send a frame: a mapping as JSON, text or bytes unchanged. Does nothing if the connection is closed.

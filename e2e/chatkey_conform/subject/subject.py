@@ -8,22 +8,21 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 import httpx
 from websockets.exceptions import InvalidHandshake, InvalidMessage, InvalidStatus
-from websockets.sync.client import connect
-from websockets.typing import Subprotocol
 
 from chatkey_conform.grades.business import Business, HarnessError
 from chatkey_conform.judging.transcript import Transcript
 from chatkey_conform.judging.verdict import Broken, OtherLimit
 from chatkey_conform.subject.answer import Answer
-from chatkey_conform.subject.peer import WAIT, Ended, Peer, Pinged
+from chatkey_conform.subject.peer import WAIT, Ended, Peer
 from chatkey_conform.subject.shop import Shop
 from chatkey_conform.subject.world import World
 from chatkey_peer.key import BrowserKey
+from chatkey_peer.wire import Wire, wire
 from chatkey_protocol.limits import Limits
 from chatkey_protocol.names import SUBPROTOCOL
 
@@ -196,7 +195,7 @@ class Subject:
         address = self.world.socket_address + (f"?{query}" if query else "")
         pages = [("Origin", str(page))] * origins if page is not None else []
         for left in reversed(range(TRIES)):
-            with (connection := self._opened(address, subprotocols, pages)):
+            with self._opened(address, subprotocols, pages) as connection:
                 peer = Peer(connection, self.world.socket_uri, self.transcript, self.now, self.world.patience)
                 if left and peer.hello.get("code") == "too_many_sockets":  # for this address; others will end soon
                     threading.Event().wait(1)
@@ -204,27 +203,27 @@ class Subject:
                 yield peer
                 return
 
-    def _opened(self, address: str, subprotocols: tuple[str, ...], headers: list[tuple[str, str]]) -> Pinged:
-        self.transcript.note(f"opens {address} with {headers}")
-        try:
-            opened = connect(
+    @contextmanager
+    def _opened(self, address: str, subprotocols: tuple[str, ...], headers: list[tuple[str, str]]) -> Iterator[Wire]:
+        self.transcript.note(f"opens {address}, {headers}")
+        with ExitStack() as ending:
+            opening = wire(
                 address,
-                create_connection=Pinged,
-                subprotocols=[Subprotocol(name) for name in subprotocols] or None,
+                subprotocols=subprotocols or None,
                 additional_headers=headers,
                 ssl=self.world.trust if address.startswith("wss:") else None,
-                compression=None,
-                proxy=None,
                 open_timeout=WAIT,
                 max_size=2**24,
                 ping_interval=None,
                 close_timeout=2,
             )
-            return cast("Pinged", opened)
-        except InvalidStatus as refused:
-            raise Unopened(refused.response.status_code) from None
-        except (InvalidHandshake, InvalidMessage, OSError, TimeoutError) as error:
-            raise Broken(f"The socket could not be opened: {type(error).__name__}") from None
+            try:
+                opened = ending.enter_context(opening)
+            except InvalidStatus as refused:
+                raise Unopened(refused.response.status_code) from None
+            except (InvalidHandshake, InvalidMessage, OSError, TimeoutError) as error:
+                raise Broken(f"The socket could not be opened: {type(error).__name__}") from None
+            yield opened
 
     def try_token(self, token: str, key: BrowserKey) -> Ended:
         """Open a socket, and connect with this token and a valid proof by `key`."""

@@ -13,17 +13,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import httpx
 from tests import profile
 from tests.refusals.kit.shop import Shop
-from websockets.sync.client import connect
 
 from chatkey_conform.judging.transcript import Transcript
-from chatkey_conform.subject.peer import Ended, Patience, Peer, Pinged
+from chatkey_conform.subject.peer import Ended, Patience, Peer
 from chatkey_lab.guard import TOKEN_VARIABLE
 from chatkey_peer.key import BrowserKey, Json
+from chatkey_peer.wire import wire
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.applications import Application
 from chatkey_stack.lab import ServiceLab, SocialKeys
@@ -85,10 +85,10 @@ class Service:
 
     @contextmanager
     def socket(self, *, origin: str | None = None, path: str = "/v1/socket", **options: Any) -> Iterator[Peer]:
-        """Open a socket; `options` go to `websockets.sync.client.connect`."""
-        given = {"subprotocols": ["wf.v1"], "origin": origin, "proxy": None, "compression": None, **options}
-        with connect(f"ws://{LOOPBACK}:{self.port}{path}", create_connection=Pinged, **given) as connection:
-            yield Peer(cast("Pinged", connection), self.socket_uri, Transcript(), self.now, Patience(WAIT))
+        """Open a socket; `options` go to `chatkey_peer.wire.wire`."""
+        given = {"subprotocols": ["wf.v1"], "origin": origin, **options}
+        with wire(f"ws://{LOOPBACK}:{self.port}{path}", **given) as connection:
+            yield Peer(connection, self.socket_uri, Transcript(), self.now, Patience(WAIT))
 
     def try_token(self, token: str, key: BrowserKey) -> Ended:
         """Open a socket and connect with this token and an honest proof signed with `key`."""

@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.server.test_serve import Served, serving
 
 from chatkey_peer.key import BrowserKey
-from chatkey_peer.wire import peer
+from chatkey_peer.peer import peer
 
 ROOT: Final = Path(__file__).parents[3]
 PROMETHEUS: Final = ROOT / "deploy" / "prometheus"
