@@ -1,12 +1,7 @@
 """GitHub (OAuth app): responses are encoded as `Accept` asks, form-encoded by default. Errors have status 200.
 
 Sources. Reset and check of tokens: docs.github.com/rest/apps/oauth-applications. Tokens that expire:
-docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens. The device
-flow: docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, "Device flow". The three members of
-its error if it is disabled: github.com/octokit/create-octokit-project.js/issues/208; an unknown application:
-github.com/github/app/issues/1320; polling too early is refused even after an approval: github.com/cli/cli/issues/9370;
-the words for an invalid code: github.com/cli/cli/issues/9302. Codes live one second less than documented:
-docs.rs/crate/oauth2-github, `docs/Device_Authorization_Grant.md`.
+docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens.
 Remaining rate limits: docs.github.com/rest/rate-limit/rate-limit, with an example response in
 github.com/link-assistant/hive-mind/issues/1000.
 """
@@ -25,7 +20,7 @@ import msgspec
 from chatkey_lab.hosts import host_name, is_loopback
 from chatkey_oauth.engine.addresses import is_redirect_uri
 from chatkey_oauth.engine.call import Call, Handler
-from chatkey_oauth.engine.device import DEVICE_CODE, LIFE, begin, by_device_code, page, was_given
+from chatkey_oauth.engine.device import DEVICE_CODE, page, was_given
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import NO_STORE, Answer, encode, json_answer, text_answer
@@ -46,7 +41,8 @@ from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.token import by_refresh_token, client_of, issue
 from chatkey_oauth.engine.world import Lives
-from chatkey_oauth.providers import github_api
+from chatkey_oauth.providers import github_api, github_device
+from chatkey_oauth.providers.github_device import DOCS
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.clients import Client
@@ -54,7 +50,6 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.requests import AuthorizationRequest
 
-DOCS = "https://docs.github.com"
 REQUEST_ERRORS = f"{DOCS}/apps/managing-oauth-apps/troubleshooting-authorization-request-errors/#"
 TOKEN_ERRORS = f"{DOCS}/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/#"
 NO_USER_AGENT = (
@@ -63,15 +58,6 @@ NO_USER_AGENT = (
     "Check https://developer.github.com for other possible causes."
 )
 MISMATCH = "The redirect_uri MUST match the registered callback URL for this application."
-DEVICE_ERRORS = f"{DOCS}/developers/apps/authorizing-oauth-apps#error-codes-for-the-device-flow"
-ERROR_LINKS = {
-    **dict.fromkeys(
-        (Reason.DEVICE_CODE, Reason.DEVICE_EXPIRED, Reason.DEVICE_PENDING, Reason.DEVICE_DENIED), DEVICE_ERRORS
-    ),
-    **dict.fromkeys((Reason.DEVICE_FLOW, Reason.SLOW_DOWN), DOCS),
-}
-"""Documentation links of errors that do not link to the page about the token endpoint's errors."""
-DEVICE_FLOW = "Device Flow must be explicitly enabled for this App"
 EXPIRING = Lives(code=600, access=8 * 60 * 60, refresh=15897600)
 """Lifetimes of a GitHub App's tokens: eight hours, and half a year for refresh tokens. See the switch
 `expiring-tokens`.
@@ -121,12 +107,7 @@ class Imitated(Provider):
         Reason.REDIRECT_URI: Words(200, "redirect_uri_mismatch", MISMATCH),
         Reason.GRANT_TYPE: Words(200, "unsupported_grant_type", "The grant_type passed is not supported."),
         Reason.REFRESH_TOKEN: Words(200, "bad_refresh_token", "The refresh token passed is incorrect or expired."),
-        Reason.DEVICE_CODE: Words(200, "incorrect_device_code", "The device_code provided is not valid."),
-        Reason.DEVICE_EXPIRED: Words(200, "expired_token", "This 'device_code' has expired."),
-        Reason.DEVICE_PENDING: Words(200, "authorization_pending", "The authorization request is still pending."),
-        Reason.DEVICE_DENIED: Words(200, "access_denied", "The authorization request was denied."),
-        Reason.DEVICE_FLOW: Words(200, "device_flow_disabled", DEVICE_FLOW),
-        Reason.SLOW_DOWN: Words(200, "slow_down", "Too many requests have been made in the same timeframe."),
+        **github_device.WORDS,
         Reason.EMAIL_UNVERIFIED: Words(200, "unverified_user_email", "The user must have a verified primary email."),
     }
     open_to_pages = frozenset({Leg.PROFILE, Leg.REVOKE})
@@ -143,7 +124,7 @@ class Imitated(Provider):
             False,
             "Tokens are those of a GitHub App: `ghu_`, eight hours, and a refresh token `ghr_`.",
         ),
-        Switch("device-flow", False, "The application has the device flow, which new ones have not."),
+        github_device.SWITCH,
         Switch("suspended", False, "The application is suspended: nobody is asked, its callback is told so."),
     )
 
@@ -271,9 +252,7 @@ class Imitated(Provider):
             return by_refresh_token(self, client, params)
         if grant_type != DEVICE_CODE:
             return super().other_grant(client, params)
-        if not self.on("device-flow"):
-            raise TokenRefused(Reason.DEVICE_FLOW)
-        return by_device_code(self, client, params.get("device_code", ""))
+        return github_device.exchanged(self, client, params)
 
     def before_issue(self, grant: Grant) -> None:
         """Require a verified e-mail address, if the switch `verified-email` is on."""
@@ -287,21 +266,7 @@ class Imitated(Provider):
 
     def device(self, call: Call) -> Answer:
         """The endpoint that issues the codes of the device flow. Refuses if the switch `device-flow` is off."""
-        client = self.world.clients.get(self.name, call.form.get("client_id", ""))
-        if client is None:
-            return self.token_answer(call, {"error": "Not Found"}, 404)
-        if not self.on("device-flow"):
-            body = {"error": "device_flow_disabled", "error_description": DEVICE_FLOW, "error_uri": DOCS}
-            return self.token_answer(call, body, 400)
-        device_code, device = begin(self, client, call.form)
-        codes = {
-            "device_code": device_code,
-            "user_code": device.user_code,
-            "verification_uri": f"{self.addresses.browser}/login/device",
-            "expires_in": LIFE - 1,
-            "interval": device.interval,
-        }
-        return self.token_answer(call, codes)
+        return github_device.codes(self, call)
 
     def device_page(self, call: Call) -> Answer:
         """The page where a person types the device's code and approves."""
@@ -330,7 +295,7 @@ class Imitated(Provider):
         body: dict[str, Any] = {
             "error": words.error,
             "error_description": words.description or "",
-            "error_uri": ERROR_LINKS.get(refusal.reason) or TOKEN_ERRORS + words.error.replace("_", "-"),
+            "error_uri": github_device.ERROR_LINKS.get(refusal.reason) or TOKEN_ERRORS + words.error.replace("_", "-"),
         }
         if isinstance(refusal, SlowDown):
             body["interval"] = refusal.interval
