@@ -1,6 +1,7 @@
 """Reads from a browser window that may be closing at the same moment."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from playwright.sync_api import Error, Page
@@ -11,11 +12,14 @@ T = TypeVar("T")
 def unless_closing(page: Page, read: Callable[[], T], nothing: T) -> T:
     """Return the result of `read`, or `nothing` if it fails because the page closes.
 
-    If `read` fails and the page stays open, waiting for the close raises a timeout error.
+    If `read` fails and the page stays open, raises the error of `read` after the page's timeout.
     """
     try:
         return read()
     except Error:
         if not page.is_closed():
-            page.wait_for_event("close")
+            with suppress(Error):  # a timeout if the page stays open
+                page.wait_for_event("close")
+        if not page.is_closed():
+            raise
         return nothing

@@ -41,8 +41,8 @@ def test_a_window_that_closes_holds_nothing(closed: bool) -> None:
     assert window.closed
 
 
-def test_a_failure_in_a_window_that_stays_is_raised() -> None:
+def test_a_failure_in_a_window_that_stays_open_is_raised_and_not_the_timeout() -> None:
     window = Window(closed=False, closes=False)
 
-    with pytest.raises(Error, match="waiting for close"):
+    with pytest.raises(Error, match="has been closed"):
         unless_closing(cast("Page", window), window.content, "")
