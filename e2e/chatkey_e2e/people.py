@@ -25,9 +25,11 @@ class People:
     def open(self, name: str, **members: Any) -> BrowserContext:
         """Open a person's browser. Raises `ValueError` if `name` is no folder name or its browser is already open."""
         if not re.fullmatch(r"[\w.-]+", name):
-            raise ValueError(f"the person {name!r} cannot have a profile: letters, digits, - and _ alone")
+            raise ValueError(
+                f"the name {name!r} cannot be used for a profile: use only letters, digits, '.', '-' and '_'"
+            )
         if name in self._open:
-            raise ValueError(f"the browser of {name!r} is open: a profile is for one at a time")
+            raise ValueError(f"the browser of {name!r} is already open; a profile can only be open once")
         profile = self._profiles / f"{self._type.name}-{name}"
         context = self._type.launch_persistent_context(profile, **{**self._members, **members})
         self._recorder.on_did_create_browser_context(context)
