@@ -199,7 +199,7 @@ async def one_round(port: int, widgets: list[Widget], *, signs: bool) -> tuple[f
             await loop.create_connection(partial(_same, client), LOOPBACK, port)
             await client.closed
             if not client.ready:
-                raise RuntimeError(f"A connection was not accepted: {client.received[-300:]!r}")
+                raise RuntimeError(f"The server did not accept a connection. It sent: {client.received[-300:]!r}")
 
     started, worked = time.perf_counter(), time.process_time()
     async with asyncio.timeout(PATIENCE_SECONDS):
@@ -214,8 +214,8 @@ def report(figures: dict[str, list[float]]) -> None:
     print(f"Accepted sockets, {CONNECTIONS} per round, {AT_ONCE} at once, {KEYS} keys (median of {ROUNDS} rounds)")
     for name, what in (("bare", "Litestar handler, nothing checked"), ("ours", "token and proof checked")):
         rate, busy = median(figures[name]), median(figures[f"{name}_client"])
-        print(f"  {name:<5} {rate:>7.0f}/s   {what}; the client used {busy:.0%} of a processor")
-    print(f"  ours is {ratio:.2f} of bare; to reach: {TARGET}")
+        print(f"  {name:<5} {rate:>7.0f}/s   {what}; the client used {busy:.0%} of a CPU core")
+    print(f"  ours / bare: {ratio:.2f} (target: {TARGET})")
     rates = {name: round(median(figures[name])) for name in ("ours", "bare")}
     print(json.dumps({"bench": "connect", "ratio": round(ratio, 3), "per_second": rates}))
 

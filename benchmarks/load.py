@@ -116,7 +116,7 @@ def _wait_for(path: Path) -> None:
     deadline = time.monotonic() + PATIENCE
     while not path.exists():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"Redis does not start: there is no {path}")
+            raise TimeoutError(f"Redis did not start: {path} does not exist")
         time.sleep(0.02)
 
 

@@ -40,7 +40,7 @@ def report(figures: Figures) -> None:
     shares = {name: seconds / figures.total for name, seconds in spent.items()}
     booting = sum(boots) / figures.total
     sys.stdout.write(
-        f"{len(scenarios)} scenarios in {figures.total:.0f} s; one takes {mean:.2f} s, median {middle:.2f} s\n"
+        f"{len(scenarios)} scenarios in {figures.total:.0f} s; mean {mean:.2f} s, median {middle:.2f} s\n"
         f"booting: {booting:.0%} of the time, {len(figures.boots)} widgets, median {median(boots):.2f} s\n"
         f"{', '.join(f'{name}: {share:.0%}' for name, share in shares.items())}\n"
     )

@@ -147,7 +147,7 @@ class Client(asyncio.Protocol):
         self._received += data
         head, _, body = self._received.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200 "):
-            raise RuntimeError(f"Not an answer of 200: {self._received[:300]!r}")
+            raise RuntimeError(f"The status is not 200: {self._received[:300]!r}")
         length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or b"-1")
         if len(body) == length:
             self.answered += 1
@@ -193,11 +193,11 @@ def report(rounds: dict[str, list[Round]]) -> None:
     cpu_ratios = {name: processor_ratio(rounds[name], rounds["bare"]) for name in ("visitor", "member")}
     per_second = {name: round(median(one.answered / one.seconds for one in each)) for name, each in rounds.items()}
     print("Token endpoints, rate limits off, one worker, requests per second (median of rounds)")
-    print(f"  {'bare':<8} {per_second['bare']:>7}   one PyJWT HS256 token, nothing else")
+    print(f"  {'bare':<8} {per_second['bare']:>7}   only one PyJWT HS256 token")
     for name, ratio in ratios.items():
-        print(f"  {name:<8} {per_second[name]:>7}   {ratio:.2f} of bare; by processor time {cpu_ratios[name]:.2f}")
+        print(f"  {name:<8} {per_second[name]:>7}   {ratio:.2f} of bare; by CPU time {cpu_ratios[name]:.2f}")
     least = min(ratios.values())
-    print(f"  the lower ratio is {least:.2f}; to reach: {TARGET}")
+    print(f"  lower ratio: {least:.2f} (target: {TARGET})")
     figures = {
         "bench": "tokens",
         "ratio": round(least, 3),
@@ -235,7 +235,7 @@ def running(command: list[str], port: int, environ: dict[str, str]) -> Iterator[
             wait_for(process, port)
         except TimeoutError:
             output.seek(0)
-            raise SystemExit(f"{command} did not come up:\n{output.read().decode()}") from None
+            raise SystemExit(f"{command} did not start:\n{output.read().decode()}") from None
         try:
             yield process.pid
         finally:

@@ -111,7 +111,7 @@ def _expect(status: int, words: str, *arguments: str, environ: Mapping[str, str]
     said = done.stdout + done.stderr
     if done.returncode != status or words not in " ".join(said.split()):
         expected = f"{status} and {words!r}"
-        raise BaseError(f"`chatkey {' '.join(arguments)}` ended with {done.returncode}, not with {expected}:\n{said}")
+        raise BaseError(f"`chatkey {' '.join(arguments)}` ended with {done.returncode}; expected {expected}:\n{said}")
 
 
 if __name__ == "__main__":

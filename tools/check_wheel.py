@@ -49,9 +49,9 @@ def check_contents(wheel: Path) -> list[str]:
     """Return the names of the assets in the wheel, as the server serves them."""
     names = zipfile.ZipFile(wheel).namelist()
     if unwanted := [name for name in names if any(part in name for part in UNWANTED)]:
-        raise WheelError(f"the wheel has what users do not need: {', '.join(unwanted[:5])}")
+        raise WheelError(f"the wheel contains files that users do not need: {', '.join(unwanted[:5])}")
     if (size := wheel.stat().st_size) > MOST_BYTES:
-        raise WheelError(f"the wheel has {size} bytes, more than {MOST_BYTES}: is something in it twice?")
+        raise WheelError(f"the wheel has {size} bytes, more than {MOST_BYTES}; check it for duplicate files")
     assets = [name.removeprefix(ASSETS) for name in names if name.startswith(ASSETS)]
     return [name for name in assets if not name.endswith((".gz", ".zst", "manifest.json"))]
 
@@ -59,14 +59,14 @@ def check_contents(wheel: Path) -> list[str]:
 def check_commands(version: str) -> None:
     """Run the commands that only print something."""
     if version not in (said := _chatkey("--version")):
-        raise WheelError(f"`chatkey --version` says {said!r}, and the wheel is {version}")
+        raise WheelError(f"`chatkey --version` prints {said!r}, but the wheel's version is {version}")
     listed = _chatkey("--help")
     if missing := [name for name in COMMANDS if f"\n  {name} " not in listed]:
         raise WheelError(f"`chatkey --help` does not list {', '.join(missing)}")
     for name in COMMANDS:
         _chatkey(name, "--help")
     if "test_" not in _chatkey("e2e", "--list"):
-        raise WheelError("`chatkey e2e --list` names no scenario")
+        raise WheelError("`chatkey e2e --list` lists no scenario")
 
 
 def check_server(folder: Path, assets: list[str]) -> None:

@@ -118,16 +118,16 @@ def families(keys: Sequence[str]) -> list[Case]:
 
 @click.command
 @click.argument("words", nargs=-1)
-@click.option("--every", default=1, help="Take every Nth of them.")
-@click.option("--from", "first", default=0, help="Begin at this one.")
-@click.option("--family", "keys", multiple=True, help="Only cases of this family.")
-@click.option("--near", is_flag=True, help="Only cases of the families near the mutated file.")
+@click.option("--every", default=1, help="Run only every Nth mutant.")
+@click.option("--from", "first", default=0, help="Number of the first mutant to run.")
+@click.option("--family", "keys", multiple=True, help="Run only cases of this family. Repeatable.")
+@click.option("--near", is_flag=True, help="Run only cases of the families that test the mutated file.")
 def main(*, words: tuple[str, ...], every: int, first: int, keys: tuple[str, ...], near: bool) -> None:
     """Run mutants of the server as targets."""
     seen = [mutant for mutant in mutants() if mutant.component == SERVER and _is_meant(mutant, words)]
     chosen = seen[first::every]
     named = sum(_show(mutant, families(near_to(mutant) if near else keys)) for mutant in chosen)
-    click.echo(f"{named} of {len(chosen)} are named")
+    click.echo(f"{named} of {len(chosen)} mutants were detected")
 
 
 def hidden() -> dict[str, str]:
@@ -165,7 +165,7 @@ def _show(mutant: Mutant, chosen: Sequence[Case]) -> bool:
     groups = sorted({outcome.case.group for outcome in failed})
     seconds = time.monotonic() - begun
     click.echo(
-        f"{'named' if failed else 'MISSED':7} {seconds:4.0f} s  {mutant.name}  {len(failed)} cases  {sentences}"
+        f"{'found' if failed else 'MISSED':7} {seconds:4.0f} s  {mutant.name}  {len(failed)} cases  {sentences}"
         f"  [{', '.join(groups)}]{f'  {errors} harness errors' if errors else ''}"
     )
     return bool(failed)

@@ -97,7 +97,7 @@ def run(copy: Path, tests: Sequence[str], patience: float = PATIENCE_SECONDS) ->
     process.join()
     if code.exists():
         return Ended(int(code.read_text()), log.read_text())
-    said = "The tests did not come to an end." if hangs else "The process of the tests died before they ended."
+    said = "The tests did not end in time." if hangs else "The test process died before the tests ended."
     return Ended(None, f"{log.read_text()}\n{said}")
 
 
@@ -138,5 +138,5 @@ def _installed() -> Path:
     """Return the folder of the installed package. In a checkout, the assets may not have been built."""
     spec = importlib.util.find_spec("chatkey_server")
     if spec is None or spec.origin is None:
-        raise click.ClickException("chatkey is not installed here.")
+        raise click.ClickException("chatkey is not installed.")
     return Path(spec.origin).parents[1]

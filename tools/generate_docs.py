@@ -70,13 +70,13 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 
 @click.command()
-@click.option("--check/--write", help="Say which pages are out of date, or bring them up to date (the default).")
+@click.option("--check/--write", help="List outdated pages, or update them (the default).")
 def main(*, check: bool) -> None:
     """Write the generated pages, or compare them."""
     made = list(pages())
     stale = [path.name for path, text in made if _brought_up_to_date(path, text, check=check)]
     if check and stale:
-        raise click.ClickException(f"out of date: {', '.join(stale)}. Run `nox -s docs -- --write`.")
+        raise click.ClickException(f"Outdated pages: {', '.join(stale)}. Run `nox -s docs -- --write`.")
     click.echo(f"docs: {len(made)} generated pages, {len(stale)} written")
 
 

@@ -67,7 +67,7 @@ class Mutant:
             try:
                 compile(mutated, self.file, "exec", dont_inherit=True)
             except SyntaxError as wrong:
-                raise MutantError(f"{self.name!r} is no Python: {wrong}") from None
+                raise MutantError(f"{self.name!r} is not valid Python: {wrong}") from None
         return mutated
 
     def _replaced(self, source: Source) -> str:
@@ -77,7 +77,7 @@ class Mutant:
 
     def _one(self, pattern: str, places: Sequence[Place]) -> Place:
         if len(places) != 1:
-            raise MutantError(f"{self.file} has {len(places)} places that are {pattern!r}")
+            raise MutantError(f"{pattern!r} matches {len(places)} places in {self.file} instead of one")
         return places[0]
 
 
@@ -128,7 +128,7 @@ def main(word: str) -> None:
     """Break server and widget in one place at a time, and check that a test notices."""
     chosen = [mutant for mutant in mutants() if word in mutant.file or word in mutant.name]
     if not chosen:
-        raise click.BadParameter(f"there is no mutant with {word!r} in file or name")
+        raise click.BadParameter(f"no mutant has {word!r} in its file or name")
     with ExitStack() as copies, ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
         unbroken = {name: copies.enter_context(copied(ROOT / name)) for name in {mutant.component for mutant in chosen}}
         for name, copy in unbroken.items():

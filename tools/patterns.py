@@ -52,7 +52,7 @@ class Place:
         def value(name: re.Match[str]) -> str:
             found = next((node for place in (self, *others) if (node := place.node.get_match(name[1]))), None)
             if found is None:
-                raise PatternError(f"${name[1]} stands for nothing that was found")
+                raise PatternError(f"${name[1]} is not a variable of the matched pattern")
             return found.text()
 
         indentation = " " * self.node.range().start.column
@@ -99,7 +99,7 @@ class Source:
             except RuntimeError:  # the pattern cannot be parsed in this way
                 continue
         if not read:
-            raise PatternError(f"{pattern!r} is not {self._language}")
+            raise PatternError(f"{pattern!r} is not valid {self._language}")
         return list(found.values())
 
     def _readings(self, pattern: str) -> Iterator[str | Pattern]:

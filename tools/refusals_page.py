@@ -41,7 +41,7 @@ def declined() -> dict[str, str]:
     entries = tomllib.loads((HERE / "declined.toml").read_text("utf-8"))["row"]
     reasons = {entry["id"]: entry["reason"] for entry in entries}
     if len(reasons) != len(entries) or any(entry.keys() != {"id", "reason"} for entry in entries):
-        raise ValueError("declined.toml has a row twice, or one with more than id and reason")
+        raise ValueError("declined.toml has a duplicate row, or a row with keys other than id and reason")
     return reasons
 
 

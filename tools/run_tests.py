@@ -28,7 +28,7 @@ def run(command: Sequence[str], flaky: Path) -> int:
         failed = _failed(Path(cache))
         if status != TESTS_FAILED or not 0 < len(failed) <= MOST:
             return status
-        print(f"\n{len(failed)} failed; each is run once more, alone:", *failed, sep="\n  ", flush=True)
+        print(f"\n{len(failed)} failed; these tests run once more, alone:", *failed, sep="\n  ", flush=True)
         status = subprocess.call([*command, "-n", "0", "--last-failed", "--last-failed-no-failures", "none"])
     if status == 0:
         with flaky.open("a", encoding="utf-8") as file:
@@ -39,7 +39,7 @@ def run(command: Sequence[str], flaky: Path) -> int:
 def report(flaky: Path) -> str:
     """Return a list of a run's flaky tests, to be printed at its end."""
     found = flaky.read_text(encoding="utf-8").splitlines() if flaky.exists() else []
-    return "\n  ".join([f"flaky: {len(found)} tests failed at first and passed alone", *found])
+    return "\n  ".join([f"flaky: {len(found)} tests failed at first and passed when run alone", *found])
 
 
 def _failed(cache: Path) -> list[str]:

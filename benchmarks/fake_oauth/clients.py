@@ -169,7 +169,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail the pending request, if there is one."""
         if not self._waiting.done():
-            self._waiting.set_exception(exc or ConnectionError("The server closed a connection it had to answer on."))
+            self._waiting.set_exception(exc or ConnectionError("The server closed the connection before it answered."))
 
     def close(self) -> None:
         self._waiting.cancel()
@@ -188,5 +188,5 @@ def length_of(answer: bytes) -> int:
     if found is None and CHUNKED.search(answer):
         return len(answer) if answer.endswith(LAST_CHUNK) else 0
     if found is None:
-        raise RuntimeError(f"An answer without a length: {answer.decode()}")
+        raise RuntimeError(f"The answer has no Content-Length: {answer.decode()}")
     return len(answer) - len(body) + int(found[1])

@@ -98,7 +98,7 @@ def install_npm_peers(folder: Path) -> tuple[str, Path]:
     ]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"npm could not install {' and '.join(NPM_PEERS)}, which this compares with:\n{done.stderr}")
+        raise SystemExit(f"npm could not install the peers {' and '.join(NPM_PEERS)}:\n{done.stderr}")
     return node, folder / "node_modules"
 
 
@@ -148,7 +148,7 @@ def running(server: Server) -> Iterator[int]:
         try:
             if not answers(process, f"http://{server.at}{server.discovery}"):
                 output.seek(0)
-                raise SystemExit(f"{' '.join(server.command)} did not come up:\n{output.read().decode()[-2000:]}")
+                raise SystemExit(f"{' '.join(server.command)} did not start:\n{output.read().decode()[-2000:]}")
             yield process.pid
         finally:
             process.terminate()

@@ -50,7 +50,7 @@ def main() -> None:
     names = [word for word in words if not word.startswith("--")] or [*MEASURES]
     unknown = set(names) - set(MEASURES)
     if unknown:
-        sys.exit(f"There is no figure {', '.join(sorted(unknown))}: choose of {', '.join(MEASURES)}.")
+        sys.exit(f"Unknown figures: {', '.join(sorted(unknown))}. Known are {', '.join(MEASURES)}.")
     reason = network.why_not()
     if reason is not None:
         print(json.dumps({"bench": "hosts", "skipped": reason}))

@@ -66,7 +66,7 @@ class Crowd:
         ]
         if not await until(lambda: all(page.ready.is_set() for page in self.pages), 4 * PATIENCE):
             troubles = {page.trouble for page in self.pages if not page.ready.is_set()}
-            raise TimeoutError(f"not every page was let in: {', '.join(sorted(troubles))}")
+            raise TimeoutError(f"not every page could connect: {', '.join(sorted(troubles))}")
         return self
 
     async def __aexit__(self, *_: object) -> None:

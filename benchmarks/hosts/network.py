@@ -32,13 +32,11 @@ _NETWORK: Final = 0x40000000
 def why_not() -> str | None:
     """Return the reason why namespaces cannot be created here, or None if they can."""
     if sys.platform != "linux":
-        return "network namespaces are Linux's"
+        return "network namespaces exist only on Linux"
     if os.geteuid() != 0:
-        return "only root may make network namespaces"
+        return "only root can create network namespaces"
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    return (
-        f"not on this machine: {', '.join(missing)} (Debian's iproute2, nftables and util-linux)" if missing else None
-    )
+    return f"not installed: {', '.join(missing)} (Debian's iproute2, nftables and util-linux)" if missing else None
 
 
 def enter() -> None:

@@ -53,7 +53,7 @@ http {{
 async def idle(machines: Machines, size: Size) -> dict[str, object]:
     """Leave all pages idle behind the proxy, then let everyone write."""
     if shutil.which("nginx") is None:
-        return {"skipped": "not on this machine: nginx"}
+        return {"skipped": "not installed: nginx"}
     async with machines.deployment(HOSTS) as deployment:
         cookie = await deployment.agents_cookie()
         with _running(machines.folder, [host.address for host in deployment.hosts]):

@@ -75,7 +75,7 @@ class Store:
                 with self._log.open("ab") as log:
                     self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{self._name} does not start; its last words: {self._log.read_text()[-2000:]}")
+                raise TimeoutError(f"{self._name} did not start; its last output: {self._log.read_text()[-2000:]}")
             time.sleep(0.05)
 
     def kill(self) -> None:

@@ -144,7 +144,7 @@ async def _migrated(host: Host) -> None:
         *at(host.name, sys.executable, "-c", MIGRATE), env={**host.environ}
     )
     if await migrating.wait():
-        raise RuntimeError(f"chatkey db migrate ended with status {migrating.returncode}")
+        raise RuntimeError(f"chatkey db migrate failed with exit status {migrating.returncode}")
 
 
 async def _executed(url: str, statement: str) -> None:

@@ -29,7 +29,7 @@ def next_release(folder: Path) -> dict[str, str]:
     text = tables.read_text()
     for column, added in COLUMNS.items():
         if text.count(column) != 1:
-            raise ValueError(f"{tables} has the column {column!r} {text.count(column)} times, not once")
+            raise ValueError(f"{tables} has the column {column!r} {text.count(column)} times instead of once")
         text = text.replace(column, f"{column}\n    {added}")
     tables.write_text(text)
     return {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}

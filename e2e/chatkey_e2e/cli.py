@@ -13,26 +13,26 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("-k", "expression", metavar="NAME", help="Run the scenarios whose name matches, as pytest's -k.")
+@click.option("-k", "expression", metavar="NAME", help="Run only the scenarios whose name matches, like pytest's -k.")
 @click.option(
     "--target",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="A TARGET.toml: run against the service that it describes, which is not ours.",
+    help="TARGET.toml of another implementation to run against.",
 )
-@click.option("--list", "only_list", is_flag=True, help="Name the scenarios and run none.")
+@click.option("--list", "only_list", is_flag=True, help="List the scenarios, and run none.")
 @click.option(
     "--browser",
     "wanted",
     metavar="KIND|PATH",
     multiple=True,
-    help="chromium, firefox, webkit, several, or a path; otherwise CHATKEY_BROWSER or the first Chromium found.",
+    help="chromium, firefox, webkit or a path. Repeatable.  [default: CHATKEY_BROWSER or the first Chromium found]",
 )
 @click.option(
     "--patience",
     metavar="SECONDS",
     type=click.FloatRange(min=0, min_open=True),
-    help="How long one step may take.  [default: 30]",
+    help="Timeout of one step.  [default: 30]",
 )
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def e2e(

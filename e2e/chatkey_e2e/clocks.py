@@ -52,8 +52,8 @@ class Clocks:
             self.context.pages[0].wait_for_timeout(LOOK_MS)
         where = sorted({request.url.partition("?")[0] for request in self._awaited})
         raise StillLoadingError(
-            f"Time cannot be moved: after {self.patience:g} s a window still waits for {', '.join(where)}. Move it "
-            "before that window opens, wait for the window first, or give the fault that holds it a shorter time."
+            f"Time cannot be moved: after {self.patience:g} s a window is still loading {', '.join(where)}. Move it "
+            "before that window opens, wait for the window first, or shorten the fault that delays it."
         )
 
     def _sent(self, request: Request) -> None:

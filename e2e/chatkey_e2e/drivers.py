@@ -35,7 +35,7 @@ def _driven(item: pytest.Item) -> str | None:
 def _named(item: pytest.Item, mark: pytest.Mark) -> tuple[str, ...]:
     if unknown := [kind for kind in mark.args if kind not in KINDS]:
         raise pytest.UsageError(
-            f"{item.nodeid}: {mark.name} names the unknown {unknown[0]!r}; browsers are {', '.join(KINDS)}"
+            f"{item.nodeid}: {mark.name} has the unknown browser {unknown[0]!r}; known are {', '.join(KINDS)}"
         )
     return mark.args
 

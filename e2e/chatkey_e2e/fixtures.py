@@ -105,7 +105,7 @@ def stack(
                 )
             )
         except (StaleError, ProcessError, LabError) as error:
-            pytest.exit(f"The stack does not start: {error}", returncode=Exit.NOT_STARTED)
+            pytest.exit(f"The stack could not start: {error}", returncode=Exit.NOT_STARTED)
         stack.service_lab.on_ask = needs.note_ask
         yield stack
 
@@ -189,7 +189,7 @@ def chatkey_watch(
     with _patient(milliseconds):
         yield watch
     if leaks := witness.leaks(contexts):
-        pytest.fail("a secret is where it must not be:\n" + "\n".join(sorted(set(leaks))), pytrace=False)
+        pytest.fail("a secret leaked:\n" + "\n".join(sorted(set(leaks))), pytrace=False)
 
 
 @pytest.fixture
@@ -356,7 +356,7 @@ def advance(stack: Stack, context: BrowserContext, chatkey_options: options.Opti
     """
     needs.note("clock")
     if any(page.url != "about:blank" for page in context.pages):
-        pytest.fail("name advance before the fixture that opens a page", pytrace=False)
+        pytest.fail("`advance` must come before the fixture that opens a page", pytrace=False)
     yield Clocks(stack, context, chatkey_options.patience).advance
     stack.reset()
 
@@ -365,7 +365,7 @@ def advance(stack: Stack, context: BrowserContext, chatkey_options: options.Opti
 def page_time(stack: Stack, context: BrowserContext, chatkey_options: options.Options) -> Advance:
     """Move only the clock of all pages of `context`: sufficient for the widget's own timers."""
     if any(page.url != "about:blank" for page in context.pages):
-        pytest.fail("name page_time before the fixture that opens a page", pytrace=False)
+        pytest.fail("`page_time` must come before the fixture that opens a page", pytrace=False)
     return Clocks(stack, context, chatkey_options.patience).advance_pages
 
 

@@ -31,7 +31,7 @@ class Marks:
                 for flow in reversed(self.stack.provider_lab.flows(Scope(cookie=mark))):
                     yield f"login {flow.id} at {flow.provider}", timeline_text(flow)
         except (LabError, httpx.HTTPError) as error:
-            yield "logins", f"The fake provider does not tell: {error}"
+            yield "logins", f"The fake provider's timelines could not be read: {error}"
 
 
 class Faults:

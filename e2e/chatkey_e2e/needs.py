@@ -71,7 +71,7 @@ def needed(item: pytest.Item) -> frozenset[str]:
     """Return the capabilities in a test's `needs` marks. Raises `pytest.UsageError` for an unknown name."""
     names = frozenset(name for mark in item.iter_markers("needs") for name in mark.args)
     if unknown := sorted(names - CAPABILITIES.keys() - {KIT}):
-        raise pytest.UsageError(f"{item.nodeid}: needs names the unknown {unknown[0]!r}")
+        raise pytest.UsageError(f"{item.nodeid}: `needs` has the unknown capability {unknown[0]!r}")
     return names
 
 
@@ -87,8 +87,14 @@ def untrue(item: pytest.Item) -> str:
         return ""
     return "\n".join(
         (
-            *(f"It uses {name!r} and does not say so: @pytest.mark.needs({name!r})." for name in sorted(had - said)),
-            *(f"It says that it needs {name!r}, and does not use it." for name in sorted((said - had) & SEEN)),
+            *(
+                f"The test uses {name!r} without declaring it: add @pytest.mark.needs({name!r})."
+                for name in sorted(had - said)
+            ),
+            *(
+                f"The test declares that it needs {name!r}, but does not use it."
+                for name in sorted((said - had) & SEEN)
+            ),
         )
     )
 

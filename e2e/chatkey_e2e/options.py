@@ -29,22 +29,22 @@ def add(parser: pytest.Parser) -> None:
         "--chatkey-traces",
         choices=("full", "steps"),
         default="full",
-        help="what --tracing retain-on-failure records of the harness's tests: everything, or the steps alone, which "
-        "is a third quicker (default: %(default)s)",
+        help="what --tracing retain-on-failure records of the harness's tests: everything, or only the steps, "
+        "which is a third faster (default: %(default)s)",
     )
     group.addoption(
         "--chatkey-patience",
         metavar="SECONDS",
         type=seconds,
         default=PATIENCE,
-        help="how long one step of the harness's tests may take (default: CHATKEY_PATIENCE, now %(default)g)",
+        help="timeout of one step of the harness's tests (default: CHATKEY_PATIENCE, now %(default)g)",
     )
     group.addoption(
         "--chatkey-target",
         metavar="FILE",
-        help="a TARGET.toml: run against the service that it describes, which is not ours",
+        help="TARGET.toml of another implementation to run against",
     )
-    group.addoption("--chatkey-timings", metavar="FILE", help="write there how long everything took")
+    group.addoption("--chatkey-timings", metavar="FILE", help="write the duration of each step to this file")
 
 
 def read(config: pytest.Config) -> Options:

@@ -56,15 +56,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if not any(config.pluginmanager.has_plugin(name) for name in SYNCHRONOUS):
         raise pytest.UsageError(
-            "chatkey_e2e needs pytest-playwright, and it is switched off. Where pytest-playwright-asyncio is installed "
-            "too, leave that one out, `-p no:playwright-asyncio`: the harness drives Playwright's synchronous API."
+            "chatkey_e2e needs pytest-playwright, which is disabled. If pytest-playwright-asyncio is installed too, "
+            "disable that plugin with `-p no:playwright-asyncio`: the harness uses Playwright's synchronous API."
         )
-    config.addinivalue_line("markers", "contract(*ids): the entries of docs/contract.toml that this test shows")
+    config.addinivalue_line("markers", "contract(*ids): the entries of docs/contract.toml that this test verifies")
     config.addinivalue_line(
-        "markers", "needs(*capabilities): what this test needs of the service that it is run against"
+        "markers", "needs(*capabilities): the capabilities that the tested service must have for this test"
     )
-    config.addinivalue_line("markers", "smoke: comes first at a target, and ends the run where it fails")
-    config.addinivalue_line("markers", "any_widget: this test drives a widget without the handle of ours")
+    config.addinivalue_line("markers", "smoke: runs first against a target; if it fails, the run stops")
+    config.addinivalue_line("markers", "any_widget: this test also works with other widgets, which lack our handle")
     config.stash[kept_key] = keeping.Kept(config)
     config.pluginmanager.register(config.stash[kept_key])
     if not config.option.browser and (named := os.environ.get("CHATKEY_BROWSER")):
@@ -137,20 +137,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if aim := config.stash.get(aim_key, None):
         terminalreporter.write_line(f"chatkey: {applicable.verdict(terminalreporter.stats, aim)}")
         for name in config.stash[known_key].mended(terminalreporter.stats):
-            terminalreporter.write_line(f"chatkey: known failure {name} passes now: take it out of the file")
+            terminalreporter.write_line(f"chatkey: known failure {name} passes now: remove it from the file")
     for found in config.stash.get(found_key, {}).values():
-        terminalreporter.write_line(f"chatkey: drove {found}")
+        terminalreporter.write_line(f"chatkey: used {found}")
     if terminalreporter.stats.keys() & {"failed", "error"} and (traces := config.stash[kept_key].traces):
-        terminalreporter.write_line(f"chatkey: to look at it: {keeping.SHOW_TRACE} {traces[-1]}")
+        terminalreporter.write_line(f"chatkey: show the trace with: {keeping.SHOW_TRACE} {traces[-1]}")
 
 
 def _aimed_at(config: pytest.Config, file: Path) -> Aim:
     if set(config.option.browser or ["chromium"]) != {"chromium"}:
-        raise pytest.UsageError("A target is looked at with Chromium alone: no other browser can be led to the front.")
+        raise pytest.UsageError(
+            "Only Chromium can be used with a target: other browsers cannot be redirected to the front."
+        )
     try:
         return take_aim(file)
     except (TargetError, HarnessError) as error:
-        pytest.exit(f"The target cannot be aimed at: {error}", returncode=Exit.NOT_STARTED)
+        pytest.exit(f"The target cannot be used: {error}", returncode=Exit.NOT_STARTED)
 
 
 def _service_lab(item: pytest.Item) -> ServiceLab | None:

@@ -36,7 +36,7 @@ class Agent(HttpUser):
         """Sign in, and open the panel's socket."""
         told = self.environment.parsed_options
         if not told or not told.agent:
-            raise StopUser("say who answers: --agent NAME, with the password in LOCUST_AGENT_PASSWORD")
+            raise StopUser("the agent is missing: set --agent NAME, and the password in LOCUST_AGENT_PASSWORD")
         self._sent: set[str] = set()
         self._wrote: deque[str] = deque(maxlen=MOST_WAITING)
         form = {"username": told.agent, "password": told.agent_password}
@@ -45,7 +45,7 @@ class Agent(HttpUser):
             SIGN_IN_PATH, data=form, headers={"origin": self._origin}, allow_redirects=False, name="agent sign-in"
         )
         if signing_in.status_code != 303:
-            raise StopUser(f"the agent was not signed in: {signing_in.status_code}")
+            raise StopUser(f"the agent's sign-in failed with status {signing_in.status_code}")
         self._connection = Connection(self.environment, self._opened, self._heard)
 
     @task

@@ -53,7 +53,7 @@ class Book:
         """Report those of these ids that have not ended as lost."""
         for message_id in message_ids & self._begun.keys():
             begun = self._begun.pop(message_id)
-            report(environment, self._name, begun, Lost(f"not within {SETTLE_SECONDS:g} s"))
+            report(environment, self._name, begun, Lost(f"did not arrive within {SETTLE_SECONDS:g} s"))
 
 
 def report(environment: Environment, name: str, begun: float, error: Exception | None = None) -> None:

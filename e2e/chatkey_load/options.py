@@ -16,7 +16,7 @@ def add_options(parser: LocustArgumentParser, **_: Any) -> None:
     """Add the options. Each can also be set with an environment variable, which is safer for the password."""
     parser.add_argument("--provider", env_var="LOCUST_PROVIDER", default="", help="Id of the business to load")
     parser.add_argument(
-        "--agent", env_var="LOCUST_AGENT", default="", help="Name of an agent of that business; nobody sees without one"
+        "--agent", env_var="LOCUST_AGENT", default="", help="Name of an agent of that business, who reads the messages"
     )
     parser.add_argument(
         "--agent-password", env_var="LOCUST_AGENT_PASSWORD", default="", is_secret=True, help="The agent's password"

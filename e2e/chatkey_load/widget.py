@@ -35,7 +35,7 @@ class Widget(HttpUser):
         self._sent: set[str] = set()
         told = self.environment.parsed_options
         if not told or not told.provider:
-            raise StopUser("say which business to load: --provider ID")
+            raise StopUser("the business is missing: set --provider ID")
         self._provider = str(told.provider)
         if told.agent:
             SEEN.watched.wait(OPEN_SECONDS)
@@ -89,7 +89,7 @@ class Widget(HttpUser):
         path = VISITOR_TOKEN_PATH.format(id=self._provider)
         answer = self.client.get(path, params={"uid": f"v_{self._key.jkt}"}, name="visitor token")
         if answer.status_code != 200:
-            raise NotOpened(f"no token: {answer.status_code}")
+            raise NotOpened(f"the visitor token request failed with status {answer.status_code}")
         data: Json = answer.json()["data"]
         return data
 

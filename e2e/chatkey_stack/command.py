@@ -23,7 +23,7 @@ LOOK_SECONDS = 1.0
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where data, logs and certificates without keys are kept.  [default: a temporary one, removed at the end]",
+    help="Folder for data, logs and certificates (without keys).  [default: a temporary folder, removed at the end]",
 )
 def stack(*, folder: Path | None) -> None:
     """Run the service, the fake provider and the site, over TLS on three sites, until interrupted.
@@ -60,7 +60,7 @@ def _described(started: Stack, token: str) -> dict[str, object]:
 
     certificates = started.certificates
     if certificates is None:
-        raise AssertionError("a stack over TLS has certificates")
+        raise AssertionError("a stack over TLS must have certificates")
     return {
         "service": _addresses(started.service),
         "provider": _addresses(started.provider),

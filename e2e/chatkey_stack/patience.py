@@ -26,14 +26,14 @@ def patience(environ: Mapping[str, str] = os.environ) -> float:
     try:
         return seconds(given) if given else USUAL
     except ValueError:
-        raise PatienceError(f"{VARIABLE} must be a number of seconds above 0, for instance {VARIABLE}=60") from None
+        raise PatienceError(f"{VARIABLE} must be a number of seconds above 0, for example {VARIABLE}=60") from None
 
 
 def seconds(text: str) -> float:
     """Parse a positive, finite number of seconds. Raises `ValueError`."""
     read = float(text)
     if not 0 < read < float("inf"):
-        raise ValueError(f"{text!r} is no time to wait")
+        raise ValueError(f"{text!r} is not a positive number of seconds")
     return read
 
 

@@ -24,4 +24,4 @@ def free_ports(count: int) -> list[int]:
                 found.append(port)
             if len(found) == count:
                 return found
-    raise OSError(f"this machine has no {count} free ports from {OFFERED[0]} to {OFFERED[-1]}")
+    raise OSError(f"this machine does not have {count} free ports between {OFFERED[0]} and {OFFERED[-1]}")

@@ -96,7 +96,7 @@ class Process:
     def start(self) -> None:
         """Start the child without waiting for it."""
         if self.running:
-            raise ProcessError(f"{self.name} is running already")
+            raise ProcessError(f"{self.name} is already running")
         self._said_ready.clear()
         self._ended.clear()
         self._child = subprocess.Popen(  # noqa: S603  (the command is ours)
@@ -172,4 +172,4 @@ class Process:
         status = self._child.poll() if self._child else None
         ending = f" (exit status {status})" if status is not None else ""
         tail = "".join(self.output().splitlines(keepends=True)[-SHOWN_LINES:]).rstrip() or "(nothing)"
-        return f"{self.name} {what}{ending}. Its last output, all of it in {self.log}:\n{tail}"
+        return f"{self.name} {what}{ending}. Its last output ({self.log} has all of it):\n{tail}"

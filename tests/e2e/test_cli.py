@@ -99,5 +99,5 @@ def test_without_a_browser_the_line_to_type_is_told_and_none_is_installed(tmp_pa
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
 
     assert done.returncode == NO_BROWSER
-    assert "No WebKit was found. Get one: `chatkey browser --install webkit`." in done.stdout
+    assert "No WebKit was found. Install one: `chatkey browser --install webkit`." in done.stdout
     assert [path.name for path in tmp_path.iterdir() if path.name != ".pytest_cache"] == []

@@ -105,7 +105,7 @@ def test_a_window_that_never_comes_is_named_and_nothing_is_moved(
     context.listeners["request"](Asked("https://id.localhost/authorize?state=secret"))
 
     with pytest.raises(
-        StillLoadingError, match=r"after 0\.2 s a window still waits for https://id\.localhost/authorize\. "
+        StillLoadingError, match=r"after 0\.2 s a window is still loading https://id\.localhost/authorize\. "
     ):
         clocks.advance(1)
 

@@ -71,7 +71,7 @@ def test_a_reason_for_an_unknown_browser_is_an_error(pytester: pytest.Pytester) 
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["*test_it?chromium-0?: skip_browser names the unknown 'chrome'; browsers are chromium, firefox, webkit"]
+        ["*test_it?chromium-0?: skip_browser has the unknown browser 'chrome'; known are chromium, firefox, webkit"]
     )
 
 

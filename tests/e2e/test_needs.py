@@ -49,8 +49,8 @@ def test_what_is_used_and_not_said_is_told_and_what_is_said_and_not_used(item: p
     needs.note_ask("POST", "/faults")
 
     assert needs.untrue(item).splitlines() == [
-        "It uses 'faults' and does not say so: @pytest.mark.needs('faults').",
-        "It says that it needs 'clock', and does not use it.",
+        "The test uses 'faults' without declaring it: add @pytest.mark.needs('faults').",
+        "The test declares that it needs 'clock', but does not use it.",
     ]
 
 
@@ -75,7 +75,7 @@ def test_what_an_agent_does_is_no_account_for_the_panel(item: pytest.Item) -> No
 
     needs.note_ask("POST", "/agents")
 
-    assert needs.untrue(item) == "It uses 'kit' and does not say so: @pytest.mark.needs('kit')."
+    assert needs.untrue(item) == "The test uses 'kit' without declaring it: add @pytest.mark.needs('kit')."
 
 
 @marked("any_widget")

@@ -171,7 +171,11 @@ def test_a_failure_keeps_a_redacted_trace_a_screenshot_and_the_servers_output(ha
     folder = "test-a-failure-keeps-a-redacted-trace-a-screenshot-and-the-servers-output-py-test-it-chromium"
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*output of service*", "socket.refused code=proof_ath", f"chatkey: to look at it: *show-trace* *{folder}*.zip"]
+        [
+            "*output of service*",
+            "socket.refused code=proof_ath",
+            f"chatkey: show the trace with: *show-trace* *{folder}*.zip",
+        ]
     )
     assert kept(harness) == [
         f"{folder}/{name}" for name in ("logins.txt", "servers.txt", "test-failed-1.png", "trace.zip")
@@ -271,9 +275,7 @@ def test_a_secret_in_a_servers_output_fails_the_test_and_is_not_shown(harness: p
     )
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(
-        ["*a secret is where it must not be:*", "*a secret of the business in service's output*"]
-    )
+    result.stdout.fnmatch_lines(["*a secret leaked:*", "*a secret of the business in service's output*"])
     result.stdout.no_fnmatch_line("*oops the-secret-key*")
 
 
@@ -382,7 +384,7 @@ def test_a_fake_that_has_ended_does_not_hide_the_failure(harness: pytest.Pyteste
     )
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*assert 1 == 2", "*The fake provider does not tell: refused*"])
+    result.stdout.fnmatch_lines(["*assert 1 == 2", "*The fake provider's timelines could not be read: refused*"])
 
 
 # tests that use none of our fixtures
@@ -488,4 +490,4 @@ def test_without_pytest_playwright_the_line_to_type_is_told(pytester: pytest.Pyt
     result = pytester.runpytest_subprocess("-p", "no:playwright")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*needs pytest-playwright, and it is switched off.*no:playwright-asyncio*"])
+    result.stderr.fnmatch_lines(["*needs pytest-playwright, which is disabled.*no:playwright-asyncio*"])

@@ -134,11 +134,11 @@ def test_who_is_not_root_is_told_why_there_are_no_figures(
 
     command.main()
 
-    assert capsys.readouterr().out == '{"bench": "hosts", "skipped": "only root may make network namespaces"}\n'
+    assert capsys.readouterr().out == '{"bench": "hosts", "skipped": "only root can create network namespaces"}\n'
 
 
 def test_a_figure_that_is_not_there_is_refused_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["hosts", "redis-kiled"])
 
-    with pytest.raises(SystemExit, match=r"no figure redis-kiled: choose of redis-killed, .*volume"):
+    with pytest.raises(SystemExit, match=r"Unknown figures: redis-kiled. Known are redis-killed, .*volume"):
         command.main()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 ENDINGS = {
     "passes": (Outcome.SURVIVED, "1 passed"),
     "fails": (Outcome.KILLED, "1 failed"),
-    "dies": (Outcome.UNTESTED, "The process of the tests died before they ended."),
+    "dies": (Outcome.UNTESTED, "The test process died before the tests ended."),
     "is_not_there": (Outcome.UNTESTED, "no match in any of"),
 }
 

@@ -55,7 +55,7 @@ def test_there_are_many_and_no_two_are_the_same() -> None:
 def test_a_place_that_is_not_there_exactly_once_does_not_fit(text: str) -> None:
     mutant = Mutant("name", "file.py", "if x: pass", "if y: pass", "test")
 
-    with pytest.raises(MutantError, match=r"file\.py has [02] places that are 'if x: pass'"):
+    with pytest.raises(MutantError, match=r"'if x: pass' matches [02] places in file\.py instead of one"):
         mutant.of(text)
 
 

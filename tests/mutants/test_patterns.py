@@ -86,5 +86,5 @@ def test_a_script_is_read_as_well() -> None:
 
 
 def test_what_is_no_code_is_no_pattern() -> None:
-    with pytest.raises(PatternError, match="is not python"):
+    with pytest.raises(PatternError, match="is not valid python"):
         SOURCE.places("a b c")

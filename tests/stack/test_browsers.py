@@ -77,7 +77,7 @@ def test_playwrights_own_comes_before_the_systems(bare: Machine) -> None:
 
 
 def test_without_any_browser_the_message_says_what_to_do(bare: Machine) -> None:
-    with pytest.raises(NoBrowserError, match=r"^No Chromium .* Get one: `chatkey browser --install chromium`, or name"):
+    with pytest.raises(NoBrowserError, match=r"^No Chromium .* Install one: `chatkey browser .* chromium`, or set"):
         find(bare)
 
 
@@ -208,7 +208,7 @@ def test_without_a_firefox_the_message_says_what_to_do_about_it(bare: Machine) -
 def test_a_firefox_that_is_too_old_is_told_with_the_line_to_type(bare: Machine) -> None:
     """Debian's Firefox may be too old. Playwright's own error would only mention `network.addDataCollector`."""
     old = replace(bare, which=knows(firefox_esr="/usr/bin/firefox-esr"), version=lambda executable: 140)
-    said = r"The Firefox at /usr/bin/firefox-esr is version 140; Playwright drives 143 and newer\. Get one: `chatkey br"
+    said = r"The Firefox at /usr/bin/firefox-esr is version 140; Playwright can drive 143 and newer\. Install one:"
 
     for wanted in ("firefox", "firefox-esr"):
         with pytest.raises(NoBrowserError, match=said):
@@ -241,5 +241,5 @@ def test_the_version_of_a_browser_is_what_it_says(bare: Machine, tmp_path: Path)
 def test_webkit_is_playwrights_own_or_none(bare: Machine) -> None:
     environ = {**bare.environ, "CHATKEY_BROWSER": "webkit"}
 
-    with pytest.raises(NoBrowserError, match=r"--install webkit`. Only Playwright's own build .* not a Safari"):
+    with pytest.raises(NoBrowserError, match=r"--install webkit`. Playwright can drive only its own build, not Safari"):
         find(replace(bare, environ=environ, which=lambda name: f"/usr/bin/{name}"))

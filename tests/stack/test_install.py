@@ -93,9 +93,9 @@ def test_a_package_that_is_too_old_is_told_as_such() -> None:
 @pytest.mark.parametrize(
     ("wanted", "is_root", "said"),
     [
-        ("", True, r"`python -m playwright install chromium` failed, and so did `apt-get install chromium`\. Name one"),
-        ("firefox", False, r"only root can install Debian's\. Name one with CHATKEY_BROWSER=/path/to/firefox\.$"),
-        ("webkit", True, r"install webkit` failed, and there is no other that can be driven\.$"),
+        ("", True, r"`python -m playwright install chromium` failed, and so did `apt-get install chromium`\. Set CHAT"),
+        ("firefox", False, r"only root can install Debian's\. Set CHATKEY_BROWSER=/path/to/firefox to use another\.$"),
+        ("webkit", True, r"install webkit` failed, and there is no other build that Playwright can drive\.$"),
     ],
 )
 def test_what_cannot_be_had_is_told_with_what_was_tried(wanted: str, is_root: bool, said: str) -> None:
@@ -127,7 +127,7 @@ class TestTheCommand:
 
         assert done.exit_code == NO_BROWSER
         assert done.stderr.startswith(
-            "Error: No Chromium was found. Get one: `chatkey browser --install chromium`, or "
+            "Error: No Chromium was found. Install one: `chatkey browser --install chromium`, or "
         )
         assert (done.stdout, shelf.ran) == ("", [])
 

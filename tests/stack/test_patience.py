@@ -15,5 +15,5 @@ def test_the_variable_makes_it_longer_or_shorter() -> None:
 
 @pytest.mark.parametrize("given", ["long", "0", "-1", "inf", "nan"])
 def test_what_is_no_number_of_seconds_is_told(given: str) -> None:
-    with pytest.raises(PatienceError, match="CHATKEY_PATIENCE must be a number of seconds above 0, for instance"):
+    with pytest.raises(PatienceError, match="CHATKEY_PATIENCE must be a number of seconds above 0, for example"):
         patience({"CHATKEY_PATIENCE": given})

@@ -24,5 +24,5 @@ def test_no_outgoing_connection_takes_one_before_its_server_starts() -> None:
 def test_more_than_there_are_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports, "OFFERED", range(20_000, 20_003))
 
-    with pytest.raises(OSError, match="no 4 free ports from 20000 to 20002"):
+    with pytest.raises(OSError, match="does not have 4 free ports between 20000 and 20002"):
         free_ports(4)

@@ -78,4 +78,4 @@ def test_a_file_that_cannot_be_imported_fails_the_run(tmp_path: Path, flaky: Pat
 
 def test_a_run_without_failures_lists_none(tmp_path: Path, flaky: Path) -> None:
     assert run(tmp_path, "def test_it(): pass\n", flaky) == 0
-    assert run_tests.report(flaky) == "flaky: 0 tests failed at first and passed alone"
+    assert run_tests.report(flaky) == "flaky: 0 tests failed at first and passed when run alone"

@@ -35,7 +35,7 @@ class Smoke:
         report = yield
         if report.failed and item.get_closest_marker(SMOKE):
             item.session.shouldstop = (
-                f"the smoke failed at {item.name}: look at TARGET.toml, its adapter and the service"
+                f"the smoke test {item.name} failed: check TARGET.toml, its adapter and the service"
             )
         return report
 

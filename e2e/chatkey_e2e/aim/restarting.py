@@ -32,7 +32,7 @@ def restart(target: Target, patience: float = PATIENCE) -> None:
         raise HarnessError(f"target.restart could not be run: {error}.") from None
     if run.returncode:
         shown = (run.stderr or run.stdout).strip()[-SHOWN:]
-        raise HarnessError(f"target.restart ended with status {run.returncode}: {shown}")
+        raise HarnessError(f"target.restart failed with exit status {run.returncode}: {shown}")
     _wait_until_there(target, patience)
 
 
@@ -45,7 +45,7 @@ def _wait_until_there(target: Target, patience: float) -> None:
             except httpx.HTTPError as error:
                 if time.monotonic() > deadline:
                     raise HarnessError(
-                        f"The service was not there again {patience:g} s after target.restart: {error}."
+                        f"The service did not respond within {patience:g} s after target.restart: {error}."
                     ) from None
                 time.sleep(LOOK_SECONDS)
             else:

@@ -103,22 +103,22 @@ class DrivenWidget:
 
     def wait_for_connection(self, count: int) -> None:
         """Wait until the service has accepted `count` connections of the page."""
-        self.until(lambda: len(self.witness.accepted) >= count, f"{count} connections accepted")
+        self.until(lambda: len(self.witness.accepted) >= count, f"{count} accepted connections")
 
     def wait_for_member(self) -> str:
         """Wait until the last connection that the service accepted is a member's, and return the uid."""
-        self.until(lambda: self._last().get("identity") == "member", "a member accepted")
+        self.until(lambda: self._last().get("identity") == "member", "an accepted connection of a member")
         return str(self._last()["uid"])
 
     def wait_for_visitor(self) -> str:
         """Wait until the last connection that the service accepted is a visitor's, and return the uid."""
-        self.until(lambda: self._last().get("identity") == "visitor", "a visitor accepted")
+        self.until(lambda: self._last().get("identity") == "visitor", "an accepted connection of a visitor")
         return str(self._last()["uid"])
 
     def wait_until_stored(self) -> None:
         """Wait until the service has acknowledged every message that the page sent."""
         ids = {frame["id"] for frame in self.witness.frames(Kind.MESSAGE)}
-        self.until(lambda: ids <= set(self.witness.acknowledged), "every message acknowledged")
+        self.until(lambda: ids <= set(self.witness.acknowledged), "an acknowledgement for every message")
 
     def until(self, happened: Callable[[], bool], what: str) -> None:
         """Wait until `happened` returns true. Otherwise raises `AssertionError`, whose message includes `what`."""
@@ -126,7 +126,7 @@ class DrivenWidget:
             if happened():
                 return
             self.page.wait_for_timeout(LOOK_MS)
-        raise AssertionError(f"within {self._patience:g} s nobody saw {what}")
+        raise AssertionError(f"waited {self._patience:g} s in vain for: {what}")
 
     def asked(self, beginning: str) -> int:
         """Return the number of requests whose path starts with `beginning`."""

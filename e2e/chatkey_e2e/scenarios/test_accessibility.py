@@ -234,9 +234,7 @@ def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
 
 # display preferences
 
-emulates_preferences = pytest.mark.skip_browser(
-    "firefox", because="Firefox's driver cannot pretend that somebody prefers something"
-)
+emulates_preferences = pytest.mark.skip_browser("firefox", because="Firefox's driver cannot emulate user preferences")
 
 
 @emulates_preferences

@@ -238,7 +238,7 @@ def test_a_message_whose_acknowledgement_was_lost_is_sent_again_under_its_id(
 
     driven.send("Did you get this?")
     driven.wait_for_connection(2)
-    driven.until(lambda: len(driven.witness.frames(Kind.MESSAGE)) > 1, "the message a second time")
+    driven.until(lambda: len(driven.witness.frames(Kind.MESSAGE)) > 1, "a second copy of the message")
 
     first, second = driven.witness.frames(Kind.MESSAGE)
     assert first == second
@@ -253,7 +253,7 @@ def test_a_visitor_has_a_fresh_token_after_a_minute(advance: Advance, driven: Dr
     first = claims_of(driven.connections[-1]["token"])
 
     advance(51)
-    driven.until(lambda: claims_of(driven.witness.socket_tokens[-1])["iat"] > first["iat"], "a token that is newer")
+    driven.until(lambda: claims_of(driven.witness.socket_tokens[-1])["iat"] > first["iat"], "a newer token")
 
     assert claims_of(driven.witness.socket_tokens[-1])["uid"] == uid
 

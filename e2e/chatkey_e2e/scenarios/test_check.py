@@ -87,7 +87,7 @@ def test_on_the_page_of_ui_a_call_is_changed_and_sent_again(desk: str, page: Pag
 
     page.get_by_label("Body").fill('{"jkt": "short"}')
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("Answered 400; it is the last of the calls now.")).to_be_visible()
+    expect(page.get_by_text("Status 400; added at the end of the calls.")).to_be_visible()
     page.get_by_label("Search").fill("short")
 
     expect(page.get_by_role("list", name="Calls").get_by_role("button")).to_have_count(1)

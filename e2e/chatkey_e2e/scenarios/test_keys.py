@@ -220,7 +220,7 @@ def test_a_key_whose_token_was_evicted_stays(shop: ShopPage, business: Business)
     assert business.token_calls == calls + 1
 
 
-@pytest.mark.only_browser("chromium", because="no other driver clears the data of an origin under an open page")
+@pytest.mark.only_browser("chromium", because="only Chromium's driver can clear an origin's data while a page is open")
 @pytest.mark.contract("2.3/cleared", "D-12/always-chat")
 @pytest.mark.parametrize("member", [False, True], ids=["visitor", "member"])
 def test_data_cleared_under_an_open_page_ends_no_chat(shop: ShopPage, business: Business, *, member: bool) -> None:

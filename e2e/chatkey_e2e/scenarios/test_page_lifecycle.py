@@ -126,7 +126,7 @@ def test_a_widget_pulled_out_of_the_page_can_be_started_again(shop: ShopPage, bu
 
 
 @realistically
-@pytest.mark.only_browser("chromium", because="Firefox keeps no page with an open socket: it comes back as a new one")
+@pytest.mark.only_browser("chromium", because="Firefox does not cache pages with an open socket")
 @pytest.mark.contract("2.8/deleted-by-logout")
 def test_a_page_that_comes_back_is_nobody_who_logged_out(shop: ShopPage, business: Business) -> None:
     """F081 (realistic): after a logout, a page from the back-forward cache is the visitor's from the start."""

@@ -146,7 +146,7 @@ def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business
 # Closed early, or replaced
 
 
-@pytest.mark.only_browser("chromium", because="elsewhere a window closed while blank looks like one that was cut off")
+@pytest.mark.only_browser("chromium", because="other browsers: a window closed while blank looks cut off")
 @pytest.mark.needs("social:google")
 def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
     shop: ShopPage, context: BrowserContext, business: Business, witness: Witness

@@ -88,7 +88,7 @@ def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> No
     assert [name for name in ("state", "code") if given[name][0] in page.content()] == []
 
 
-@pytest.mark.skip_browser("firefox", because="Firefox's driver cannot pretend that somebody prefers something")
+@pytest.mark.skip_browser("firefox", because="Firefox's driver cannot emulate user preferences")
 @pytest.mark.needs("own-keys", "social:google")
 def test_the_timeline_of_a_login_is_light_or_dark(visitor: Visitor, stack: Stack) -> None:
     """The timeline follows the light or dark preference of the person."""

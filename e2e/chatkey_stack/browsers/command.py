@@ -16,7 +16,9 @@ class NoBrowser(click.ClickException):
 
 @click.command()
 @click.argument("wanted", metavar="[KIND|PATH]", default="")
-@click.option("--install", "may_install", is_flag=True, help="Where there is none, get Playwright's, or else Debian's.")
+@click.option(
+    "--install", "may_install", is_flag=True, help="If there is none, install Playwright's or, failing that, Debian's."
+)
 def browser(*, wanted: str, may_install: bool) -> None:
     """Say which browser would be used: chromium, firefox, webkit, or a path.
 

@@ -50,7 +50,7 @@ def _why_not(machine: Machine, kind: Kind) -> str:
     own = f"No {NAMES[kind]} could be installed: `python -m playwright install {kind}` failed, and "
     package = DEBIAN_PACKAGES.get(kind)
     if package is None:
-        return f"{own}there is no other that can be driven."
+        return f"{own}there is no other build that Playwright can drive."
     if machine.is_root and machine.which("apt-get"):
-        return f"{own}so did `apt-get install {package}`. Name one with CHATKEY_BROWSER=/path/to/{kind}."
-    return f"{own}only root can install Debian's. Name one with CHATKEY_BROWSER=/path/to/{kind}."
+        return f"{own}so did `apt-get install {package}`. Set CHATKEY_BROWSER=/path/to/{kind} to use another."
+    return f"{own}only root can install Debian's. Set CHATKEY_BROWSER=/path/to/{kind} to use another."

@@ -54,9 +54,9 @@ SYSTEM_PATHS: Final[Mapping[Kind, tuple[str, ...]]] = {
 }
 NAMES: Final[Mapping[Kind, str]] = {"chromium": "Chromium", "firefox": "Firefox", "webkit": "WebKit"}
 ALSO: Final[Mapping[Kind, str]] = {
-    "chromium": ", or name one with CHATKEY_BROWSER=/path/to/chromium (Chrome and Edge will do).",
-    "firefox": ", or name one with CHATKEY_BROWSER=/path/to/firefox.",
-    "webkit": ". Only Playwright's own build can be driven, not a Safari.",
+    "chromium": ", or set CHATKEY_BROWSER=/path/to/chromium (Chrome and Edge work too).",
+    "firefox": ", or set CHATKEY_BROWSER=/path/to/firefox.",
+    "webkit": ". Playwright can drive only its own build, not Safari.",
 }
 
 
@@ -201,9 +201,9 @@ def _old_version(machine: Machine, kind: Kind, executable: str) -> int | None:
 
 
 def _too_old(executable: str, version: int) -> str:
-    older = f"The Firefox at {executable} is version {version}; Playwright drives {OLDEST_FIREFOX} and newer. "
-    return f"{older}Get one: `chatkey browser --install firefox`{ALSO['firefox']}"
+    older = f"The Firefox at {executable} is version {version}; Playwright can drive {OLDEST_FIREFOX} and newer. "
+    return f"{older}Install one: `chatkey browser --install firefox`{ALSO['firefox']}"
 
 
 def _missing(kind: Kind) -> str:
-    return f"No {NAMES[kind]} was found. Get one: `chatkey browser --install {kind}`{ALSO[kind]}"
+    return f"No {NAMES[kind]} was found. Install one: `chatkey browser --install {kind}`{ALSO[kind]}"

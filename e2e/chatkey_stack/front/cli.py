@@ -20,14 +20,18 @@ from chatkey_stack.tls import trust
 @click.option("--port", type=int, required=True, help="Port for browsers, on 127.0.0.1 only.")
 @click.option("--control-port", type=int, required=True, help="Port for the control API, on 127.0.0.1 only.")
 @click.option("--browser-url", required=True, help="The service's address as browsers see it.")
-@click.option("--service-url", required=True, help="Where the front reaches the service.")
-@click.option("--ca", type=click.Path(path_type=Path), help="A CA, PEM, that the service's certificate is from.")
-@click.option("--assets-url", help="Where the front reaches our files, for a service that has none under /assets/.")
+@click.option("--service-url", required=True, help="The address at which the front reaches the service.")
+@click.option("--ca", type=click.Path(path_type=Path), help="PEM file of the CA that issued the service's certificate.")
 @click.option(
-    "--assets-ca", type=click.Path(path_type=Path), help="A CA, PEM, that their server's certificate is from."
+    "--assets-url", help="The address at which the front reaches our files, if the service has none under /assets/."
 )
-@click.option("--tls-cert", help="Certificate chain, PEM.")
-@click.option("--tls-key", help="Private key, PEM.")
+@click.option(
+    "--assets-ca",
+    type=click.Path(path_type=Path),
+    help="PEM file of the CA that issued the certificate of that server.",
+)
+@click.option("--tls-cert", help="PEM file of the certificate chain.")
+@click.option("--tls-key", help="PEM file of the private key.")
 def front(
     *,
     port: int,

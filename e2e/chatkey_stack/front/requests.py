@@ -32,7 +32,7 @@ async def answer(asking: httpx.AsyncClient, upstream: Upstream, scope: Any, rece
     try:
         answered = await asking.send(request, stream=True)
     except httpx.HTTPError as error:
-        await tell(send, 502, f"The front reached no service at {upstream.url}: {type(error).__name__}.")
+        await tell(send, 502, f"The front could not reach the service at {upstream.url}: {type(error).__name__}.")
         return
     try:
         headers = passed_on(answered.headers.raw)
@@ -47,7 +47,7 @@ async def answer(asking: httpx.AsyncClient, upstream: Upstream, scope: Any, rece
 async def spoil(rule: Rule, receive: Any, send: Any) -> None:
     """Answer with the rule's status, or break the connection without a response."""
     if rule.action == "status":
-        await tell(send, rule.status, f"The front was told to answer {rule.status} here.")
+        await tell(send, rule.status, f"A rule of the front sets status {rule.status} for this request.")
     else:
         await cut(receive)
 

@@ -18,9 +18,9 @@ from chatkey_stack.site.app import Addresses, create_app
 )
 @click.option("--browser-url", required=True, help="This site's address as browsers see it.")
 @click.option("--service-url", required=True, help="The chat service's address as browsers see it.")
-@click.option("--sdk-url", required=True, help="Where browsers find sdk.js.")
-@click.option("--tls-cert", help="Certificate chain, PEM.")
-@click.option("--tls-key", help="Private key, PEM.")
+@click.option("--sdk-url", required=True, help="The address at which browsers find sdk.js.")
+@click.option("--tls-cert", help="PEM file of the certificate chain.")
+@click.option("--tls-key", help="PEM file of the private key.")
 def site(
     *,
     ports: tuple[int, ...],

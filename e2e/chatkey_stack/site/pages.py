@@ -54,7 +54,7 @@ def pages(
 def _found(shops: Shops, slug: str) -> Shop:
     shop = shops.get(slug)
     if shop is None:
-        raise NotFoundException(f"There is no shop {slug!r} here.")
+        raise NotFoundException(f"There is no shop {slug!r}.")
     return shop
 
 

@@ -80,7 +80,9 @@ class Shops:
     ) -> Shop:
         """Open a shop, or reopen it with nobody signed in. Raises `ValueError` for a slug that no path can have."""
         if not SLUG.fullmatch(slug) or slug in RESERVED:
-            raise ValueError(f"slug {slug!r} cannot be used: letters a-z, digits and hyphens, not lab, static, people")
+            raise ValueError(
+                f"slug {slug!r} cannot be used. Use letters a-z, digits and hyphens, but not lab, static or people"
+            )
         backend = TokenBackend(provider_id, secret_key, now=self.now)
         self._shops[slug] = Shop(slug, title, provider_id, backend, get_token, spy, tail)
         return self._shops[slug]

@@ -61,7 +61,7 @@ def test_the_command_is_run_beside_the_file_and_the_service_has_to_answer(tmp_pa
     [
         (["./nowhere"], "could not be run"),
         ([sys.executable, "-c", "raise SystemExit('no such container')"], "status 1: no such container"),
-        ([sys.executable, "-c", ""], "was not there again 0.2 s after"),
+        ([sys.executable, "-c", ""], "did not respond within 0.2 s after"),
     ],
     ids=["not-there", "failed", "stays-away"],
 )

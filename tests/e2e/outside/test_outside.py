@@ -250,7 +250,7 @@ def test_a_webkit_that_is_not_there_is_told_before_anything_runs(project: Projec
     done = project.run("--browser", "chromium", "--browser", "webkit", PLAYWRIGHT_BROWSERS_PATH=str(tmp_path / "none"))
 
     assert done.returncode == NO_BROWSER
-    assert "No WebKit was found. Get one: `chatkey browser --install webkit`." in done.stdout
+    assert "No WebKit was found. Install one: `chatkey browser --install webkit`." in done.stdout
     assert "passed" not in done.stdout
 
 
