@@ -27,9 +27,8 @@ OF_DOCS, OF_WEBKIT = "tests/docs", "tests/webkit"
 PARALLEL = ("--numprocesses=auto", "--dist=loadscope", f"--ignore={OF_WEBKIT}", "tests")
 SHORT = ("-m", "not long")
 
-WAITING = "tests/conform"
-MANY_AT_ONCE = ("--numprocesses=8", "--dist=worksteal")
-"""The long tests in `WAITING` wait for deadlines of a service most of the time: several fit on one processor."""
+MANY_AT_ONCE = ("--numprocesses=6", "--dist=worksteal", f"--ignore={OF_WEBKIT}", "tests")
+"""Long tests wait most of the time, for deadlines, servers and browsers: several fit on one processor."""
 
 NEWEST_PYTHON = "3.13"
 """The newest Python on which all dependencies are known to work."""
@@ -106,8 +105,7 @@ def long_ones(session: nox.Session) -> None:
     _install(session, "dev", "load")
     _install_project(session)
     _install_browser(session)
-    _test(session, "pytest", "-m", "long", f"--ignore={WAITING}", *PARALLEL)
-    _test(session, "pytest", "-m", "long", *MANY_AT_ONCE, WAITING)
+    _test(session, "pytest", "-m", "long", *MANY_AT_ONCE)
 
 
 @nox.session(name="e2e-long")
