@@ -75,14 +75,16 @@ class LabGuard:
             return _elsewhere(scope, headers)
         if hmac.compare_digest(_presented(headers).encode(), self._token):
             return None
-        return Denied(401, "token_required", f"This lab needs a token: send the value of {TOKEN_VARIABLE} as a bearer.")
+        return Denied(
+            401, "token_required", f"The lab requires a token: send the value of {TOKEN_VARIABLE} as a bearer token."
+        )
 
     def _from_where(self, scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
         own = {f"{scope['scheme']}://{host}" for host in headers.get("host", [])} | self._origins
         foreign = [origin for origin in headers.get("origin", []) if origin not in own]
         if not foreign:
             return None
-        message = f"Origin: pages of {foreign[0]!r} may not use the lab. Call it from a test or a command line instead."
+        message = f"Origin: pages of {foreign[0]!r} may not use the lab. Call it from a test or from the command line."
         return Denied(403, "origin_foreign", message)
 
     def _what(self, scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
@@ -92,7 +94,7 @@ class LabGuard:
         has_body = headers.get("content-length", ["0"]) != ["0"] or "transfer-encoding" in headers
         if types == [self._takes] or not (types or has_body):
             return None
-        return Denied(415, "media_type_unsupported", f"Content-Type: what is written here is {self._takes}.")
+        return Denied(415, "media_type_unsupported", f"Content-Type: this lab accepts only {self._takes}.")
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -118,12 +120,16 @@ def _elsewhere(scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
     """Return why the request may not come from this machine, or None if it does come from it."""
     peer = scope["client"][0] if scope.get("client") else ""
     if not is_loopback(peer):
-        return Denied(403, "peer_foreign", f"The lab is for this machine only, and the request came from {peer!r}.")
+        return Denied(
+            403,
+            "peer_foreign",
+            f"The lab only answers requests from its own machine, and this one came from {peer!r}.",
+        )
     if forwarding := sorted(filter(_is_forwarding, headers)):
         return Denied(
             403,
             "proxied",
-            f"{forwarding[0]}: a proxy forwarded this request, and behind one anyone could be asking. Call the lab "
+            f"{forwarding[0]}: this request came through a proxy, so its real sender is unknown. Call the lab "
             f"directly, or set {TOKEN_VARIABLE}.",
         )
     hosts = headers.get("host", [])
@@ -131,7 +137,7 @@ def _elsewhere(scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
         return Denied(
             403,
             "host_foreign",
-            f"Host: {', '.join(hosts)!r} is no name of this machine. Call the lab at 127.0.0.1 or localhost.",
+            f"Host: {', '.join(hosts)!r} is not a name of this machine. Call the lab at 127.0.0.1 or localhost.",
         )
     return None
 

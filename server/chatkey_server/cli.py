@@ -62,7 +62,7 @@ class Commands(click.Group):
             from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
 
             near = get_close_matches(name, self._found, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "see `chatkey --help` for all of them."
+            hint = f"did you mean {near[0]!r}?" if near else "see `chatkey --help` for the list."
             raise click.UsageError(f"There is no command {name!r}: {hint}", ctx)
         return super().resolve_command(ctx, args)
 

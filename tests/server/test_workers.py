@@ -32,8 +32,8 @@ SHARED = Settings(database_url="postgresql://db/chatkey", redis_url="redis://cac
     ("changes", "words"),
     [
         ({"database_url": "sqlite:///here"}, "is not a PostgreSQL database, which several workers need"),
-        ({"redis_url": ""}, "CHATKEY_REDIS_URL is not set, and workers would not hear of each other's messages"),
-        ({"lab": True}, "CHATKEY_LAB gives each process a clock and faults of its own"),
+        ({"redis_url": ""}, "CHATKEY_REDIS_URL is not set, so workers would not receive each other's messages"),
+        ({"lab": True}, "CHATKEY_LAB gives each process its own clock and faults"),
     ],
 )
 def test_several_workers_are_refused_where_they_could_not_work_together(changes: dict[str, Any], words: str) -> None:

@@ -26,7 +26,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 def read_manifest(built: Path) -> Manifest:
     """Read the manifest. Raises `AssetsError` if nothing was built, or if a listed file is missing."""
-    remedy = "In a checkout, `python hatch_build.py` makes them; an installed package brings them."
+    remedy = "In a checkout, run `python hatch_build.py` to build them. An installed package contains them."
     try:
         manifest = msgspec.json.decode((built / "manifest.json").read_bytes(), type=Manifest)
     except FileNotFoundError:

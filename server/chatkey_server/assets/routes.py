@@ -20,7 +20,7 @@ from chatkey_server.public.paths import READ
 from chatkey_server.settings import Settings
 
 MISSING: Final = Answer(
-    error_body(Code.NOT_FOUND, "There is no such file; a page that asks for it runs an outdated sdk.js."),
+    error_body(Code.NOT_FOUND, "This file does not exist. If a page asks for it, the page uses an outdated sdk.js."),
     (JSON, NO_STORE, ANY_ORIGIN),
     404,
 )

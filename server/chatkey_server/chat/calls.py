@@ -48,7 +48,7 @@ async def end(conversation: UUID, now: float, *, call_id: str | None = None) -> 
 
 def unknown() -> Refused:
     """Build the refusal for a call that does not exist."""
-    return Refused(Code.CALL_UNKNOWN, "There is no call that could be taken or ended.", member="action")
+    return Refused(Code.CALL_UNKNOWN, "There is no call to take or to end.", member="action")
 
 
 async def _open(conversation: UUID) -> Call | None:

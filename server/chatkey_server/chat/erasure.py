@@ -23,32 +23,33 @@ REMAINS: Final = (
     "Backups of the database contain this person until you delete them. After you restore one, erase again.",
     "Log lines contain the uid and the client's address until your log rotation deletes them.",
     (
-        "Tokens that were issued before stay valid until their `exp`: at most 2 minutes for a visitor, 2 hours for a "
-        "custom login, and 24 hours for a social one. With such a token the person can connect again, and their next "
-        "message creates a new record. End their session at the business first."
+        "Tokens that were issued earlier stay valid until their `exp`: at most 2 minutes for a visitor, 2 "
+        "hours for a custom login, and 24 hours for a social login. With such a token the person can connect "
+        "again, and their next message creates a new record. End their session at the business first."
     ),
     (
         "The person's browser keeps its key pair and the last token until they log out or delete the site's data. An "
         "open page shows the old messages until it is reloaded."
     ),
     (
-        "Counters of the limits stay in the servers' memory by uid until a restart, and in Redis under hashed names "
-        "until they expire, within hours."
+        "Rate-limit counters stay in the servers' memory under the uid until a restart, and in Redis under "
+        "hashed names until they expire within hours."
     ),
     (
-        "The same human may also have written as a visitor, with another login, or to another business. Each of these "
-        "is a separate person here: erase each."
+        "The same human may also have written as a visitor, with another login, or to another business. Each "
+        "of these is stored as a separate person: erase each one."
     ),
     "Other people's messages may mention this person. The business and the social provider have their own records.",
 )
 """Data that erasing does not reach, with either database."""
 
 ON_DISK: Final = {
-    "postgres": "PostgreSQL keeps deleted rows on disk until a vacuum, which runs by itself; `VACUUM chat_customer, "
-    "conversation, message, call` does it now. The write-ahead log and its archive keep them until they are recycled.",
-    "sqlite": "SQLite keeps deleted text in free pages and in the search index until they are overwritten. To "
-    "overwrite them now, stop the server and run on the file: `INSERT INTO message_search(message_search) "
-    "VALUES('optimize'); VACUUM;`.",
+    "postgres": "PostgreSQL keeps deleted rows on disk until the next vacuum. It vacuums automatically; to do it "
+    "now, run `VACUUM chat_customer, conversation, message, call`. The write-ahead log and its archive "
+    "contain the rows until they are recycled.",
+    "sqlite": "SQLite keeps deleted text in free pages and in the search index until it is overwritten. To "
+    "overwrite it now, stop the server and run this SQL on the file: `INSERT INTO "
+    "message_search(message_search) VALUES('optimize'); VACUUM;`.",
 }
 """Data that remains on disk after erasing, by database."""
 

@@ -195,7 +195,7 @@ class RedisLink:
         while True:
             message: dict[str, Any] | None = await hearing.get_message(timeout=None)
             if message is None:  # redis-py returns None repeatedly if the operating system closed the connection
-                raise Silent("the connection is no more")
+                raise Silent("the connection was closed")
             if message["type"] == "message":
                 self._take(message["data"])
             elif message["type"] == "subscribe":
@@ -216,11 +216,11 @@ class RedisLink:
         except msgspec.MsgspecError:
             message = None
         if said is None or message is None:
-            self._refuse("what is published on the channel was not made with the master key")
+            self._refuse("a message on the channel was not sealed with this master key")
             return
         news = self._freshness.judge(said, message, self._beats)
         if news is News.REPLAYED:
-            self._refuse("what is published on the channel was published before")
+            self._refuse("a message on the channel was replayed")
         elif news is News.UNPROVEN and message.payloads:
             self._unproven.setdefault(said.session, self._now())
         elif news is News.FRESH:
@@ -292,9 +292,9 @@ class RedisLink:
             self._beats += 1  # not seconds: a process that was suspended for a while has received nothing either
             self._beat_now()
             if self._is_silent(self._heard):
-                raise Silent(f"nothing was heard for {SILENT_BEATS} beats")
+                raise Silent(f"no heartbeat came back for {SILENT_BEATS} beats")
             if len(self._unsaid) >= MOST_UNSAID:
-                raise Silent(f"{MOST_UNSAID} payloads wait")
+                raise Silent(f"{MOST_UNSAID} payloads are waiting to be sent")
             self._freshness.forget(self._beats - SILENT_BEATS)
             for heard_of in (self._others, self._unproven):
                 for session in [session for session, heard in heard_of.items() if self._is_silent(heard)]:

@@ -88,7 +88,7 @@ class Chat:
     async def search(self, identity: SocketIdentity, query: str, *, address: str = "") -> list[Entry]:
         """Return the person's newest messages that contain the text."""
         if not query.strip():
-            raise Refused(Code.PARAMETER_INVALID, "Write what to search for.", member="query")
+            raise Refused(Code.PARAMETER_INVALID, "The search text is empty.", member="query")
         self._check_text(query, "query", self._limits.search_chars)
         self._rates.searches.check(_party(identity), address)
         async with self._rates.search_turns.turn():
@@ -205,9 +205,9 @@ class Chat:
 
     def _check_text(self, text: str, member: str, most: int) -> None:
         if len(text) > most:
-            raise Refused(Code.TOO_LARGE, f"It has {len(text)} characters, at most {most} are taken.", member=member)
+            raise Refused(Code.TOO_LARGE, f"The text has {len(text)} characters; the limit is {most}.", member=member)
         if "\0" in text:
-            raise Refused(Code.PARAMETER_INVALID, "It holds a NUL character.", member=member)
+            raise Refused(Code.PARAMETER_INVALID, "The text contains a NUL character.", member=member)
 
 
 def _party(identity: SocketIdentity) -> str:

@@ -39,7 +39,7 @@ def passwd(name: str) -> None:
 def remove(name: str) -> None:
     """Remove an administrator, and sign them out everywhere."""
     asyncio.run(_administer(partial(accounts.remove, Administrator, name)))
-    click.echo(f"{name} is no administrator any more.")
+    click.echo(f"{name} is no longer an administrator.")
 
 
 async def _administer(change: Callable[[], Awaitable[None]]) -> None:

@@ -64,7 +64,9 @@ def read_secret(label: str) -> str:
         return str(click.prompt(label, hide_input=True, err=True))
     secret = sys.stdin.readline().rstrip("\r\n")
     if not secret:
-        raise click.UsageError(f"No {label.lower()} on standard input: type it there, or run this on a terminal.")
+        raise click.UsageError(
+            f"There is no {label.lower()} on standard input. Pass it there, or run this command in a terminal."
+        )
     return secret
 
 

@@ -52,11 +52,11 @@ def list_() -> None:
 @agent.command()
 @click.argument("name")
 @only
-@click.option("--all", "is_all", is_flag=True, help="Answer for all businesses, those to come too.")
+@click.option("--all", "is_all", is_flag=True, help="Answer for all businesses, also those added later.")
 def businesses(name: str, providers: tuple[str, ...], is_all: bool) -> None:
     """Set the businesses that an agent answers for, or all of them. Open pages of the agent reload at once."""
     if is_all == bool(providers):
-        raise click.UsageError("Say for which businesses: give --provider ID, as often as needed, or --all.")
+        raise click.UsageError("Name the businesses with --provider ID (repeatable), or give --all.")
     asyncio.run(_administer(partial(agents.set_providers, name, providers or None)))
     click.echo(f"Agent {name} answers for {_businesses(providers or None)} now.")
 
@@ -74,7 +74,7 @@ def passwd(name: str) -> None:
 def remove(name: str) -> None:
     """Remove an agent, and sign them out everywhere. Their messages are kept."""
     asyncio.run(_administer(partial(accounts.remove, Agent, name)))
-    click.echo(f"{name} is no agent any more.")
+    click.echo(f"{name} is no longer an agent.")
 
 
 def _businesses(providers: Sequence[str] | None) -> str:
@@ -92,5 +92,5 @@ async def _administer(change: Callable[[], Awaitable[None]]) -> None:
     link = link_to_servers()
     async with administration():
         await change()
-    otherwise = "open pages notice a second later, not at once."
+    otherwise = "open pages notice the change within a second, not at once."
     await tell_servers(link, (AGENT_SESSIONS, b""), otherwise=otherwise)

@@ -33,7 +33,7 @@ def status() -> None:
     for name in missing:
         click.echo(f"missing {name}")
     if missing:
-        raise click.ClickException("The database is behind; run `chatkey db migrate`.")
+        raise click.ClickException("The database lacks migrations; run `chatkey db migrate`.")
     click.echo("The database is up to date.")
 
 

@@ -36,16 +36,14 @@ def _open(settings: Settings, *, shared: bool) -> socket.socket:
 
 def _why_not(error: OSError | UnicodeError, settings: Settings) -> str:
     if isinstance(error, UnicodeError):
-        return "--host or CHATKEY_HOST is no name of a host. Set it to an address of this machine."
+        return "--host or CHATKEY_HOST is not a host name. Set it to an address of this machine."
     if error.errno == errno.EADDRINUSE:
         return (
-            f"Port {settings.port} on {settings.host} is in use. Stop what uses it, "
-            "or choose another with --port or CHATKEY_PORT."
+            f"Port {settings.port} on {settings.host} is in use. Stop the program that uses it, or choose another "
+            "port with --port or CHATKEY_PORT."
         )
     if error.errno == errno.EACCES:
-        return (
-            f"Port {settings.port} may not be opened by this user. Choose one above 1023 with --port or CHATKEY_PORT."
-        )
+        return f"This user may not open port {settings.port}. Choose a port above 1023 with --port or CHATKEY_PORT."
     # not the error's own `strerror`, because it contains the address
-    reason = "no such name" if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+    reason = "the host name is unknown" if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
     return f"Cannot listen: {reason}. Set --host or CHATKEY_HOST to an address of this machine."

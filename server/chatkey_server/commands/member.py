@@ -12,7 +12,8 @@ from chatkey_server.chat.erasure import Login, Person, Stored
 from chatkey_server.commands.administration import administration, link_to_servers, printable, tell_servers
 
 STAY_OPEN: Final = (
-    "Sockets of this person that are open now stay open: restart the servers, or erase in the admin panel instead."
+    "Open sockets of this person stay open. To close them, restart the servers, or erase the person in "
+    "the admin panel instead."
 )
 
 
@@ -25,7 +26,9 @@ def member() -> None:
 @click.argument("provider")
 @click.argument("login", type=click.Choice(get_args(Login)))
 @click.argument("uid")
-@click.option("--yes", is_flag=True, help="Erase. Without it, only show what would be erased.")
+@click.option(
+    "--yes", is_flag=True, help="Erase the data. Without this option the command only shows what would be erased."
+)
 def erase(provider: str, login: str, uid: str, *, yes: bool) -> None:
     """Erase one person: record, conversation, messages and calls. Reports what remains, and why.
 
@@ -38,7 +41,7 @@ def erase(provider: str, login: str, uid: str, *, yes: bool) -> None:
     for line in remains:
         click.echo(f"- {line}")
     if not yes:
-        click.echo("Nothing was changed. Repeat with --yes to erase.", err=True)
+        click.echo("Nothing was changed. Repeat the command with --yes to erase.", err=True)
 
 
 def _summary(person: Person, found: Stored, done: str) -> str:
@@ -63,4 +66,4 @@ async def _erase(person: Person) -> tuple[Stored, list[str]]:
 
 def _remains(*, is_told: bool) -> list[str]:
     """Return what remains. Without Redis this includes open sockets, because the servers are not notified."""
-    return [*erasure.remains(), *([] if is_told else [f"No Redis is set. {STAY_OPEN}"])]
+    return [*erasure.remains(), *([] if is_told else [f"Redis is not configured. {STAY_OPEN}"])]

@@ -33,9 +33,9 @@ from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.overview import ProviderOverview, SocialOverview, overview
 from chatkey_server.storage.providers import CACHE_SECONDS, SERVICE, Application, KeySource, unknown
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
 secret_from = click.option(
-    "--secret-env", metavar="NAME", help="Take the secret from this environment variable instead of making one."
+    "--secret-env", metavar="NAME", help="Read the secret from this environment variable instead of generating one."
 )
 
 
@@ -45,10 +45,19 @@ def provider() -> None:
 
 
 @provider.command()
-@click.option("--id", "provider_id", help="The provider's id; made up when not given.")
-@click.option("--name", help="A name for people.")
-@click.option("--domain", "domains", multiple=True, help="A host, with an optional port, to embed on. Repeatable.")
-@click.option("--ui-locale", default="", help="The widget's language, such as en or pt-BR; else each visitor's own.")
+@click.option("--id", "provider_id", help="The provider's id; generated if omitted.")
+@click.option("--name", help="A display name.")
+@click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    help="A host where the widget is embedded, with an optional port. Repeatable.",
+)
+@click.option(
+    "--ui-locale",
+    default="",
+    help="The language of the widget, such as en or pt-BR. By default it follows each visitor's browser.",
+)
 @secret_from
 @as_json
 def add(
@@ -102,7 +111,7 @@ def show(provider_id: str, as_json: bool) -> None:
     type=click.IntRange(0, admin.MOST_OVERLAP_SECONDS),
     default=24 * 3600,
     show_default=True,
-    help="Seconds for which tokens made with the old secret still count.",
+    help="How many seconds tokens signed with the old secret stay valid.",
 )
 @secret_from
 @as_json
@@ -125,13 +134,17 @@ def ui_locale_(provider_id: str, locale: str) -> None:
 @provider.command()
 @click.argument("provider_id")
 @click.argument("name", metavar="SOCIAL", type=click.Choice(tuple(SOCIALS)))
-@click.option("--on/--off", "enabled", default=True, help="Switch it on (the default) or off.")
-@click.option("--keys", type=click.Choice(["service", "own"]), help="Whose OAuth application it goes through.")
-@click.option("--client-id", help="Store the application's client id; its secret is asked for.")
-@click.option("--client-secret-env", metavar="NAME", help="Take the client secret from this environment variable.")
-@click.option("--team-id", help="Apple's team id; with apple there is a key instead of a secret.")
+@click.option("--on/--off", "enabled", default=True, help="Switch the social provider on (the default) or off.")
+@click.option(
+    "--keys",
+    type=click.Choice(["service", "own"]),
+    help="Whose OAuth application is used: the service's or the provider's own.",
+)
+@click.option("--client-id", help="Store this client id of the application; the command prompts for its secret.")
+@click.option("--client-secret-env", metavar="NAME", help="Read the client secret from this environment variable.")
+@click.option("--team-id", help="Apple's team id. Apple applications have a key instead of a secret.")
 @click.option("--key-id", help="The id of Apple's key.")
-@click.option("--p8", "p8_file", type=click.File(), help="The file with Apple's key, AuthKey_….p8.")
+@click.option("--p8", "p8_file", type=click.File(), help="The file that contains Apple's key, AuthKey_….p8.")
 def social(
     provider_id: str,
     name: str,
@@ -149,14 +162,14 @@ def social(
     If PROVIDER_ID is `service`, the keys of the service's own application are stored.
     """
     if client_secret_env and not client_id:
-        raise click.UsageError("--client-secret-env goes with --client-id.")
+        raise click.UsageError("--client-secret-env requires --client-id.")
     application = None
     if client_id and name == "apple":
         application = Application(client_id, None, team_id, key_id, p8_file.read() if p8_file else None)
     elif client_id:
         application = Application(client_id, _secret(client_secret_env) or read_secret("Client secret"))
     if provider_id == SERVICE and application is None:
-        raise click.UsageError(f"Give the --client-id of the service's application for {name}.")
+        raise click.UsageError(f"Storing the service's application for {name} requires --client-id.")
     source = cast("KeySource", keys or ("own" if application else "service"))
     has_keys = asyncio.run(_social(provider_id, name, enabled, source, application))
     click.echo(
@@ -166,8 +179,8 @@ def social(
     )
     if enabled and not has_keys:
         click.echo(
-            f"It is not offered yet: the service has no keys. Give them with `chatkey provider social {SERVICE} {name} "
-            "--client-id …`, or the provider's own with --client-id.",
+            "The widget does not offer it yet, because the service has no keys for it. Add them with `chatkey "
+            f"provider social {SERVICE} {name} --client-id …`, or add the provider's own with --client-id.",
             err=True,
         )
 
@@ -198,7 +211,7 @@ async def _changed(provider_id: str | None) -> AsyncIterator[None]:
     link = link_to_servers()
     yield
     if provider_id is not None:
-        otherwise = f"servers know of it within {CACHE_SECONDS} s, not at once."
+        otherwise = f"servers use the change within {CACHE_SECONDS} s, not at once."
         await tell_servers(link, (PROVIDERS, provider_id.encode()), otherwise=otherwise)
 
 
@@ -249,7 +262,7 @@ def _secret(variable: str | None) -> str | None:
         return None
     if not os.environ.get(variable):
         shown = variable if re.fullmatch("[A-Z_]{1,40}", variable) else "of the secret"  # else it may be the secret
-        raise click.UsageError(f"The environment variable {shown} is not set, or empty.")
+        raise click.UsageError(f"The environment variable {shown} is not set or is empty.")
     return os.environ[variable]
 
 
@@ -267,18 +280,18 @@ def _details(row: ProviderOverview) -> Table:
     _add_row(table, "id", row.id)
     _add_row(table, "name", row.name)
     _add_row(table, "on", _yes(row.enabled))
-    _add_row(table, "domains", "\n".join(row.domains) or "none: no social login can start")
-    _add_row(table, "socket only from these", _yes(row.restrict_socket_origins))
+    _add_row(table, "domains", "\n".join(row.domains) or "none: social login cannot start")
+    _add_row(table, "sockets from these only", _yes(row.restrict_socket_origins))
     _add_row(table, "social login", "\n".join(map(_social_line, row.socials)) or "none")
     if row.previous_until > time.time():
-        _add_row(table, "previous secret", f"counts until {moment(row.previous_until)}")
+        _add_row(table, "previous secret", f"valid until {moment(row.previous_until)}")
     _add_row(table, "made", moment(row.created_at))
     _add_row(table, "changed", moment(row.updated_at))
     return table
 
 
 def _social_line(social: SocialOverview) -> str:
-    keys = f"client id {social.client_id}" if social.client_id else "no keys yet, so it is not offered"
+    keys = f"client id {social.client_id}" if social.client_id else "no keys yet, so the widget does not offer it"
     return f"{social.social} {'on' if social.enabled else 'off'}, {social.key_source} keys, {keys}"
 
 

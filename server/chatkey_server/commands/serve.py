@@ -56,16 +56,16 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socke
 
 
 @click.command()
-@click.option("--host", help="Address to listen on; CHATKEY_HOST unless given.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on; CHATKEY_PORT unless given.")
+@click.option("--host", help="The address to listen on. Default: CHATKEY_HOST.")
+@click.option("--port", type=click.IntRange(1, 65535), help="The port to listen on. Default: CHATKEY_PORT.")
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Processes that share the port; more than one need PostgreSQL and Redis.",
+    help="The number of processes that share the port. More than one needs PostgreSQL and Redis.",
 )
-@click.option("--listener", type=int, hidden=True, help="The listening socket that a worker is given.")
+@click.option("--listener", type=int, hidden=True, help="The listening socket that a worker inherits.")
 def serve(host: str | None, port: int | None, workers: int, listener: int | None) -> None:
     """Run the server. Prints `ready` and its address once it accepts requests. Stops at SIGTERM or Ctrl-C."""
     settings = load(_environment(host, port))
@@ -117,8 +117,11 @@ def _note_alone(settings: Settings) -> None:
     if settings.database_url.startswith("postgres") and not settings.redis_url:
         log.warning(
             "serve.alone",
-            reason="another process on this database would hear nothing of what is said here, and count by itself",
-            remedy="set CHATKEY_REDIS_URL where there is more than one",
+            reason=(
+                "without Redis, other processes on this database would not receive the messages of this one, and "
+                "would count limits separately"
+            ),
+            remedy="set CHATKEY_REDIS_URL if more than one process uses this database",
         )
 
 
@@ -138,7 +141,7 @@ async def _close_sockets(app: Litestar) -> None:
 
 def _end() -> None:
     """Exit at once. Nothing acknowledged is lost, because it is stored."""
-    log.error("serve.cut", reason=f"something did not let the process end for {LAST_SECONDS} s")
+    log.error("serve.cut", reason=f"the process was still running {LAST_SECONDS} s after it should have stopped")
     os._exit(1)
 
 
@@ -165,8 +168,8 @@ async def _check_link(link: Link) -> None:
         await link.announce()
     except Exception as error:
         raise SettingsError(
-            f"CHATKEY_REDIS_URL (not shown): Redis cannot be reached ({type(error).__name__}); "
-            "check that it runs, and its host, port and password"
+            f"CHATKEY_REDIS_URL (not shown): Redis cannot be reached ({type(error).__name__}); check that it "
+            "runs, and check the host, port and password"
         ) from error
 
 
@@ -212,7 +215,7 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(
             "CHATKEY_TLS_CERT and CHATKEY_TLS_KEY are not a certificate and its key "
-            f"({error.strerror or type(error).__name__}); give two PEM files that belong together"
+            f"({error.strerror or type(error).__name__}); set them to two PEM files that belong together"
         ) from error
     return config
 

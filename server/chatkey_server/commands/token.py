@@ -25,15 +25,15 @@ from chatkey_server.settings import SettingsError
 from chatkey_server.storage.providers import load, unknown
 
 MEANINGS: Final = {
-    "alg": "how it is signed; only HS256 counts",
-    "typ": "what the header says it is",
+    "alg": "signature algorithm; only HS256 is accepted",
+    "typ": "token type",
     "pid": "provider id",
-    "uid": "who it speaks for",
-    "type": "visitor and user open a socket, identity is exchanged for one that does",
+    "uid": "whom the token identifies",
+    "type": "visitor and user tokens open a socket; an identity token is exchanged for one that does",
     "cnf": "the key that must sign the proof (jkt is its RFC 7638 thumbprint)",
     "name": "member name, shown in the widget",
-    "email": "member e-mail, shown",
-    "avatar": "member avatar, shown",
+    "email": "member e-mail, displayed",
+    "avatar": "member avatar, displayed",
     "data": "the social provider and the avatar",
     "iat": "issued",
     "nbf": "not before",
@@ -50,13 +50,19 @@ def token() -> None:
 
 
 @token.command()
-@click.option("--provider", "provider_id", required=True, help="The provider whose secret signs it.")
-@click.option("--uid", required=True, help="Your own id of the user.")
-@click.option("--jkt", required=True, help="The widget's key thumbprint, as getToken receives it.")
-@click.option("--name", help="Member name.")
-@click.option("--email", help="Member e-mail.")
-@click.option("--avatar", help="Address of the member's picture.")
-@click.option("--lifetime", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds it lasts.")
+@click.option("--provider", "provider_id", required=True, help="The provider whose secret signs the token.")
+@click.option("--uid", required=True, help="The user's id in your own system.")
+@click.option("--jkt", required=True, help="The thumbprint of the widget's key, as getToken receives it.")
+@click.option("--name", help="The member's name.")
+@click.option("--email", help="The member's e-mail address.")
+@click.option("--avatar", help="The URL of the member's picture.")
+@click.option(
+    "--lifetime",
+    type=click.IntRange(min=1),
+    default=3600,
+    show_default=True,
+    help="How many seconds the token is valid.",
+)
 def mint(
     *, provider_id: str, uid: str, jkt: str, name: str | None, email: str | None, avatar: str | None, lifetime: int
 ) -> None:
@@ -92,10 +98,10 @@ def inspect(source: str) -> None:
         click.echo(f"Not verified: {error}")
         return
     if secrets is None:
-        click.echo("Not verified: its provider is not in this database, so its signature proves nothing here.")
+        click.echo("Not verified: its provider is not in this database, so the signature cannot be checked here.")
         return
     _verify(text, payload, secrets, now)
-    click.echo("Accepted: the signature is right, and so is every claim.")
+    click.echo("Accepted: the signature and all claims are valid.")
 
 
 def _text(source: str) -> str:
@@ -106,7 +112,7 @@ def _text(source: str) -> str:
             return str(file.read())
     except (OSError, UnicodeDecodeError):
         raise click.UsageError(
-            "This is neither a token, three parts with dots between them, nor a file of text."
+            "This is neither a token (three parts with dots between them) nor a readable text file."
         ) from None
 
 
@@ -125,7 +131,7 @@ def _decode(text: str) -> tuple[dict[str, object], dict[str, object]]:
     parts = text.split(".")
     if len(parts) != 3:
         count = "1 part" if len(parts) == 1 else f"{len(parts)} parts"
-        _unreadable(f"it has {count} where a token has three, with dots between them")
+        _unreadable(f"it has {count}, but a token has three with dots between them")
     header, payload = (_object(part, name) for part, name in zip(parts, ("header", "payload"), strict=False))
     return header, payload
 
@@ -166,7 +172,7 @@ def _explained(header: dict[str, object], payload: dict[str, object], now: float
 def _in_words(seconds: int, now: float) -> str:
     """Format a time and its distance from now. A value that is too large for seconds is reported as milliseconds."""
     if not 0 <= seconds < 100_000_000_000:
-        return "at no time a person will see; it must be seconds since 1970, not milliseconds"
+        return "out of range; it must be in seconds since 1970, not milliseconds"
     distance = round(abs(seconds - now))
     size, unit = next(((size, unit) for size, unit in UNITS if distance >= size), UNITS[-1])
     amount = f"{distance // size} {unit}{'' if distance // size == 1 else 's'}"

@@ -38,18 +38,16 @@ def check_workers(settings: Settings) -> None:
     """Raise `SettingsError` if the settings do not allow several workers."""
     if not settings.database_url.startswith("postgres"):
         raise SettingsError(
-            "CHATKEY_DATABASE_URL is not a PostgreSQL database, which several workers need; write "
-            "postgresql://user:password@host/database, or leave --workers out"
+            "CHATKEY_DATABASE_URL is not a PostgreSQL database, which several workers need; set it to "
+            "postgresql://user:password@host/database, or omit --workers"
         )
     if not settings.redis_url:
         raise SettingsError(
-            "CHATKEY_REDIS_URL is not set, and workers would not hear of each other's messages; write "
-            "redis://host:6379/0, or leave --workers out"
+            "CHATKEY_REDIS_URL is not set, so workers would not receive each other's messages; set it to "
+            "redis://host:6379/0, or omit --workers"
         )
     if settings.lab:
-        raise SettingsError(
-            "CHATKEY_LAB gives each process a clock and faults of its own; leave it out, or leave --workers out"
-        )
+        raise SettingsError("CHATKEY_LAB gives each process its own clock and faults; unset it, or omit --workers")
 
 
 def end_with_parent() -> None:
@@ -131,7 +129,7 @@ class Workers:
     async def _hear(self, number: int, process: Process) -> None:
         """Read a worker's output until it ends. Print `ready` once all workers are ready."""
         if process.stdout is None:
-            raise AssertionError("started without a pipe")
+            raise AssertionError("the worker was started without a pipe")
         async for line in process.stdout:
             if not line.startswith(b"ready ") or number in self._ready:
                 continue

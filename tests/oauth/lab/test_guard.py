@@ -24,7 +24,7 @@ async def test_a_peer_elsewhere_is_refused(fake: App, error: Read, peer: str) ->
         status, code, message = error(await client.get("/lab"))
 
     assert (status, code) == (403, "peer_foreign")
-    assert f"the request came from {peer!r}" in message
+    assert f"this one came from {peer!r}" in message
 
 
 @pytest.mark.contract("D-14/fake-lab")
@@ -33,7 +33,7 @@ async def test_a_name_that_only_leads_here_is_refused(lab: httpx.AsyncClient, er
     status, code, message = error(await lab.get("/lab", headers={"host": host}))
 
     assert (status, code) == (403, "host_foreign")
-    assert message == f"Host: {host!r} is no name of this machine. Call the lab at 127.0.0.1 or localhost."
+    assert message == f"Host: {host!r} is not a name of this machine. Call the lab at 127.0.0.1 or localhost."
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:9911", "localhost:9911", "id.localhost", "[::1]:9911", "127.0.0.2"])

@@ -417,7 +417,7 @@ async def test_what_is_replayed_is_not_heard_again(make_hub: MakeHub, redis_url:
     assert heard.empty()
     assert other.empty()
     assert there.missed.empty()
-    assert {event["reason"] for event in events} == {"what is published on the channel was published before"}
+    assert {event["reason"] for event in events} == {"a message on the channel was replayed"}
 
 
 def names(*channels: str) -> set[bytes]:

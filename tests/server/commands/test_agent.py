@@ -40,7 +40,7 @@ def test_an_agent_is_added_changed_and_removed(run: Run, database_url: str) -> N
     assert (added.exit_code, added.output) == (0, "Agent ada can sign in now, and answers for all businesses.\n")
     assert (changed.output, removed.output) == (
         "Agent ada has a new password, and is signed out everywhere.\n",
-        "ada is no agent any more.\n",
+        "ada is no longer an agent.\n",
     )
     assert first
     assert second == (False, True)
@@ -69,14 +69,14 @@ def test_for_whom_an_agent_answers_is_said_listed_and_changed(run: Run) -> None:
     ("arguments", "stdin", "status", "words"),
     [
         (("add", "ada"), "short\n", 1, "password must have 8 to 1024 characters"),
-        (("add", "ada"), "", 2, "No password on standard input"),
+        (("add", "ada"), "", 2, "There is no password on standard input"),
         (("add", "a b"), "correct horse\n", 1, "username must be 1 to 64"),
         (("add", "ada", "--provider", "shpo"), "correct horse\n", 1, "There is no provider 'shpo'"),
         (("passwd", "ada"), "correct horse\n", 1, "'ada' is no agent"),
         (("remove", "ada"), None, 1, "'ada' is no agent"),
         (("businesses", "ada", "--all"), None, 1, "'ada' is no agent"),
-        (("businesses", "ada"), None, 2, "give --provider ID, as often as needed, or --all"),
-        (("businesses", "ada", "--all", "--provider", "shop"), None, 2, "give --provider ID"),
+        (("businesses", "ada"), None, 2, "with --provider ID (repeatable), or give --all"),
+        (("businesses", "ada", "--all", "--provider", "shop"), None, 2, "Name the businesses with --provider ID"),
     ],
 )
 def test_what_cannot_be_is_said_and_no_agent_is_there(
@@ -97,7 +97,7 @@ def test_servers_are_told_through_redis(run_embedded: Run, environ: pytest.Monke
     with heard(redis_url, Vault(["m" * 32]).hub_keys) as next_one:
         result = run_embedded("agent", "remove", "ada")
 
-        assert (result.exit_code, result.output) == (0, "ada is no agent any more.\n")
+        assert (result.exit_code, result.output) == (0, "ada is no longer an agent.\n")
         assert next_one() == [(AGENT_SESSIONS, b"")]
 
 
@@ -109,9 +109,9 @@ def test_without_redis_it_is_done_all_the_same_and_said(run_embedded: Run, envir
     result = run_embedded("agent", "remove", "ada")
 
     assert result.exit_code == 0
-    assert "ada is no agent any more.\n" in result.output
+    assert "ada is no longer an agent.\n" in result.output
     assert "Redis cannot be reached" in result.output
-    assert "a second later, not at once" in result.output
+    assert "within a second, not at once" in result.output
 
 
 @contextmanager

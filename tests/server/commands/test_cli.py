@@ -103,7 +103,7 @@ def test_every_extra_that_a_command_needs_is_one_of_the_project_s(pytestconfig: 
 
 
 @pytest.mark.parametrize(
-    ("typed", "hint"), [("provder", "did you mean 'provider'?"), ("xyzzy", "see `chatkey --help` for all of them.")]
+    ("typed", "hint"), [("provder", "did you mean 'provider'?"), ("xyzzy", "see `chatkey --help` for the list.")]
 )
 def test_an_unknown_command_gets_a_suggestion(typed: str, hint: str, commands: Commands) -> None:
     result = CliRunner().invoke(commands, [typed], prog_name="chatkey")

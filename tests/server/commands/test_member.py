@@ -30,8 +30,8 @@ def test_without_redis_it_says_that_open_sockets_stay_open(run_embedded: Run, en
     away = run_embedded("member", "erase", "shop", "custom", "ada", "--yes")
 
     assert (unset.exit_code, away.exit_code) == (0, 0)
-    assert "No Redis is set. Sockets of this person that are open now stay open" in unset.output
-    assert "Redis cannot be reached (ConnectionError): Sockets of this person" in away.output
+    assert "Redis is not configured. Open sockets of this person stay open" in unset.output
+    assert "Redis cannot be reached (ConnectionError): Open sockets of this person" in away.output
 
 
 @pytest.mark.parametrize("login", ["member", "Custom", ""])

@@ -101,7 +101,7 @@ def test_a_secret_variable_that_is_not_set_is_a_mistake(run_embedded: Run) -> No
     result = run_embedded("provider", "add", "--secret-env", "NOT_SET_ANYWHERE")
 
     assert result.exit_code == 2
-    assert "The environment variable NOT_SET_ANYWHERE is not set, or empty." in result.output
+    assert "The environment variable NOT_SET_ANYWHERE is not set or is empty." in result.output
 
 
 def test_what_cannot_be_added_is_refused_in_one_line(run: Run) -> None:
@@ -131,7 +131,7 @@ def test_rotating_shows_the_new_secret_and_until_when_the_old_one_counts(run: Ru
 
     assert after != before
     assert "previous secret" in shown
-    assert "counts until" in shown
+    assert "valid until" in shown
 
 
 @pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys", "2.1/socials")
@@ -162,8 +162,8 @@ def test_a_social_is_switched_on_with_own_or_service_keys(run: Run, environ: pyt
         (["p", "myspace"], 2, "'myspace' is not one of 'google'"),
         (["p", "apple"], 1, "There is no 'apple' to log in with; there are google,"),
         (["p", "apple", "--client-id", "com.example.web"], 1, "team_id is missing"),
-        (["service", "google"], 2, "Give the --client-id of the service's application for google."),
-        (["p", "google", "--client-secret-env", "X"], 2, "--client-secret-env goes with --client-id"),
+        (["service", "google"], 2, "Storing the service's application for google requires --client-id."),
+        (["p", "google", "--client-secret-env", "X"], 2, "--client-secret-env requires --client-id"),
         (["q", "google"], 1, "There is no provider 'q'."),
     ],
 )

@@ -69,7 +69,7 @@ def test_inspect_explains_the_claims_and_accepts_without_repeating_the_token(run
     assert '"Ada"' in result.output
     assert "member name, shown in the widget" in result.output
     assert "in 59 minutes" in result.output or "in 1 hour" in result.output
-    assert result.output.endswith("Accepted: the signature is right, and so is every claim.\n")
+    assert result.output.endswith("Accepted: the signature and all claims are valid.\n")
     for part in token.split("."):
         assert part not in result.output
 
@@ -86,7 +86,7 @@ def test_inspect_reads_a_file_and_knows_identity_and_visitor_tokens(run: Run, se
 
     for kind, token in made.items():
         (tmp_path / kind).write_text(token)
-        assert run("token", "inspect", str(tmp_path / kind)).output.endswith("so is every claim.\n")
+        assert run("token", "inspect", str(tmp_path / kind)).output.endswith("all claims are valid.\n")
 
 
 def test_inspect_takes_the_token_itself(run: Run, secrets: Secrets) -> None:
@@ -95,7 +95,7 @@ def test_inspect_takes_the_token_itself(run: Run, secrets: Secrets) -> None:
     result = run("token", "inspect", token)
 
     assert result.exit_code == 0
-    assert result.output.endswith("Accepted: the signature is right, and so is every claim.\n")
+    assert result.output.endswith("Accepted: the signature and all claims are valid.\n")
     assert token.rpartition(".")[2] not in result.output
 
 
@@ -104,7 +104,7 @@ def test_inspect_does_not_repeat_what_is_neither_a_token_nor_a_file(run_embedded
     result = run_embedded("token", "inspect", source)
 
     assert result.exit_code == 2
-    assert "This is neither a token, three parts with dots between them, nor a file of text." in result.output
+    assert "This is neither a token (three parts with dots between them) nor a readable text file." in result.output
     assert f"'{source}" not in result.output
 
 
@@ -126,11 +126,11 @@ def test_inspect_of_an_unknown_provider_explains_but_does_not_judge(run: Run) ->
     result = run("token", "inspect", stdin=token)
 
     assert result.exit_code == 0
-    assert "must be seconds since 1970, not milliseconds" in result.output
+    assert "must be in seconds since 1970, not milliseconds" in result.output
     assert "not used by the server" in result.output
     assert "\x1b" not in result.output
     assert result.output.endswith(
-        "Not verified: its provider is not in this database, so its signature proves nothing here.\n"
+        "Not verified: its provider is not in this database, so the signature cannot be checked here.\n"
     )
 
 
@@ -138,7 +138,7 @@ def test_inspect_of_an_unknown_provider_explains_but_does_not_judge(run: Run) ->
     ("text", "reason"),
     [
         ("", "it is empty"),
-        ("a", "it has 1 part where a token has three"),
+        ("a", "it has 1 part, but a token has three"),
         ("a.b", "it has 2 parts"),
         ("e30.!!.x", "its payload is not base64url of a JSON object"),
         ("WzFd.e30.x", "its header is not base64url of a JSON object"),

@@ -208,7 +208,7 @@ async def test_without_yes_nothing_is_changed_and_no_socket_closes(place: Place)
 
     assert status == 0
     assert f"Would erase custom '{ADA}' of 'prov': 1 record, 1 conversation, 1 message, 0 calls." in output
-    assert "Repeat with --yes" in output
+    assert "Repeat the command with --yes" in output
     assert await everything_in(url) == before
     assert await reply(ada, {"type": "ping"}, "pong")
 
