@@ -95,7 +95,7 @@ def _tokens() -> Iterator[tuple[str, object]]:
     yield "proof claims", _segment(proof, 1)
     opener = Opener(ORIGIN, PID, "github", WIDGET_NONCE)
     yield "message to the opener", opener.granted(identity_token())
-    declined = Refused(Code.OAUTH_DENIED, "You did not let GitHub sign you in.")
+    declined = Refused(Code.OAUTH_DENIED, "The sign-in with GitHub was cancelled.")
     yield "message of a failure", opener.refused(declined)
 
 

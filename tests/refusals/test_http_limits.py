@@ -69,7 +69,7 @@ def test_a_query_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, 
     assert read.status_code == 200
     assert (refused.status_code, refused.json()["error"]) == (
         400,
-        {"code": "parameter_invalid", "message": f"The query has {QUERY + 1} bytes; send at most {QUERY}."},
+        {"code": "parameter_invalid", "message": f"The query has {QUERY + 1} bytes; the limit is {QUERY}."},
     )
 
 
@@ -92,7 +92,7 @@ def test_a_body_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, b
     read, refused = post(BODY), post(BODY + 1)
 
     assert (read.status_code, read.headers["content-type"]) == (400, "text/html; charset=utf-8")
-    assert "at most 2048" in read.text  # the body was read, but is too long for a form
+    assert "the limit is 2048" in read.text  # the body was read, but is too long for a form
     assert (refused.status_code, refused.headers["content-type"]) == (413, "text/html; charset=utf-8")
     assert "too_large" in refused.text
 
@@ -106,7 +106,7 @@ def test_a_token_of_the_limit_is_read_and_a_longer_one_is_not(strict: Service, s
 
     assert read.status_code == 200
     assert (refused.status_code, refused.json()["error"]["code"]) == (401, "token_too_large")
-    assert f"at most {TOKEN}" in refused.json()["error"]["message"]
+    assert f"the limit is {TOKEN}" in refused.json()["error"]["message"]
 
 
 def test_the_socket_has_the_same_limit_for_tokens(strict: Service, small: Shop) -> None:

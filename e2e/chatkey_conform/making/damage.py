@@ -106,7 +106,7 @@ def _texts() -> Iterator[Damage]:
         ("JWT-010", "padded", lambda text: text + "=", "padding"),
         ("JWT-011", "padded-more", lambda text: text + "====", "padding"),
         ("JWT-013", "encoded-dot-behind", lambda text: text + "%2Ex", "percent-encoded"),
-        ("JWT-013", "plus", lambda text: text + "+", "base64url, with - and _ for + and /"),
+        ("JWT-013", "plus", lambda text: text + "+", "base64url, with - and _ instead of + and /"),
         ("JWT-013", "quotes", lambda text: f'"{text}"', "quotes"),
         ("JWT-016", "encoded-dots", lambda text: text.replace(".", "%2E"), "percent-encoded"),
         ("JWT-017", "in-an-object", lambda text: f'{{"payload":"{text}"}}', "JSON serialization"),
@@ -144,7 +144,7 @@ INSERTED: Final = (
     ("JWT-013", "bang", "!", None),
     ("JWT-013", "hash", "#", None),
     ("JWT-013", "tilde", "~", None),
-    ("JWT-013", "slash", "/", "base64url, with - and _ for + and /"),
+    ("JWT-013", "slash", "/", "base64url, with - and _ instead of + and /"),
     ("JWT-013", "encoded-dot", "%2E", "percent-encoded"),
     ("JWT-020", "latin", "é", None),
     ("JWT-020", "arabic-digit", "\u0661", None),
@@ -284,7 +284,7 @@ def _no_json() -> Iterator[Spoilt]:
     for rows, spoils in tables.items():
         for name, spoil in spoils.items():
             yield rows, name, spoil, "JSON"
-    yield ("JWT-045", "JWT-097"), "beyond-a-double", added(b"1e400"), "beyond the range of a double"
+    yield ("JWT-045", "JWT-097"), "beyond-a-double", added(b"1e400"), "outside the range of a double"
 
 
 def _ambiguous() -> Iterator[Spoilt]:
@@ -295,7 +295,7 @@ def _ambiguous() -> Iterator[Spoilt]:
         ("twice-escaped", lambda whole: whole[:-1] + b"," + escaped(last_name(whole)) + b":null}"),
         ("twice-inside", added(b'[{"a":1,"a":2}]')),
     ):
-        yield ("JWT-044", "JWT-094"), name, spoil, "stands there twice"
+        yield ("JWT-044", "JWT-094"), name, spoil, "occurs twice"
 
 
 def nothing_but(raw: bytes) -> Callable[[bytes], bytes]:

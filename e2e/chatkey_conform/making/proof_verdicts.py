@@ -73,7 +73,7 @@ def _forms() -> Iterator[Verdict]:
     yield Verdict("PRF-003-words", sent("head.payload.mac"), "proof_malformed", "header", says="proof")
     yield Verdict("PRF-003-5000-letters", sent("x" * 5000), "proof_malformed", says="4096")
     yield Verdict("PRF-004-empty", sent(""), "proof_malformed", says="proof")
-    yield Verdict("PRF-029-mine", x_twice, "proof_malformed", "header", says="'x' stands there twice")
+    yield Verdict("PRF-029-mine", x_twice, "proof_malformed", "header", says="'x' occurs twice")
     for name, changes in (
         ("crit-unknown", {"crit": ["x"], "x": 1}),
         ("crit-exp", {"crit": ["exp"]}),
@@ -258,7 +258,7 @@ def _claims() -> Iterator[Verdict]:
             yield Verdict(name, claims(**{claim: value}), code, claim, says=claim)
     yield Verdict("PRF-087", claims(nonce=REMOVED, iat=1_900_000_000), "proof_claims", "nonce", says="nonce")
     yield Verdict("PRF-074-nbf", claims(nbf=9_000_000_000), "proof_claims", "nbf", says="nbf")
-    seconds = "iat looks like milliseconds; write seconds"
+    seconds = "iat looks like milliseconds; use seconds"
     yield Verdict("PRF-070-milliseconds", claims(iat=1_800_000_000_000), "proof_claims", "iat", seconds)
     yield Verdict("PRF-041-8-kb", claims(htu=f"{SOCKET}?{'x' * 8192}"), "proof_malformed")
     yield Verdict("PRF-061-10-kb", claims(jti="j" * 10_240), "proof_malformed")
@@ -266,9 +266,9 @@ def _claims() -> Iterator[Verdict]:
 
 def _targets() -> Iterator[Verdict]:
     # F127: an `htu` with another address is refused.
-    web = "htu is a web address; write it with ws, as socket_uri has it"
-    slash = "htu ends in a slash, which the socket's address does not"
-    part = "htu is not whole; write socket_uri as the configuration has it"
+    web = "htu is a web address; use the scheme ws, as in socket_uri"
+    slash = "htu ends in a slash, but the socket's address does not"
+    part = "htu is incomplete; use socket_uri exactly as it is in the configuration"
     for name, htu, cause in (
         ("PRF-041-relative", "{path}", part),
         ("PRF-042-host", "{ws}://other.example{port}{path}", None),

@@ -139,7 +139,7 @@ def _headers() -> Iterator[Verdict]:
     ):
         yield Verdict(name, header(**changes), "token_header", member)
     twice = raw_header(b'{"alg":"none","alg":"HS256"}')
-    yield Verdict("JWT-043", twice, "token_malformed", says="stands there twice")
+    yield Verdict("JWT-043", twice, "token_malformed", says="occurs twice")
 
 
 ALGORITHMS: Final = ("RS256", "ES256", "PS256", "EdDSA", "HS384", "HS512")
@@ -193,7 +193,7 @@ def _payloads() -> Iterator[Verdict]:
         yield Verdict(name, make, "token_malformed", "payload")
     for claim, literal in product(TIMES, BEYOND_A_DOUBLE):
         name = f"JWT-097-{claim}={literal if len(literal) < 10 else 'digits'}"
-        yield Verdict(name, written(claim, literal), "token_malformed", "payload", says="beyond the range of a double")
+        yield Verdict(name, written(claim, literal), "token_malformed", "payload", says="outside the range of a double")
     yield Verdict("JWT-054", nested, "token_malformed", "payload")
 
 
@@ -234,7 +234,7 @@ def _claims() -> Iterator[Verdict]:
     # F057: a time in milliseconds is recognised.
     for name, value in (("10-to-the-30", 10**30), ("10-to-the-400", 10**400), ("eleven-digits", 10**10)):
         yield Verdict(f"JWT-108-{name}", claims(exp=value), "token_claims", "exp", "milliseconds", "claim exp ")
-    milliseconds = "exp looks like milliseconds; write seconds"
+    milliseconds = "exp looks like milliseconds; use seconds"
     yield Verdict("JWT-108", claims(exp=lambda place: place.shop.now * 1000), "token_claims", "exp", milliseconds)
     # F058: a fraction is refused too; no mode accepts it.
     for name, literal in (("exponent", "1e10"), ("fraction", "{exp}.0"), ("half", "{exp}.5")):
@@ -247,7 +247,7 @@ def _claims() -> Iterator[Verdict]:
 
 
 def _times() -> Iterator[Verdict]:
-    lifetime = "exp looks like a lifetime; write the time of expiry"
+    lifetime = "exp looks like a lifetime; it must be the time of expiry"
     for name, make, cause in (
         ("JWT-105-zero", claims(iat=now(-HOUR), exp=0), lifetime),
         ("JWT-105-lifetime", claims(exp=HOUR), lifetime),
@@ -259,7 +259,7 @@ def _times() -> Iterator[Verdict]:
         yield Verdict(name, make, "token_expired", "exp", cause)
     # F059: a day is too long for a token that anybody could copy.
     for name, seconds in (("two-hours-and-a-second", 7201), ("a-day", 24 * HOUR)):
-        says = f"The token's claim exp is {seconds} s after iat; up to 7200 s are accepted here."
+        says = f"The token's claim exp is {seconds} s after iat; the limit here is 7200 s."
         make = claims(exp=now(seconds), iat=now(0))
         yield Verdict(f"JWT-111-{name}", make, "token_claims", "exp", says=says, kinds=SOCKET)
     a_day = claims(exp=now(24 * HOUR + 1), iat=now(0))
@@ -268,9 +268,11 @@ def _times() -> Iterator[Verdict]:
     yield Verdict("JWT-112", claims(iat=now(50), exp=now(40)), "token_claims", "exp")
     yield Verdict("JWT-112-soon", claims(iat=now(20), exp=now(10)), "token_claims", "exp")
     # F054: the message states the difference and which clock to set.
-    ahead = "the clock that made the token is about"
+    ahead = "the clock of the machine that made the token is about"
     make = claims(iat=now(HOUR), exp=now(2 * HOUR))
-    yield Verdict("JWT-115", make, "token_not_yet_valid", "iat", ahead, "set the clock that made it")
+    yield Verdict(
+        "JWT-115", make, "token_not_yet_valid", "iat", ahead, "correct the clock of the machine that made the token"
+    )
     yield Verdict("JWT-115-two-minutes", claims(iat=now(110)), "token_not_yet_valid", "iat", ahead)
     yield Verdict("JWT-117", claims(nbf=now(600)), "token_not_yet_valid", "nbf", ahead)
     yield Verdict("JWT-117-two-minutes", claims(nbf=now(110)), "token_not_yet_valid", "nbf", ahead)
@@ -362,8 +364,8 @@ REFUSED_BY_READERS: Final = (
     Verdict("JWT-120", claims(pid="prov_b"), "token_provider", "pid"),
     Verdict("JWT-121-case", claims(pid="PROV_A"), "token_provider", "pid"),
     Verdict("JWT-121-longer", claims(pid="prov_ab"), "token_provider", "pid"),
-    Verdict("JWT-115-iat", claims(iat=now(61)), "token_not_yet_valid", "iat", "about 61 s", "iat lies 61 s ahead"),
-    Verdict("JWT-117-nbf", claims(nbf=now(61)), "token_not_yet_valid", "nbf", "about 61 s", "nbf lies 61 s ahead"),
+    Verdict("JWT-115-iat", claims(iat=now(61)), "token_not_yet_valid", "iat", "about 61 s", "iat is 61 s ahead"),
+    Verdict("JWT-117-nbf", claims(nbf=now(61)), "token_not_yet_valid", "nbf", "about 61 s", "nbf is 61 s ahead"),
     Verdict("visitor-of-a-minute-to-come", in_a_minute, "token_not_yet_valid", "iat", "about 60 s", kinds=SOCKET),
 )
 """Only checked with the reading functions, not with a running service.

@@ -199,7 +199,7 @@ def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_ot
     popup = widget.sign_in_with("github").page
 
     go(popup, callback(stack, state=of_google, error="access_denied"))
-    says(popup, stack, "You did not let Google sign you in.")
+    says(popup, stack, "The sign-in with Google was cancelled.")
     popup.evaluate("() => { setTimeout(() => history.back()); }")
     ConsentPage(popup).approve()
     widget.wait_for("member")
@@ -275,7 +275,7 @@ def test_htm_019_a_provider_that_cuts_the_popup_off_hangs_nobody(
     failed = widget.wait_for_event("oauth:failed")
 
     consent.approve()
-    says(consent.page, stack, "This window has lost the page that opened it")
+    says(consent.page, stack, "This window has lost the connection to the page that opened it")
 
     assert failed["code"] == "popup_lost"
     assert widget.identity["identity"] == "visitor"

@@ -264,7 +264,7 @@ def test_htm_024_visited_directly_the_page_says_what_is_wrong_and_tells_nobody(
 
     answer = finish(page)
 
-    says(page, opener.stack, "This window has lost the page that opened it")
+    says(page, opener.stack, "This window has lost the connection to the page that opened it")
     if opener.stack.is_ours:
         expect(page.get_by_text("You are signed in", exact=True)).to_be_hidden()
     assert page.evaluate("() => [told, Object.keys(localStorage), Object.keys(sessionStorage), document.cookie]") == [
@@ -294,7 +294,7 @@ def test_htm_027_without_javascript_the_page_says_so_and_shows_no_token(
         assert JWT.search(page.locator("body").inner_text().encode()) is None
         return  # a service may pass the token to its script in any way
     # If a debugger disables JavaScript, Chromium parses <noscript> but does not show it.
-    assert "<noscript><p>The chat cannot be told without JavaScript." in page.content()
+    assert "<noscript><p>Without JavaScript the chat cannot learn that you are signed in." in page.content()
     expect(page.locator("#lost")).to_be_hidden()
     assert "eyJ" not in (page.locator("main").text_content() or "")
     assert len(re.findall(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+", page.content())) == 1  # in the script's data

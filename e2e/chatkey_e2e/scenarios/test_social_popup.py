@@ -122,7 +122,7 @@ def test_without_its_state_a_sign_in_is_told_in_the_popup_only(
     consent = visitor.asks("google")
     consent.approve()
 
-    says(consent.page, visitor.business.stack, "Sign-in did not work", role="heading")
+    says(consent.page, visitor.business.stack, "Sign-in failed", role="heading")
     says(consent.page, visitor.business.stack, code)
     visitor.closes(consent.page)
     visitor.is_told("google", "popup_closed", CLOSED)

@@ -51,7 +51,7 @@ def _ready(readiness: Readiness) -> HTTPRouteHandler:
         passed_over = request.query_params.getall("exclude", [])
         for name in passed_over:
             if name not in NAMES:
-                raise Refused(Code.PARAMETER_INVALID, f"exclude is one of {', '.join(NAMES)}.", member="exclude")
+                raise Refused(Code.PARAMETER_INVALID, f"exclude must be one of {', '.join(NAMES)}.", member="exclude")
         states = await readiness.states()
         wrong = [f"{name} {state}" for name, state in states.items() if state != "ok" and name not in passed_over]
         if wrong:
@@ -68,7 +68,7 @@ def _metrics(token: bytes, readiness: Readiness) -> HTTPRouteHandler:
         given = request.headers.getall("authorization", [])
         scheme, _, shown = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         if scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), token):
-            message = f"The metrics are for whoever has {METRICS_VARIABLE}; send it as a bearer."
+            message = f"The metrics require the value of {METRICS_VARIABLE}; send it as a bearer token."
             raise Refused(Code.SIGN_IN_REQUIRED, message, member="Authorization")
         metrics.note_ready({part: state == "ok" for part, state in (await readiness.states()).items()})
         headers = {"Cache-Control": "no-store"}

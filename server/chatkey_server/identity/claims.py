@@ -45,4 +45,4 @@ def _explained(message: str) -> WrongClaim:
     if missing:
         return WrongClaim(".".join(filter(None, (path, missing["name"]))), "is missing")
     what = _PATH.sub("", message).replace("`", "")
-    return WrongClaim(path, f"is wrong: {what[:1].lower()}{what[1:]}")
+    return WrongClaim(path, f"is invalid: {what[:1].lower()}{what[1:]}")

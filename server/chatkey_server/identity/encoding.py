@@ -84,7 +84,7 @@ def _check_levels(value: object, left: int) -> None:
     if not isinstance(value, dict | list):
         return
     if left == 0:
-        raise Malformed(f"JSON of more than {_MOST_LEVELS} levels")
+        raise Malformed(f"JSON nested more than {_MOST_LEVELS} levels deep")
     for part in value.values() if isinstance(value, dict) else value:
         _check_levels(part, left - 1)
 
@@ -94,7 +94,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(members) != len(pairs):
         times = Counter(name for name, _ in pairs)  # in one pass, because the sender is not authenticated yet
         twice = next(name for name in times if times[name] > 1)
-        raise Malformed(f"member {twice[:32]!a} stands there twice")
+        raise Malformed(f"member {twice[:32]!a} occurs twice")
     return members
 
 
@@ -105,7 +105,7 @@ def _no_constant(_: str) -> NoReturn:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise Malformed("a number beyond the range of a double")
+        raise Malformed("a number outside the range of a double")
     return number
 
 

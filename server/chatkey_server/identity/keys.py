@@ -107,7 +107,7 @@ def _check_purpose(jwk: Mapping[str, object]) -> None:
         raise _refused("alg", "must be 'ES256' or absent")
     operations = jwk.get("key_ops", ["verify"])
     if not isinstance(operations, list) or "verify" not in operations:
-        raise _refused("key_ops", "must hold 'verify' or be absent")
+        raise _refused("key_ops", "must contain 'verify' or be absent")
 
 
 def _text(jwk: Mapping[str, object], member: str) -> str:
@@ -123,10 +123,10 @@ def _coordinate(member: str, text: str) -> int:
     except encoding.Malformed as wrong:
         raise _refused(member, f"is {wrong}", cause=f"{member} is {wrong}") from None
     if len(raw) != COORDINATE_BYTES:
-        raise _refused(member, f"has {len(raw)} bytes, a P-256 coordinate has {COORDINATE_BYTES}")
+        raise _refused(member, f"has {len(raw)} bytes; a P-256 coordinate has {COORDINATE_BYTES}")
     number = int.from_bytes(raw)
     if number >= _FIELD:  # a larger number is the same point for a library that reduces it, but has another thumbprint
-        raise _refused(member, "is not below the field's prime")
+        raise _refused(member, "is not less than the prime of the field")
     return number
 
 

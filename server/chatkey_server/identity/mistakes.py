@@ -14,14 +14,14 @@ def misshapen(token: str) -> str | None:
 
 
 _MISSHAPEN: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
-    ("still has the word Bearer before it", lambda token: token[:7].lower() == "bearer "),
+    ("still has the word Bearer in front of it", lambda token: token[:7].lower() == "bearer "),
     ("has white space around it", lambda token: token != token.strip()),
-    ("stands in quotes: it was written as JSON once more than it was read", lambda token: token[:1] in {'"', "'"}),
-    ("is in a JSON serialization; send the compact one", lambda token: token[:1] == "{"),
-    ("is percent-encoded once more than it was decoded", lambda token: "%2" in token),
-    ("has base64 padding; JWTs leave the = out", lambda token: "=" in token),
-    ("is in base64; JWTs are in base64url, with - and _ for + and /", lambda token: "+" in token or "/" in token),
-    ("has five segments: it is encrypted, and should only be signed", lambda token: token.count(".") == 4),
+    ("is in quotes: it was JSON-encoded and not decoded again", lambda token: token[:1] in {'"', "'"}),
+    ("is in a JSON serialization; send the compact serialization", lambda token: token[:1] == "{"),
+    ("is percent-encoded; decode it", lambda token: "%2" in token),
+    ("has base64 padding; JWTs omit the =", lambda token: "=" in token),
+    ("is in base64; JWTs use base64url, with - and _ instead of + and /", lambda token: "+" in token or "/" in token),
+    ("has five segments: it is encrypted, but should only be signed", lambda token: token.count(".") == 4),
 )
 
 
@@ -34,7 +34,7 @@ def signed_with(signed: bytes, signature: bytes, secret: bytes, pid: str) -> str
 
 
 def _mistaken(secret: bytes) -> Iterator[tuple[str, bytes]]:
-    yield "the secret and a newline behind it", secret + b"\n"
+    yield "the secret followed by a newline", secret + b"\n"
     yield "the secret in double quotes", b'"' + secret + b'"'
     yield "the secret in single quotes", b"'" + secret + b"'"
     yield "the secret without its surrounding white space", secret.strip()

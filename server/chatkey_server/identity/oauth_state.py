@@ -49,7 +49,7 @@ def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
     """
     state = _verified(text, keys)
     if state.social != social:
-        raise _invalid(f"it belongs to a login with {state.social}, and this is the callback of {social}")
+        raise _invalid(f"it belongs to a login with {state.social}, but this is the callback of {social}")
     return state
 
 
@@ -57,7 +57,7 @@ def check_age(state: State, now: float) -> None:
     """Refuse a state older than ten minutes with `state_expired` (contract 8), a future one with `state_invalid`."""
     age = now - state.iat
     if age < -LEEWAY_SECONDS:
-        raise _invalid("it was made in the future")
+        raise _invalid("its time is in the future")
     if age >= LIFETIME_SECONDS:
         raise Refused(Code.STATE_EXPIRED, "The sign-in took longer than 10 minutes; start it again.", member="state")
 
@@ -71,7 +71,7 @@ def _verified(text: str, keys: Sequence[bytes]) -> State:
     except encoding.Malformed:
         raise _invalid("it was not made by this service") from None
     if not any(hmac.compare_digest(given, _mac(key, payload)) for key in keys):
-        raise _invalid("it was altered, or not made by this service")
+        raise _invalid("it was altered, or was not made by this service")
     return _read(raw)
 
 
@@ -80,4 +80,4 @@ def _mac(key: bytes, payload: str) -> bytes:
 
 
 def _invalid(why: str) -> Refused:
-    return Refused(Code.STATE_INVALID, f"The sign-in's state does not hold: {why}. Start again.", member="state")
+    return Refused(Code.STATE_INVALID, f"The state of this sign-in is invalid: {why}. Start again.", member="state")

@@ -30,7 +30,7 @@ def registrable(domain: str) -> tuple[str, ...]:
     host = _host(domain, found["host"])
     port = int(found["port"]) if found["port"] else None
     if port is not None and port > 65535:
-        raise _refused(domain, f"there is no port {port}")
+        raise _refused(domain, f"port {port} does not exist")
     schemes = ("https", "http") if is_loopback_host(host) else ("https",)
     return tuple(_serialised(scheme, host, port) for scheme in schemes)
 
@@ -69,7 +69,7 @@ def _host(domain: str, text: str) -> str:
     if text.startswith("["):
         return _ipv6(domain, text)
     if "*" in text:
-        raise _refused(domain, "there are no wildcards; register each host")
+        raise _refused(domain, "wildcards are not supported; register each host")
     host = text.lower() if text.isascii() else _in_ascii(domain, text)
     labels = host.split(".")
     if not all(_LABEL.fullmatch(label) for label in labels):

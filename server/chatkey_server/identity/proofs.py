@@ -73,13 +73,16 @@ def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now
     if not hmac.compare_digest(key.jkt, jkt):
         raise Refused(
             Code.PROOF_KEY_MISMATCH,
-            "The proof is signed with another key than the one the token is bound to.",
+            "The proof is signed with a key other than the one the token is bound to.",
             member="jwk",
         )
     if nonce is None or not hmac.compare_digest(read.nonce.encode(), nonce.encode()):
         raise Refused(
             Code.PROOF_NONCE,
-            "The proof's nonce is not the unused nonce of this connection; answer its `hello` with a new proof.",
+            (
+                "The proof's nonce is not this connection's, or it was already used; answer the connection's `hello` "
+                "with a new proof."
+            ),
             member="nonce",
         )
     _check_target(read, token=token, htu=htu)
@@ -104,7 +107,7 @@ def same_address(left: str, right: str) -> bool:
 
 def _split(proof: str) -> encoding.Compact:
     if len(proof) > MAX_PROOF_BYTES:
-        raise Refused(Code.PROOF_MALFORMED, f"The proof has {len(proof)} characters, at most {MAX_PROOF_BYTES} count.")
+        raise Refused(Code.PROOF_MALFORMED, f"The proof has {len(proof)} characters; the limit is {MAX_PROOF_BYTES}.")
     try:
         return encoding.split(proof)
     except encoding.Malformed as wrong:
@@ -129,11 +132,15 @@ def _key_of(segment: str) -> keys.PublicKey:
         raise Refused(Code.PROOF_ALG, "The proof's alg must be 'ES256'.", member="alg")
     if "crit" in header:
         raise Refused(
-            Code.PROOF_MALFORMED, "The proof's header names critical extensions; none is known.", member="crit"
+            Code.PROOF_MALFORMED,
+            "The proof's header lists critical extensions, and the server supports none.",
+            member="crit",
         )
     jwk = header.get("jwk")
     if not isinstance(jwk, dict):
-        raise Refused(Code.PROOF_JWK, "The proof's header must hold the public key as an object `jwk`.", member="jwk")
+        raise Refused(
+            Code.PROOF_JWK, "The proof's header must contain the public key as an object `jwk`.", member="jwk"
+        )
     return keys.read_jwk(jwk)
 
 
@@ -147,12 +154,16 @@ def _claims_of(compact: encoding.Compact, now: float) -> _Claims:
             Code.PROOF_CLAIMS,
             f"The proof's claim {wrong}.",
             member=wrong.member,
-            cause=f"{wrong.member} looks like milliseconds; write seconds" if milliseconds else None,
+            cause=f"{wrong.member} looks like milliseconds; use seconds" if milliseconds else None,
         ) from None
     if read.exp is not None and read.exp <= now:
-        raise Refused(Code.PROOF_CLAIMS, "The proof's exp has passed; leave it out, the nonce decides.", member="exp")
+        raise Refused(
+            Code.PROOF_CLAIMS,
+            "The proof's exp has passed; omit it, because the nonce limits the proof's lifetime.",
+            member="exp",
+        )
     if read.nbf is not None and read.nbf > now + LEEWAY_SECONDS:
-        raise Refused(Code.PROOF_CLAIMS, "The proof's nbf lies ahead; leave it out.", member="nbf")
+        raise Refused(Code.PROOF_CLAIMS, "The proof's nbf is in the future; omit it.", member="nbf")
     return read
 
 
@@ -169,7 +180,7 @@ def _check_target(read: _Claims, *, token: str, htu: str) -> None:
     if not hmac.compare_digest(read.ath.encode(), access_token_hash(token).encode()):
         raise Refused(
             Code.PROOF_ATH,
-            "The proof's ath is not base64url(SHA-256(token)) of the token in the same frame.",
+            "The proof's ath is not base64url(SHA-256(token)) for the token in the same frame.",
             member="ath",
             cause=ath_cause(read.ath, token),
         )

@@ -278,7 +278,7 @@ def _minute_key(secret: bytes, issued: int) -> bytes:
 
 def _parts(token: str, most: int) -> _Parts:
     if len(token) > most:
-        raise Refused(Code.TOKEN_TOO_LARGE, f"The token has {len(token)} characters, at most {most} are read.")
+        raise Refused(Code.TOKEN_TOO_LARGE, f"The token has {len(token)} characters; the limit is {most}.")
     try:
         compact = encoding.split(token)
         _check_header(compact.header)
@@ -295,7 +295,7 @@ def _check_header(segment: str) -> None:
         raise Refused(Code.TOKEN_ALG, "The token's alg must be 'HS256'.", member="alg")
     for name in _FORBIDDEN_HEADERS:
         if name in header:
-            raise Refused(Code.TOKEN_HEADER, f"The token's header must not hold {name!r}.", member=name)
+            raise Refused(Code.TOKEN_HEADER, f"The token's header must not contain {name!r}.", member=name)
     typ = header.get("typ")
     if typ is not None and not (isinstance(typ, str) and typ.lower() in _TYPES):
         raise Refused(Code.TOKEN_HEADER, "The token's typ must be 'JWT' or absent.", member="typ")
@@ -338,7 +338,7 @@ def _check_common(read: _Claims, pid: str, now: float) -> None:
     if not 1 <= len(read.uid) <= MAX_UID_CHARS:
         raise _wrong("uid", f"must have 1 to {MAX_UID_CHARS} characters")
     if any(char < " " or char == "\x7f" for char in read.uid):
-        raise _wrong("uid", "holds a control character")
+        raise _wrong("uid", "contains a control character")
     if read.exp <= now:
         raise _expired(read.exp, now)
     for member, value in (("iat", read.iat), ("nbf", read.nbf)):
@@ -349,7 +349,7 @@ def _check_common(read: _Claims, pid: str, now: float) -> None:
 def _check_lifetime(read: _Claims, most: int) -> None:
     lifetime = read.exp - read.iat
     if not 0 < lifetime <= most:
-        raise _wrong("exp", f"is {lifetime} s after iat; up to {most} s are accepted here")
+        raise _wrong("exp", f"is {lifetime} s after iat; the limit here is {most} s")
 
 
 def _login_of(read: _Claims) -> Literal["custom", "social"]:
@@ -386,7 +386,7 @@ def _wrong(member: str, what: str) -> Refused:
         Code.TOKEN_CLAIMS,
         f"The token's claim {member} {what}.",
         member=member,
-        cause=f"{member} looks like milliseconds; write seconds" if milliseconds else None,
+        cause=f"{member} looks like milliseconds; use seconds" if milliseconds else None,
     )
 
 
@@ -408,7 +408,7 @@ def _expired(exp: int, now: float) -> Refused:
         Code.TOKEN_EXPIRED,
         f"The token expired {now - exp:.0f} s ago.",
         member="exp",
-        cause="exp looks like a lifetime; write the time of expiry" if exp <= IDENTITY_LIFETIME else None,
+        cause="exp looks like a lifetime; it must be the time of expiry" if exp <= IDENTITY_LIFETIME else None,
     )
 
 
@@ -423,7 +423,10 @@ def _unbound(what: str) -> Refused:
 def _early(member: str, ahead: float) -> Refused:
     return Refused(
         Code.TOKEN_NOT_YET_VALID,
-        f"The token's {member} lies {ahead:.0f} s ahead of this server's clock; set the clock that made it.",
+        (
+            f"The token's {member} is {ahead:.0f} s ahead of this server's clock; correct the clock of the "
+            "machine that made the token."
+        ),
         member=member,
-        cause=f"the clock that made the token is about {ahead:.0f} s ahead",
+        cause=f"the clock of the machine that made the token is about {ahead:.0f} s ahead",
     )

@@ -85,7 +85,7 @@ class FaultySocket:
 
 async def _spoil_request(rule: Rule, scope: Scope, receive: Receive, send: Send) -> None:
     if rule.action == "status":
-        body = error_body("lab_fault", f"The lab was told to answer {rule.status} here.")
+        body = error_body("lab_fault", f"A fault rule of the lab answers {rule.status} here.")
         await Answer(body, (JSON, NO_STORE, ANY_ORIGIN), rule.status)(scope, receive, _telling(scope, send))
     else:
         await _cut(receive)

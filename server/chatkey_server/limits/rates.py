@@ -82,7 +82,7 @@ class Questions:
         take_all(
             [
                 Charge(self._per_identity, party, 1, f"You {self._asking} too often"),
-                Charge(self._per_address, address, 1, f"Those who share this address {self._asking} too often"),
+                Charge(self._per_address, address, 1, f"Clients that share your address {self._asking} too often"),
             ],
             self._now(),
         )
@@ -119,11 +119,11 @@ class Quotas:
         Raises `RateLimited`, which says whose quota is used up.
         """
         names = {
-            "identity": (party, "You have written as much as you may for now"),
-            "address": (address, "As much has been written from this address as may be for now"),
+            "identity": (party, "You have sent as many messages as the limit allows for now"),
+            "address": (address, "As many messages were sent from this address as the limit allows for now"),
             "provider": (
                 f"{provider}:{'visitor' if login == 'visitor' else 'member'}",
-                "This chat has taken as much as it may for now",
+                "This chat has received as many messages as the limit allows for now",
             ),
         }
         charges = [

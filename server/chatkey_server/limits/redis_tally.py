@@ -130,7 +130,11 @@ class RedisTally:
         self._again_at = asyncio.get_running_loop().time() + AGAIN_SECONDS
         if not self._is_away:
             self._is_away = True
-            log.warning("limits.alone", reason=type(error).__name__, remedy="each process counts for itself meanwhile")
+            log.warning(
+                "limits.alone",
+                reason=type(error).__name__,
+                remedy="until Redis is back, each process counts separately",
+            )
 
     def _back(self) -> None:
         if self._is_away:

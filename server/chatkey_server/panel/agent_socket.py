@@ -78,7 +78,7 @@ class AgentSocket(Peer):
         sessions.check_origin(self._socket, self._services.settings)
         agent = await sessions.signed_in(self._socket, self._services)
         if agent is None:
-            raise Refused(Code.SIGN_IN_REQUIRED, "Nobody is signed in; reload the page and sign in.")
+            raise Refused(Code.SIGN_IN_REQUIRED, "You are not signed in; reload the page and sign in.")
         return agent
 
     async def _answer(self, text: str) -> None:

@@ -64,7 +64,7 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
         token = await agent_sessions.begin(agent, services.clock()) if agent else None
         if token is None:
             log.info("agent.refused")
-            return sign_in_page("This name and password do not belong together.", status_code=401)
+            return sign_in_page("The name or the password is wrong.", status_code=401)
         log.info("agent.signed_in", agent=username)
         return await _with_session(request, services, token)
 
@@ -81,9 +81,7 @@ async def _credentials(request: PanelRequest, most: int) -> tuple[str, str]:
     form = read_pairs(b"", "username", "password", most=most, form=await form_body(request))
     for member in ("username", "password"):
         if member not in form:
-            raise Refused(
-                Code.PARAMETER_MISSING, f"The form came without its {member}; fill it in here.", member=member
-            )
+            raise Refused(Code.PARAMETER_MISSING, f"The form has no {member}; fill it in.", member=member)
     return form["username"], form["password"]
 
 

@@ -47,7 +47,7 @@ def check_origin(connection: AnyConnection, settings: Settings) -> None:
     if connection.headers.getall("origin", []) != [settings.base_url]:
         raise Refused(
             Code.ORIGIN_NOT_ALLOWED,
-            f"This did not come from the agent panel. Open it at {settings.base_url}{PATH}.",
+            f"This request did not come from the agent panel. Open the panel at {settings.base_url}{PATH}.",
             member="Origin",
         )
 

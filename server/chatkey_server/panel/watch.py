@@ -82,7 +82,7 @@ class Watch:
             self._end(watched, refused)
         except Exception:
             log.exception("panel.unwatched")
-            self._end(watched, Refused(Code.INTERNAL, "Something went wrong here; reload the page."))
+            self._end(watched, Refused(Code.INTERNAL, "The server had an internal error; reload the page."))
         else:
             gone = [socket for socket in watched if standing.get(socket.agent.session) != socket.agent]
             self._end(gone, agent_sessions.over())

@@ -19,4 +19,4 @@ class FrameRate:
     def count(self, now: float) -> None:
         """Count one frame. Raises `Refused(rate_limited)` above the limit."""
         if not self._allowance.take(now):
-            raise Refused(Code.RATE_LIMITED, f"More than {self._allowance.per_second} frames came within a second.")
+            raise Refused(Code.RATE_LIMITED, f"More than {self._allowance.per_second} frames arrived within a second.")

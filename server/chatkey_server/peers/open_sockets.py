@@ -39,7 +39,7 @@ class Crowd:
         if self._most and self._counts[name] >= self._most:
             raise Refused(
                 Code.TOO_MANY_SOCKETS,
-                f"This {self._who} has {self._most} sockets open, and may have no more; close one first.",
+                f"This {self._who} has {self._most} sockets open, which is the limit; close one first.",
             )
         self._counts[name] += 1
 

@@ -80,7 +80,7 @@ class Peer(ABC):
             pass  # the peer has left
         except Exception:
             self.log.exception(self.FAILED)
-            await self.refuse(Refused(Code.INTERNAL, f"Something went wrong here; {self.AGAIN}."))
+            await self.refuse(Refused(Code.INTERNAL, f"The server had an internal error; {self.AGAIN}."))
 
     async def text(self) -> str | None:
         """Return the next text message, or None once the socket is closed."""
@@ -90,7 +90,7 @@ class Peer(ABC):
             return None
         text = event.get("text")
         if text is None:
-            raise Refused(Code.FRAME_INVALID, "Frames are text messages; a binary one came.")
+            raise Refused(Code.FRAME_INVALID, "Frames must be text messages; this one is binary.")
         return text
 
     async def send(self, frame: Mapping[str, object]) -> None:
@@ -104,7 +104,7 @@ class Peer(ABC):
     def tell(self, frame: bytes) -> None:
         """Queue a frame that the peer did not request. Closes the socket if too many frames wait."""
         if not self._is_closed and not self._outbox.put(frame):
-            self.end(Refused(Code.UNAVAILABLE, f"This connection reads too slowly; {self.AGAIN}."))
+            self.end(Refused(Code.UNAVAILABLE, f"This connection reads its messages too slowly; {self.AGAIN}."))
 
     def end(self, refused: Refused) -> None:
         """Start to refuse and close the socket, without waiting for it."""

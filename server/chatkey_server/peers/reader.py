@@ -28,7 +28,7 @@ class Reader(Generic[T]):
         """Decode one frame. Raises `Refused`: `frame_too_large`, or `frame_invalid`, which names the member."""
         raw = _bytes(text)
         if len(raw) > max_bytes:
-            raise Refused(Code.FRAME_TOO_LARGE, f"The frame has {len(raw)} bytes, at most {max_bytes} are read.")
+            raise Refused(Code.FRAME_TOO_LARGE, f"The frame has {len(raw)} bytes; the limit is {max_bytes}.")
         try:
             kind = json_object(raw).get("type")
         except Malformed as wrong:
@@ -53,7 +53,7 @@ def _wrong_member(wrong: Exception) -> Refused:
     message = str(wrong)
     at = _PATH.search(message)
     # After "Invalid … value", msgspec quotes the received text, which may be anything, even a token.
-    what = "Not one of the values it may have" if message.startswith("Invalid") else _PATH.sub("", message)
+    what = "Not one of the allowed values" if message.startswith("Invalid") else _PATH.sub("", message)
     member = at["path"] if at else None
     where = f" at {member}" if member else ""
-    return Refused(Code.FRAME_INVALID, f"The frame is wrong{where}: {what}.", member=member)
+    return Refused(Code.FRAME_INVALID, f"The frame is invalid{where}: {what}.", member=member)

@@ -24,16 +24,19 @@ if TYPE_CHECKING:
 log = structlog.stdlib.get_logger()
 
 CODES: Final = {
-    HTTPStatus.NOT_FOUND: (Code.NOT_FOUND, "There is nothing at this path."),
-    HTTPStatus.METHOD_NOT_ALLOWED: (Code.METHOD_NOT_ALLOWED, "This path does not take this method; see Allow."),
+    HTTPStatus.NOT_FOUND: (Code.NOT_FOUND, "Nothing exists at this path."),
+    HTTPStatus.METHOD_NOT_ALLOWED: (
+        Code.METHOD_NOT_ALLOWED,
+        "This path does not support the method; see the Allow header.",
+    ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Code.TOO_LARGE, "The request is too large."),
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: (Code.MEDIA_TYPE_UNSUPPORTED, "This content type is not read here."),
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: (Code.MEDIA_TYPE_UNSUPPORTED, "This content type is not supported here."),
     HTTPStatus.TOO_MANY_REQUESTS: (Code.RATE_LIMITED, "Too many requests from this address; try again later."),
-    HTTPStatus.SERVICE_UNAVAILABLE: (Code.UNAVAILABLE, "Not available at the moment; try again later."),
+    HTTPStatus.SERVICE_UNAVAILABLE: (Code.UNAVAILABLE, "The server is temporarily unavailable; try again later."),
 }
 """Codes and messages for the framework's own errors, by status. Its messages may quote the request, even tokens."""
 
-_SOCKETS_ONLY: Final = "This is the address of a WebSocket; it takes no other request."
+_SOCKETS_ONLY: Final = "This is the address of a WebSocket; it accepts no other requests."
 _UPGRADE: Final = (b"upgrade", b"websocket")
 
 _CUT_OFF: Final = "client disconnected prematurely"
@@ -61,7 +64,7 @@ def on_http_exception(request: AnyRequest, failure: HTTPException) -> Response[b
     """Return the response for an error of the framework, such as an unknown path or method, or a malformed body."""
     status = failure.status_code
     if failure.detail == _CUT_OFF:
-        return on_refused(request, Refused(Code.PARAMETER_INVALID, "The request's body did not come to its end."))
+        return on_refused(request, Refused(Code.PARAMETER_INVALID, "The request's body is incomplete."))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in CODES:
         return on_exception(request, failure)
     headers = dict(failure.headers or {})
@@ -82,7 +85,7 @@ async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
 def on_exception(request: AnyRequest, failure: Exception) -> Response[bytes]:
     """Return the response for a failure of the server. The log has the details; the response has none."""
     log.error("request.failed", path=request.scope["path"], exc_info=failure)
-    return _response(request, 500, Code.INTERNAL, "The server failed; its log says why.", {})
+    return _response(request, 500, Code.INTERNAL, "The server failed; its log has the details.", {})
 
 
 EXCEPTION_HANDLERS: Final[ExceptionHandlersMap] = {

@@ -59,7 +59,7 @@ def _check_standing(identity: IdentityToken, provider: ProviderView, jkt: str) -
     social = identity.uid.social
     if social not in provider.socials:
         raise Refused(
-            Code.TOKEN_REVOKED, f"Login with {social} has been switched off since this token was made.", member="auth"
+            Code.TOKEN_REVOKED, f"Login with {social} was switched off after this token was made.", member="auth"
         )
     if identity.jkt not in {None, jkt}:
         raise Refused(

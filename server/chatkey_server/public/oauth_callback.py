@@ -97,7 +97,7 @@ def _brought_back(given: dict[str, str], name: str, social: SocialProvider) -> s
         return value
     raise Refused(
         Code.PARAMETER_MISSING,
-        f"{social.title} sent you back without the {name} of this sign-in. Start it again from the chat.",
+        f"{social.title} sent you back without the {name} of this sign-in. Start again from the chat.",
         member=name,
     )
 
@@ -130,16 +130,18 @@ def _code(social: SocialProvider, given: dict[str, str]) -> str:
         raise _not_granted(social, given)
     issuers = social.accepted_issuers
     if issuers and given.get("iss", issuers[0]) not in issuers:
-        raise Refused(Code.PARAMETER_INVALID, f"This answer does not come from {social.title}.", member="iss")
+        raise Refused(Code.PARAMETER_INVALID, f"This response does not come from {social.title}.", member="iss")
     code = _brought_back(given, "code", social)
     if len(code) > MAX_CODE_CHARS or not (code.isascii() and code.isprintable()):
-        raise Refused(Code.PARAMETER_INVALID, f"The code is not one that {social.title} gives.", member="code")
+        raise Refused(
+            Code.PARAMETER_INVALID, f"The code does not have the form that {social.title} uses.", member="code"
+        )
     return code
 
 
 def _not_granted(social: SocialProvider, given: dict[str, str]) -> Refused:
     if CANCEL_WORDS & {given.get("error"), given.get("error_reason")}:
-        return Refused(Code.OAUTH_DENIED, f"You did not let {social.title} sign you in.", cause="consent: denied")
+        return Refused(Code.OAUTH_DENIED, f"The sign-in with {social.title} was cancelled.", cause="consent: denied")
     word = error_code(given.get("error") or given.get("error_code"))
     return Refused(
         Code.OAUTH_FAILED, f"{social.title} did not sign you in ({word}). Please try again.", cause=f"consent: {word}"

@@ -72,7 +72,7 @@ def _given_origin(query: dict[str, str]) -> str:
     if len(origin) > MAX_ORIGIN_CHARS:
         raise Refused(
             Code.PARAMETER_INVALID,
-            f"The parameter origin has {len(origin)} characters; no origin has more than {MAX_ORIGIN_CHARS}.",
+            f"The parameter origin has {len(origin)} characters; the limit is {MAX_ORIGIN_CHARS}.",
             member="origin",
         )
     return query["origin"]
@@ -84,7 +84,10 @@ def _registered(origin: str, provider: ProviderView) -> str:
     if literal is None:
         raise Refused(
             Code.ORIGIN_NOT_ALLOWED,
-            f"{origin!a} is not a registered domain of this chat. Whoever runs it can register it in the admin panel.",
+            (
+                f"{origin!a} is not a registered domain of this chat. The chat's operator can register it in the "
+                "admin panel."
+            ),
             member="origin",
         )
     return literal

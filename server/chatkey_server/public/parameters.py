@@ -45,7 +45,7 @@ class Parameter:
         if not self.is_well_formed(value):
             raise Refused(
                 Code.PARAMETER_INVALID,
-                f"The parameter {self.name} is not well-formed; send {self.meaning}.",
+                f"The parameter {self.name} is malformed; send {self.meaning}.",
                 member=self.name,
             )
 
@@ -83,7 +83,7 @@ class Query:
 
 ID: Final = Parameter("id", "the provider's id")
 SOCIAL: Final = Parameter("social", "the social provider's name")
-FILE: Final = Parameter("name", "the name of a file: sdk.js, sdk.json, or one that they name")
+FILE: Final = Parameter("name", "the name of a file: sdk.js, sdk.json, or a file that they name")
 
 # of the token endpoints
 
@@ -94,16 +94,16 @@ AUTH: Final = Parameter("auth", "the identity token of the social login")
 # of the start of a social login
 
 ORIGIN: Final = Parameter("origin", "the origin of the page that opens this window")
-BINDING: Final = replace(JKT, meaning=f"{JKT.meaning}, to bind the identity token to it")
+BINDING: Final = replace(JKT, meaning=f"{JKT.meaning}, to which the identity token is bound")
 NONCE: Final = Parameter(
     "nonce",
-    "1 to 64 characters of A-Z a-z 0-9 _ -, which come back in the message to the opener",
+    "1 to 64 characters of A-Z a-z 0-9 _ -; returned in the message to the opener",
     "^[A-Za-z0-9_-]{1,64}$",
 )
 
 # of its callback
 
-STATE: Final = Parameter("state", "the state of the sign-in, as the social provider brings it back")
+STATE: Final = Parameter("state", "the state of the sign-in, as returned by the social provider")
 CODE: Final = Parameter("code", "the authorization code")
 ISS: Final = Parameter("iss", "the social provider's issuer (RFC 9207)")
 ERROR: Final = Parameter("error", "why there is no code (RFC 6749 4.1.2.1)")
@@ -114,9 +114,7 @@ ERROR: Final = Parameter("error", "why there is no code (RFC 6749 4.1.2.1)")
 async def form_body(request: Request[Any, Any, Any]) -> bytes:
     """Return the posted form for `read_pairs`. Refuses any other kind of body, and a form that is too large."""
     if request.content_type[0] != FORM:
-        raise Refused(
-            Code.MEDIA_TYPE_UNSUPPORTED, f"A form is posted to this address, as {FORM}.", member="Content-Type"
-        )
+        raise Refused(Code.MEDIA_TYPE_UNSUPPORTED, f"Send the form as {FORM}.", member="Content-Type")
     try:
         return await request.body()
     except RequestEntityTooLarge:
@@ -128,7 +126,7 @@ def read_pairs(query: bytes, *names: str, most: int, form: bytes = b"") -> dict[
     for name, text in (("query", query), ("form", form)):
         if len(text) > most:
             raise Refused(
-                Code.PARAMETER_INVALID, f"The {name} has {len(text)} bytes; send at most {most}.", member=name
+                Code.PARAMETER_INVALID, f"The {name} has {len(text)} bytes; the limit is {most}.", member=name
             )
     together = (b"&".join(filter(None, (query, form))) if form else query).decode(errors="replace")
     try:
@@ -143,7 +141,7 @@ def read_pairs(query: bytes, *names: str, most: int, form: bytes = b"") -> dict[
             continue
         if name in found:
             raise Refused(
-                Code.PARAMETER_REPEATED, f"The parameter {name} is given more than once; send it once.", member=name
+                Code.PARAMETER_REPEATED, f"The parameter {name} occurs more than once; send it once.", member=name
             )
         found[name] = value
     return found

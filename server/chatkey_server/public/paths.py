@@ -23,7 +23,7 @@ READ: Final = (HttpMethod.GET, HttpMethod.HEAD)
 _SEGMENTS: Final = rb"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)+"
 _ADMIN: Final = re.compile(_SEGMENTS + rb"/?")
 _OTHER: Final = re.compile(rb"/|" + _SEGMENTS)
-_NOT_FOUND: Final = Answer(error_body(Code.NOT_FOUND, "There is nothing at this path."), (JSON, NO_STORE), 404)
+_NOT_FOUND: Final = Answer(error_body(Code.NOT_FOUND, "Nothing exists at this path."), (JSON, NO_STORE), 404)
 
 
 def route_path(template: str) -> str:
@@ -64,5 +64,5 @@ async def provider_of(services: Services, scope: Scope) -> ProviderView:
     """
     provider = await services.providers.get(scope["path_params"]["id"])
     if not provider.enabled:
-        raise Refused(Code.PROVIDER_OFF, "This provider has been switched off.", member="id")
+        raise Refused(Code.PROVIDER_OFF, "This provider is switched off.", member="id")
     return provider

@@ -36,14 +36,17 @@ ENGLISH: Final = Words(
     welcome="Welcome.",
     welcome_by_name="Welcome, {name}.",
     cancelled="Sign-in cancelled",
-    failed="Sign-in did not work",
+    failed="Sign-in failed",
     close_window="You can close this window and go back to the chat.",
     lost_heading="The chat cannot be reached",
     lost=(
-        "This window has lost the page that opened it, so the chat does not know that you are signed in. "
-        "Close this window and sign in again from the chat."
+        "This window has lost the connection to the page that opened it, so the chat does not know that you "
+        "are signed in. Close this window and sign in again from the chat."
     ),
-    no_script="The chat cannot be told without JavaScript. Switch it on, close this window and sign in again.",
+    no_script=(
+        "Without JavaScript the chat cannot learn that you are signed in. Enable JavaScript, close this "
+        "window and sign in again."
+    ),
 )
 GERMAN: Final = Words(
     language="de",
@@ -55,12 +58,12 @@ GERMAN: Final = Words(
     close_window="Sie können dieses Fenster schließen und zum Chat zurückkehren.",
     lost_heading="Der Chat ist nicht erreichbar",
     lost=(
-        "Dieses Fenster hat die Seite verloren, die es geöffnet hat; der Chat weiß deshalb nichts von Ihrer Anmeldung. "
-        "Schließen Sie dieses Fenster und melden Sie sich im Chat noch einmal an."
+        "Dieses Fenster hat die Verbindung zu der Seite verloren, die es geöffnet hat; der Chat weiß deshalb "
+        "nichts von Ihrer Anmeldung. Schließen Sie dieses Fenster und melden Sie sich im Chat noch einmal an."
     ),
     no_script=(
-        "Ohne JavaScript erfährt der Chat nichts davon. "
-        "Schalten Sie es ein, schließen Sie dieses Fenster und melden Sie sich noch einmal an."
+        "Ohne JavaScript erfährt der Chat nichts von Ihrer Anmeldung. Schalten Sie es ein, schließen Sie "
+        "dieses Fenster und melden Sie sich noch einmal an."
     ),
 )
 ARABIC: Final = Words(

@@ -21,10 +21,10 @@ def application_of(provider: ProviderView, social: SocialProvider) -> Applicatio
     `Refused(provider_off)`.
     """
     if not provider.enabled:
-        raise Refused(Code.PROVIDER_OFF, "This chat has been switched off.", member="id")
+        raise Refused(Code.PROVIDER_OFF, "This chat is switched off.", member="id")
     login = provider.socials.get(social.name)
     if login is None or login.application is None:
-        raise Refused(Code.SOCIAL_DISABLED, f"This chat does not offer {social.title} sign-in.", member="social")
+        raise Refused(Code.SOCIAL_DISABLED, f"This chat does not offer sign-in with {social.title}.", member="social")
     return login.application
 
 

@@ -66,7 +66,7 @@ class ExchangedLogin:
             return None
         rows = _json(answer)
         if not isinstance(rows, list):
-            raise Unusable("it is not a JSON list")
+            raise Unusable("the response is not a JSON list")
         return [_json_object(row) for row in rows]
 
     async def id_token_claims(self) -> Claims:
@@ -84,7 +84,7 @@ class ExchangedLogin:
             except id_token.UnknownKey:
                 continue
         with told(self._social, "id_token"):
-            raise Unusable("the id_token is not signed with a key that the provider publishes")
+            raise Unusable("the id_token is not signed with one of the provider's published keys")
 
     async def _published(self, url: str) -> Json:
         return _json_object(_json(await self._ask(url, {}, {})))
@@ -105,7 +105,7 @@ def _access_token(answer: Mapping[str, object]) -> str:
     if not isinstance(token, str) or not token:
         raise Unusable("the access token is missing")
     if not (token.isascii() and token.isprintable()):
-        raise Unusable("the access token holds characters that no token has")
+        raise Unusable("the access token contains characters that are not allowed")
     if not isinstance(kind, str) or kind.lower() != "bearer":
         raise Unusable("the access token is not a bearer token")
     return token
@@ -116,10 +116,10 @@ def _json(answer: httpx.Response) -> object:
     try:
         return encoding.json_value(answer.raise_for_status().content)
     except encoding.Malformed:
-        raise Unusable("it is not strict JSON") from None
+        raise Unusable("the response is not strict JSON") from None
 
 
 def _json_object(value: object) -> Json:
     if not isinstance(value, Mapping):
-        raise Unusable("it is not a JSON object")
+        raise Unusable("the response is not a JSON object")
     return value

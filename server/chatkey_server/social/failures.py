@@ -37,22 +37,22 @@ def told(social: SocialProvider, stage: str) -> Iterator[None]:
         raise _failed(social, stage, "did not answer in time", "timed out") from None
     except TooManyRequests as error:
         cause = f"answered with status {error.status}"
-        raise _failed(social, stage, "has too many sign-ins just now", cause, _when(error.retry_after)) from None
+        raise _failed(social, stage, "has received too many sign-ins", cause, _when(error.retry_after)) from None
     except httpx.HTTPStatusError as error:
         status = f"answered with status {error.response.status_code}"
         raise _failed(social, stage, status, status) from None
     except httpx.ConnectError as error:
         raise _failed(social, stage, "could not be reached", f"no connection: {error}") from None
     except httpx.HTTPError as error:
-        raise _failed(social, stage, "broke the connection off", type(error).__name__) from None
+        raise _failed(social, stage, "closed the connection early", type(error).__name__) from None
     except OAuthError as error:
         word = error_code(error.error)
-        advice = "Whoever runs this chat has to correct its keys." if word in ABOUT_KEYS else AGAIN
+        advice = "The chat's operator must correct its keys." if word in ABOUT_KEYS else AGAIN
         raise _failed(social, stage, f"did not accept this login ({word})", f"error {word}", advice) from None
     except AnswerTooLarge:
-        raise _failed(social, stage, "sent far more than a login needs", "answer too large") from None
+        raise _failed(social, stage, "answer too large", "sent far more data than a login needs") from None
     except Unusable as error:
-        raise _failed(social, stage, f"sent something that cannot be used: {error}", str(error)) from None
+        raise _failed(social, stage, f"sent unusable data: {error}", str(error)) from None
 
 
 def _failed(social: SocialProvider, stage: str, what: str, cause: str, advice: str = AGAIN) -> Refused:

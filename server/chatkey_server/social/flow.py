@@ -100,4 +100,4 @@ async def _fetch(client: OAuthClient, social: SocialProvider, url: str, grant: G
             code_verifier=grant.verifier if social.pkce else None,
         )
     except (ValueError, TypeError, RecursionError):  # what Authlib raises if the body is no token response
-        raise Unusable("it is not a JSON object with an access token") from None
+        raise Unusable("the response is not a JSON object with an access token") from None

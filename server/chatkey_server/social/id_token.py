@@ -64,7 +64,7 @@ def _read(token: str, keys: KeySet) -> Claims:
         raise UnknownKey from None
     except _UNREADABLE as error:
         reason = error.error if isinstance(error, JoseError) else "malformed"
-        raise Unusable(f"the id_token's signature does not hold ({reason})") from None
+        raise Unusable(f"the id_token's signature is invalid ({reason})") from None
     try:
         return claims.read(_CLAIMS, signed.payload or b"")
     except claims.WrongClaim as wrong:
@@ -75,12 +75,12 @@ def _first_wrong(given: Claims, expected: Expected, now: float) -> str | None:
     parties = {None, expected.client_id} if len(given.audience) == 1 else {expected.client_id}
     issued = now - OLDEST_SECONDS - LEEWAY_SECONDS, now + LEEWAY_SECONDS
     holds = {
-        "iss is another issuer": given.iss in expected.issuers,
+        "iss is not the provider": given.iss in expected.issuers,
         "aud is another application": expected.client_id in given.audience,
         "azp is another application": given.azp in parties,
         "exp has passed": given.exp > now - LEEWAY_SECONDS,
-        "iat is not of this login": issued[0] <= given.iat <= issued[1],
-        "nonce is not this login's": given.nonce == expected.nonce,
+        "iat does not fit the time of this login": issued[0] <= given.iat <= issued[1],
+        "nonce is not the one of this login": given.nonce == expected.nonce,
         "at_hash belongs to another access token": given.at_hash in {None, _at_hash(expected.access_token)},
     }
     return next((wrong for wrong, right in holds.items() if not right), None)

@@ -13,7 +13,7 @@ def reader(userinfo_url: str) -> Callable[[Login], Awaitable[Person]]:
         sub = subject((await login.id_token_claims()).sub)
         userinfo = await login.get(userinfo_url)
         if subject(userinfo.get("sub")) != sub:
-            raise Unusable("userinfo speaks of another subject than the id_token")
+            raise Unusable("userinfo is about another subject than the id_token")
         return Person(
             sub=sub,
             name=display_name(userinfo.get("name"), userinfo.get("preferred_username")),

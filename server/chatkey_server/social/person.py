@@ -40,7 +40,7 @@ def subject(value: object) -> str:
     if not 0 < len(value) <= MAX_SUBJECT:
         raise Unusable(f"the subject id has {len(value)} characters instead of 1 to {MAX_SUBJECT}")
     if not (value.isascii() and value.isprintable()) or " " in value:
-        raise Unusable("the subject id holds characters that no id has")
+        raise Unusable("the subject id contains characters that are not allowed")
     return value
 
 

@@ -40,7 +40,7 @@ async def judge(response: httpx.Response) -> None:
         raise TooManyRequests(response.status_code, int(seconds[0]) if seconds else None)
     media_type = headers.get("content-type", "").partition(";")[0].strip()
     if response.is_success and not _JSON.fullmatch(media_type):
-        raise Unusable("its content type is not JSON")
+        raise Unusable("the content type of the response is not JSON")
 
 
 def trust(ca_file: str) -> ssl.SSLContext:

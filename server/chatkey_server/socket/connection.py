@@ -56,7 +56,7 @@ class Connection:
     def identity(self) -> SocketIdentity:
         """The connected identity. Available after `connect`."""
         if self._identity is None:
-            raise AssertionError("asked who is connected before anyone was")
+            raise AssertionError("the identity was read before the connection had one")
         return self._identity
 
     @property
@@ -155,7 +155,7 @@ class Connection:
             return
         if self.state is State.AWAITING_CONNECT:
             raise Refused(
-                Code.AUTH_TIMEOUT, f"No connect frame came within {self._limits.auth_timeout} s of the hello."
+                Code.AUTH_TIMEOUT, f"No connect frame arrived within {self._limits.auth_timeout} s of the hello."
             )
         raise Refused(Code.TOKEN_EXPIRED, "The token of this connection has expired; connect with a new one.")
 
@@ -164,7 +164,10 @@ class Connection:
             return
         raise Refused(
             Code.FRAME_UNEXPECTED,
-            f"A {frame['type']} frame is for a connection that is {state.value}; this one is {self.state.value}.",
+            (
+                f"A {frame['type']} frame is only allowed in the state {state.value!r}; this connection is in the "
+                f"state {self.state.value!r}."
+            ),
             member="type",
         )
 
@@ -172,6 +175,6 @@ class Connection:
 def _changed(member: str) -> Refused:
     return Refused(
         Code.IDENTITY_CHANGED,
-        f"The newer token is another identity's: its {member} differs. Open a new connection for it.",
+        f"The newer token has another {member}. Open a new connection for another identity.",
         member=member,
     )

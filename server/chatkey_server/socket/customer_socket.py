@@ -97,7 +97,7 @@ class CustomerSocket(Peer):
         """Send an event that another socket or an agent caused."""
         event = read_event(payload)
         if event.ends:
-            self.end(Refused(Code.TOKEN_REVOKED, "The data of this person was erased; sign in again to begin anew."))
+            self.end(Refused(Code.TOKEN_REVOKED, "The data of this person was erased; sign in again to start anew."))
             return
         is_news = self._is_news(event)
         if is_news and event.source != self._id:
@@ -226,7 +226,12 @@ class CustomerSocket(Peer):
         if silent < most:
             self._wait_for_a_word(most - silent)
             return
-        self.end(Refused(Code.IDLE_TIMEOUT, f"No frame came for {most} s; connect again, and ping as `hello` says."))
+        self.end(
+            Refused(
+                Code.IDLE_TIMEOUT,
+                f"No frame arrived for {most} s; connect again, and send `ping` as often as `hello` says.",
+            )
+        )
 
 
 def _person(identity: SocketIdentity) -> Person:

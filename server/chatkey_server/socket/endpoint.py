@@ -42,5 +42,5 @@ async def close_all(services: Services, close: Close = Close.RESTART, *, over: f
     """Close every socket of this process with a reason before the server stops, spread over `over` seconds."""
     code = Code.RESTARTING if close is Close.RESTART else Code.UNAVAILABLE
     await services.sockets.close_all(
-        Refused(code, "The server stops or restarts; connect again in a moment."), over=over
+        Refused(code, "The server is stopping or restarting; connect again in a moment."), over=over
     )

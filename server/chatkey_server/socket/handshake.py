@@ -40,7 +40,9 @@ class Handshake:
         secure context in which it could hold a key.
         """
         if _JWT_START in query:
-            raise Refused(Code.PARAMETER_INVALID, "The socket's URL carries a token; send it in the connect frame.")
+            raise Refused(
+                Code.PARAMETER_INVALID, "The socket's URL contains a token; send the token in the connect frame."
+            )
         if len(origin_headers) > 1:
             raise Refused(Code.PARAMETER_REPEATED, "The Origin header was sent more than once.", member="Origin")
         return cls(uri, _page_origin(origin_headers[0]) if origin_headers else None)
@@ -67,7 +69,7 @@ class Handshake:
         if self.origin is None or origins.match(self.origin, provider.origins) is None:
             raise Refused(
                 Code.ORIGIN_NOT_ALLOWED,
-                f"Provider {provider.id!r} accepts its registered domains only; register the page's one.",
+                f"Provider {provider.id!r} only accepts its registered domains; register the domain of this page.",
                 member="Origin",
             )
 
@@ -82,5 +84,7 @@ def _page_origin(origin: str) -> str:
             member="Origin",
         )
     raise Refused(
-        Code.ORIGIN_NOT_ALLOWED, "The page has no web origin of its own; serve it over https.", member="Origin"
+        Code.ORIGIN_NOT_ALLOWED,
+        "The page's origin is neither https nor http; serve the page over https.",
+        member="Origin",
     )

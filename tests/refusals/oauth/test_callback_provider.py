@@ -52,7 +52,7 @@ def test_a_code_that_pkce_binds_to_this_login_still_needs_its_nonce(sign_in: Mak
 
     page = login.refuse(given, "oauth_failed")
 
-    assert "nonce is not this login" in page.text
+    assert "nonce is not the one of this login" in page.text
     sign_in().accept()
 
 
@@ -129,7 +129,7 @@ def test_an_issuer_that_is_not_the_providers_is_400(sign_in: MakeSignIn, social:
 
     page = login.refuse({**given, "iss": iss}, "parameter_invalid")
 
-    assert "This answer does not come from" in page.text
+    assert "This response does not come from" in page.text
     sign_in(social).accept()
 
 
@@ -150,24 +150,34 @@ def test_an_issuer_that_is_not_there_is_not_missed(sign_in: MakeSignIn, misbehav
 @pytest.mark.parametrize(
     ("fault", "social", "options", "what"),
     [
-        pytest.param("alg-none", "google", {}, "signature does not hold", id="OAC-040-none"),
-        pytest.param("alg-hs256", "google", {}, "signature does not hold", id="OAC-040-hs256"),
-        pytest.param("foreign-key", "google", {}, "not signed with a key", id="OAC-040-wrong-key"),
-        pytest.param("bad-signature", "google", {}, "not signed with a key", id="OAC-040-bit"),
+        pytest.param("alg-none", "google", {}, "signature is invalid", id="OAC-040-none"),
+        pytest.param("alg-hs256", "google", {}, "signature is invalid", id="OAC-040-hs256"),
+        pytest.param("foreign-key", "google", {}, "not signed with one of the provider", id="OAC-040-wrong-key"),
+        pytest.param("bad-signature", "google", {}, "not signed with one of the provider", id="OAC-040-bit"),
         pytest.param("embedded-key", "google", {}, "the id_token", id="OAC-040-embedded"),
-        pytest.param("unknown-crit", "google", {}, "signature does not hold", id="OAC-040-crit"),
-        pytest.param("malformed-id-token", "google", {}, "signature does not hold", id="OAC-040-malformed"),
+        pytest.param("unknown-crit", "google", {}, "signature is invalid", id="OAC-040-crit"),
+        pytest.param("malformed-id-token", "google", {}, "signature is invalid", id="OAC-040-malformed"),
         pytest.param("no-id-token", "google", {}, "id_token is missing", id="OAC-040-missing"),
         pytest.param("wrong-aud", "google", {}, "aud is another application", id="OAC-041-aud"),
         pytest.param("second-aud", "google", {}, "azp is another application", id="OAC-041-second-aud"),
-        pytest.param("wrong-iss", "google", {}, "iss is another issuer", id="OAC-041-iss"),
+        pytest.param("wrong-iss", "google", {}, "iss is not the provider", id="OAC-041-iss"),
         pytest.param("wrong-azp", "google", {}, "azp is another application", id="OAC-041-azp"),
         pytest.param("expired", "google", {"seconds": DAY}, "exp has passed", id="OAC-041-expired"),
-        pytest.param("expired", "google", {"seconds": 700}, "iat is not of this login", id="OAC-041-old"),
-        pytest.param("issued-in-future", "google", {"seconds": DAY}, "iat is not of this login", id="OAC-041-future"),
-        pytest.param("issued-in-future", "google", {"seconds": 90}, "iat is not of this login", id="OAC-041-soon"),
-        pytest.param("wrong-nonce", "google", {}, "nonce is not this login", id="OAC-041-nonce"),
-        pytest.param("no-nonce", "google", {}, "nonce is not this login", id="OAC-041-no-nonce"),
+        pytest.param(
+            "expired", "google", {"seconds": 700}, "iat does not fit the time of this login", id="OAC-041-old"
+        ),
+        pytest.param(
+            "issued-in-future",
+            "google",
+            {"seconds": DAY},
+            "iat does not fit the time of this login",
+            id="OAC-041-future",
+        ),
+        pytest.param(
+            "issued-in-future", "google", {"seconds": 90}, "iat does not fit the time of this login", id="OAC-041-soon"
+        ),
+        pytest.param("wrong-nonce", "google", {}, "nonce is not the one of this login", id="OAC-041-nonce"),
+        pytest.param("no-nonce", "google", {}, "nonce is not the one of this login", id="OAC-041-no-nonce"),
         pytest.param("wrong-at-hash", "google", {}, "at_hash belongs to another", id="OAC-041-at-hash"),
         *(
             pytest.param("no-claim", "google", {"claim": claim}, f"{claim} is missing", id=f"OAC-041-no-{claim}")
@@ -207,8 +217,8 @@ def test_what_a_social_provider_may_not_send_lets_nobody_in(
     ("sub", "what"),
     [
         ("x" * 300, "300 characters instead of 1 to 200"),
-        ("a b", "characters that no id has"),
-        ("é", "characters that no id has"),
+        ("a b", "characters that are not allowed"),
+        ("é", "characters that are not allowed"),
     ],
     ids=["300", "space", "accent"],
 )

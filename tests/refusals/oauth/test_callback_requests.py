@@ -84,7 +84,7 @@ def test_who_declines_is_told_so_and_the_opener_too(sign_in: MakeSignIn, method:
     page = login.refuse({"state": login.state, "error": "access_denied"}, "oauth_denied", method=method)
 
     assert "Sign-in cancelled" in page.text
-    assert "You did not let Google sign you in." in page.text
+    assert "The sign-in with Google was cancelled." in page.text
     sign_in().accept()
 
 

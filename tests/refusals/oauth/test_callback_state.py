@@ -37,7 +37,7 @@ def test_a_state_from_the_future_is_400(service: Service, sign_in: MakeSignIn) -
 
     page = login.refuse(given, "state_invalid")
 
-    assert "made in the future" in page.text
+    assert "time is in the future" in page.text
     service.advance(3600)
     login.accept(given)
 
@@ -83,7 +83,7 @@ def test_what_stands_in_a_state_cannot_be_changed_nor_signed_anew_with_a_secret_
     at = "github" if value == "github" else None
     page = login.refuse({**given, "state": f"{swapped}.{mac}"}, "state_invalid", told=False, at=at)
 
-    assert "altered, or not made by this service" in page.text
+    assert "altered, or was not made by this service" in page.text
     login.accept(given)
 
 

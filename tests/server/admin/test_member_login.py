@@ -251,7 +251,7 @@ async def test_domains_are_registered_one_by_one(panel: Fixture) -> None:
 
     assert (added.status_code, changed.status_code) == (201, 200)
     assert "'localhost:3000' is registered already" in reason(twice)
-    assert "there are no wildcards; register each host" in reason(wild)
+    assert "wildcards are not supported; register each host" in reason(wild)
     assert set(origins) == {"https://localhost:3000", "http://localhost:3000", "https://xn--bcher-kva.test"}
     assert (await view(panel)).origins == ()
 

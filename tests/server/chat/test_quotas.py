@@ -46,7 +46,7 @@ async def test_one_person_may_write_so_much_and_another_too(
 
     refusal = await refused(chat, ann, 3)
 
-    assert refusal.message == "You have written as much as you may for now; try again in 1800 s."
+    assert refusal.message == "You have sent as many messages as the limit allows for now; try again in 1800 s."
     await post(chat, make_person("bob"), 1)
     time.now += 1800
     await post(chat, ann, 3)
@@ -60,7 +60,7 @@ async def test_one_address_may_write_so_much_whoever_it_says_it_is(bounded: Fixt
 
     refusal = await refused(chat, make_person("v_3", login="visitor"), 3)
 
-    assert refusal.message.startswith("As much has been written from this address as may be for now")
+    assert refusal.message.startswith("As many messages were sent from this address as the limit allows for now")
     await post(chat, make_person("v_3", login="visitor"), 3, address="192.0.2.2")
 
 
@@ -72,7 +72,7 @@ async def test_what_strangers_write_to_a_business_does_not_silence_its_members(
 
     refusal = await refused(chat, make_person("v_2", login="visitor"), 2)
 
-    assert refusal.message.startswith("This chat has taken as much as it may for now")
+    assert refusal.message.startswith("This chat has received as many messages as the limit allows for now")
     await post(chat, ann, 1)
     await post(chat, make_person("v_2", login="visitor", pid="other"), 1)
 
@@ -135,7 +135,7 @@ async def test_searches_are_counted_for_the_person_and_for_the_address(
     with pytest.raises(RateLimited, match="You search too often; try again in 30 s"):
         await chat.search(ann, "hi", address="192.0.2.1")
     await chat.search(make_person("bob"), "hi", address="192.0.2.1")
-    with pytest.raises(RateLimited, match="Those who share this address search too often"):
+    with pytest.raises(RateLimited, match="Clients that share your address search too often"):
         await chat.search(make_person("cem"), "hi", address="192.0.2.1")
     await chat.search(make_person("cem"), "hi", address="192.0.2.2")
 
@@ -150,6 +150,6 @@ async def test_pages_of_history_are_counted_for_the_person_and_for_the_address(
     with pytest.raises(RateLimited, match="You read too often; try again in 30 s"):
         await chat.history(ann, None, 50, address="192.0.2.1")
     await chat.history(make_person("bob"), None, 50, address="192.0.2.1")
-    with pytest.raises(RateLimited, match="Those who share this address read too often"):
+    with pytest.raises(RateLimited, match="Clients that share your address read too often"):
         await chat.history(make_person("cem"), None, 50, address="192.0.2.1")
     await chat.history(make_person("cem"), None, 50, address="192.0.2.2")

@@ -77,7 +77,7 @@ async def test_redis_away_is_not_ready_unless_it_is_passed_over(make_client: Fix
             assert (status, states["redis"]) == (200, "away")
             assert await ready(client, "?exclude=luck") == (
                 400,
-                "exclude is one of process, database, migrations, redis.",
+                "exclude must be one of process, database, migrations, redis.",
             )
 
 

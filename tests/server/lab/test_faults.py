@@ -33,7 +33,7 @@ async def test_a_status_is_answered_as_often_as_asked_and_then_no_more(lab: Serv
     assert [answer.status_code for answer in answers] == [502, 502, 404]
     assert answers[0].json() == {
         "data": None,
-        "error": {"code": "lab_fault", "message": "The lab was told to answer 502 here."},
+        "error": {"code": "lab_fault", "message": "A fault rule of the lab answers 502 here."},
     }
     assert answers[0].headers["access-control-allow-origin"] == "*"
 

@@ -90,7 +90,9 @@ async def test_what_is_stored_counts_for_all_and_what_was_not_costs_nothing(
         await asyncio.gather(*tally._giving)
     await store(other)
 
-    with pytest.raises(RateLimited, match="You have written as much as you may for now; try again in 1800 s"):
+    with pytest.raises(
+        RateLimited, match="You have sent as many messages as the limit allows for now; try again in 1800 s"
+    ):
         await store(one)
     clock.advance(1800)
     await store(one)

@@ -152,8 +152,8 @@ def test_there_is_something_to_read_without_an_opener_and_without_javascript() -
     page = Reader(popup_page.signed_in(OPENER, TOKEN, None))
 
     assert "You can close this window" in page.visible
-    assert "lost the page that opened it" in page.visible
-    assert "without JavaScript" in page.visible
+    assert "lost the connection to the page that opened it" in page.visible
+    assert "Without JavaScript" in page.visible
 
 
 def test_a_page_without_an_opener_to_tell_has_no_script() -> None:

@@ -39,7 +39,7 @@ def test_the_browsers_best_language_that_there_is(accept: str, language: str) ->
 def test_a_page_is_in_one_language_and_says_which(words: popup_words.Words) -> None:
     """Heading and advice are translated. The detail for integrators stays English and is marked as English."""
     good = popup_page.signed_in(OPENER, "a.b.c", "Rhea", words).body.decode()
-    bad = popup_page.refused(Refused(Code.OAUTH_DENIED, "You did not let GitHub sign you in."), None, words)
+    bad = popup_page.refused(Refused(Code.OAUTH_DENIED, "The sign-in with GitHub was cancelled."), None, words)
     refused = bad.body.decode()
 
     for page, heading in ((good, words.signed_in), (refused, words.cancelled)):
@@ -47,7 +47,7 @@ def test_a_page_is_in_one_language_and_says_which(words: popup_words.Words) -> N
         assert f"<h1>{heading}</h1>" in page
         assert words.close_window in page
     assert words.welcome_by_name.format(name="Rhea") in good
-    assert '<p lang="en"><bdi>You did not let GitHub sign you in.</bdi></p>' in refused
+    assert '<p lang="en"><bdi>The sign-in with GitHub was cancelled.</bdi></p>' in refused
 
 
 @pytest.mark.parametrize("words", popup_words.LANGUAGES.values(), ids=popup_words.LANGUAGES)

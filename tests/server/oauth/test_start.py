@@ -217,7 +217,7 @@ async def test_a_social_that_is_not_enabled_is_404_and_the_opener_is_told(
             "providerId": "shop",
             "social": "google",
             "nonce": "n-1",
-            "error": {"code": "social_disabled", "message": "This chat does not offer Google sign-in."},
+            "error": {"code": "social_disabled", "message": "This chat does not offer sign-in with Google."},
         },
     }
     assert await OAuthFlow.count() == 0

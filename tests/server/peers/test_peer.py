@@ -112,7 +112,7 @@ async def test_a_mistake_of_ours_is_logged_and_told_with_what_to_do(make_page: M
         await make_page(serve).run()
 
     assert wire.sent[0]["code"] == "internal"
-    assert wire.sent[0]["message"] == "Something went wrong here; reload the page."
+    assert wire.sent[0]["message"] == "The server had an internal error; reload the page."
     assert events[0]["event"] == "page.failed"
 
 
@@ -174,7 +174,7 @@ async def test_one_that_reads_too_slowly_is_told_what_to_do(
     wire.reads.set()
     await asyncio.wait_for(wire.closed.wait(), 5)
 
-    assert wire.sent[-1]["message"] == "This connection reads too slowly; reload the page."
+    assert wire.sent[-1]["message"] == "This connection reads its messages too slowly; reload the page."
     assert wire.closed_with == [(Close.TRY_LATER, "unavailable")]
 
 

@@ -37,7 +37,7 @@ STAGES = [
     *((social, "keys") for social in SIGNING),
     ("github", "emails"),
 ]
-NOT_A_TOKEN = "it is not a JSON object with an access token"
+NOT_A_TOKEN = "the response is not a JSON object with an access token"
 JSON = {"Content-Type": "application/json"}
 
 Failure = tuple[httpx.Response | Exception, str]
@@ -56,10 +56,10 @@ FAILURES: list[Failure] = [
     (httpx.Response(200, content=b"", headers=JSON), "not strict JSON"),
     (httpx.Response(200, json=7), "not a JSON"),
     (httpx.Response(200, content=b"null", headers=JSON), "not a JSON"),
-    (httpx.Response(200, html="<h1>Hello</h1>"), "its content type is not JSON"),
-    (httpx.Response(200, content=b"{}"), "its content type is not JSON"),
-    (httpx.Response(204), "its content type is not JSON"),
-    (httpx.Response(200, json={"x": "y" * MAX_ANSWER_BYTES}), "answer too large"),
+    (httpx.Response(200, html="<h1>Hello</h1>"), "the content type of the response is not JSON"),
+    (httpx.Response(200, content=b"{}"), "the content type of the response is not JSON"),
+    (httpx.Response(204), "the content type of the response is not JSON"),
+    (httpx.Response(200, json={"x": "y" * MAX_ANSWER_BYTES}), "sent far more data than a login needs"),
 ]
 FAILURE_IDS = [cause.replace(" ", "-") for _, cause in FAILURES]
 
@@ -110,7 +110,7 @@ async def test_who_is_asked_too_often_is_left_alone_for_as_long_as_he_says(
 
     refusal = await refusal_of(log_in("x"))
 
-    assert refusal.message == f"X has too many sign-ins just now. {advice}"
+    assert refusal.message == f"X has received too many sign-ins. {advice}"
     assert refusal.cause == f"profile: answered with status {status}"
 
 
@@ -120,7 +120,7 @@ async def test_a_profile_that_two_readers_would_read_differently_fails(
 ) -> None:
     make_world("discord")["profile"].respond(200, content=profile, headers=JSON)
 
-    assert (await refusal_of(log_in("discord"))).cause == "profile: it is not strict JSON"
+    assert (await refusal_of(log_in("discord"))).cause == "profile: the response is not strict JSON"
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ async def test_an_error_in_the_token_response_fails_whatever_its_status(
     ("error", "advice"),
     [
         ("invalid_grant", "Please try again."),
-        ("invalid_client", "Whoever runs this chat has to correct its keys."),
-        ("unauthorized_client", "Whoever runs this chat has to correct its keys."),
-        ("incorrect_client_credentials", "Whoever runs this chat has to correct its keys."),
+        ("invalid_client", "The chat's operator must correct its keys."),
+        ("unauthorized_client", "The chat's operator must correct its keys."),
+        ("incorrect_client_credentials", "The chat's operator must correct its keys."),
     ],
 )
 async def test_nobody_is_told_to_try_again_where_only_the_administrator_can_help(
@@ -196,7 +196,7 @@ async def test_of_an_error_only_its_code_is_told(
         ({"token_type": "Bearer"}, "the access token is missing"),
         ({"token_type": "Bearer", "access_token": ""}, "the access token is missing"),
         ({"token_type": "Bearer", "access_token": 7}, "the access token is missing"),
-        ({"token_type": "Bearer", "access_token": "a\r\nX-Y: z"}, "the access token holds characters"),
+        ({"token_type": "Bearer", "access_token": "a\r\nX-Y: z"}, "the access token contains characters"),
         ({"token_type": "mac", "access_token": "a"}, "the access token is not a bearer token"),
         ({"access_token": "a"}, "the access token is not a bearer token"),
         ({"token_type": "Bearer", "access_token": "a", "expires_in": {"x": 1}}, NOT_A_TOKEN),
@@ -236,17 +236,21 @@ async def test_a_profile_without_a_usable_subject_fails(
 @pytest.mark.parametrize(
     ("social", "profile", "cause"),
     [
-        ("x", {}, "the user is missing"),
-        ("x", {"data": [], "errors": [{"title": "Forbidden"}]}, "the user is missing"),
-        ("tiktok", {"data": {}, "error": {"code": "ok"}}, "the user is missing"),
-        ("tiktok", {"error": {"code": "ok"}}, "the user is missing"),
+        ("x", {}, "the response contains no user"),
+        ("x", {"data": [], "errors": [{"title": "Forbidden"}]}, "the response contains no user"),
+        ("tiktok", {"data": {}, "error": {"code": "ok"}}, "the response contains no user"),
+        ("tiktok", {"error": {"code": "ok"}}, "the response contains no user"),
         (
             "tiktok",
             {"data": {"user": {"open_id": "1"}}, "error": {"code": "scope_not_authorized"}},
-            "its error is not ok (scope_not_authorized)",
+            "the error code of the response is scope_not_authorized",
         ),
-        ("tiktok", {"data": {"user": {"open_id": "1"}}}, "its error is not ok (unknown error)"),
-        ("tiktok", {"data": {"user": {"open_id": "1"}}, "error": "ok"}, "its error is not ok (unknown error)"),
+        ("tiktok", {"data": {"user": {"open_id": "1"}}}, "the error code of the response is unknown error"),
+        (
+            "tiktok",
+            {"data": {"user": {"open_id": "1"}}, "error": "ok"},
+            "the error code of the response is unknown error",
+        ),
     ],
 )
 async def test_a_profile_whose_envelope_does_not_hold_a_user_fails(
@@ -265,7 +269,7 @@ async def test_userinfo_of_another_subject_than_the_id_tokens_fails(
 
     refusal = await refusal_of(log_in(social))
 
-    assert refusal.cause == "profile: userinfo speaks of another subject than the id_token"
+    assert refusal.cause == "profile: userinfo is about another subject than the id_token"
 
 
 @pytest.mark.parametrize("social", SIGNING)
@@ -275,7 +279,7 @@ async def test_a_missing_id_token_fails(social: str, token: object, make_world: 
 
     assert (await refusal_of(log_in(social))).cause in {  # it is no text, or a text that is no token
         "token: the id_token is missing",
-        "id_token: the id_token's signature does not hold (decode_error)",
+        "id_token: the id_token's signature is invalid (decode_error)",
     }
 
 
@@ -289,7 +293,7 @@ async def test_an_id_token_of_another_login_fails(
 
     refusal = await refusal_of(log_in(social))
 
-    assert refusal.cause == "id_token: the id_token's nonce is not this login's"
+    assert refusal.cause == "id_token: the id_token's nonce is not the one of this login"
     assert {call.request.url.path for call in world.calls} == {
         call.request.url.path for route in ("token", "keys") for call in world[route].calls
     }
@@ -304,7 +308,7 @@ async def test_a_key_that_is_never_published_is_looked_for_once_more_and_then_fa
 
     refusal = await refusal_of(log_in("google"))
 
-    assert refusal.cause == "id_token: the id_token is not signed with a key that the provider publishes"
+    assert refusal.cause == "id_token: the id_token is not signed with one of the provider's published keys"
     assert world["keys"].call_count == 2
 
 

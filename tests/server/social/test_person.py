@@ -20,9 +20,9 @@ def test_a_subject_is_kept_as_it_is(value: str) -> None:
         ({"id": "1"}, "not text"),
         ("", "0 characters"),
         ("x" * 300, "300 characters"),
-        ("a\0b", "characters that no id has"),
-        ("a b", "characters that no id has"),
-        ("\uff11\uff12", "characters that no id has"),
+        ("a\0b", "characters that are not allowed"),
+        ("a b", "characters that are not allowed"),
+        ("\uff11\uff12", "characters that are not allowed"),
     ],
 )
 def test_a_subject_that_is_no_id_is_refused_and_not_quoted(value: object, why: str) -> None:

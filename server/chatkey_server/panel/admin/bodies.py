@@ -24,7 +24,7 @@ async def with_checked_body(scope: HTTPScope, receive: Receive) -> Receive:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Refused(Code.PARAMETER_INVALID, "The request's body did not come to its end.")
+            raise Refused(Code.PARAMETER_INVALID, "The request's body is incomplete.")
         body += cast("bytes", message.get("body", b""))
         more = bool(message.get("more_body"))
         if len(body) > MOST_BODY_BYTES:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 REDIRECT_HERE: Final[Header] = (b"location", b"/admin/")
 
-FAILED: Final = Refused(Code.INTERNAL, "Something went wrong here; the server's log has the details.")
+FAILED: Final = Refused(Code.INTERNAL, "The server had an internal error; the server's log has the details.")
 BODILESS: Final = Refused(Code.PARAMETER_INVALID, "The request has no body; send a JSON object.", member="body")
 UNANSWERABLE: Final = Refused(
     Code.PARAMETER_INVALID,

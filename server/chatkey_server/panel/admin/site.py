@@ -158,7 +158,7 @@ async def _stylesheet(_: Request) -> Response:
 
 
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
-    await Response("There is nothing at this path.", HTTPStatus.NOT_FOUND)(scope, receive, send)
+    await Response("Nothing exists at this path.", HTTPStatus.NOT_FOUND)(scope, receive, send)
 
 
 async def _refused(_: Request, refusal: HTTPException) -> Response:

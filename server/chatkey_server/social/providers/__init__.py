@@ -29,8 +29,6 @@ def find(name: str, settings: Settings) -> SocialProvider:
     if name in settings.offered_socials:
         return replace(load(name), address=settings.socials.get(name, REAL))
     if name in SOCIALS:
-        raise Refused(
-            Code.SOCIAL_UNKNOWN, f"Logging in with {SOCIALS[name].title} is not available yet.", member="social"
-        )
+        raise Refused(Code.SOCIAL_UNKNOWN, f"Login with {SOCIALS[name].title} is not available yet.", member="social")
     offered = ", ".join(settings.offered_socials)
-    raise Refused(Code.SOCIAL_UNKNOWN, f"There is no such social login; there are {offered}.", member="social")
+    raise Refused(Code.SOCIAL_UNKNOWN, f"There is no such social provider. Available: {offered}.", member="social")

@@ -49,7 +49,7 @@ def client_secret(application: Application, now: float) -> str:
     from joserfc.jwk import ECKey  # noqa: PLC0415
 
     if not (application.team_id and application.key_id and application.p8):
-        raise Refused(Code.SOCIAL_DISABLED, "The keys of this chat's Apple sign-in are not complete.", member="social")
+        raise Refused(Code.SOCIAL_DISABLED, "The keys of this chat's Apple sign-in are incomplete.", member="social")
     return jwt.encode(
         {"alg": "ES256", "kid": application.key_id},
         {

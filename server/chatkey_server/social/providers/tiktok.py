@@ -23,10 +23,10 @@ def _user(answer: Json) -> Json:
     error, data = answer.get("error"), answer.get("data")
     word = error.get("code") if isinstance(error, Mapping) else None
     if word != "ok":
-        raise Unusable(f"its error is not ok ({error_code(word)})")
+        raise Unusable(f"the error code of the response is {error_code(word)}")
     user = data.get("user") if isinstance(data, Mapping) else None
     if not isinstance(user, Mapping):
-        raise Unusable("the user is missing")
+        raise Unusable("the response contains no user")
     return user
 
 

@@ -14,7 +14,7 @@ async def read_person(login: Login) -> Person:
     answer = await login.get(USER_URL, **{"user.fields": "profile_image_url,confirmed_email"})
     user = answer.get("data")
     if not isinstance(user, Mapping):
-        raise Unusable("the user is missing")
+        raise Unusable("the response contains no user")
     return Person(
         sub=subject(user.get("id")),
         name=display_name(user.get("name"), user.get("username")),

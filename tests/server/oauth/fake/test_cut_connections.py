@@ -67,5 +67,5 @@ async def test_a_connection_that_breaks_lets_nobody_in_and_the_next_one_may(
         assert rule.hits == 1, (social, leg)
         await nobody_came_in(broken[-1], "oauth_failed", "n-1")
 
-    assert all("broke the connection off. Please try again." in page.text for page in broken)
+    assert all("closed the connection early. Please try again." in page.text for page in broken)
     assert [(await person.log_in(social)).status_code for social in SOCIALS] == [200, 200, 200]
