@@ -31,42 +31,44 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # several workers ex
 
 SOCKETS: Final = Gauge("chatkey_sockets", "Open sockets.", ["peer"], multiprocess_mode="livesum")
 CONNECTS: Final = Counter(
-    "chatkey_connects", "Widgets that connected: `ready`, or the code of the refusal.", ["result"]
+    "chatkey_connects", "Connection attempts of widgets, by result: `ready`, or the code of the refusal.", ["result"]
 )
 CONNECT: Final = Histogram(
-    "chatkey_connect_seconds", "From the accepted WebSocket handshake to the `ready` frame.", buckets=SECONDS
+    "chatkey_connect_seconds", "Time from the accepted WebSocket handshake to the `ready` frame.", buckets=SECONDS
 )
 REFUSALS: Final = Counter("chatkey_refusals", "Refusals, by code.", ["code"])
 ACKNOWLEDGEMENT: Final = Histogram(
     "chatkey_acknowledgement_seconds",
-    "From reading a message frame to sending its acknowledgement.",
+    "Time from reading a message frame to sending its acknowledgement.",
     ["peer"],
     buckets=SECONDS,
 )
 HTTP: Final = Histogram(
     "chatkey_http_seconds",
-    "From an HTTP request to the first byte of its answer, by route template and class of status.",
+    "Time from an HTTP request to the first byte of its response, by route template and class of status.",
     ["route", "status"],
     buckets=SECONDS,
 )
 READY: Final = Gauge(
     "chatkey_ready",
-    "1 if this part was ready when the metrics were read, else 0.",
+    "1 if this part was ready when the metrics were read, otherwise 0.",
     ["part"],
     multiprocess_mode="livemostrecent",
 )
 STARTED: Final = Gauge(
-    "chatkey_started_seconds", "When the newest process of this host started, in Unix time.", multiprocess_mode="max"
+    "chatkey_started_seconds",
+    "Time at which the newest process of this host started, in Unix time.",
+    multiprocess_mode="max",
 )
 HUB_CONNECTED: Final = Gauge(
     "chatkey_hub_connected", "Processes that are connected to Redis.", multiprocess_mode="livesum"
 )
 FAN_OUT: Final = Histogram(
-    "chatkey_fan_out_seconds", "From publishing on Redis to receiving it, measured once a second.", buckets=SECONDS
+    "chatkey_fan_out_seconds", "Time from publishing on Redis to receiving it, measured once a second.", buckets=SECONDS
 )
 DATABASE_WAIT: Final = Histogram(
     "chatkey_database_wait_seconds",
-    "How long a query waited for a connection, or for its turn to write.",
+    "Time that a query waited for a connection, or for its turn to write.",
     ["kind"],
     buckets=SECONDS,
 )

@@ -162,11 +162,13 @@ class PatientHttp(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Hand the connection over to a WebSocket, which has its own timeouts, or refuse it (RFC 6455 4.2, 4.4)."""
         if not self._is_modern():
-            self.send_400_response("A WebSocket is opened by HTTP/1.1.")
+            self.send_400_response("A WebSocket requires HTTP/1.1.")
         elif self._values(b"sec-websocket-version") != [WEBSOCKET_VERSION]:
             self._send_426_response()
         elif not self._is_done():
-            self.send_400_response("A WebSocket is opened once all requests before it are answered.")
+            self.send_400_response(
+                "A WebSocket can only be opened after all earlier requests on its connection are answered."
+            )
         else:
             self._hand_over()
 
@@ -176,7 +178,7 @@ class PatientHttp(HttpToolsProtocol):
         super().handle_websocket_upgrade()
         socket = cast("PatientSocket", self.transport.get_protocol())
         if not socket.handshake_initiated:  # uvicorn's library could not parse the request, and sent no response
-            self.send_400_response("This is not an opening handshake of a WebSocket.")
+            self.send_400_response("This is not a valid WebSocket handshake.")
         if self.transport.is_closing():
             self._stop_looking()
             socket.leave()
@@ -196,7 +198,7 @@ class PatientHttp(HttpToolsProtocol):
     def _send_426_response(self) -> None:
         self._stop_answering()
         version = b"Sec-WebSocket-Version: " + WEBSOCKET_VERSION
-        message = "This WebSocket is of version 13, and no other."
+        message = "This server only supports WebSocket version 13."
         body = self._refusal(Code.PARAMETER_INVALID, message)
         self._send_last(426, (b"Content-Type: application/json", b"Upgrade: websocket", version), body)
 

@@ -32,7 +32,7 @@ class StrictReader(StreamReader):
             self._least = LEAST.get(field[1] & 0x7F, 0)
         elif self._least:
             if int.from_bytes(field, "big") < self._least:
-                raise ProtocolError("length is not in its shortest form")
+                raise ProtocolError("the length is not in its shortest form")
             self._least = 0
         return field
 

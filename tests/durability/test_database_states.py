@@ -358,11 +358,11 @@ NOT_WRITABLE: Final[dict[str, tuple[State, str]]] = {
 def not_writable(request: pytest.FixtureRequest) -> NotWritable:
     """Each way in which a database stops accepting writes."""
     if request.param == "sqlite":
-        remedy = "the database file cannot be opened (attempt to write a readonly database); write a place where"
+        remedy = "the database file cannot be opened (attempt to write a readonly database); set it to a place with"
         return NotWritable({}, read_only_folder, "read-only", "OperationalError", remedy)
     database: Database = request.getfixturevalue("database")
     state, word = NOT_WRITABLE[request.param]
-    remedy = "CHATKEY_DATABASE_URL (not shown): the database is read-only; write the address of the primary"
+    remedy = "CHATKEY_DATABASE_URL (not shown): the database is read-only; set the address of the primary"
     return NotWritable(database.settings, lambda _: state(database), word, "ReadOnlySQLTransactionError", remedy)
 
 

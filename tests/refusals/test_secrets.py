@@ -32,12 +32,12 @@ def test_a_mac_made_with_the_decoded_secret_is_refused_and_the_mistake_named(ser
         pytest.param("", "secret_key must have at least 32 bytes.", id="JWT-080-empty"),
         pytest.param(
             "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n-----END PUBLIC KEY-----",
-            "secret_key is a PEM key; HS256 wants a random text that both ends share.",
+            "secret_key is a PEM key; HS256 needs a random text that both sides share.",
             id="JWT-080-pem",
         ),
         pytest.param(
             " " + "k" * 40,
-            "secret_key has white space at an end, which gets lost when it is copied.",
+            "secret_key begins or ends with white space, which is easily lost when it is copied.",
             id="JWT-080-space",
         ),
     ],

@@ -24,7 +24,7 @@ def test_a_file_without_certificates_to_trust_is_refused_at_the_start(tmp_path: 
     with pytest.raises(SettingsError) as refused:
         load({"CHATKEY_CA_FILE": str(wrong)})
 
-    assert str(refused.value).startswith("CHATKEY_CA_FILE holds no certificates")
+    assert str(refused.value).startswith("CHATKEY_CA_FILE contains no certificates")
 
 
 def test_without_any_variable_the_defaults_hold() -> None:
@@ -136,7 +136,8 @@ def test_a_plain_http_base_address_that_is_not_loopback_is_refused(base_url: str
         load({"CHATKEY_BASE_URL": base_url})
 
     assert str(refused.value) == (
-        "CHATKEY_BASE_URL is plain http, which browsers only trust on localhost; write one such as https://chat.example"
+        "CHATKEY_BASE_URL is plain http, which browsers trust only on localhost; set it to an address such "
+        "as https://chat.example"
     )
 
 
@@ -144,16 +145,16 @@ def test_a_plain_http_base_address_that_is_not_loopback_is_refused(base_url: str
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("CHATKEY_BASE_URL", "chat.example", "is not an http or https address; write one such as"),
+        ("CHATKEY_BASE_URL", "chat.example", "is not an http or https address; set it to an address such as"),
         ("CHATKEY_BASE_URL", "ftp://chat.example", "is not an http or https address"),
         ("CHATKEY_BASE_URL", "https://chat.example/", "has more than scheme, host and port"),
         ("CHATKEY_BASE_URL", "https://chat.example/a", "has more than scheme, host and port"),
         ("CHATKEY_BASE_URL", "https://chat.example?a=b", "has more than scheme, host and port"),
-        ("CHATKEY_BASE_URL", "https://chat.example:443", "or the port that is usual"),
+        ("CHATKEY_BASE_URL", "https://chat.example:443", "or the default port"),
         ("CHATKEY_BASE_URL", "https://CHAT.example", "or capital letters"),
-        ("CHATKEY_BASE_URL", "https://chat.example:99999", "is not an address with a host and a port that exist"),
-        ("CHATKEY_BASE_URL", "https://", "has no usable host name"),
-        ("CHATKEY_BASE_URL", "https://chat_example", "has no usable host name"),
+        ("CHATKEY_BASE_URL", "https://chat.example:99999", "is not an address with a valid host and port"),
+        ("CHATKEY_BASE_URL", "https://", "has no valid host name"),
+        ("CHATKEY_BASE_URL", "https://chat_example", "has no valid host name"),
         ("CHATKEY_BASE_URL", "https://[::1", "is not an address"),
         ("CHATKEY_ASSETS_URL", "https://cdn.example/chat/", "has more than an address"),
         ("CHATKEY_ASSETS_URL", "http://cdn.example/chat", "is plain http"),
@@ -165,8 +166,8 @@ def test_a_plain_http_base_address_that_is_not_loopback_is_refused(base_url: str
         ("CHATKEY_TLS_CERT", "/no/such.pem", "is not a file that exists"),
         ("CHATKEY_CA_FILE", "/", "is not a file that exists"),
         ("CHATKEY_PANEL_FRAME_ANCESTORS", "https://a.example; script-src *", "is not a list of origins"),
-        ("CHATKEY_LAB", "maybe", "is neither on nor off; write 1 or 0"),
-        ("CHATKEY_LOG_LEVEL", "loud", "is not a level; write debug, info, warning or error"),
+        ("CHATKEY_LAB", "maybe", "is neither on nor off; set it to 1 or 0"),
+        ("CHATKEY_LOG_LEVEL", "loud", "is not a log level; set it to debug, info, warning or error"),
         ("CHATKEY_LIMIT_TOKEN_RATE", "-1", "is not a whole number from 0"),
         ("CHATKEY_LIMIT_NAME_CHARS", "256", "is not a whole number from 1 to 255"),
         ("CHATKEY_GITHUB_SERVER_URL", "github.example", "is not an http or https address"),
@@ -181,14 +182,14 @@ def test_a_bad_value_is_refused_with_the_variable_and_what_to_write(name: str, v
     assert reason in str(refused.value)
 
 
-ENCODE = "with %2F for /, %23 for #, %3F for ? and %40 for @ in user and password, and the port in digits"
+ENCODE = "In user and password, write %2F for /, %23 for #, %3F for ? and %40 for @; write the port in digits"
 
 
 @pytest.mark.parametrize(
     ("name", "value", "secret", "reason"),
     [
-        ("CHATKEY_DATABASE_URL", "mysql://u:hidden@db/x", "hidden", "write postgresql://"),
-        ("CHATKEY_DATABASE_URL", "sqlite:///", "sqlite:///'", "write postgresql://"),
+        ("CHATKEY_DATABASE_URL", "mysql://u:hidden@db/x", "hidden", "set it to postgresql://"),
+        ("CHATKEY_DATABASE_URL", "sqlite:///", "sqlite:///'", "set it to postgresql://"),
         ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden/abc@127.0.0.1:1/chat", "hidden", ENCODE),
         ("CHATKEY_DATABASE_URL", "postgresql://chat:1234/abc@127.0.0.1:1/chat", "1234", ENCODE),
         ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden#abc@127.0.0.1:1/chat", "hidden", ENCODE),
@@ -203,21 +204,31 @@ ENCODE = "with %2F for /, %23 for #, %3F for ? and %40 for @ in user and passwor
             "CHATKEY_DATABASE_URL",
             "postgresql://chat:hidden@127.0.0.1:1/chat?sslmode=nonsense",
             "nonsense",
-            "has an sslmode that does not exist; write one of disable, ",
+            "has an sslmode that does not exist; use one of disable, ",
         ),
-        ("CHATKEY_REDIS_URL", "http://:hidden@cache", "hidden", "write redis://"),
+        ("CHATKEY_REDIS_URL", "http://:hidden@cache", "hidden", "set it to redis://"),
         ("CHATKEY_REDIS_URL", "redis://:hidden/abc@cache", "hidden", ENCODE),
         ("CHATKEY_REDIS_URL", "rediss://:hidden#abc@cache", "hidden", ENCODE),
         ("CHATKEY_REDIS_URL", "redis://:hidden@cache:port/0", "hidden", ENCODE),
         ("CHATKEY_REDIS_URL", "redis://cache/hidden", "hidden", "does not end with the number of a database"),
-        ("CHATKEY_MASTER_KEY", "hidden", "hidden", "has 6 characters in key 1, where at least 32 are needed"),
+        ("CHATKEY_MASTER_KEY", "hidden", "hidden", "has 6 characters in key 1, but at least 32 are required"),
         ("CHATKEY_MASTER_KEY", f"{KEY},hidden", "hidden", "has 6 characters in key 2"),
         ("CHATKEY_MASTER_KEY", f"{KEY},", KEY, "has 0 characters in key 2"),
-        ("CHATKEY_MASTER_KEY", f"{KEY}\udcff", KEY, "is not text in UTF-8"),
-        ("CHATKEY_BASE_URL", "https://u:hidden@chat.example", "hidden", "write one such as https://chat.example"),
-        ("CHATKEY_BASE_URL", "https://chat.example:hidden", "hidden", "is not an address with a host and a port"),
+        ("CHATKEY_MASTER_KEY", f"{KEY}\udcff", KEY, "is not valid UTF-8"),
+        (
+            "CHATKEY_BASE_URL",
+            "https://u:hidden@chat.example",
+            "hidden",
+            "set it to an address such as https://chat.example",
+        ),
+        ("CHATKEY_BASE_URL", "https://chat.example:hidden", "hidden", "is not an address with a valid host and port"),
         ("CHATKEY_BASE_URL", "http://hidden.example", "hidden", "is plain http"),
-        ("CHATKEY_TRUSTED_PROXIES", "10.0.0.7, hidden", "hidden", "has no address or network in place 2"),
+        (
+            "CHATKEY_TRUSTED_PROXIES",
+            "10.0.0.7, hidden",
+            "hidden",
+            "has something other than an address or network at position 2",
+        ),
         ("CHATKEY_TLS_KEY", f"hidden{'x' * 300}", "hidden", "is not a file that exists"),
     ],
 )
@@ -253,7 +264,7 @@ def test_the_address_of_a_store_may_be_written_in_each_of_its_forms(name: str, v
     [
         ("CHATKEY_BASEURL", "did you mean CHATKEY_BASE_URL?"),
         ("CHATKEY_LIMIT_TOKENRATE", "did you mean CHATKEY_LIMIT_TOKEN_RATE?"),
-        ("CHATKEY_XYZZY_PLUGH_42", "look the name up in the list of settings"),
+        ("CHATKEY_XYZZY_PLUGH_42", "look up the name in the list of settings"),
     ],
 )
 def test_an_unknown_variable_is_refused_with_the_name_that_may_be_meant(name: str, hint: str) -> None:
@@ -279,7 +290,7 @@ def test_variables_of_other_components_and_of_others_are_left_alone() -> None:
 
 @pytest.mark.contract("D-14/lab")
 def test_the_lab_is_refused_on_an_address_others_can_reach() -> None:
-    with pytest.raises(SettingsError, match=r"CHATKEY_HOST is not a loopback address; write CHATKEY_HOST=127\.0"):
+    with pytest.raises(SettingsError, match=r"CHATKEY_HOST is not a loopback address; set CHATKEY_HOST=127\.0"):
         load({"CHATKEY_LAB": "1", "CHATKEY_HOST": "0.0.0.0"})
 
     assert load({"CHATKEY_LAB": "1", "CHATKEY_HOST": "::1"}).lab
@@ -299,7 +310,7 @@ def test_the_lab_is_refused_where_browsers_reach_it_from_elsewhere() -> None:
 def test_the_lab_without_a_token_is_refused_behind_a_proxy() -> None:
     behind_a_proxy = {"CHATKEY_LAB": "1", "CHATKEY_TRUSTED_PROXIES": "127.0.0.1"}
 
-    with pytest.raises(SettingsError, match=r"CHATKEY_TRUSTED_PROXIES .* set CHATKEY_LAB_TOKEN"):
+    with pytest.raises(SettingsError, match=r"CHATKEY_TRUSTED_PROXIES; set CHATKEY_LAB_TOKEN"):
         load(behind_a_proxy)
 
     assert load({**behind_a_proxy, "CHATKEY_LAB_TOKEN": "0123456789abcdef"}).lab
@@ -322,7 +333,7 @@ def test_with_a_token_the_lab_may_be_anywhere_and_opens_no_panel() -> None:
 def test_half_of_tls_is_refused(given: str, missing: str, tmp_path: Path) -> None:
     (tmp_path / "some.pem").touch()
 
-    with pytest.raises(SettingsError, match=f"{missing} is not set, but its other half is"):
+    with pytest.raises(SettingsError, match=f"{missing} is not set, but its counterpart is"):
         load({given: str(tmp_path / "some.pem")})
 
 
@@ -331,7 +342,7 @@ def test_half_of_tls_is_refused(given: str, missing: str, tmp_path: Path) -> Non
     "shared", [{"CHATKEY_DATABASE_URL": "postgresql://u:p@db/chat"}, {"CHATKEY_REDIS_URL": "redis://cache"}]
 )
 def test_several_processes_must_be_given_a_master_key(shared: dict[str, str]) -> None:
-    with pytest.raises(SettingsError, match=r"CHATKEY_MASTER_KEY is not set, but .* the same for all of them"):
+    with pytest.raises(SettingsError, match=r"CHATKEY_MASTER_KEY is not set, but .* the same for all processes"):
         load(shared)
 
     assert load({**shared, "CHATKEY_MASTER_KEY": KEY}).master_key == (KEY,)
@@ -382,5 +393,5 @@ def test_a_preview_of_what_is_not_announced_is_refused_with_the_list(names: str)
 
     assert str(refused.value) == (
         "CHATKEY_PREVIEW_PROVIDERS names a provider that is not announced; "
-        f"write names of {', '.join(ANNOUNCED_SOCIALS)} with commas between them"
+        f"use names from {', '.join(ANNOUNCED_SOCIALS)} with commas between them"
     )

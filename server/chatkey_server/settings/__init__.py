@@ -65,7 +65,7 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
         if not name.startswith(PREFIX) or name in known or name.startswith(OTHERS):
             continue
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else "remove it, or look the name up in the list of settings"
+        hint = f"did you mean {near[0]}?" if near else "remove it, or look up the name in the list of settings"
         raise SettingsError(f"{name} is not a setting: {hint}")
 
 
@@ -74,7 +74,7 @@ def _read(setting: Setting, text: str) -> object:
         text.encode()
         return setting.parse(text)
     except UnicodeEncodeError:
-        raise SettingsError(f"{setting.name} is not text in UTF-8; write it again") from None
+        raise SettingsError(f"{setting.name} is not valid UTF-8; set it again") from None
     except ValueError as error:
         raise SettingsError(f"{setting.name} {error}") from None
 
@@ -83,14 +83,14 @@ def _check_together(settings: Settings) -> None:
     """Refuse settings that are valid alone but not in combination (D-14, D-15)."""
     if bool(settings.tls_cert) != bool(settings.tls_key):
         missing = "CHATKEY_TLS_KEY" if settings.tls_cert else "CHATKEY_TLS_CERT"
-        raise SettingsError(f"{missing} is not set, but its other half is; set both, or none to serve without TLS")
+        raise SettingsError(f"{missing} is not set, but its counterpart is; set both, or neither to serve without TLS")
     if settings.lab_opens_panel:
         _check_only_here(settings)
     shared = settings.redis_url or settings.database_url.startswith("postgres")
     if shared and not settings.master_key:
         raise SettingsError(
-            "CHATKEY_MASTER_KEY is not set, but a database or Redis that several processes share is; write one random "
-            f"key of at least {MASTER_KEY_CHARS} characters, the same for all of them"
+            "CHATKEY_MASTER_KEY is not set, but the database or Redis is one that several processes share; set "
+            f"it to one random key of at least {MASTER_KEY_CHARS} characters, the same for all processes"
         )
 
 
@@ -98,16 +98,16 @@ def _check_only_here(settings: Settings) -> None:
     """Refuse a lab without a token if other machines could reach it, directly or through a proxy (D-14)."""
     if not is_loopback_host(settings.host):
         raise SettingsError(
-            "CHATKEY_LAB opens test controls to anyone, and CHATKEY_HOST is not a loopback address; write "
-            f"CHATKEY_HOST=127.0.0.1, set {TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
+            "CHATKEY_LAB opens test controls to anyone, and CHATKEY_HOST is not a loopback address; set "
+            f"CHATKEY_HOST=127.0.0.1, set {TOKEN_VARIABLE}, or unset CHATKEY_LAB"
         )
     if not is_loopback_host(urlsplit(settings.base_url).hostname or ""):
         raise SettingsError(
-            "CHATKEY_LAB opens test controls to anyone, and CHATKEY_BASE_URL is not a loopback address; set "
-            f"{TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
+            "CHATKEY_LAB opens test controls to anyone, and CHATKEY_BASE_URL is not a loopback address; "
+            f"set {TOKEN_VARIABLE}, or unset CHATKEY_LAB"
         )
     if settings.trusted_proxies:
         raise SettingsError(
-            "CHATKEY_LAB opens test controls to anyone behind the proxies that CHATKEY_TRUSTED_PROXIES names; "
-            f"set {TOKEN_VARIABLE}, or leave CHATKEY_LAB or CHATKEY_TRUSTED_PROXIES out"
+            "CHATKEY_LAB opens test controls to anyone behind the proxies in CHATKEY_TRUSTED_PROXIES; "
+            f"set {TOKEN_VARIABLE}, or unset CHATKEY_LAB or CHATKEY_TRUSTED_PROXIES"
         )

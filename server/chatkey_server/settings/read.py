@@ -27,24 +27,28 @@ def address(text: str, *, path: bool, insecure: bool = False) -> str:
     """Read an http(s) address, optionally with a path. The result never ends with a slash."""
     example = "https://chat.example" + ("/path" if path else "")
     if not text.startswith(("https://", "http://")):
-        raise ValueError(f"is not an http or https address; write one such as {example}")
+        raise ValueError(f"is not an http or https address; set it to an address such as {example}")
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise ValueError(f"is not an address with a host and a port that exist; write one such as {example}") from None
+        raise ValueError(
+            f"is not an address with a valid host and port; set it to an address such as {example}"
+        ) from None
     host = parts.netloc.lower().rpartition("@")[2].removesuffix(f":{port}")
     if not HOST.fullmatch(host):
-        raise ValueError(f"has no usable host name; write one such as {example}")
+        raise ValueError(f"has no valid host name; set it to an address such as {example}")
     shown_port = "" if port in {None, {"https": 443, "http": 80}[parts.scheme]} else f":{port}"
     clean = f"{parts.scheme}://{host}{shown_port}{parts.path.rstrip('/') if path else ''}"
     if text != clean:
         raise ValueError(
-            f"has more than {'an address' if path else 'scheme, host and port'}, or capital letters, or the port that "
-            f"is usual; write one such as {example}"
+            f"has more than {'an address' if path else 'scheme, host and port'}, or capital letters, or the "
+            f"default port; set it to an address such as {example}"
         )
     if parts.scheme == "http" and not insecure and not is_loopback_host(host):
-        raise ValueError(f"is plain http, which browsers only trust on localhost; write one such as {example}")
+        raise ValueError(
+            f"is plain http, which browsers trust only on localhost; set it to an address such as {example}"
+        )
     return clean
 
 
@@ -61,7 +65,7 @@ def switch(text: str) -> bool:
         return True
     if text.lower() in {"0", "false", "no", "off"}:
         return False
-    raise ValueError("is neither on nor off; write 1 or 0")
+    raise ValueError("is neither on nor off; set it to 1 or 0")
 
 
 def file(text: str) -> str:
@@ -71,7 +75,7 @@ def file(text: str) -> str:
     except OSError:  # the name is too long, or a folder in the path cannot be entered
         is_file = False
     if not is_file:
-        raise ValueError("is not a file that exists; write the path of a PEM file")
+        raise ValueError("is not a file that exists; set it to the path of a PEM file")
     return text
 
 
@@ -80,7 +84,7 @@ def authorities(text: str) -> str:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file(text))
     except OSError:  # ssl.SSLError is an OSError
-        raise ValueError("holds no certificates; write the path of a PEM file with certificates") from None
+        raise ValueError("contains no certificates; set it to the path of a PEM file with certificates") from None
     return text
 
 
@@ -90,10 +94,10 @@ def database(text: str) -> str:
     if text.startswith("sqlite:///") and len(text) > len("sqlite:///"):
         return text
     if not text.startswith(("postgresql://", "postgres://")):
-        raise ValueError(f"is not a database address; write {example} or sqlite:///path/to/file")
+        raise ValueError(f"is not a database address; set it to {example} or sqlite:///path/to/file")
     query = dict(parse_qsl(_store(text, example).query))
     if query.get("sslmode", "prefer") not in SSL_MODES:
-        raise ValueError(f"has an sslmode that does not exist; write one of {', '.join(SSL_MODES)}")
+        raise ValueError(f"has an sslmode that does not exist; use one of {', '.join(SSL_MODES)}")
     return text
 
 
@@ -103,17 +107,17 @@ def redis(text: str) -> str:
     if text.startswith("unix://"):
         return text
     if not text.startswith(("redis://", "rediss://")):
-        raise ValueError("is not a Redis address; write redis://host:6379/0")
+        raise ValueError("is not a Redis address; set it to redis://host:6379/0")
     if not re.fullmatch("/?[0-9]{0,9}", _store(text, example).path):
-        raise ValueError(f"does not end with the number of a database; write it as {example}")
+        raise ValueError(f"does not end with the number of a database; set it to an address such as {example}")
     return text
 
 
 def _store(text: str, example: str) -> SplitResult:
     """Split a store's URL. Raises ValueError if drivers would split it differently from what the author meant."""
     unreadable = ValueError(
-        f"cannot be read as an address; write it as {example}, with %2F for /, %23 for #, %3F for ? and %40 for @ in "
-        "user and password, and the port in digits"
+        f"cannot be read as an address; write it as {example}. In user and password, write %2F for /, %23 for "
+        "#, %3F for ? and %40 for @; write the port in digits"
     )
     try:
         parts = urlsplit(text)
@@ -133,8 +137,8 @@ def master_keys(text: str) -> tuple[str, ...]:
     for number, key in enumerate(keys, 1):
         if len(key) < MASTER_KEY_CHARS:
             raise ValueError(
-                f"has {len(key)} characters in key {number}, where at least {MASTER_KEY_CHARS} are needed; "
-                "write long random keys with commas between them, the current one first"
+                f"has {len(key)} characters in key {number}, but at least {MASTER_KEY_CHARS} are required; set it to "
+                "long random keys with commas between them, the current one first"
             )
     return keys
 
@@ -143,14 +147,14 @@ def frame_ancestors(text: str) -> str:
     """Read the sources of the `frame-ancestors` directive of a CSP."""
     sources = text.split()
     if not all(re.fullmatch(r"'none'|'self'|https?://[a-z0-9.:\[\]-]+", source) for source in sources):
-        raise ValueError("is not a list of origins; write 'none', 'self' or origins with spaces between them")
+        raise ValueError("is not a list of origins; set it to 'none', 'self' or origins with spaces between them")
     return " ".join(sources)
 
 
 def host(text: str) -> str:
     """Read the address to listen on."""
     if not re.fullmatch(r"[A-Za-z0-9.:-]+", text):
-        raise ValueError("is not an address to listen on; write one such as 127.0.0.1 or 0.0.0.0")
+        raise ValueError("is not an address to listen on; set it to an address such as 127.0.0.1 or 0.0.0.0")
     return text
 
 
@@ -162,8 +166,8 @@ def networks(text: str) -> str:
             ipaddress.ip_network(network)
         except ValueError:
             raise ValueError(
-                f"has no address or network in place {number}; write such as 10.0.0.7 or 10.0.0.0/8, with commas "
-                "between them"
+                f"has something other than an address or network at position {number}; use values such as 10.0.0.7 or "
+                "10.0.0.0/8, with commas between them"
             ) from None
     return ",".join(networks)
 
@@ -173,8 +177,8 @@ def announced(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not set(names) <= set(ANNOUNCED_SOCIALS):
         raise ValueError(
-            f"names a provider that is not announced; write names of {', '.join(ANNOUNCED_SOCIALS)} "
-            "with commas between them"
+            f"names a provider that is not announced; use names from {', '.join(ANNOUNCED_SOCIALS)} with commas "
+            "between them"
         )
     return names
 
@@ -182,5 +186,5 @@ def announced(text: str) -> tuple[str, ...]:
 def log_level(text: str) -> str:
     """Read the name of a log level, in upper or lower case."""
     if text.lower() not in {"debug", "info", "warning", "error"}:
-        raise ValueError("is not a level; write debug, info, warning or error")
+        raise ValueError("is not a log level; set it to debug, info, warning or error")
     return text.lower()

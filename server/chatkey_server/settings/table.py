@@ -14,7 +14,7 @@ from chatkey_server.settings.values import Limits, Settings
 
 PREFIX = "CHATKEY_"
 
-TOGETHER = " Of all processes together, where there is Redis."
+TOGETHER = " Counted over all processes together if Redis is configured."
 """Added to limits that protect the service as a whole. Each process counts the other limits on its own."""
 
 
@@ -46,25 +46,27 @@ class Setting:
 
 
 def _general() -> Iterator[Setting]:
-    yield Setting("CHATKEY_BASE_URL", partial(read.address, path=False), "The address of this server for browsers.")
+    yield Setting(
+        "CHATKEY_BASE_URL", partial(read.address, path=False), "The address at which browsers reach this server."
+    )
     yield Setting(
         "CHATKEY_ASSETS_URL",
         partial(read.address, path=True),
-        "The address of `sdk.js`, unless it is `/assets` here.",
+        "The address of `sdk.js`, if it is not `/assets` on this server.",
     )
     yield Setting("CHATKEY_HOST", read.host, "The network address to listen on.")
     yield Setting("CHATKEY_PORT", partial(read.whole, least=1, most=65535), "The port to listen on.")
-    yield Setting("CHATKEY_TLS_CERT", read.file, "The certificate chain, when the server speaks TLS itself.")
-    yield Setting("CHATKEY_TLS_KEY", read.file, "The certificate's private key.")
+    yield Setting("CHATKEY_TLS_CERT", read.file, "The certificate chain, if the server itself handles TLS.")
+    yield Setting("CHATKEY_TLS_KEY", read.file, "The private key of the certificate.")
     yield Setting(
         "CHATKEY_TRUSTED_PROXIES",
         read.networks,
-        "Addresses and networks of reverse proxies, with commas between them: their `X-Forwarded-For` says whom limits "
-        "are counted for. Without it that is the proxy, as one caller.",
+        "Addresses and networks of reverse proxies, with commas between them. Their `X-Forwarded-For` names "
+        "the client for the limits. Without this setting, all clients behind a proxy count as one.",
     )
     yield Setting("CHATKEY_DATA_DIR", Path, "The folder of the embedded database and of the generated master key.")
     yield Setting(
-        "CHATKEY_DATABASE_URL", read.database, "The database, unless it is the embedded SQLite file.", secret=True
+        "CHATKEY_DATABASE_URL", read.database, "The database, if it is not the embedded SQLite file.", secret=True
     )
     yield Setting(
         "CHATKEY_REDIS_URL",
@@ -75,7 +77,7 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_MASTER_KEY",
         read.master_keys,
-        "The key all others are derived from; old ones, still readable, follow after commas.",
+        "The key from which all other keys are derived. Old keys, which can still decrypt, follow after commas.",
         secret=True,
     )
     yield Setting("CHATKEY_CA_FILE", read.authorities, "Certificates to trust when the server calls social providers.")
@@ -83,31 +85,35 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LAB",
         read.switch,
-        "Switches the test controls under `/lab` on; only on a loopback address and without a proxy, or with "
+        "Enables the test controls under `/lab`. This requires a loopback address and no proxy, or "
         "`CHATKEY_LAB_TOKEN`.",
     )
     yield Setting(
         TOKEN_VARIABLE,
         check_token,
-        "What whoever uses the lab has to show: a bearer, or the password of HTTP's basic authentication.",
+        "The secret that clients of the lab send, as a bearer token or as the password of HTTP basic authentication.",
         secret=True,
     )
     yield Setting(
         "CHATKEY_PREVIEW_PROVIDERS",
         read.announced,
-        f"Announced social providers to offer already, with commas between them: {', '.join(ANNOUNCED_SOCIALS)}.",
+        (
+            "Announced social providers that are already offered, with commas between "
+            f"them: {', '.join(ANNOUNCED_SOCIALS)}."
+        ),
     )
     yield Setting(
         "CHATKEY_METRICS_TOKEN",
         check_token,
-        "What Prometheus shows as a bearer to read `/metrics`; without it there are none.",
+        "The bearer token with which Prometheus reads `/metrics`. Without it, there are no metrics.",
         secret=True,
     )
     yield Setting(
         "CHATKEY_DRAIN",
         partial(read.whole, least=0, most=3600),
-        "Seconds that an end takes: in the first half `/health/ready` says 503 and all is served as before, in the "
-        "second nobody is let in and sockets are closed one after the other.",
+        "How many seconds stopping takes. In the first half, `/health/ready` answers 503 and everything else "
+        "works as before. In the second half, new connections are refused and sockets are closed one after "
+        "the other.",
     )
     yield Setting("CHATKEY_LOG_LEVEL", read.log_level, "How much is logged: debug, info, warning or error.")
 
@@ -118,12 +124,12 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_HEAD_BYTES",
         partial(read.whole, least=16_384, most=1_048_576),
-        "Bytes of a request's line and headers.",
+        "Bytes of a request's first line and headers.",
     )
     yield Setting(
         "CHATKEY_LIMIT_QUERY_BYTES",
         partial(read.whole, least=2048, most=65_000),
-        "Bytes of a query; of a form as well.",
+        "Bytes of a query or a form.",
     )
     yield Setting(
         "CHATKEY_LIMIT_BODY_BYTES", partial(read.whole, least=16_384, most=16_777_216), "Bytes of a request's body."
@@ -131,35 +137,42 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_TOKEN_BYTES",
         partial(read.whole, least=1024, most=32_768),
-        "Bytes of one token; the widget itself sends 8192 at most.",
+        "Bytes of one token. The widget sends at most 8192.",
     )
     yield Setting(
         "CHATKEY_LIMIT_REQUEST_TIMEOUT",
         wait,
-        "Seconds a request may take to arrive, from the opening of the connection or from its own first byte, "
-        "and its answer may wait for a peer that takes nothing of it.",
+        "Seconds that a request may take to arrive, counted from the opening of the connection or from its "
+        "first byte; and seconds that its response may wait for a peer that does not read.",
     )
-    yield Setting("CHATKEY_LIMIT_TOKEN_RATE", rate, "Token requests a minute from one client address; 0 is no limit.")
     yield Setting(
-        "CHATKEY_LIMIT_OAUTH_RATE", rate, f"OAuth requests a minute from one client address; 0 is no limit.{TOGETHER}"
+        "CHATKEY_LIMIT_TOKEN_RATE", rate, "Token requests per minute from one client address; 0 means no limit."
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_OAUTH_RATE",
+        rate,
+        f"OAuth requests per minute from one client address; 0 means no limit.{TOGETHER}",
     )
     yield Setting("CHATKEY_LIMIT_FRAME_BYTES", partial(read.whole, least=16_384, most=1_048_576), "Bytes of one frame.")
     yield Setting("CHATKEY_LIMIT_MESSAGE_CHARS", size, "Characters of one message.")
     yield Setting("CHATKEY_LIMIT_NAME_CHARS", partial(read.whole, least=1, most=255), "Characters of a member's name.")
-    yield Setting("CHATKEY_LIMIT_FRAMES_PER_SECOND", size, "Frames a second on one socket, a widget's or an agent's.")
+    yield Setting("CHATKEY_LIMIT_FRAMES_PER_SECOND", size, "Frames per second on one socket of a widget or an agent.")
     yield Setting(
         "CHATKEY_LIMIT_AUTH_TIMEOUT",
         partial(read.whole, least=1, most=60),
-        "Seconds a new socket has to prove itself.",
+        "Seconds until a new socket must have sent a valid `connect` frame.",
     )
     yield Setting(
-        "CHATKEY_LIMIT_FRAME_TIMEOUT", wait, "Seconds a frame may take to arrive, from its first byte to its last."
+        "CHATKEY_LIMIT_FRAME_TIMEOUT", wait, "Seconds that a frame may take to arrive, from its first byte to its last."
     )
-    yield Setting("CHATKEY_LIMIT_IDLE_TIMEOUT", wait, "Seconds a connected socket may stay without a frame.")
+    yield Setting("CHATKEY_LIMIT_IDLE_TIMEOUT", wait, "Seconds that a connected socket may be idle.")
     yield Setting(
         "CHATKEY_LIMIT_PONG_TIMEOUT",
         wait,
-        "Seconds between the server's WebSocket pings, and those a peer has to answer one or to read what it is sent.",
+        (
+            "Seconds between the server's WebSocket pings, and seconds that a peer has to answer a ping or to "
+            "read what it is sent."
+        ),
     )
     yield Setting(
         "CHATKEY_LIMIT_PING", partial(read.whole, least=1, most=300), "Seconds between the pings of a widget."
@@ -167,38 +180,45 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS",
         rate,
-        "Sockets open at once from one client address; 0 is no limit. It may have twice as many connections of any "
-        "kind, and one more is cut; those of a trusted proxy are not counted.",
+        "Sockets open at once from one client address; 0 means no limit. Twice as many connections of any "
+        "kind are allowed, and further ones are closed. Connections of a trusted proxy are not counted.",
     )
-    yield Setting("CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets open at once of one person; 0 is no limit.")
+    yield Setting("CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets open at once of one person; 0 means no limit.")
+    yield Setting("CHATKEY_LIMIT_SEARCH_CHARS", partial(read.whole, least=1, most=1000), "Characters of a search text.")
     yield Setting(
-        "CHATKEY_LIMIT_SEARCH_CHARS", partial(read.whole, least=1, most=1000), "Characters of what is searched for."
-    )
-    yield Setting(
-        "CHATKEY_LIMIT_SEARCHES_PER_IDENTITY", rate, "Searches a minute of one person or agent; 0 is no limit."
+        "CHATKEY_LIMIT_SEARCHES_PER_IDENTITY", rate, "Searches per minute of one person or agent; 0 means no limit."
     )
     yield Setting(
-        "CHATKEY_LIMIT_SEARCHES_PER_ADDRESS", rate, "Searches a minute from one client address; 0 is no limit."
+        "CHATKEY_LIMIT_SEARCHES_PER_ADDRESS", rate, "Searches per minute from one client address; 0 means no limit."
     )
     yield Setting(
         "CHATKEY_LIMIT_HISTORIES_PER_IDENTITY",
         rate,
-        "Pages of history a minute of one person, or lists and pages of conversations of one agent; 0 is no limit.",
+        (
+            "Pages of history per minute of one person, or lists and pages of conversations of one agent; 0 "
+            "means no limit."
+        ),
     )
     yield Setting(
-        "CHATKEY_LIMIT_HISTORIES_PER_ADDRESS", rate, "Pages of history a minute from one client address; 0 is no limit."
+        "CHATKEY_LIMIT_HISTORIES_PER_ADDRESS",
+        rate,
+        "Pages of history per minute from one client address; 0 means no limit.",
     )
     yield from _quotas()
     yield Setting(
         "CHATKEY_LIMIT_IPV6_PREFIX",
         partial(read.whole, least=32, most=128),
-        "Bits of an IPv6 address that make a client: what comes from one network of this size is counted together.",
+        (
+            "Bits of an IPv6 address that identify a client. All addresses of one network of this size are "
+            "counted together."
+        ),
     )
     yield Setting(
         "CHATKEY_LIMIT_LOG_LINES",
         rate,
-        "Lines of one kind a second in the log, ten seconds' worth of them at once. Further lines are counted, and "
-        "one line every ten seconds says how many. A traceback counts as ten lines. 0 is no limit.",
+        "Log lines per second of one kind; the amount for ten seconds may come at once. Further lines are "
+        "counted, and one line every ten seconds reports how many. A traceback counts as ten lines. 0 means "
+        "no limit.",
     )
 
 
@@ -208,12 +228,12 @@ def _quotas() -> Iterator[Setting]:
         for of, whose in (
             ("IDENTITY", "of one person"),
             ("ADDRESS", "from one client address"),
-            ("PROVIDER", "of a business's visitors, and again of its members"),
+            ("PROVIDER", "of a business's visitors, and separately of its members"),
         ):
             yield Setting(
                 f"CHATKEY_LIMIT_{name}_PER_{of}",
                 amount,
-                f"{what} a day {whose}, an hour's worth of them at once; 0 is no limit.{TOGETHER}",
+                f"{what} per day {whose}; the amount for one hour may come at once. 0 means no limit.{TOGETHER}",
             )
 
 
@@ -223,12 +243,12 @@ def _socials() -> Iterator[Setting]:
         yield Setting(
             f"{start}_BROWSER_URL",
             partial(read.address, path=True),
-            f"Where browsers find {social}, if not the real one.",
+            f"The address at which browsers find {social}. Default: the real one.",
         )
         yield Setting(
             f"{start}_SERVER_URL",
             partial(read.address, path=True, insecure=True),
-            f"Where this server finds {social}, if not the real one.",
+            f"The address at which this server finds {social}. Default: the real one.",
         )
         yield Setting(
             f"{start}_ISSUER",

@@ -29,7 +29,9 @@ async def add(table: type[Account], username: str, password: str) -> None:
 async def new(table: type[Account], username: str, password: str) -> Account:
     """Create an account without storing it. Raises `Refused(parameter_invalid)`, which names the wrong member."""
     if not USERNAME.fullmatch(username):
-        raise _invalid("username", "must be 1 to 64 of A-Z a-z 0-9 . _ @ -, beginning with a letter or digit")
+        raise _invalid(
+            "username", "must be 1 to 64 characters from A-Z a-z 0-9 . _ @ -, and begin with a letter or digit"
+        )
     return table(username=username, password_hash=await _hashed(password))
 
 
@@ -85,7 +87,7 @@ async def remove(table: AnyAccount, username: str) -> None:
 
 def unknown(table: AnyAccount, username: str) -> Refused:
     """Build the refusal for an account that does not exist."""
-    return _invalid("username", f"{username!r} is no {table.__name__.lower()}")
+    return _invalid("username", f"{username!r} is not the name of an {table.__name__.lower()}")
 
 
 async def _hashed(password: str) -> str:

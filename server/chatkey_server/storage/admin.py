@@ -80,7 +80,13 @@ async def add_provider(
     """
     made = NewProvider(f"prov_{secrets.token_hex(8)}" if id is None else id, signing_secret(secret_key))
     if not PROVIDER_ID.fullmatch(made.id) or made.id == SERVICE:
-        raise invalid("id", f"must be 1 to 64 of A-Z a-z 0-9 _ -, not begin with _ or -, and not be {SERVICE!r}")
+        raise invalid(
+            "id",
+            (
+                "must be 1 to 64 characters from A-Z a-z 0-9 _ -, must not begin with _ or -, and must not "
+                f"be {SERVICE!r}"
+            ),
+        )
     check_text("name", made.id if name is None else name, 255)
     CHECKS["ui_locale"]("ui_locale", ui_locale)
     async with transaction():
@@ -149,7 +155,7 @@ async def replace_domain(provider_id: str, old: str | None, new: str | None, *, 
         rows = await RegisteredDomain.objects().where(RegisteredDomain.provider == provider_id)
         registered = [row.domain for row in rows]
         if new is not None and new != old and new in registered:
-            raise invalid("domain", f"{new!r} is registered already")
+            raise invalid("domain", f"{new!r} is already registered")
         if new is not None and old is not None:  # updated in place, so that the row keeps its id
             here = (RegisteredDomain.provider == provider_id) & (RegisteredDomain.domain == old)
             await RegisteredDomain.update({RegisteredDomain.domain: new}).where(here)
@@ -170,7 +176,7 @@ async def set_social(
     if social not in offered:
         known = ", ".join(offered)
         raise Refused(
-            Code.SOCIAL_UNKNOWN, f"There is no {social!r} to log in with; there are {known}.", member="social"
+            Code.SOCIAL_UNKNOWN, f"There is no social provider {social!r}. Available: {known}.", member="social"
         )
     if key_source not in {"service", "own"}:
         raise invalid("key_source", "must be 'service' or 'own'")
@@ -179,7 +185,7 @@ async def set_social(
         if key_source == "own" and not await _has_application(provider_id, social):
             raise invalid(
                 "key_source",
-                f"is 'own', but this provider has no {social} keys; give client_id and client_secret first",
+                f"is 'own', but this provider has no {social} keys; set client_id and client_secret first",
             )
         await SocialLogin.insert(
             SocialLogin(provider=provider_id, social=social, enabled=enabled, key_source=key_source)
@@ -258,7 +264,7 @@ async def rotate_secret(
         row = await Provider.select(Provider.sealed_secret_key).where(Provider.id == provider_id).first()
         before = str(row["sealed_secret_key"]) if row else ""
         if vault.open(before) == fresh:
-            raise invalid("secret_key", "is the one in use already; rotate to another")
+            raise invalid("secret_key", "is already in use; rotate to a different one")
         await Provider.update(
             {
                 Provider.sealed_secret_key: vault.seal(fresh),

@@ -172,7 +172,7 @@ class Outages:
     def _note(self, doing: Doing, error: BaseException | None) -> None:
         trouble: Trouble = "database.busy" if isinstance(error, Busy) else "database.away"
         if not self._refused[doing][trouble]:
-            log.error(trouble, doing=doing, error=type(error).__name__, reason=str(error) or "no answer in time")
+            log.error(trouble, doing=doing, error=type(error).__name__, reason=str(error) or "no response in time")
         self._refused[doing][trouble] += 1
 
 

@@ -34,9 +34,9 @@ def signing_secret(secret_key: str | None) -> str:
     if secret_key is None:
         return secrets.token_urlsafe(48)
     if secret_key.lstrip().startswith("-----BEGIN"):
-        raise invalid("secret_key", "is a PEM key; HS256 wants a random text that both ends share")
+        raise invalid("secret_key", "is a PEM key; HS256 needs a random text that both sides share")
     if secret_key != secret_key.strip():
-        raise invalid("secret_key", "has white space at an end, which gets lost when it is copied")
+        raise invalid("secret_key", "begins or ends with white space, which is easily lost when it is copied")
     if len(secret_key.encode()) < SECRET_BYTES:
         raise invalid("secret_key", f"must have at least {SECRET_BYTES} bytes")
     return secret_key
@@ -52,12 +52,14 @@ def check_application(social: str, application: Application) -> None:
     needed = _needed(social)
     for member in needed:
         if not getattr(application, member):
-            raise invalid(member, f"is missing; the keys of {social} are not complete without it")
+            raise invalid(member, f"is missing; the keys of {social} are incomplete without it")
     for member, value in msgspec.structs.asdict(application).items():
         if value and member not in needed:
-            raise invalid(member, f"is no part of the keys of {social}, which are {', '.join(needed)}; leave it out")
+            raise invalid(member, f"is not part of the keys of {social}, which are {', '.join(needed)}; omit it")
     if application.p8 and not _is_signing_key(application.p8):
-        raise invalid("p8", "is not an unencrypted P-256 private key in PKCS#8 form; give the whole .p8 file as it is")
+        raise invalid(
+            "p8", "is not an unencrypted P-256 private key in PKCS#8 form; use the complete .p8 file unchanged"
+        )
 
 
 def _needed(social: str) -> tuple[str, ...]:

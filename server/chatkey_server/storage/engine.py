@@ -108,7 +108,7 @@ class SQLite(SQLiteEngine):
         try:
             await asyncio.wait_for(self.writing.acquire(), BUSY_SECONDS)
         except TimeoutError as error:
-            raise Busy(f"others have been writing for {BUSY_SECONDS} s") from error
+            raise Busy(f"other transactions have been writing for {BUSY_SECONDS} s") from error
         try:
             async with self._begun("BEGIN IMMEDIATE") as connection:
                 yield connection
@@ -226,7 +226,7 @@ async def _acquired(pool: Pool) -> Any:
         return await pool.acquire(timeout=BUSY_SECONDS)
     except TimeoutError as error:
         if pool.get_size() == POOL_SIZE and not pool.get_idle_size():
-            raise Busy(f"others have had all {POOL_SIZE} connections for {BUSY_SECONDS} s") from error
+            raise Busy(f"all {POOL_SIZE} connections have been in use for {BUSY_SECONDS} s") from error
         raise
 
 
@@ -334,20 +334,22 @@ def unusable(database: Database | None, error: BaseException | None) -> str:
     if isinstance(database, SQLite):
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error  # without the path
         return (
-            f"CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: the database file cannot be opened ({reason}); write a place "
-            "where there is room and this user may write"
+            f"CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: the database file cannot be opened ({reason}); set it to "
+            "a place with free space where this user may write"
         )
     return f"CHATKEY_DATABASE_URL (not shown): {_remedy(error)}"
 
 
 def _remedy(error: BaseException | None) -> str:
     if isinstance(error, pg.InsufficientPrivilegeError):
-        return "the database's user may not do this; use the owner of the database, or GRANT the user CREATE and USAGE"
+        return (
+            "the database's user lacks a privilege; use the owner of the database, or GRANT the user CREATE and USAGE"
+        )
     if isinstance(error, pg.ReadOnlySQLTransactionError):
-        return "the database is read-only; write the address of the primary, or wait until it takes writes"
+        return "the database is read-only; set the address of the primary, or wait until it accepts writes"
     if isinstance(error, pg.UndefinedTableError):
         return "the database has no tables; run `chatkey db migrate`"
     return (
-        f"the database cannot be reached ({type(error).__name__}); check that it runs, and its host, name, user and "
-        "password"
+        f"the database cannot be reached ({type(error).__name__}); check that it runs, and check the host, "
+        "name, user and password"
     )

@@ -108,8 +108,9 @@ async def _missing() -> list[Step]:
     done = await Migration.get_migrations_which_ran(app_name=APP)
     if done and every[0].ID not in done:
         raise SettingsError(
-            "CHATKEY_DATABASE_URL or CHATKEY_DATA_DIR: this database was made by a version before the first release, "
-            "which cannot be upgraded; write the address of an empty database, or move the embedded chatkey.sqlite away"
+            "CHATKEY_DATABASE_URL or CHATKEY_DATA_DIR: this database was made by a version before the first "
+            "release, which cannot be upgraded; set the address of an empty database, or move the embedded "
+            "chatkey.sqlite away"
         )
     return [step for step in every if step.ID not in done]
 
@@ -199,6 +200,6 @@ def _explained(step: Step) -> Iterator[None]:
         if is_away(error):
             raise
         raise SettingsError(
-            f"CHATKEY_DATABASE_URL or CHATKEY_DATA_DIR: migration {step.ID} failed ({error}); write the address of a "
-            "database that only chatkey uses"
+            f"CHATKEY_DATABASE_URL or CHATKEY_DATA_DIR: migration {step.ID} failed ({error}); set the address of "
+            "a database that only chatkey uses"
         ) from error

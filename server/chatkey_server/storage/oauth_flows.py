@@ -24,7 +24,7 @@ async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonc
         await OAuthFlow.delete().where(OAuthFlow.created_at <= over)
         if await OAuthFlow.count() >= MOST:
             oldest = await OAuthFlow.select(OAuthFlow.created_at).order_by(OAuthFlow.created_at).first()
-            raise RateLimited(oldest["created_at"] - over if oldest else 0, "Too many logins are under way")
+            raise RateLimited(oldest["created_at"] - over if oldest else 0, "Too many logins are in progress")
         await OAuthFlow.insert(
             OAuthFlow(
                 id=id,
@@ -56,7 +56,7 @@ async def take(id: str, *, now: float) -> OAuthFlow:  # noqa: A002 - the column'
         )
         flow = await OAuthFlow.objects().get(OAuthFlow.id == id)
     if flow is None:
-        raise Refused(Code.STATE_INVALID, "This login was not started here; start it again.", member="state")
+        raise Refused(Code.STATE_INVALID, "This login was not started on this server; start it again.", member="state")
     if taken:
         return flow
     if flow.created_at <= oldest:

@@ -64,8 +64,9 @@ class Vault:
 
 
 _NO_KEY_FITS = (
-    "CHATKEY_MASTER_KEY (not shown) does not open what is stored in the database; write the key it was sealed with "
-    f"after the new one, with a comma between them, or bring back the {KEY_FILE} that was in the data folder"
+    "CHATKEY_MASTER_KEY (not shown) does not decrypt the secrets in the database; append the key that "
+    f"encrypted them after the new one, with a comma between them, or restore the {KEY_FILE} that was in "
+    "the data folder"
 )
 
 
@@ -85,13 +86,13 @@ def _kept_key(data_dir: Path) -> str:
         open_to_others = path.stat().st_mode & 0o077
     except OSError as error:
         raise SettingsError(
-            f"CHATKEY_DATA_DIR cannot hold the master key ({error.strerror}); write a folder this user may write to, "
-            "or set CHATKEY_MASTER_KEY"
+            f"CHATKEY_DATA_DIR cannot hold the master key ({error.strerror}); set it to a folder that this user "
+            "may write to, or set CHATKEY_MASTER_KEY"
         ) from None
     if open_to_others:
-        raise SettingsError(f"CHATKEY_DATA_DIR has a {KEY_FILE} that others can read; chmod 600 it")
+        raise SettingsError(f"CHATKEY_DATA_DIR has a {KEY_FILE} that other users can read; run chmod 600 on it")
     if not key:
-        raise SettingsError(f"CHATKEY_DATA_DIR holds an empty {KEY_FILE}; restore it from a backup")
+        raise SettingsError(f"CHATKEY_DATA_DIR contains an empty {KEY_FILE}; restore it from a backup")
     return key
 
 

@@ -73,7 +73,7 @@ async def test_after_a_rotation_the_old_secret_counts_until_the_stated_time(pane
     row = (await panel.rows("providers"))[0]
 
     assert shown[1].encode() == (await panel.services.providers.get("prov")).secrets.current
-    assert shown[-1] == "The old one counts until 2027-01-15 09:00:30 UTC."
+    assert shown[-1] == "The old one is valid until 2027-01-15 09:00:30 UTC."
     assert row["old_secret_until"] == "2027-01-15 09:00:30 UTC"
     assert await read(panel, old) == "ann"
     clock.advance(3600 - 1)
@@ -89,7 +89,7 @@ async def test_without_overlap_the_old_secret_ends_at_once(panel: Fixture) -> No
 
     shown = lines(await panel.ask("POST", "api/forms/rotate-secret/", {"provider": "prov", "overlap": 0}))
 
-    assert shown[-1] == "The old one has stopped to count."
+    assert shown[-1] == "The old one is no longer valid."
     assert (await panel.rows("providers"))[0]["old_secret_until"] == ""
     with pytest.raises(Refused):
         await read(panel, old)
@@ -155,7 +155,7 @@ async def test_a_person_is_erased_once_that_is_ticked_and_what_remains_is_said(
         ({"provider": "nobody", "uid": "ann", "erase": True}, "There is no provider 'nobody'."),
         (
             {"provider": "prov", "login": "member", "uid": "ann", "erase": True},
-            "Login is one of visitor, custom, social",
+            "Login must be one of visitor, custom, social",
         ),
     ],
 )

@@ -104,7 +104,7 @@ async def test_the_master_key_is_changed_without_losing_anything(
             assert all(Vault([NEW]).open(row["sealed"]) for row in rows)
 
     async with opened(database_url):
-        with pytest.raises(SettingsError, match=r"CHATKEY_MASTER_KEY \(not shown\) does not open"):
+        with pytest.raises(SettingsError, match=r"CHATKEY_MASTER_KEY \(not shown\) does not decrypt"):
             await migrate.ensure(Settings(database_url=database_url, master_key=(OLD,)))
 
 

@@ -85,7 +85,7 @@ async def test_a_new_client_id_needs_its_own_secret(panel: Fixture) -> None:
         "PATCH", f"api/tables/social_logins/{number}/", {"client_id": " another ", "client_secret": "fresh"}
     )
 
-    assert reason(refused) == "client_secret is missing; the keys of google are not complete without it."
+    assert reason(refused) == "client_secret is missing; the keys of google are incomplete without it."
     assert done.status_code == 200
     assert await application(panel, "google") == Application("another", "fresh")
 
@@ -93,12 +93,12 @@ async def test_a_new_client_id_needs_its_own_secret(panel: Fixture) -> None:
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ({"social": "gitlab", "key_source": "own"}, "has no gitlab keys; give client_id and client_secret first"),
+        ({"social": "gitlab", "key_source": "own"}, "has no gitlab keys; set client_id and client_secret first"),
         ({"social": "gitlab", "key_source": "own", "client_id": "id"}, "client_secret is missing"),
         ({"social": "gitlab", "key_source": "own", "client_secret": "secret"}, "client_id is missing"),
-        ({"social": "gitlab", "client_id": "id", "client_secret": "s", "team_id": "T"}, "team_id is no part of"),
-        ({"social": "google"}, "is there already"),
-        ({"social": "myspace"}, "There is no 'myspace' to log in with"),
+        ({"social": "gitlab", "client_id": "id", "client_secret": "s", "team_id": "T"}, "team_id is not part of"),
+        ({"social": "google"}, "already exists"),
+        ({"social": "myspace"}, "There is no social provider 'myspace'"),
         ({"social": "gitlab", "key_source": "theirs"}, "key_source"),
         ({"social": "gitlab", "enabled": "perhaps"}, "enabled"),
         ({"social": "gitlab", "provider": "nobody"}, "There is no provider 'nobody'"),
@@ -181,7 +181,7 @@ class TestApple:
             ({"client_id": "c" * 256}, "client_id must be 1 to 255 characters of text"),
             ({"key_id": ""}, "key_id is missing"),
             ({"client_id": ""}, "client_id is missing"),
-            ({"client_secret": "secret"}, "client_secret is no part of the keys of apple"),
+            ({"client_secret": "secret"}, "client_secret is not part of the keys of apple"),
         ],
     )
     async def test_keys_that_are_not_whole_are_refused(
@@ -198,7 +198,7 @@ class TestApple:
     async def test_it_cannot_be_switched_on_before_it_is_offered(self, panel: Fixture) -> None:
         refused = await panel.ask("POST", "api/tables/social_logins/", {"provider": "prov", "social": "apple"})
 
-        assert reason(refused).startswith("There is no 'apple' to log in with; there are google")
+        assert reason(refused).startswith("There is no social provider 'apple'. Available: google")
 
 
 async def test_where_apple_is_offered_it_can_be_switched_on(
@@ -228,11 +228,11 @@ async def test_the_services_keys_are_changed_and_taken_away(panel: Fixture) -> N
     emptied = await panel.ask("PATCH", f"api/tables/service_keys/{number}/", {"client_id": ""})
     removed = await panel.ask("DELETE", f"api/tables/service_keys/{number}/")
 
-    assert "is there already" in reason(twice)
+    assert "already exists" in reason(twice)
     assert (changed.status_code, removed.status_code) == (200, 200)
     assert row is not None
     assert panel.services.vault.open(row.sealed_client_secret or "") == "new secret"
-    assert reason(emptied) == "client_id is missing; the keys of google are not complete without it."
+    assert reason(emptied) == "client_id is missing; the keys of google are incomplete without it."
     assert await panel.rows("service_keys") == []
 
 
@@ -250,7 +250,7 @@ async def test_domains_are_registered_one_by_one(panel: Fixture) -> None:
         assert (await panel.ask("DELETE", f"api/tables/domains/{row['id']}/")).status_code == 200
 
     assert (added.status_code, changed.status_code) == (201, 200)
-    assert "'localhost:3000' is registered already" in reason(twice)
+    assert "'localhost:3000' is already registered" in reason(twice)
     assert "wildcards are not supported; register each host" in reason(wild)
     assert set(origins) == {"https://localhost:3000", "http://localhost:3000", "https://xn--bcher-kva.test"}
     assert (await view(panel)).origins == ()
@@ -283,12 +283,20 @@ async def test_what_is_sealed_cannot_be_written_past_the_rules(panel: Fixture) -
     assert await Provider.select(Provider.id, Provider.sealed_secret_key) == before
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", "providers/"), ("DELETE", "providers/prov/")])
-async def test_a_provider_is_neither_added_nor_removed_in_its_table(panel: Fixture, method: str, path: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "words"),
+    [
+        ("POST", "providers/", "To add a provider, use "),
+        ("DELETE", "providers/prov/", "Providers cannot be removed here"),
+    ],
+)
+async def test_a_provider_is_neither_added_nor_removed_in_its_table(
+    panel: Fixture, method: str, path: str, words: str
+) -> None:
     refused = await panel.ask(method, f"api/tables/{path}", {"name": "new"})
 
     assert refused.status_code == 405
-    assert refused.json()["detail"].startswith("A provider is ")
+    assert refused.json()["detail"].startswith(words)
     assert [row["id"] for row in await panel.rows("providers")] == ["prov"]
 
 
@@ -297,14 +305,14 @@ async def test_a_row_that_is_gone_is_said_to_be(panel: Fixture, number: str) -> 
     for method in ("PATCH", "DELETE"):
         refused = await panel.ask(method, f"api/tables/domains/{number}/", {"domain": "a.test"})
 
-        assert reason(refused) == "This row is gone; go back to the list."
+        assert reason(refused) == "This row no longer exists; go back to the list."
 
 
 @pytest.mark.parametrize("body", [{"domain": ["a"]}, {"domain": {"a": 1}}])
 async def test_a_value_of_the_wrong_shape_is_refused(panel: Fixture, body: object) -> None:
     refused = await panel.ask("POST", "api/tables/domains/", body)
 
-    assert reason(refused).startswith("A value is not one of its kind")
+    assert reason(refused).startswith("A value has the wrong type")
 
 
 @pytest.mark.parametrize("body", [[], "text", 7, {"domain": "a\0b"}])

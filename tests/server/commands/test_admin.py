@@ -41,8 +41,8 @@ def test_an_administrator_is_added_changed_and_removed(run: Run, database_url: s
     [
         (("add", "ada"), "short\n", "password must have 8 to 1024 characters"),
         (("add", "a b"), "correct horse\n", "username must be 1 to 64"),
-        (("passwd", "ada"), "correct horse\n", "'ada' is no administrator"),
-        (("remove", "ada"), None, "'ada' is no administrator"),
+        (("passwd", "ada"), "correct horse\n", "'ada' is not the name of an administrator"),
+        (("remove", "ada"), None, "'ada' is not the name of an administrator"),
     ],
 )
 def test_what_cannot_be_is_said(arguments: tuple[str, ...], stdin: str | None, words: str, run_embedded: Run) -> None:

@@ -66,7 +66,7 @@ def test_after_resealing_the_old_master_key_can_go(run: Run, environ: pytest.Mon
     )
 
     assert refused.exit_code == 2
-    assert "CHATKEY_MASTER_KEY (not shown) does not open" in refused.output
+    assert "CHATKEY_MASTER_KEY (not shown) does not decrypt" in refused.output
     assert resealed.output == "Sealed 3 secrets under the current master key.\n"
     assert minted.exit_code == 0
 
@@ -80,6 +80,6 @@ def test_a_database_of_somebody_else_is_left_alone(run_embedded: Run, tmp_path: 
     result = run_embedded("db", "migrate")
 
     assert result.exit_code == 2
-    assert "already exists); write the address of a database that only chatkey uses" in result.output
+    assert "already exists); set the address of a database that only chatkey uses" in result.output
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("agent",)]

@@ -182,7 +182,7 @@ def test_an_address_that_cannot_be_used_ends_with_status_2(address: str, command
     status, printed = run(*command, **KEY, CHATKEY_DATABASE_URL=address)
 
     assert status == 2
-    assert re.match("(?s)Error: CHATKEY_DATABASE_URL .*(write|check)[^\n]*\n$", printed)
+    assert re.match("(?s)Error: CHATKEY_DATABASE_URL .*(write|use|check)[^\n]*\n$", printed)
     assert not {"hunter2", "nonsense", "Traceback"} & set(re.findall(r"\w+", printed))
 
 

@@ -158,9 +158,9 @@ def test_a_social_is_switched_on_with_own_or_service_keys(run: Run, environ: pyt
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["p", "google", "--keys", "own"], 1, "no google keys; give client_id and client_secret first"),
+        (["p", "google", "--keys", "own"], 1, "no google keys; set client_id and client_secret first"),
         (["p", "myspace"], 2, "'myspace' is not one of 'google'"),
-        (["p", "apple"], 1, "There is no 'apple' to log in with; there are google,"),
+        (["p", "apple"], 1, "There is no social provider 'apple'. Available: google,"),
         (["p", "apple", "--client-id", "com.example.web"], 1, "team_id is missing"),
         (["service", "google"], 2, "Storing the service's application for google requires --client-id."),
         (["p", "google", "--client-secret-env", "X"], 2, "--client-secret-env requires --client-id"),

@@ -227,7 +227,7 @@ async def test_own_keys_are_refused_until_they_are_there(database: engine.Databa
     await admin.add_provider(vault, id="p", now=clock())
     await admin.set_application(vault, "service", "google", Application("service-id", "x"), now=clock())
 
-    with pytest.raises(Refused, match="no google keys; give client_id and client_secret first") as refused:
+    with pytest.raises(Refused, match="no google keys; set client_id and client_secret first") as refused:
         await admin.set_social("p", "google", key_source="own", now=clock())
 
     assert _refusal(refused) == (Code.PARAMETER_INVALID, "key_source")

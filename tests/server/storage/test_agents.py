@@ -153,7 +153,7 @@ async def test_who_is_not_there_cannot_be_changed(
     act: Act, table: type[Agent | Administrator], kind: str, sqlite_url: str
 ) -> None:
     async with engine.opened(sqlite_url):
-        with pytest.raises(Refused, match=f"'ada' is no {kind}") as refused:
+        with pytest.raises(Refused, match=f"'ada' is not the name of an {kind}") as refused:
             await act(table, "ada")
 
     assert (refused.value.code, refused.value.member) == (Code.PARAMETER_INVALID, "username")
@@ -280,7 +280,7 @@ class TestBusinesses:
         assert await agents.listed() == [("bob", ["shop"])]
 
     async def test_who_is_no_agent_has_no_businesses(self, database: engine.Database) -> None:
-        with pytest.raises(Refused, match="'ada' is no agent"):
+        with pytest.raises(Refused, match="'ada' is not the name of an agent"):
             await agents.set_providers("ada", None)
 
     async def test_with_their_last_business_an_agent_loses_it_and_gains_nothing(

@@ -176,5 +176,5 @@ def test_an_outage_is_logged_when_it_begins_and_when_it_is_over_each_once() -> N
     assert [(e["event"], e["doing"], e.get("error"), e.get("reason"), e.get("refused")) for e in heard] == [
         ("database.away", "write", "OSError", "no route to host", None),
         ("database.back", "write", None, None, 2),
-        ("database.away", "write", "TimeoutError", "no answer in time", None),
+        ("database.away", "write", "TimeoutError", "no response in time", None),
     ]

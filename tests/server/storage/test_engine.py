@@ -376,7 +376,7 @@ async def test_a_file_that_is_no_database_names_the_setting(tmp_path: Path) -> N
     (tmp_path / "some.sqlite").write_text("not a database, whatever its name says" * 100)
 
     with pytest.raises(
-        SettingsError, match=r"the database file cannot be opened \(file is not a database\); write a place"
+        SettingsError, match=r"the database file cannot be opened \(file is not a database\); set it to a place"
     ):
         async with engine.opened(f"sqlite:///{tmp_path / 'some.sqlite'}"):
             pass

@@ -177,7 +177,7 @@ async def test_a_database_sealed_with_another_master_key_is_refused_at_the_start
         assert await migrate.ensure(settings) == []
         (tmp_path / KEY_FILE).unlink()
 
-        with pytest.raises(SettingsError, match=r"CHATKEY_MASTER_KEY .* bring back the master\.key"):
+        with pytest.raises(SettingsError, match=r"CHATKEY_MASTER_KEY .* restore the master\.key"):
             await migrate.ensure(settings)
 
 

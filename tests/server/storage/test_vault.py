@@ -42,7 +42,7 @@ def test_a_secret_of_an_unknown_master_key_is_refused_naming_the_variable(act: o
     with pytest.raises(SettingsError) as refused:
         act(Vault([NEW]), sealed)  # type: ignore[operator]
 
-    assert str(refused.value).startswith("CHATKEY_MASTER_KEY (not shown) does not open")
+    assert str(refused.value).startswith("CHATKEY_MASTER_KEY (not shown) does not decrypt")
     assert NEW not in str(refused.value)
 
 
@@ -91,7 +91,7 @@ def test_a_master_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
     Vault.of(Settings(data_dir=tmp_path))
     (tmp_path / KEY_FILE).chmod(0o644)
 
-    with pytest.raises(SettingsError, match=r"CHATKEY_DATA_DIR .* others can read; chmod 600 it"):
+    with pytest.raises(SettingsError, match=r"CHATKEY_DATA_DIR .* other users can read; run chmod 600 on it"):
         Vault.of(Settings(data_dir=tmp_path))
 
 

@@ -43,7 +43,7 @@ def _check(scope: HTTPScope, body: bytes) -> None:
     """Refuse any body that Piccolo would fail to read or would read differently."""
     types = [value.partition(b";")[0].strip().lower() for name, value in scope["headers"] if name == b"content-type"]
     if types != [JSON]:
-        raise Refused(Code.MEDIA_TYPE_UNSUPPORTED, "The admin panel takes JSON only.", member="Content-Type")
+        raise Refused(Code.MEDIA_TYPE_UNSUPPORTED, "The admin panel accepts only JSON.", member="Content-Type")
     try:
         members = json_object(body)
     except Malformed as wrong:
@@ -52,7 +52,7 @@ def _check(scope: HTTPScope, body: bytes) -> None:
         if not isinstance(members.get(name, ""), str):
             raise Refused(Code.PARAMETER_INVALID, f"{name} must be text.", member=name)
     if not all(map(_can_be_stored, _texts(members))):
-        raise Refused(Code.PARAMETER_INVALID, "The body has a character that cannot be stored.", member="body")
+        raise Refused(Code.PARAMETER_INVALID, "The body contains a character that cannot be stored.", member="body")
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -30,7 +30,7 @@ def editing(services: Services) -> Callable[[Request], Awaitable[Response]]:
         try:
             provider_id = await _done(request, of_table.get(name, Editor()))
         except msgspec.ValidationError as error:
-            return refusal(Refused(Code.PARAMETER_INVALID, f"A value is not one of its kind: {error}."))
+            return refusal(Refused(Code.PARAMETER_INVALID, f"A value has the wrong type: {error}."))
         except Refused as refused:
             return refusal(refused)
         services.provider_changed(provider_id)

@@ -28,8 +28,8 @@ ROW_ID: Final = re.compile("[0-9]{1,9}")
 Row = TypeVar("Row")
 
 ONLY_SHOWN: Final = (
-    "This table is only shown here: its rows come from the logins and messages of the members. The form Erase Person "
-    "erases one."
+    "This table is read-only: its rows come from the logins and messages of the members. To erase a "
+    "member, use the form Erase Person."
 )
 
 
@@ -60,7 +60,7 @@ class ProviderEditor(Editor):
 
     async def add(self, given: Given) -> str:  # noqa: ARG002
         """Refuse, and name the form that adds a provider."""
-        raise _elsewhere("A provider is added with the form New Provider, which shows its secret_key, once.")
+        raise _elsewhere("To add a provider, use the form New Provider. It shows the secret_key once.")
 
     async def change(self, row_id: str, given: Given) -> str:
         """Change the columns of a provider that may be changed."""
@@ -74,7 +74,9 @@ class ProviderEditor(Editor):
 
     async def remove(self, row_id: str) -> str:  # noqa: ARG002
         """Refuse, because a provider should be switched off instead."""
-        raise _elsewhere("A provider is not removed here, because its members and conversations would go with it.")
+        raise _elsewhere(
+            "Providers cannot be removed here, because their members and conversations would be removed too."
+        )
 
 
 class Domain(msgspec.Struct, frozen=True):
@@ -150,7 +152,7 @@ class SocialLoginEditor(Editor):
         there = (SocialLogins.provider == new.provider) & (SocialLogins.social == new.social)
         async with snapshot():
             if await SocialLogins.exists().where(there):
-                raise _invalid("social", f"is there already: {new.provider} has {new.social}; change that row")
+                raise _invalid("social", f"already exists: {new.provider} has {new.social}; change that row")
         return await self._save(new)
 
     async def change(self, row_id: str, given: Given) -> str:
@@ -202,7 +204,7 @@ class ServiceKeyEditor(Editor):
         new = _read(given, ServiceKey)
         async with snapshot():
             if await ServiceKeys.exists().where(ServiceKeys.social == new.social):
-                raise _invalid("social", f"is there already: the service has keys for {new.social}; change that row")
+                raise _invalid("social", f"already exists: the service has keys for {new.social}; change that row")
         await self._save(new)
 
     async def change(self, row_id: str, given: Given) -> None:
@@ -242,7 +244,7 @@ async def _row(table: type[Table], row_id: str) -> dict[str, Any]:
     async with snapshot():
         row = await table.select().where(key == int(row_id)).first() if ROW_ID.fullmatch(row_id) else None
     if row is None:
-        raise Refused(Code.NOT_FOUND, "This row is gone; go back to the list.")
+        raise Refused(Code.NOT_FOUND, "This row no longer exists; go back to the list.")
     return row
 
 

@@ -30,14 +30,14 @@ class NewProvider(BaseModel):
 
     name: str = ""
     domain: str = Field(default="", title="Registered domain, such as shop.example")
-    id: str = Field(default="", title="Provider id (made up when empty)")
+    id: str = Field(default="", title="Provider id (generated if empty)")
 
 
 class RotateSecret(BaseModel):
     """The provider that gets a new secret."""
 
     provider: str = Field(title="Provider id")
-    overlap: int = Field(default=24, title="Hours for which tokens made with the old secret still count")
+    overlap: int = Field(default=24, title="Hours for which tokens signed with the old secret stay valid")
 
 
 class ErasePerson(BaseModel):
@@ -46,7 +46,7 @@ class ErasePerson(BaseModel):
     provider: str = Field(title="Provider id")
     login: str = Field(default="custom", title="Login: custom, social or visitor")
     uid: str = Field(title="Uid")
-    erase: bool = Field(default=False, title="Erase now (otherwise only show what would be erased)")
+    erase: bool = Field(default=False, title="Erase now (otherwise the form only shows what would be erased)")
 
 
 def forms(services: Services) -> list[FormConfig]:
@@ -74,7 +74,7 @@ def _new_provider(services: Services) -> FormConfig:
         "New Provider",
         NewProvider,
         new_provider,
-        description="Adds a business that embeds the widget. Its secret_key is shown on the next page, once.",
+        description="Adds a business that embeds the widget. Its secret_key is shown once, on the next page.",
         form_group=MEMBER_LOGIN,
     )
 
@@ -90,15 +90,15 @@ def _rotate_secret(services: Services) -> FormConfig:
             raise ValueError(refused.message) from refused
         services.provider_changed(provider_id)
         _note(request, "secret.rotated", provider_id)
-        until = f"counts until {moment(int(now) + data.overlap * HOUR)}" if data.overlap else "has stopped to count"
+        until = f"is valid until {moment(int(now) + data.overlap * HOUR)}" if data.overlap else "is no longer valid"
         return f"New secret_key:\n{secret_key}\n\n{KEEP_IT}\nThe old one {until}."
 
     return FormConfig(
         "Rotate Secret",
         RotateSecret,
         rotate_secret,
-        description="Gives a provider a new secret_key, shown on the next page, once. "
-        "Tokens made with the old one count for the hours you say.",
+        description="Gives a provider a new secret_key and shows it once, on the next page. "
+        "Tokens signed with the old one stay valid for the given number of hours.",
         form_group=MEMBER_LOGIN,
     )
 
@@ -106,7 +106,7 @@ def _rotate_secret(services: Services) -> FormConfig:
 def _erase_person(services: Services) -> FormConfig:
     async def erase_person(request: Request, data: ErasePerson) -> str:
         if data.login not in get_args(Login):
-            raise ValueError(f"Login is one of {', '.join(get_args(Login))}.")
+            raise ValueError(f"Login must be one of {', '.join(get_args(Login))}.")
         person = Person(data.provider.strip(), cast("Login", data.login), data.uid)
         try:
             found = await (erasure.erase(person) if data.erase else erasure.stored(person))
@@ -123,7 +123,7 @@ def _erase_person(services: Services) -> FormConfig:
         ErasePerson,
         erase_person,
         description="Erases the record, conversation, messages and calls of one member or visitor, closes their "
-        "sockets, and says what remains. It first only shows what would be erased.",
+        "sockets, and says what remains. At first it only shows what would be erased.",
     )
 
 

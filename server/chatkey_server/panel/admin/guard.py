@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 REDIRECT_HERE: Final[Header] = (b"location", b"/admin/")
 
-FAILED: Final = Refused(Code.INTERNAL, "The server had an internal error; the server's log has the details.")
+FAILED: Final = Refused(Code.INTERNAL, "The server had an internal error; its log has the details.")
 BODILESS: Final = Refused(Code.PARAMETER_INVALID, "The request has no body; send a JSON object.", member="body")
 UNANSWERABLE: Final = Refused(
     Code.PARAMETER_INVALID,
-    "A table cannot be asked this: it names only columns that are never shown, or orders by what is no column, or it "
-    "holds a number, a repetition or a character that has no place there.",
+    "This query of a table is not allowed: it names only columns that are never shown, orders by "
+    "something that is not a column, or contains a number, a repetition or a character where none is "
+    "allowed.",
 )
 
 PLAIN: Final = re.compile("(?:(?![0-9]{10})[A-Za-z0-9_-]{1,64}/?)*")
@@ -131,7 +132,7 @@ class Guard:
         if [value for name, value in scope["headers"] if name == b"origin"] != [self._origin]:
             raise Refused(
                 Code.ORIGIN_NOT_ALLOWED,
-                f"This did not come from the admin panel. Open it at {self._origin.decode()}/admin/.",
+                f"This request did not come from the admin panel. Open the panel at {self._origin.decode()}/admin/.",
                 member="Origin",
             )
 

@@ -30,8 +30,8 @@ class Position(Enum):
 
 MEMBER_LOGIN: Final = "Member Login"
 """The name of the panel's section (contract 1)."""
-WRITE_ONLY: Final = "Never shown. Leave it empty to keep the one that is stored."
-WORKED_OUT: Final = "Worked out by the server; what is typed here is not used."
+WRITE_ONLY: Final = "Never shown. Leave it empty to keep the stored value."
+WORKED_OUT: Final = "Set by the server; input here is ignored."
 APPLE: Final = "For Apple only."
 P8: Final = f"For Apple only: the whole .p8 file, from BEGIN PRIVATE KEY to END. {WRITE_ONLY}"
 
@@ -41,20 +41,20 @@ class Providers(Table, tablename="providers"):
 
     id = Varchar(length=64, primary_key=True)
     name = Varchar(length=255)
-    enabled = Boolean(default=True, help_text="Off: no token is given out and no socket opens.")
-    restrict_socket_origins = Boolean(help_text="Sockets open only on pages of the registered domains.")
+    enabled = Boolean(default=True, help_text="If off, no tokens are issued and no sockets open.")
+    restrict_socket_origins = Boolean(help_text="If on, sockets only open on pages of the registered domains.")
     livechat_enabled = Boolean()
     livechat_title = Varchar(length=255)
     livechat_greeting = Text()
     service_enabled = Boolean()
     service_title = Varchar(length=255)
     service_greeting = Text()
-    ui_colour = Varchar(length=7, help_text="Such as #4f46e5.")
+    ui_colour = Varchar(length=7, help_text="For example #4f46e5.")
     ui_position = Varchar(length=5, choices=Position)
-    ui_locale = Varchar(length=16, help_text="Such as en or pt-BR; empty for the visitor's own language.")
-    old_secret_until = Varchar(
-        required=False, help_text=f"Until when the secret_key before this one counts. {WORKED_OUT}"
+    ui_locale = Varchar(
+        length=16, help_text="For example en or pt-BR. If empty, the widget uses the visitor's own language."
     )
+    old_secret_until = Varchar(required=False, help_text=f"Until when the previous secret_key is valid. {WORKED_OUT}")
     changed = Varchar(required=False, help_text=WORKED_OUT)
 
     @classmethod
@@ -67,8 +67,8 @@ class Domains(Table, tablename="domains"):
     """The domains on which a business may embed the widget."""
 
     provider = ForeignKey(references=Providers, null=False)
-    domain = Varchar(length=255, help_text="A host, with an optional port: shop.example or localhost:3000.")
-    origins = Text(required=False, help_text=f"What it stands for. {WORKED_OUT}")
+    domain = Varchar(length=255, help_text="A host with an optional port: shop.example or localhost:3000.")
+    origins = Text(required=False, help_text=f"The origins for which the domain stands. {WORKED_OUT}")
 
 
 class SocialLogins(Table, tablename="social_logins"):
@@ -78,7 +78,7 @@ class SocialLogins(Table, tablename="social_logins"):
     social = Varchar(length=16, choices=Social)
     enabled = Boolean(default=True)
     key_source = Varchar(length=8, choices=KeySource, default=KeySource.service_owned_keys)
-    client_id = Varchar(length=255, required=False, help_text="Of the business's own application.")
+    client_id = Varchar(length=255, required=False, help_text="The client id of the business's own application.")
     client_secret = Varchar(length=255, required=False, secret=True, help_text=WRITE_ONLY)
     team_id = Varchar(length=32, required=False, help_text=APPLE)
     key_id = Varchar(length=32, required=False, help_text=APPLE)
