@@ -21,8 +21,8 @@ START_CODES: Final = {
         False,
     ),
     "boot_failed": (
-        "The widget could not be started, or its start takes long.",
-        "Check that all its files can be loaded completely and with the right types.",
+        "The widget could not be started, or has not started after 30 seconds.",
+        "Check that all its files are loaded completely and with the right content types.",
         True,
     ),
     "already_initialized": (
@@ -30,15 +30,15 @@ START_CODES: Final = {
         "Call `Service.shutdown()` first.",
         False,
     ),
-    "shutdown": ("`shutdown()` was called before `ready` was resolved.", "Call `initService()` again.", False),
+    "shutdown": ("`shutdown()` was called before the widget was `ready`.", "Call `initService()` again.", False),
 }
-"""Codes of `sdk.js` itself, before there is a widget: cause, remedy, and whether it tries again."""
+"""Codes of `sdk.js` itself, before there is a widget: cause, remedy, and whether the script tries again."""
 
 CAUSES: Final[dict[Fault, str]] = {
     Fault.CONFIG_INVALID: "`ServiceConfig` lacks its `providerId`, or has a member of the wrong type.",
     Fault.KEY_UNAVAILABLE: "The browser cannot create a key: `crypto.subtle` is missing.",
-    Fault.CONFIGURATION_UNREACHABLE: "The configuration endpoint does not answer, or gives an invalid answer.",
-    Fault.TOKEN_UNREACHABLE: "A token endpoint of the service does not answer, or gives an invalid answer.",
+    Fault.CONFIGURATION_UNREACHABLE: "The configuration endpoint does not answer, or its response is invalid.",
+    Fault.TOKEN_UNREACHABLE: "A token endpoint of the service does not answer, or its response is invalid.",
     Fault.TOKEN_WRONG_TYPE: "`getToken` returned something that is neither a string nor null.",
     Fault.TOKEN_EMPTY: "`getToken` returned an empty string.",
     Fault.GETTOKEN_FAILED: "`getToken` threw, or its promise was rejected; the message quotes the reason.",
@@ -46,13 +46,13 @@ CAUSES: Final[dict[Fault, str]] = {
     Fault.SOCKET_UNREACHABLE: "The socket could not be opened three times in a row.",
     Fault.SOCKET_REFUSED: "The server closed the socket without giving a reason.",
     Fault.FRAME_UNREADABLE: "The server sent something that the widget cannot read.",
-    Fault.MESSAGE_REFUSED: "The server did not accept a message, a search or a call.",
-    Fault.MESSAGE_DROPPED: "A member logged out or was refused before the service received one of their messages.",
+    Fault.MESSAGE_REFUSED: "The server refused a message, a search or a call.",
+    Fault.MESSAGE_DROPPED: "A member logged out or was refused before the service had acknowledged their message.",
     Fault.POPUP_BLOCKED: "The browser opened no popup.",
-    Fault.POPUP_UNSUPPORTED: "The browser is built into an app: it opens no popup and stores no key.",
+    Fault.POPUP_UNSUPPORTED: "The browser cannot open popups or store a key: it is built into an app.",
     Fault.POPUP_CLOSED: "The popup was closed before it reported a result.",
-    Fault.POPUP_LOST: "The browser cut the popup off from the page (`Cross-Origin-Opener-Policy`).",
-    Fault.WIDGET_FAILED: "A bug in the widget itself.",
+    Fault.POPUP_LOST: "The browser separated the popup from the page (`Cross-Origin-Opener-Policy`).",
+    Fault.WIDGET_FAILED: "The widget has a bug.",
 }
 """Causes of the widget's own codes. Codes that it shares with the server have the server's causes."""
 
@@ -64,15 +64,15 @@ OAUTH: Final = ("oauth_", "social_", "state_")
 
 
 INTRODUCTION: Final = """\
-The page receives errors in the handle's `error` event and in `service:error`, as `{code, phase, message, remediation,
-retryable}`. Before there is a widget, the script reports errors itself, and rejects `ready` with them. The widget
-passes the server's codes on. The panel shows the text in the last column, in [one of three
+The page receives these errors in the handle's `error` event and in `service:error`, as `{code, phase, message,
+remediation, retryable}`. The script reports what happens before the widget starts, and rejects `ready` with it. The
+widget passes the server's codes on. The text for the person is shown in the panel, in [one of three
 languages](decisions.md#d-12-what-the-widget-promises).
 """
 SERVER: Final = """\
-Over HTTP, the code is in `error.code`, with the status. On the socket, it is in an `error` frame, followed by the close
-code. In the message to the opener, it is in `error.code`. Codes that only endpoints use never appear with their close
-code. `error.message` names the invalid member.
+Over HTTP, the code is in `error.code`, with the status. On the socket, it is in an `error` frame, followed by the
+close code. In the message to the opener, it is in `error.code`. A code that only endpoints use never comes with its
+close code. `error.message` names the wrong member.
 """
 
 
@@ -80,12 +80,12 @@ def page(note: str) -> str:
     """Return docs/codes.md."""
     statuses = ((f"`{code}`", str(MEANINGS[code].status), str(MEANINGS[code].close.value)) for code in Code)
     closes = ((str(close.value), close.name.lower().replace("_", " ")) for close in Close)
-    head = ("code", "reported by", "phase", "cause", "what to do", "retried", "text in the panel")
+    head = ("code", "from", "phase", "cause", "what to do", "retried", "text for the person")
     return "\n".join(
         (
             f"# Codes\n\n{note}{INTRODUCTION}",
             *_table(head, rows()),
-            f"\n## Of the server\n\n{SERVER}",
+            f"\n## From the server\n\n{SERVER}",
             *_table(("code", "status", "close"), statuses),
             "\n## Close codes\n",
             *_table(("code", "meaning"), closes),

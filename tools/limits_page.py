@@ -13,15 +13,15 @@ from chatkey_server.settings import SETTINGS, Setting
 from chatkey_server.socket.connection import REAUTH_SECONDS
 
 HEAD: Final = """\
-This page lists the limits of this service; other services may have different ones. A client that exceeds a limit gets
-the code in the last column, and for rates also `Retry-After` or `retry_after`. The first table shows the defaults of
-[settings](settings.md). Limits of form cannot be set, and are part of [the profile](protocol.md).
+A service may have other limits. A client that exceeds one receives the code in the last column, and for rates also
+`Retry-After` or `retry_after`. The first table lists the limits that are [settings](settings.md), with their defaults.
+The second table lists fixed limits, which are part of [the profile](protocol.md).
 
-Rates are allowances that refill evenly, so a full allowance may be used at once. Limits are counted for the address
-that connected (for IPv6, for its network of 64 bits) or for one person. Each process counts separately. Limits that
-protect the service as a whole are counted for all processes together if there is Redis: those that say so below, and
-password guesses for agents and administrators (ten a minute per client address). While Redis is unavailable, each
-process goes on counting these by itself, from its own previous counts.
+Rates are allowances that refill evenly, so the whole allowance may be used in one burst. They are counted per person,
+or per client address (for IPv6 per network of 64 bits). Each process counts separately, with two exceptions that are
+counted over all processes if Redis is configured: limits that say so below, and password guesses for agents and
+administrators (ten per minute from one client address). While Redis is down, each process counts these separately too,
+starting from its own counts.
 """
 
 BEYOND: Final = {
@@ -45,7 +45,7 @@ BEYOND: Final = {
     "sockets_per_identity": "4429 `too_many_sockets`",
     "search_chars": "`too_large` with the `id`",
     "ipv6_prefix": "",
-    "log_lines": "a line with the number of omitted lines",
+    "log_lines": "one line with their number",
     **dict.fromkeys(
         (
             "searches_per_identity",
@@ -71,9 +71,9 @@ def page(note: str) -> str:
     return "\n".join(
         (
             f"# Limits\n\n{note}{HEAD}",
-            *_table(("limit", "default", "result of exceeding it"), settings),
-            "\n## Of the form\n",
-            *_table(("limit", "maximum", "result of exceeding it"), _fixed()),
+            *_table(("limit", "default", "if exceeded"), settings),
+            "\n## Fixed limits\n",
+            *_table(("limit", "maximum", "if exceeded"), _fixed()),
             "",
         )
     )
@@ -93,23 +93,23 @@ def _fixed() -> Iterator[tuple[str, str, str]]:
     yield "Characters of a token's `uid`.", str(tokens.MAX_UID_CHARS), "`token_claims`"
     yield "Characters of a token's `name` and `email`.", "255", "`token_claims`"
     yield "Characters of a token's `avatar`.", "2048", "`token_claims`"
-    yield "Lifetime of a custom token in seconds.", str(tokens.CUSTOM_MAX_LIFETIME), "`token_claims`"
-    yield "Lifetime of a social login's socket token in seconds.", str(tokens.SOCIAL_LIFETIME), "`token_claims`"
-    yield "Lifetime of a visitor's token in seconds.", str(2 * tokens.MINUTE), "`token_claims`"
-    yield "Lifetime of an identity token in seconds.", str(tokens.IDENTITY_LIFETIME), "`token_claims`"
+    yield "Seconds that a custom-login token is valid.", str(tokens.CUSTOM_MAX_LIFETIME), "`token_claims`"
+    yield "Seconds that the socket token of a social login is valid.", str(tokens.SOCIAL_LIFETIME), "`token_claims`"
+    yield "Seconds that a visitor's token is valid.", str(2 * tokens.MINUTE), "`token_claims`"
+    yield "Seconds that an identity token is valid.", str(tokens.IDENTITY_LIFETIME), "`token_claims`"
     yield "Seconds that `iat` and `nbf` may be in the future.", str(claims.LEEWAY_SECONDS), "`token_not_yet_valid`"
     yield (
-        "Levels of JSON in a token, a proof or a frame.",
+        "Nesting levels of JSON in a token, a proof or a frame.",
         "32",
         "`token_malformed`, `proof_malformed`, `frame_invalid`",
     )
     yield "Characters of a proof.", str(proofs.MAX_PROOF_BYTES), "`proof_malformed`"
     yield "Characters of a proof's `jti`, `nonce`, `ath`.", "256", "`proof_claims`"
     yield "Characters of a proof's `htu`.", "2048", "`proof_claims`"
-    yield "Seconds from `reauth` to the end of the token.", str(REAUTH_SECONDS), "4419 at the end"
+    yield "Seconds between a `reauth` frame and the token's expiry.", str(REAUTH_SECONDS), "4419 at expiry"
     yield "Characters of a frame's `id`.", "64", "`frame_invalid`"
-    yield "Messages in an answer.", str(ENTRIES), "`frame_invalid` for a `limit` above it"
-    yield "Frames waiting for a peer that does not read.", str(MAX_BACKLOG), "1013 `unavailable`"
+    yield "Messages in one response.", str(ENTRIES), "`frame_invalid` for a `limit` above it"
+    yield "Frames that wait for a peer that does not read.", str(MAX_BACKLOG), "1013 `unavailable`"
 
 
 def _table(head: tuple[str, ...], body: Iterator[tuple[str, ...]]) -> Iterator[str]:

@@ -10,10 +10,10 @@ from typing import Final
 
 HERE: Final = Path(__file__).parents[1] / "tests" / "refusals"
 INTRODUCTION: Final = """\
-Each row describes an input that server, socket or popup must not be fooled by, and the result. Every row is a test
-with the same id, which also checks that a similar honest input is accepted: `python -m pytest tests -k JWT-151`. Rows
-`HTM-…` run in a real browser, in `nox -s e2e`. A row that a rule of the kit makes pointless says so.
-[Threats](threats.md) lists the rows by attack.
+Inputs that server, socket and popup must refuse, one per row, and the result of each. Every row is a test under its id,
+with an honest counterpart that is accepted: `python -m pytest tests -k JWT-151`. Rows `HTM-…` run in a real browser, in
+`nox -s e2e`. If a rule of the kit makes a row pointless, the row says so. [Threats](threats.md) lists the rows by
+attack.
 """
 
 

@@ -6,13 +6,16 @@ import click
 
 
 @click.command()
-@click.option("--tls", is_flag=True, help="Speak https and wss, with certificates made for this run.")
+@click.option("--tls", is_flag=True, help="Use https and wss, with certificates made for this run.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65521),
     default=8800,
     show_default=True,
-    help="The hub's port; the service and the fake provider take the next two, the shops +11 to +14. 0: free ones.",
+    help=(
+        "The hub's port. The service and the fake provider use the next two, and the shops use +11 to +14. 0 "
+        "means free ports."
+    ),
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 def demo(*, tls: bool, port: int, no_browser: bool) -> None:

@@ -329,7 +329,7 @@ test("F078: without a snapshot the widget starts from its sources, and says so",
   assert.deepEqual(page.started, ["sources"]);
   assert.equal(page.hosts.length, 1);
   assert.equal(page.events[0][0], "boot:fallback");
-  assert.match(page.events[0][1].message, /widget-1\.snapshot answered 404/);
+  assert.match(page.events[0][1].message, /widget-1\.snapshot answered with status 404/);
   assert.match(page.console[0], /without the snapshot/);
   assert.equal(page.window.Service.debug().boot.from, "sources");
 });
@@ -368,7 +368,7 @@ test("F078: a WebAssembly that came and was not taken is looked at after two sec
   page.pass(2000);
   await assert.rejects(handle.ready, { code: "boot_failed" });
 
-  assert.match(page.events.at(-1)[1].message, /pyodide\.asm\.wasm answered 404/);
+  assert.match(page.events.at(-1)[1].message, /pyodide\.asm\.wasm answered with status 404/);
   assert.deepEqual(page.started, []);
 });
 
@@ -695,7 +695,7 @@ test("F079: what the page replaced is named when the start fails, and in debug",
   const handle = page.load();
   await assert.rejects(handle.ready, { code: "boot_failed" });
 
-  assert.match(page.dom[0][1].message, /out of order \(The page has replaced .*setTimeout.*: load sdk\.js before/);
+  assert.match(page.dom[0][1].message, /out of order \(The page has replaced .*setTimeout.*\. Load sdk\.js before/);
   assert.ok(handle.debug().boot.replaced.includes("setTimeout"));
 });
 

@@ -99,7 +99,7 @@ def test_the_terminal_shows_addresses_passwords_and_how_to_stop() -> None:
         "Visitor, no sign-in",
     ):
         assert words in shown
-    assert "Ctrl-C ends it" in shown
+    assert "Ctrl-C stops the demo" in shown
     assert "ready" not in shown
 
 
@@ -194,7 +194,7 @@ def test_it_starts_over_tls_with_a_ca_to_trust_and_ends_cleanly_at_ctrl_c() -> N
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     with child, child.stdout or io.StringIO() as output:
         url = output.readline().strip().removeprefix("ready ")
-        ca = next(line.split()[-1] for line in output if "with the CA:" in line)
+        ca = next(line.split()[-1] for line in output if "with this CA:" in line)
         page = httpx.get(url, verify=trust(Path(ca)), trust_env=False, timeout=PATIENCE).text
         child.send_signal(signal.SIGINT)
         rest = output.read()

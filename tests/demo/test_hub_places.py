@@ -48,7 +48,7 @@ def test_a_busy_port_is_refused_with_its_holder_and_the_way_out(listener: socket
         places(busy - 1)
 
     assert f"Port {busy} is in use" in str(refused.value)
-    assert f"move them all with --port, for instance --port {busy + 99}" in str(refused.value)
+    assert f"move all ports with --port, for example --port {busy + 99}" in str(refused.value)
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this system does not say who listens")

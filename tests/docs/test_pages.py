@@ -378,7 +378,7 @@ def test_no_page_names_a_machine_or_a_registry(page: Path) -> None:
 
 
 def test_of_every_limit_that_can_be_set_the_page_says_what_happens_beyond_it() -> None:
-    rows = text_of("limits.md").partition("## Of the form")[0]
+    rows = text_of("limits.md").partition("## Fixed limits")[0]
 
     assert set(limits_page.BEYOND) == {field.name for field in fields(Limits)}
     assert rows.count("\n| ") - 2 == len(limits_page.BEYOND)

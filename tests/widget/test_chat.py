@@ -381,7 +381,9 @@ def test_a_search_that_is_refused_found_nothing(visitor: Driver) -> None:
     visitor.feed(events.SearchAsked("tea"))
     asked = visitor.frames(Kind.SEARCH)[0]
 
-    visitor.frame(type="error", id=asked["id"], code="rate_limited", message="Ask less often.", retryable=True)
+    visitor.frame(
+        type="error", id=asked["id"], code="rate_limited", message="Send requests less often.", retryable=True
+    )
 
     assert visitor.view.found == ()
 

@@ -38,7 +38,7 @@ def test_a_policy_that_blocks_the_service_is_told_once_and_nothing_is_tried_agai
         ("csp_blocked", f"Add {source} to its connect-src.")
     ]
     assert widget.done[before:] == []
-    assert widget.view.notice == "Chat is not available here."
+    assert widget.view.notice == "The chat is not available here."
 
 
 def test_a_retry_that_was_planned_before_is_not_made(make_widget: MakeWidget) -> None:

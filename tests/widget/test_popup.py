@@ -177,12 +177,12 @@ def test_an_identity_token_that_will_not_do_is_not_taken(visitor: Driver, change
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        pytest.param({"code": "oauth_denied", "message": "m"}, "oauth_denied", "Signing in was cancelled.", id="F171"),
-        pytest.param({"code": "oauth_failed", "message": "m"}, "oauth_failed", "Signing in did not work", id="F172"),
-        pytest.param({"code": "social_disabled", "message": "m"}, "social_disabled", "not available", id="F178"),
-        pytest.param({"code": "unheard_of", "message": "m"}, "unheard_of", "Signing in did not work", id="other"),
-        pytest.param({}, "oauth_failed", "Signing in did not work", id="empty"),
-        pytest.param(None, "oauth_failed", "Signing in did not work", id="none"),
+        pytest.param({"code": "oauth_denied", "message": "m"}, "oauth_denied", "The sign-in was cancelled.", id="F171"),
+        pytest.param({"code": "oauth_failed", "message": "m"}, "oauth_failed", "The sign-in failed", id="F172"),
+        pytest.param({"code": "social_disabled", "message": "m"}, "social_disabled", "no longer available", id="F178"),
+        pytest.param({"code": "unheard_of", "message": "m"}, "unheard_of", "The sign-in failed", id="other"),
+        pytest.param({}, "oauth_failed", "The sign-in failed", id="empty"),
+        pytest.param(None, "oauth_failed", "The sign-in failed", id="none"),
     ],
 )
 def test_an_error_of_the_callback_is_said_in_plain_words(visitor: Driver, error: object, code: str, said: str) -> None:

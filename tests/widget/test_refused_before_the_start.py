@@ -38,7 +38,7 @@ def test_nobody_is_connected_when_the_key_comes(member_of_a_business_that_is_off
     widget.advance(3600)
 
     assert widget.view.link == "stopped"
-    assert widget.view.notice == "Chat is switched off at the moment."
+    assert widget.view.notice == "The chat is switched off at the moment."
     assert widget.view.person.name is None
     assert widget.errors() == ["provider_off"]
     assert widget.all(effects.LoadVisitorToken) + widget.all(effects.OpenSocket) == []
@@ -68,7 +68,7 @@ def test_a_business_that_is_still_off_is_told_again(member_of_a_business_that_is
 
     assert len(widget.all(effects.LoadConfiguration)) == 1
     assert widget.view.link == "stopped"
-    assert widget.view.notice == "Chat is switched off at the moment."
+    assert widget.view.notice == "The chat is switched off at the moment."
 
 
 def test_what_was_written_meanwhile_goes_out_then() -> None:

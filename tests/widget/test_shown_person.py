@@ -121,7 +121,7 @@ def test_a_message_that_is_dropped_with_its_member_is_told(unjudged: Driver) -> 
     assert widget.identity == VISITOR
     assert widget.view.lines == ()
     assert widget.errors()[-1] == Fault.MESSAGE_DROPPED
-    assert widget.view.notice == "You are not signed in any more. A message you wrote may not have arrived."
+    assert widget.view.notice == "You are no longer signed in. A message you wrote may not have arrived."
 
 
 def test_a_logout_with_a_message_on_its_way_is_told(member: Driver) -> None:

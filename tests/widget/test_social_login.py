@@ -79,7 +79,7 @@ def test_an_identity_token_that_the_service_refuses_is_dropped(make_widget: Make
     widget.advance(300)
 
     assert widget.errors() == ["token_signature"]
-    assert widget.view.notice == "Signing in did not work. Please try again."
+    assert widget.view.notice == "The sign-in failed. Please try again."
     assert widget.stored is None
     assert widget.identity == VISITOR
     assert widget.counts()["ExchangeIdentityToken"] == 1

@@ -57,7 +57,7 @@ def test_names_are_read_in_any_script() -> None:
         pytest.param("  ", Fault.TOKEN_EMPTY, "empty", id="F033-blank"),
         pytest.param("null", Fault.TOKEN_MALFORMED, "'null'; return null itself", id="F033-null"),
         pytest.param("undefined", Fault.TOKEN_MALFORMED, "'undefined'", id="F033-undefined"),
-        pytest.param("[object Object]", Fault.TOKEN_MALFORMED, "token member", id="F033-object"),
+        pytest.param("[object Object]", Fault.TOKEN_MALFORMED, "return its member token", id="F033-object"),
         pytest.param('{"token":"a.b.c"}', Fault.TOKEN_MALFORMED, "encoded twice", id="F034-json"),
         pytest.param(f'"{jwt(**CLAIMS)}"', Fault.TOKEN_MALFORMED, "encoded twice", id="F034-quoted"),
         pytest.param(f"{jwt(**CLAIMS)}\n", Fault.TOKEN_MALFORMED, "white space", id="newline"),
@@ -80,7 +80,9 @@ def test_names_are_read_in_any_script() -> None:
         pytest.param(jwt(**(CLAIMS | {"exp": True})), Fault.TOKEN_CLAIMS, "it is true", id="F058-bool"),
         pytest.param(jwt(**(CLAIMS | {"exp": -1})), Fault.TOKEN_CLAIMS, "it is -1", id="negative"),
         pytest.param(jwt(pid=PID, uid="a", type="user"), Fault.TOKEN_CLAIMS, "exp must be", id="F058-missing"),
-        pytest.param(jwt(**(CLAIMS | {"uid": 7})), Fault.TOKEN_CLAIMS, "uid must be a text", id="F105-number"),
+        pytest.param(
+            jwt(**(CLAIMS | {"uid": 7})), Fault.TOKEN_CLAIMS, "uid must be a non-empty string", id="F105-number"
+        ),
         pytest.param(jwt(**(CLAIMS | {"uid": ""})), Fault.TOKEN_CLAIMS, "it is empty", id="F105-empty"),
         pytest.param(jwt(**(CLAIMS | {"type": None})), Fault.TOKEN_CLAIMS, "type must be", id="F107-null"),
     ],
@@ -115,7 +117,7 @@ def test_an_object_of_the_largest_size_is_still_read() -> None:
         pytest.param({"cnf": {}}, Fault.TOKEN_CLAIMS, "cnf.jkt is missing", id="F104-empty"),
         pytest.param({"cnf": None}, Fault.TOKEN_CLAIMS, "cnf.jkt is missing", id="F104-null"),
         pytest.param({"cnf": {"jkt": ""}}, Fault.TOKEN_CLAIMS, "cnf.jkt is missing", id="F104-empty-text"),
-        pytest.param({"cnf": {}, "cnf.jkt": KEY.jkt}, Fault.TOKEN_CLAIMS, "cnf is an object", id="F104-flat"),
+        pytest.param({"cnf": {}, "cnf.jkt": KEY.jkt}, Fault.TOKEN_CLAIMS, "cnf must be an object", id="F104-flat"),
     ],
 )
 def test_a_token_of_another_provider_or_key_is_named(changes: dict[str, object], code: Fault, told: str) -> None:

@@ -54,7 +54,7 @@ def test_an_insecure_page_connects_nothing_and_says_why(make_widget: MakeWidget)
     assert widget.errors() == [Fault.INSECURE_CONTEXT]
     assert "https" in str(widget.emitted("error")[0]["remediation"])
     assert widget.counts() == {"Emit": 1, "Show": 1}
-    assert widget.view.notice == "Chat needs a secure (https) page."
+    assert widget.view.notice == "The chat needs a secure (https) page."
 
 
 def test_a_browser_without_keys_is_told_once(make_widget: MakeWidget) -> None:

@@ -96,7 +96,7 @@ class Chat:
         kept = {Visitor.__name__} if but is None else {Visitor.__name__, _name(but)}
         gone = [name for name in self._conversations if not kept & {name, name[0]}]
         if any(self._conversations.pop(name).is_under_way for name in gone):
-            message = "The member is gone, and with them a message that the service has not acknowledged."
+            message = "The member has left, and with them a message that the service had not acknowledged."
             self._ctx.report(WidgetError(Fault.MESSAGE_DROPPED, message))
 
     def connected(self) -> None:

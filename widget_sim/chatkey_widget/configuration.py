@@ -43,7 +43,7 @@ class Configuration:
         """Schedule another request, as often as necessary. Only the first failure is reported to the page."""
         self._failures += 1
         if self._failures == 1:
-            message = event.message or f"The configuration endpoint answered {event.status}."
+            message = event.message or f"The configuration endpoint answered with status {event.status}."
             self._ctx.report(WidgetError(Fault.CONFIGURATION_UNREACHABLE, message))
         delay = full_jitter(self._failures, fraction=self._ctx.chance.fraction(), cap=FRESH_SECONDS)
         self._ctx.set_timer("configuration", max(event.retry_after or 0.0, 0.5 + delay))

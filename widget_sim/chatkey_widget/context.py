@@ -78,7 +78,7 @@ class Context:
     def connection_key(self) -> PublicKey:
         """The connection key. It must be ready by now."""
         if self.key is None:
-            raise AssertionError("the connection key was needed before it was ready")
+            raise AssertionError("the connection key was read before it was ready")
         return self.key
 
     def time_for(self, issued_at: float | None) -> float:

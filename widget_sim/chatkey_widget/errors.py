@@ -53,21 +53,23 @@ class Meaning:
     said: Notice | None = None
 
 
-_GETTOKEN: Final = "Return from getToken the token of your backend's answer as it is (data.token), or null."
+_GETTOKEN: Final = "getToken must return the token from your backend's response unchanged (data.token), or null."
 
 MEANINGS: Final[dict[str, Meaning]] = {
     Fault.INSECURE_CONTEXT: Meaning(
         "start",
-        "Serve the page over https, or from localhost: browsers give keys to secure pages only.",
+        "Serve the page over https, or from localhost: browsers provide keys only to secure pages.",
         said="needs_https",
     ),
     Fault.CONFIG_INVALID: Meaning(
-        "start", "Set ServiceConfig to {providerId: '…', getToken: async ({jkt}) => …}; getToken may be left out."
+        "start", "Set ServiceConfig to {providerId: '…', getToken: async ({jkt}) => …}; getToken may be omitted."
     ),
-    Fault.CSP_BLOCKED: Meaning("start", "Add to the directive what the message names.", said="not_available_here"),
+    Fault.CSP_BLOCKED: Meaning(
+        "start", "Add the source that the message names to the directive.", said="not_available_here"
+    ),
     Fault.KEY_UNAVAILABLE: Meaning(
         "key",
-        "The page has no crypto.subtle. Check what overrides it, or try a current browser.",
+        "The page has no crypto.subtle. Check what overrides it, or use a current browser.",
         said="old_browser",
     ),
     Fault.CONFIGURATION_UNREACHABLE: Meaning(
@@ -82,85 +84,97 @@ MEANINGS: Final[dict[str, Meaning]] = {
         said="unreachable",
     ),
     Fault.TOKEN_WRONG_TYPE: Meaning("getToken", _GETTOKEN),
-    Fault.TOKEN_EMPTY: Meaning("getToken", "Return null, not an empty text, when nobody is logged in."),
+    Fault.TOKEN_EMPTY: Meaning("getToken", "If nobody is logged in, return null and not an empty string."),
     Fault.TOKEN_MALFORMED: Meaning("getToken", _GETTOKEN),
-    Fault.TOKEN_TOO_LARGE: Meaning("getToken", "Keep the token under 8 KB: leave out claims the chat does not need."),
-    Fault.TOKEN_CLAIMS: Meaning("getToken", "Correct the named claim where your backend signs the token."),
+    Fault.TOKEN_TOO_LARGE: Meaning("getToken", "Keep the token under 8 KB: omit claims that the chat does not need."),
+    Fault.TOKEN_CLAIMS: Meaning("getToken", "Correct the named claim in your backend."),
     Fault.TOKEN_EXPIRED: Meaning(
         "getToken",
-        "Sign a new token for every call, with exp about one hour ahead in UTC seconds; cache none.",
+        "Sign a new token for every call, with exp about one hour in the future in UTC seconds; do not cache tokens.",
     ),
     Fault.TOKEN_KEY_MISMATCH: Meaning(
-        "getToken", "Put the jkt that getToken was called with into cnf.jkt of a token signed for this very call."
+        "getToken", "Sign a new token for every call, and set its cnf.jkt to the jkt that getToken was called with."
     ),
     Fault.GETTOKEN_FAILED: Meaning(
-        "getToken", "Return null when nobody is logged in; let getToken throw only when your backend failed.", True
+        "getToken", "Return null if nobody is logged in; getToken should throw only if your backend failed.", True
     ),
     Fault.GETTOKEN_TIMEOUT: Meaning("getToken", "Settle getToken's promise within 10 seconds.", retryable=True),
     Fault.SOCKET_UNREACHABLE: Meaning(
         "socket",
-        "Check that wss: to the service is allowed by connect-src and passed on by proxies.",
+        "Check that connect-src allows wss: to the service, and that proxies pass WebSockets on.",
         retryable=True,
         said="connection_lost",
     ),
     Fault.SOCKET_REFUSED: Meaning(
-        "socket", "Look up the server's code; reload the page once it is put right.", said="not_available"
+        "socket", "Look up the server's code. Once the cause is fixed, reload the page.", said="not_available"
     ),
     Fault.FRAME_UNREADABLE: Meaning(
-        "socket", "Report this: server and widget disagree on the protocol.", retryable=True
+        "socket", "Report this: server and widget disagree about the protocol.", retryable=True
     ),
     Fault.MESSAGE_REFUSED: Meaning("chat", "Shorten or change the message.", said="message_refused"),
     Fault.MESSAGE_DROPPED: Meaning(
         "chat",
-        "Nothing to do: a member's message never goes out as somebody else's, so what was on its way when the member "
-        "left is dropped.",
+        "Nothing to do: a member's message is never sent as somebody else, so messages that were not yet "
+        "acknowledged when the member left are dropped.",
         said="message_dropped",
     ),
     Fault.POPUP_BLOCKED: Meaning(
         "oauth",
-        "Let the person press the button in the notice, or allow pop-ups for the page; see what replaces window.open.",
+        (
+            "Ask the person to press the button in the notice, or allow pop-ups for the page. Check whether a "
+            "script replaces window.open."
+        ),
         retryable=True,
         said="popup_blocked",
     ),
     Fault.POPUP_UNSUPPORTED: Meaning(
         "oauth",
-        "Nothing to do: an app's built-in browser opens no windows; the person may open the page in a browser.",
+        (
+            "Nothing to do: the built-in browsers of apps do not open windows. The person can open the page in a "
+            "regular browser."
+        ),
         said="open_in_browser",
     ),
     Fault.POPUP_CLOSED: Meaning(
         "oauth",
-        "Nothing to do: the person may press the button again. If nobody closed it, a page of the provider cut it off.",
+        (
+            "Nothing to do: the person can press the button again. If nobody closed the popup, a page of the "
+            "social provider cut it off."
+        ),
         retryable=True,
         said="popup_closed",
     ),
     Fault.POPUP_LOST: Meaning(
         "oauth",
-        "Serve the page with Cross-Origin-Opener-Policy: same-origin-allow-popups, or without that header; a page that "
-        "needs same-origin cannot have social login. If yours has no such header, the social provider's page has it.",
+        "Serve the page with Cross-Origin-Opener-Policy: same-origin-allow-popups, or without that header. A "
+        "page that needs same-origin cannot have social login. If your page has no such header, the social "
+        "provider's page has it.",
         said="popup_lost",
     ),
-    Fault.OAUTH_FAILED: Meaning("oauth", "Look at the server's log for the stage that failed.", True, "sign_in_again"),
-    Fault.WIDGET_FAILED: Meaning("start", "Report this with the handle's debug(): the widget itself is at fault."),
+    Fault.OAUTH_FAILED: Meaning("oauth", "Look up the failed stage in the server's log.", True, "sign_in_again"),
+    Fault.WIDGET_FAILED: Meaning(
+        "start", "Report this with the output of the handle's debug(): it is a bug in the widget."
+    ),
     Code.PROVIDER_UNKNOWN: Meaning(
-        "configuration", "Check providerId: the service knows no such provider.", said="not_available_here"
+        "configuration", "Check providerId: the service has no such provider.", said="not_available_here"
     ),
     Code.PROVIDER_OFF: Meaning("socket", "Switch the provider on in the admin panel.", said="switched_off"),
     Code.ORIGIN_NOT_ALLOWED: Meaning(
         "socket",
-        "Add the page's host to the registered domains of the provider.",
+        "Add the page's host to the provider's registered domains.",
         said="not_available_here",
     ),
     Code.INSECURE_ORIGIN: Meaning("socket", "Serve the page over https.", said="needs_https"),
-    Code.TOKEN_SIGNATURE: Meaning("getToken", "Sign with the provider's current secret_key, HS256, the text as it is."),
+    Code.TOKEN_SIGNATURE: Meaning("getToken", "Sign with HS256 and the provider's current secret_key, unchanged."),
     Code.TOKEN_ALG: Meaning("getToken", "Sign with HS256."),
     Code.TOKEN_TYPE: Meaning("getToken", "Set the claim type to 'user'."),
     Code.TOKEN_PROVIDER: Meaning("getToken", "Set the claim pid to the provider id of this widget."),
-    Code.TOKEN_NOT_YET_VALID: Meaning("getToken", "Set the clock of your backend: its token begins in the future."),
-    Code.PROOF_BINDING_MISSING: Meaning("getToken", "Put the jkt of getToken's argument into cnf.jkt of the token."),
-    Code.RATE_LIMITED: Meaning("socket", "Ask less often.", retryable=True, said="too_fast"),
+    Code.TOKEN_NOT_YET_VALID: Meaning("getToken", "Correct your backend's clock: its token begins in the future."),
+    Code.PROOF_BINDING_MISSING: Meaning("getToken", "Set cnf.jkt of the token to the jkt that getToken received."),
+    Code.RATE_LIMITED: Meaning("socket", "Send requests less often.", retryable=True, said="too_fast"),
     Code.TOO_MANY_SOCKETS: Meaning(
         "socket",
-        "Close other pages with this chat, or raise the service's limit of sockets.",
+        "Close other pages with this chat, or raise the service's limit for sockets.",
         retryable=True,
         said="too_many_windows",
     ),
@@ -170,7 +184,9 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "Enable the social provider in the admin panel (Member Login).",
         said="sign_in_gone",
     ),
-    Code.STATE_EXPIRED: Meaning("oauth", "Start again: a sign-in may take ten minutes.", True, "sign_in_again"),
+    Code.STATE_EXPIRED: Meaning(
+        "oauth", "Start again: a sign-in must be completed within ten minutes.", True, "sign_in_again"
+    ),
 }
 
 

@@ -11,10 +11,10 @@ TERMINAL: Final = frozenset({Code.PROVIDER_UNKNOWN, Code.PROVIDER_OFF, Code.ORIG
 """Refusals that would be the same for every token and every identity."""
 
 _OURS: Final = (
-    "Nothing in getToken: the service made this token. If it is an old one, something answers in the service's place, "
-    "such as a service worker or a proxy that keeps what says no-store."
+    "There is nothing to change in getToken, because the service made this token. If the token is old, a "
+    "service worker or a proxy answers instead of the service and caches no-store responses."
 )
-_SIGN_IN_ENDED: Final = "Nothing to do: a social sign-in lasts for a day at most, and the person may sign in again."
+_SIGN_IN_ENDED: Final = "Nothing to do: a social sign-in lasts one day at most. The person can sign in again."
 
 
 @dataclass(frozen=True, slots=True)

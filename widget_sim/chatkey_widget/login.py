@@ -146,7 +146,7 @@ class Login:
     def read(self, value: str | Unusable) -> Custom:
         """Check the result of `getToken` as the server would, except for times. Raises `WidgetError`."""
         if isinstance(value, Unusable):
-            raise WidgetError(Fault.TOKEN_WRONG_TYPE, f"getToken returned {value.what} instead of a text or null.")
+            raise WidgetError(Fault.TOKEN_WRONG_TYPE, f"getToken returned {value.what} instead of a string or null.")
         member = read_member(value, self._ctx)
         if isinstance(member, Social):
             raise WidgetError(Fault.TOKEN_CLAIMS, "type must be 'user', but it is 'identity'.")

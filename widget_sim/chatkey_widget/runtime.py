@@ -293,7 +293,7 @@ def _refusal(answer: Answer) -> tuple[str | None, str]:
     """Return the code and message from an error response (D-02)."""
     error = answer.body.get("error") if isinstance(answer.body, Mapping) else None
     if not isinstance(error, Mapping):
-        hint = " A portal or proxy on the way may have answered in its place." if 200 <= answer.status < 300 else ""
+        hint = " A portal or proxy may have answered instead of the service." if 200 <= answer.status < 300 else ""
         return None, f"The service answered {answer.status} without the expected JSON.{hint}"
     code, message = error.get("code"), error.get("message")
     return code if isinstance(code, str) else None, message if isinstance(message, str) else ""

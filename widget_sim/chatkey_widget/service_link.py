@@ -148,7 +148,7 @@ class ServiceLink:
     def send(self, frame: Mapping[str, object]) -> None:
         """Send a frame. The socket must already exist."""
         if not isinstance(self.stage, OnSocket):
-            raise AssertionError(f"a frame was to be sent while the link was {self.stage.name}")  # noqa: TRY004 - the moment is wrong, not a type
+            raise AssertionError(f"a frame was sent while the link was {self.stage.name}")  # noqa: TRY004 - the moment is wrong, not a type
         self._ctx.do(Send(self.stage.ref, frame))
         if isinstance(self.stage, Ready) and frame["type"] != Kind.PING and not self.stage.awaiting:
             self.stage = replace(self.stage, awaiting=True)
@@ -181,7 +181,7 @@ class ServiceLink:
             self.stage = replace(self.stage, refreshing=False)
             self._ctx.set_timer("refresh", max(1.0, delay))
         elif isinstance(self.stage, Loading):
-            message = event.message or f"The token endpoint answered {event.status}."
+            message = event.message or f"The token endpoint answered with status {event.status}."
             self._wait(self.stage, delay, Refused(Fault.TOKEN_UNREACHABLE, message))
         return None
 

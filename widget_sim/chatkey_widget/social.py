@@ -68,7 +68,7 @@ class SocialFlow:
             return
         if self._ctx.key_in_memory:
             self.possible = False
-            self._fail(WidgetError(Fault.POPUP_UNSUPPORTED, "This browser neither keeps a key nor opens a window."))
+            self._fail(WidgetError(Fault.POPUP_UNSUPPORTED, "This browser can neither store a key nor open a window."))
         else:
             self.blocked_social = self.social
             self._fail(WidgetError(Fault.POPUP_BLOCKED, "window.open returned nothing."))
@@ -90,7 +90,7 @@ class SocialFlow:
         if blank or self._reached:
             self._fail(WidgetError(Fault.POPUP_CLOSED, "The popup was closed before it reported a result."))
         else:
-            self._fail(WidgetError(Fault.POPUP_LOST, "The browser cut the popup off from the page."))
+            self._fail(WidgetError(Fault.POPUP_LOST, "The browser separated the popup from the page."))
 
     def message(self, event: PopupMessage) -> Social | None:
         """Check a message. Returns the new member or None. Messages that are not from the popup are ignored (D-09)."""
@@ -134,9 +134,9 @@ class SocialFlow:
         try:
             member = read_member(token, self._ctx)
         except WidgetError as error:
-            raise WidgetError(Fault.OAUTH_FAILED, f"The identity token is of no use: {error.message}") from error
+            raise WidgetError(Fault.OAUTH_FAILED, f"The identity token is unusable: {error.message}") from error
         if not isinstance(member, Social):
-            raise WidgetError(Fault.OAUTH_FAILED, "The callback page sent a token that is no identity token.")
+            raise WidgetError(Fault.OAUTH_FAILED, "The callback page sent a token that is not an identity token.")
         self._ctx.emit("oauth:completed", social=self.social, uid=member.uid)
         self.cancel()
         return member
@@ -159,4 +159,4 @@ def _refusal(error: object) -> WidgetError:
     code, message = members.get("code"), members.get("message")
     if not isinstance(code, str):
         return WidgetError(Fault.OAUTH_FAILED, "The callback page sent neither a token nor an error.")
-    return WidgetError(code, message if isinstance(message, str) else "Signing in failed.", phase="oauth")
+    return WidgetError(code, message if isinstance(message, str) else "The sign-in failed.", phase="oauth")

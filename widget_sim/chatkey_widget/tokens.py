@@ -60,8 +60,8 @@ def check_binding(claims: Claims, *, pid: str, jkt: str) -> None:
     if claims.pid != pid:
         raise WidgetError(Fault.TOKEN_CLAIMS, f"pid is {claims.pid!r}, but this widget belongs to provider {pid!r}.")
     if claims.jkt is None:
-        hint = " A claim named 'cnf.jkt' is not it: cnf is an object." if "cnf.jkt" in claims.payload else ""
-        raise WidgetError(Fault.TOKEN_CLAIMS, f"cnf.jkt is missing, so the token is bound to no key.{hint}")
+        hint = " A claim named 'cnf.jkt' does not count: cnf must be an object." if "cnf.jkt" in claims.payload else ""
+        raise WidgetError(Fault.TOKEN_CLAIMS, f"cnf.jkt is missing, so the token is not bound to a key.{hint}")
     if claims.jkt != jkt:
         raise WidgetError(
             Fault.TOKEN_KEY_MISMATCH, f"cnf.jkt is {claims.jkt!r}, but this browser's key has the thumbprint {jkt!r}."
@@ -73,7 +73,7 @@ def check_time(claims: Claims, *, now: float, margin: float = 0) -> None:
     left = claims.expires_at - now
     if left > margin:
         return
-    ago = f"ended {-left:.0f} s ago" if left <= 0 else f"ends in {left:.0f} s"
+    ago = f"expired {-left:.0f} s ago" if left <= 0 else f"expires in {left:.0f} s"
     raise WidgetError(Fault.TOKEN_EXPIRED, f"The token {ago}: exp is {claims.expires_at}, the time is {now:.0f}.")
 
 
@@ -92,24 +92,24 @@ def _payload(token: str) -> dict[str, object]:
 
 def _check_form(token: str) -> None:
     if not token.strip():
-        raise WidgetError(Fault.TOKEN_EMPTY, "The token is an empty text.")
+        raise WidgetError(Fault.TOKEN_EMPTY, "The token is an empty string.")
     if len(token) > MAX_TOKEN_BYTES:
         raise WidgetError(
-            Fault.TOKEN_TOO_LARGE, f"The token has {len(token)} characters; {MAX_TOKEN_BYTES} is the limit."
+            Fault.TOKEN_TOO_LARGE, f"The token has {len(token)} characters; the limit is {MAX_TOKEN_BYTES}."
         )
     if _COMPACT.fullmatch(token) is None:
-        raise WidgetError(Fault.TOKEN_MALFORMED, f"The token is no JWT (header.payload.signature): {_guess(token)}")
+        raise WidgetError(Fault.TOKEN_MALFORMED, f"The token is not a JWT (header.payload.signature): {_guess(token)}")
 
 
 def _guess(token: str) -> str:
     stripped = token.strip()
     guesses = (
-        (stripped in {"null", "undefined", "None", "false"}, f"it is the text {stripped[:9]!r}; return null itself."),
-        (stripped.startswith("[object"), "it is an object turned into text; return its token member."),
-        (stripped.startswith(("{", '"')), "it is JSON, encoded twice; parse it and return the token inside."),
-        (stripped != token, "white space stands before or after it."),
-        (stripped.lower().startswith("bearer "), "'Bearer ' stands before it."),
-        ("=" in token, "it carries '=' padding, which JWTs leave out."),
+        (stripped in {"null", "undefined", "None", "false"}, f"it is the string {stripped[:9]!r}; return null itself."),
+        (stripped.startswith("[object"), "it is an object converted to a string; return its member token."),
+        (stripped.startswith(("{", '"')), "it is JSON that was encoded twice; decode it and return the token inside."),
+        (stripped != token, "there is white space before or after it."),
+        (stripped.lower().startswith("bearer "), "it begins with 'Bearer '."),
+        ("=" in token, "it contains '=' padding, which JWTs omit."),
     )
     standard = f"it has {token.count('.') + 1} parts and {len(token)} characters."
     return next((guess for fits, guess in guesses if fits), standard)
@@ -119,7 +119,7 @@ def _text(payload: Mapping[str, object], member: str) -> str:
     value = payload.get(member)
     if isinstance(value, str) and value:
         return value
-    raise WidgetError(Fault.TOKEN_CLAIMS, f"{member} must be a text that is not empty, but {_found(payload, member)}.")
+    raise WidgetError(Fault.TOKEN_CLAIMS, f"{member} must be a non-empty string, but {_found(payload, member)}.")
 
 
 def _seconds(payload: Mapping[str, object], member: str) -> int:

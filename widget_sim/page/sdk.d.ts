@@ -1,34 +1,37 @@
-// TypeScript types of what sdk.js adds to a page. Save this file among your sources, or refer to it with
+// TypeScript declarations of what sdk.js adds to a page. Save this file beside your sources, or refer to it with
 // `/// <reference path="./sdk.d.ts" />`. Times are in seconds since the epoch unless stated otherwise.
 
 declare namespace chatkey {
   /** The configuration of your page: `window.ServiceConfig`, or the argument of `initService()`. */
   interface Config {
-    /** You received it together with the `secret_key`, which stays on your server. */
+    /** The id that you received together with the `secret_key`. The secret stays on your server. */
     providerId: string;
-    /** Asks your backend for a token. Leave it out if you have visitors only. */
+    /** Asks your backend for a token. Omit it if your page has only visitors. */
     getToken?: GetToken | null;
-    /** A language tag such as `de` or `en-GB`. Without it, the business's setting is used, then the browser's. */
+    /** A language tag such as `de` or `en-GB`. Default: the business's setting, or the browser's language. */
     locale?: string | null;
   }
 
-  /** Returns a token, or null if nobody is signed in. Throws only if your backend failed. It has 10 seconds. */
+  /** Returns a token, or null if nobody is signed in. Throws only if your backend failed. Settles within 10 seconds. */
   type GetToken = (request: TokenRequest) => string | null | Promise<string | null>;
 
   interface TokenRequest {
-    /** The key's thumbprint, which goes into `cnf.jkt` of the token. */
+    /** The thumbprint of the key. Your backend copies it to `cnf.jkt` of the token. */
     readonly jkt: string;
-    /** No token yet, the token expires soon, you called `refreshIdentity()`, or the last token was refused. */
+    /**
+     * Why a token is needed: there is none yet (`load`), it expires soon (`renew`), you called `refreshIdentity()`
+     * (`refresh`), or the last one was refused (`rejected`).
+     */
     readonly reason: "load" | "renew" | "refresh" | "rejected";
-    /** 1, plus the number of consecutive failures. */
+    /** 1 for the first attempt, plus one for each failure in a row. */
     readonly attempt: number;
-    /** Fires when the answer is no longer needed. */
+    /** Aborts when the result is no longer needed. */
     readonly signal: AbortSignal;
   }
 
   type Identity = "visitor" | "member";
 
-  /** Who the widget is. */
+  /** The current visitor or member. */
   interface Person {
     readonly identity: Identity;
     readonly uid: string;
@@ -46,19 +49,19 @@ declare namespace chatkey {
   }
 
   interface Handle {
-    /** A promise that resolves with the first connection. */
+    /** Resolves when the widget has connected for the first time. */
     readonly ready: Promise<Events["ready"]>;
-    /** The widget's identity; null before it has connected. */
+    /** The current visitor or member; null before the widget has connected. */
     readonly identity: Person | null;
-    /** Listen to an event, or to all events with `"*"`. */
+    /** Add a listener for an event, or for all events with `"*"`. */
     on<Name extends keyof Events>(name: Name, listener: Listener<Name>): this;
     on(name: "*", listener: Listener<keyof Events>): this;
     /** Remove a listener. */
     off<Name extends keyof Events>(name: Name, listener: Listener<Name>): this;
     off(name: "*", listener: Listener<keyof Events>): this;
-    /** End the member session, in all tabs. */
+    /** End the member's session in all tabs. */
     logout(): Promise<void>;
-    /** Call `getToken` now, because your user may have changed. With `force`, first log the member out, in all tabs. */
+    /** Call `getToken` now: the page's user may have changed. With `force`, first log the member out in all tabs. */
     refreshIdentity(options?: { force?: boolean }): Promise<void>;
     /** Show the panel. */
     open(): Promise<void>;
@@ -66,9 +69,9 @@ declare namespace chatkey {
     close(): Promise<void>;
     /** Remove the widget from the page. You can call `initService()` again afterwards. */
     shutdown(): void;
-    /** Return the widget's state, which is safe to paste into a ticket. */
+    /** Return the state of the widget. It contains no secrets, so you can paste it into a ticket. */
     debug(): Debug;
-    /** Call functions with this handle, at once. Before the script is loaded, an array named `Service` stores them. */
+    /** Call functions with this handle at once. Before the script loads, an array named `Service` collects them. */
     push(...callbacks: Callback[]): void;
   }
 
@@ -77,91 +80,91 @@ declare namespace chatkey {
 
   /** Every event, with its detail. */
   interface Events {
-    /** The widget connected for the first time. */
+    /** The widget has connected for the first time. */
     ready: { readonly identity: Identity; readonly uid: string };
-    /** Something went wrong. The detail says what to do about it. */
+    /** Something went wrong. The detail says what to do. */
     error: Problem;
-    /** The page's clock is wrong by `seconds`, or a token lives only for `seconds`. */
+    /** Something is unusual: the page's clock is wrong by `seconds`, or a token is valid for only `seconds`. */
     warning: { readonly code: "clock_skew" | "short_lifetime"; readonly seconds: number };
-    /** The widget has another identity now. */
+    /** The current visitor or member has changed. */
     "identity:changed": Person;
-    /** The member logged out; with `heard`, in another tab. */
+    /** The member has logged out, in another tab if `heard` is true. */
     logout: { readonly heard: boolean };
     /** The widget was removed from the page. */
     shutdown: Nothing;
-    /** The widget starts without the snapshot, which takes some seconds longer. */
+    /** The widget starts without the snapshot, which takes seconds longer. */
     "boot:fallback": { readonly message: string };
-    /** The business's configuration was loaded, or has changed. */
+    /** The business's configuration was loaded, or loaded again because it has changed. */
     "configuration:loaded": { readonly socials: readonly string[] };
-    /** The connection key is available. */
+    /** The connection key is ready. */
     "key:ready": { readonly jkt: string; readonly uid: string };
-    /** The stored key could not be used, so a new one was created. */
+    /** The stored key could not be used and was replaced with a new one. */
     "key:lost": { readonly reason: string };
-    /** The browser cannot store the key or the token, so it is only in memory. */
+    /** The browser stores nothing: a key or a token is only in memory. */
     "storage:degraded": { readonly what: "key" | "token"; readonly reason: string };
-    /** `getToken` is called. */
+    /** `getToken` was called. */
     "token:requested": { readonly reason: TokenRequest["reason"]; readonly attempt: number };
     /** `getToken` returned a valid token. */
     "token:received": { readonly uid: string; readonly expires_at: number };
     /** `getToken` returned null: nobody is signed in. */
     "token:none": Nothing;
-    /** The cached token is valid. */
+    /** The cached token is valid and is used. */
     "token:reused": { readonly uid: string; readonly expires_at: number };
-    /** Another tab stored a token, which this one uses too. */
+    /** The widget uses a token that another tab received. */
     "token:adopted": { readonly uid: string; readonly expires_at: number };
     /** The cached token cannot be used. */
     "token:unusable": { readonly code: ErrorCode; readonly message: string };
     /** The cached token was deleted. */
     "token:dropped": { readonly reason: string };
-    /** A socket is being opened or refreshed with a token that has these claims. */
+    /** A token with these claims was used to open or refresh a socket. */
     "token:used": {
       readonly type: "visitor" | "user";
       readonly uid: string;
       readonly expires_at: number;
       readonly claims: Members;
     };
-    /** The server accepted a newer token. */
+    /** The server has accepted a newer token. */
     "token:refreshed": { readonly expires_at: number };
-    /** The server asks for a newer token before `deadline`. */
+    /** The server requires a newer token before the deadline. */
     "token:reauth": { readonly deadline: number };
-    /** A socket is being opened. */
+    /** The widget opens a socket. */
     "socket:opening": { readonly uri: string };
-    /** The socket is open, but not authenticated yet. */
+    /** The socket is open, but the widget has not identified itself yet. */
     "socket:open": Nothing;
     /** The proof of possession of the key was signed. */
     "socket:proof": { readonly header: Members; readonly claims: Members };
-    /** The widget is connected. */
+    /** The socket is connected. */
     "socket:ready": { readonly identity: Identity; readonly uid: string; readonly expires_at: number };
-    /** The server closed the socket, or the network failed. */
+    /** The socket was closed by the server or the network. */
     "socket:closed": { readonly code: number; readonly reason: ErrorCode | null };
-    /** The widget gave the socket up. */
+    /** The widget has given up a socket. */
     "socket:lost": { readonly why: "timeout" | "mute" | "unreadable" | "jump" };
-    /** The widget reconnects after `seconds`. */
+    /** The widget will open a new socket after `seconds`. */
     "socket:waiting": { readonly seconds: number; readonly attempt: number };
-    /** The person pressed a social button. */
+    /** The person has pressed a social button. */
     "oauth:started": { readonly social: string };
-    /** The window shows the social provider's page. */
+    /** The window shows the social provider. */
     "oauth:opened": { readonly social: string };
     /** The person is signed in. */
     "oauth:completed": { readonly social: string; readonly uid: string };
-    /** Signing in failed; the event `error` has details. */
+    /** The sign-in failed; an `error` event has the details. */
     "oauth:failed": { readonly social: string; readonly code: ErrorCode };
     /** A message was sent. */
     "message:sent": { readonly id: string };
-    /** The server has stored a message. */
+    /** The server has stored the message. */
     "message:acknowledged": { readonly id: string };
-    /** A message arrived. */
+    /** A message has arrived. */
     "message:received": { readonly id: string; readonly sender: "customer" | "agent" };
-    /** History was loaded; `count` messages are shown now. */
+    /** The history has changed: `count` messages are loaded now. */
     "message:history": { readonly count: number };
-    /** A call is ringing, is active, or has ended. */
+    /** The call is ringing, has begun, or has ended. */
     "call:changed": { readonly state: "ringing" | "active" | "ended" };
   }
 
   type Members = { readonly [name: string]: unknown };
   type Nothing = { readonly [name: string]: never };
 
-  /** Contains no token, proof, name, address or message. The widget's part is present once Python runs. */
+  /** Contains no token, usable proof, name, address or message. The widget's members exist once Python runs. */
   interface Debug extends Partial<WidgetDebug> {
     readonly version: string;
     readonly browser: {
@@ -180,7 +183,7 @@ declare namespace chatkey {
       readonly from: "snapshot" | "sources" | null;
       readonly milliseconds: number | null;
       readonly error: Problem | null;
-      /** Functions of the browser that the page has replaced. */
+      /** The browser functions that the page has replaced. */
       readonly replaced: readonly string[];
     };
   }
@@ -199,7 +202,7 @@ declare namespace chatkey {
     readonly signing_in: string | null;
     readonly clock_offset: number | null;
     readonly panel: { readonly open: boolean; readonly page: "chat" | "search" | "sign-in"; readonly locale: string };
-    /** Seconds left, by the timer's name. */
+    /** The seconds left, by name of the timer. */
     readonly timers: { readonly [name: string]: number };
     /** How often each event was emitted. */
     readonly counters: { readonly [Name in keyof Events]?: number };
@@ -215,7 +218,7 @@ declare namespace chatkey {
     readonly detail: Members;
   }
 
-  /** docs/codes.md explains each code and says what to do. */
+  /** The meaning of each code, and what to do about it, is in docs/codes.md. */
   type ErrorCode =
     // codes
     | "already_initialized"
@@ -300,15 +303,15 @@ declare namespace chatkey {
   // end
 }
 
-/** There once sdk.js has run; until then, use `window.Service`. */
+/** Exists once sdk.js has run. Until then, use `window.Service`. */
 declare const Service: chatkey.Handle;
 
-/** Start the widget, where there is no `ServiceConfig`. Further calls return the same handle. */
+/** Start the widget if there is no `ServiceConfig`. Further calls return the same handle. */
 declare function initService(config: chatkey.Config): chatkey.Handle;
 
 interface Window {
   ServiceConfig?: chatkey.Config;
-  /** Whichever comes first: `(window.Service ??= []).push((service) => { service.on("ready", …); })`. */
+  /** Use it before or after the script loads: `(window.Service ??= []).push((service) => service.on("ready", …))`. */
   Service?: chatkey.Handle | chatkey.Callback[];
 }
 

@@ -1,32 +1,32 @@
-// chatkey's loader: puts the handle `Service` on the page at once, brings Python up from a snapshot, hands over to it.
-// Identity, tokens and chat are Python's (chatkey_widget); here is only what must happen before Python runs.
+// chatkey's loader: adds the handle `Service` to the page at once, starts Python from a snapshot, and hands over to it.
+// Identity, tokens and chat are implemented in Python (chatkey_widget). This file has only what must happen earlier.
 
 (() => {
   "use strict";
 
-  // Written in by the server: version; baseUrl; the addresses pyodide, snapshot and sources; lock, which Pyodide this is.
+  // Filled in by the server: version; baseUrl; the addresses pyodide, snapshot and sources; lock, Pyodide's version.
   const served = /** @type {sdk.Served} */ (/** @type {unknown} */ (/* served */ null));
 
   const ENTRY = "chatkey_widget.browser.main";
   const LOADED = Symbol.for("chatkey.sdk");
   const WASM = `${served.pyodide}pyodide.asm.wasm`;
-  const WASM_HEAD = [0, 97, 115, 109, 1, 0, 0, 0]; // of any module; alone, it is the smallest there is
-  const HEAD = 1024; // bytes, more than Pyodide puts before the memory
+  const WASM_HEAD = [0, 97, 115, 109, 1, 0, 0, 0]; // the head of every module; alone, it is the smallest module
+  const HEAD = 1024; // bytes; more than Pyodide writes before the memory
   const STALLED = 2_000; // milliseconds
   const SLOW = 30_000;
 
-  // Taken now, because the page may replace them later; Promise is the language's own, whatever the page made of it.
+  // Taken now, because the page may replace them later. Promise is the language's own even if the page has replaced it.
   const { clearTimeout, console, Date, fetch, performance, reportError, setTimeout, WebSocket } = window;
   const { parse, stringify } = JSON;
   const Promise = /** @type {PromiseConstructor} */ ((async () => {})().constructor);
 
   if (window[LOADED]) {
-    console.warn("chatkey: this page loads sdk.js twice; the second one does nothing.");
+    console.warn("chatkey: this page loads sdk.js twice; the second script does nothing.");
     return;
   }
   window[LOADED] = true;
 
-  /** Why there is no widget: what `ready` is rejected with, and the detail of the event `error`. */
+  /** Why the widget could not start: the reason with which `ready` is rejected, and the detail of the event `error`. */
   class StartError extends Error {
     /**
      * @param {chatkey.ErrorCode} code
@@ -49,15 +49,15 @@
     }
   }
 
-  // --- What the page holds ---
+  // --- State ---
 
   /** @type {Map<string, Set<Function>>} */
   const listeners = new Map();
   /** @type {sdk.Host["messages"]} */
-  const messages = []; // of sign-in windows, until Python hears of them itself
+  const messages = []; // from sign-in windows, until Python receives them itself
   /** @type {sdk.Host["blocked"]} */
-  const blocked = []; // by the page's policy, until Python hears of it itself
-  let widget = newWidget(); // the one of this page, from initService() to shutdown()
+  const blocked = []; // addresses blocked by the page's policy, until Python receives the events itself
+  let widget = newWidget(); // the page's only widget, from initService() to shutdown()
 
   /** @returns {sdk.Widget} */
   function newWidget() {
@@ -68,7 +68,7 @@
   function deferred() {
     const parts = /** @type {sdk.Deferred<T>} */ ({});
     parts.promise = new Promise((resolve, reject) => Object.assign(parts, { resolve, reject }));
-    parts.promise.catch(() => {}); // a page that does not wait for it is not bothered with its failure
+    parts.promise.catch(() => {}); // no unhandled rejection if the page does not wait for it
     return parts;
   }
 
@@ -81,7 +81,7 @@
       return widget.identity;
     },
     /**
-     * Listen to an event by its name, or to all as "*". A listener is called with (detail, name).
+     * Add a listener for an event, or for all events with "*". It is called with (detail, name).
      * @param {string} name @param {Function} listener
      */
     on(name, listener) {
@@ -93,11 +93,11 @@
       listeners.get(name)?.delete(listener);
       return handle;
     },
-    /** A page may be left before Python runs, or Python never run: the cached token is deleted at once. */
+    /** Delete the cached token at once, because Python may not have started when the page is left. */
     async logout() {
       if (widget.python) return widget.python.logout();
       forgetMember(widget.config);
-      call("logout").catch(() => {}); // told as the widget's own failure
+      call("logout").catch(() => {}); // the widget reports its failure itself
     },
     /** @param {{ force?: boolean }} [options] */
     refreshIdentity: (options) => call("refreshIdentity", options),
@@ -108,11 +108,12 @@
       const { python, running, ready } = widget;
       if (python) end(python);
       widget = newWidget();
-      const reason = new StartError("shutdown", "shutdown() came first.", "Call initService() again.");
+      const message = "shutdown() was called before the widget was ready.";
+      const reason = new StartError("shutdown", message, "Call initService() again.");
       running.reject(reason);
       ready.reject(reason);
     },
-    /** Safe to be pasted into a ticket; what stands in it is in sdk.d.ts. */
+    /** Return the state of the widget, without secrets; sdk.d.ts lists the members. */
     debug: () => ({
       version: served.version,
       browser: browserFacts(),
@@ -120,7 +121,7 @@
       ...widget.python?.debug(),
     }),
     /**
-     * Call functions with the handle; an array that was called Service before this script has the same method.
+     * Call functions with the handle. An array named Service, used before this script loads, has the same method.
      * @param {chatkey.Callback[]} callbacks
      */
     push(...callbacks) {
@@ -129,7 +130,7 @@
   });
 
   /**
-   * Call the Python widget, as soon as there is one. A page that does not wait is not bothered with its failure.
+   * Call the Python widget as soon as it exists. A page that does not wait gets no unhandled rejection.
    * @param {Exclude<keyof sdk.Python, "debug">} name @param {unknown[]} values
    */
   function call(name, ...values) {
@@ -139,7 +140,7 @@
   }
 
   /**
-   * Call a function of the page; what it throws is the page's own, as if the browser had called it.
+   * Call a function of the page. An error in it is reported as the page's own, as if the browser had called it.
    * @param {Function} callback @param {unknown[]} values
    */
   function guarded(callback, ...values) {
@@ -163,7 +164,7 @@
     try {
       if (config) localStorage.removeItem(`wf_member_token_${config.providerId}`);
     } catch {
-      // A browser that refuses its storage has no token in it.
+      // A browser that blocks its storage has no token in it.
     }
   }
 
@@ -182,7 +183,7 @@
   // --- Starting the widget ---
 
   /**
-   * Start the widget. Further calls return the same handle; one that asks for another provider is an error.
+   * Start the widget. Further calls return the same handle. A call with another provider is an error.
    * @param {Partial<chatkey.Config>} config
    */
   function initService(config) {
@@ -190,7 +191,7 @@
       widget.config = config ?? {};
       start(widget);
     } else if (widget.config.providerId === config?.providerId) {
-      console.warn("chatkey: initService() was called again; the widget that is there stays.");
+      console.warn("chatkey: initService() was called again; the existing widget is kept.");
     } else {
       report(alreadyInitialized(widget.config.providerId));
     }
@@ -211,7 +212,7 @@
       if (starting !== widget) return; // shut down meanwhile
       starting.python = python.start(host);
       starting.running.resolve(starting.python);
-      if (starting !== widget) end(starting.python); // shut down by a listener to what it told while it started
+      if (starting !== widget) end(starting.python); // a listener shut it down while it was starting
     } catch (reason) {
       const error = reason instanceof StartError ? reason : bootFailed(/** @type {Error} */ (reason));
       starting.running.reject(error);
@@ -223,7 +224,7 @@
   }
 
   /**
-   * End a Python widget, and let go of its functions.
+   * End a Python widget and destroy its functions.
    * @param {sdk.Python} python
    */
   function end(python) {
@@ -239,7 +240,7 @@
   }
 
   /**
-   * Ask for the configuration while Python is loading; the widget takes the answer from here.
+   * Request the configuration while Python is loading. The widget uses this response.
    * @param {sdk.Widget["config"]} config @returns {sdk.Host["prefetched"]}
    */
   function prefetch(config) {
@@ -247,11 +248,11 @@
     if (typeof providerId !== "string" || !window.isSecureContext) return {};
     const url = `${served.baseUrl}/v1/public/provider/${encodeURIComponent(providerId)}`;
     const response = fetch(url, { credentials: "omit", referrerPolicy: "no-referrer" });
-    response.catch(() => {}); // the widget meets the failure when it takes the answer
+    response.catch(() => {}); // the widget handles the failure when it uses the response
     return { [url]: response };
   }
 
-  /** A page that is rendered ahead runs nothing until somebody looks at it; one without a body can show nothing. */
+  /** Wait until a prerendered page is shown, and until the page has a body. */
   async function activation() {
     const heard = (/** @type {string} */ name) =>
       new Promise((resolve) => document.addEventListener(name, resolve, { once: true }));
@@ -259,14 +260,14 @@
     if (!document.body) await heard("DOMContentLoaded");
   }
 
-  // --- Bringing Python up ---
+  // --- Starting Python ---
 
   /** @type {sdk.Boot} */
   const boot = { state: "idle", from: null, milliseconds: null, error: null };
-  let files = /** @type {sdk.Files | null} */ (null); // what is being downloaded
+  let files = /** @type {sdk.Files | null} */ (null); // the files that are being downloaded
   let booting = /** @type {Promise<{ start(host: sdk.Host): sdk.Python }> | null} */ (null);
 
-  /** The entry of the page's one Python. A start that failed may be tried again. */
+  /** Return the entry of the page's only Python interpreter. A failed start may be tried again. */
   function interpreter() {
     booting ??= startPython().catch((reason) => {
       booting = files = null;
@@ -283,7 +284,7 @@
     const loading = (files ??= download());
     const coming = fromSnapshot(loading).catch((reason) => fromSources(loading, reason));
     const python = await Promise.race([loading.blocked.promise, coming]);
-    // Python's `random` comes out of the snapshot in the same state every time.
+    // Python's `random` has the same state after every start from the snapshot.
     python.pyimport("random").seed();
     Object.assign(boot, { state: "running", milliseconds: Math.round(performance.now() - began) });
     return python.pyimport(ENTRY);
@@ -299,12 +300,12 @@
   }
 
   /**
-   * All at once, and as soon as the script runs: Pyodide itself would ask for one file after the other.
+   * Request all files at once, as soon as the script runs. Pyodide itself would request them one after the other.
    * @returns {sdk.Files}
    */
   function download() {
     /** @type {sdk.Deferred<never>} */
-    const blocked = deferred(); // rejected when Pyodide would wait for ever, which it does if a file is blocked
+    const blocked = deferred(); // rejected if a file is blocked, because Pyodide would wait for ever
     const wasm = Object.assign(document.createElement("link"), {
       rel: "preload",
       as: "fetch",
@@ -316,22 +317,22 @@
     const loader = Promise.race([blocked.promise, import(`${served.pyodide}pyodide.mjs`)]);
     const runtime = import(`${served.pyodide}pyodide.asm.mjs`);
     const snapshot = read(served.snapshot);
-    for (const file of [loader, runtime, snapshot]) file.catch(() => {}); // met where the file is used
+    for (const file of [loader, runtime, snapshot]) file.catch(() => {}); // the failure is handled where the file is used
     warmUp();
     return { arrived, blocked, loader, runtime, snapshot };
   }
 
-  /** A browser starts its key store at the first use, which takes as long as making a key: let it do so meanwhile. */
+  /** Use the browser's key store once, because the first use takes as long as creating a key. */
   function warmUp() {
-    if (window.origin === "null") return; // nothing is kept there, and Chromium complains of being asked
+    if (window.origin === "null") return; // such a page has no storage, and Chromium would log an error
     /** @type {(() => Promise<unknown>)[]} */
     const uses = [() => indexedDB.databases(), () => crypto.subtle.digest("SHA-256", new Uint8Array())];
-    for (const use of uses) Promise.resolve().then(use).catch(() => {}); // what is missing is met where it is needed
+    for (const use of uses) Promise.resolve().then(use).catch(() => {}); // a failure is handled where the store is used
   }
 
   /**
-   * Let the runtime get ready while the snapshot is on its way, and copy it in when both are there. Pyodide, which would
-   * first have all of the memory and then copy it, gets the head alone.
+   * Start the runtime while the snapshot is loading, and copy the snapshot into it when both are there. Pyodide itself
+   * gets only the head, because it would hold the whole memory twice.
    * @param {sdk.Files} loading
    */
   async function fromSnapshot(loading) {
@@ -351,18 +352,19 @@
   }
 
   /**
-   * Pyodide waits for ever for a WebAssembly that cannot be used: when it still waits though it came, find out why.
+   * Pyodide waits for ever for a WebAssembly file that cannot be used. If it still waits after the file has arrived, find
+   * the reason.
    * @param {Promise<sdk.Module>} creating
    */
   async function inspectUnlessDone(creating) {
     const inspect = () =>
       WebAssembly.compileStreaming(request(WASM)).catch((reason) => files?.blocked.reject(bootFailed(reason)));
     const waiting = setTimeout(inspect, STALLED);
-    await creating.finally(() => clearTimeout(waiting)).catch(() => {}); // its failure is met where it is awaited
+    await creating.finally(() => clearTimeout(waiting)).catch(() => {}); // its failure is handled where it is awaited
   }
 
   /**
-   * Python's standard library comes later: of it, the snapshot holds all that the widget imports.
+   * Do not wait for Python's standard library: the snapshot contains all modules of it that the widget imports.
    * @param {sdk.ModuleSettings} settings
    */
   function withoutWaiting(settings) {
@@ -373,8 +375,8 @@
   }
 
   /**
-   * The snapshot names functions by their places in the table, where Pyodide looks for each exported function. WebKit has
-   * two objects for one function there: Pyodide would not find it, and move everything that comes behind.
+   * The snapshot refers to functions by their place in the table, where Pyodide looks up each exported function. WebKit
+   * has two objects for one function: Pyodide would not find it, and later places would shift.
    * @param {sdk.ModuleSettings} settings
    */
   function withOneFunctionEach(settings) {
@@ -385,7 +387,7 @@
     return { ...settings, instantiateWasm };
   }
 
-  /** Ask a module of one function `f` and one table `t` with it. */
+  /** Return whether this browser has one object per function. The test module has a function `f` in a table `t`. */
   function hasOneFunctionEach() {
     const type = [1, 4, 1, 96, 0, 0];
     const declared = [3, 2, 1, 0, 4, 4, 1, 112, 0, 1];
@@ -397,7 +399,7 @@
   }
 
   /**
-   * The same exports, functions that stand in the table by the table's own objects. A function is called by its number.
+   * Return the exports, with the table's own object for every function in the table. A function's name is its number.
    * @param {WebAssembly.Exports} exports
    */
   function fromTable(exports) {
@@ -410,8 +412,8 @@
   }
 
   /**
-   * Copy the snapshot's parts to their places; pyodide/snapshot.mjs says how it is made. CPython calls some functions by a
-   * helper that Pyodide leaves out where it harms (iOS): its address stays as this browser has it.
+   * Copy the snapshot's parts to their places; pyodide/snapshot.mjs describes the format. CPython calls some functions
+   * through a helper that Pyodide omits where it does harm (iOS), so this browser's address of the helper is kept.
    * @param {sdk.Module} module @param {Uint8Array} snapshot @param {Uint8Array} head
    */
   function restore(module, snapshot, head) {
@@ -423,13 +425,13 @@
     let read = 8 + places.byteLength;
     const next = (/** @type {number} */ length) => snapshot.subarray(read, (read += length));
     head.set(next(headLength));
-    new Uint32Array(head.buffer)[1] = HEAD; // where the memory begins: behind its end, as there is nothing left to copy
+    new Uint32Array(head.buffer)[1] = HEAD; // the start of the memory, set to its end: nothing is left to copy
     for (let i = 0; i < places.length; i += 2) HEAPU8.set(next(places[i + 1]), places[i]);
     HEAP32[trampoline] = kept;
   }
 
   /**
-   * The long way, when the snapshot is missing or does not fit.
+   * Start without the snapshot, if it is missing or does not fit.
    * @param {sdk.Files} loading @param {Error} reason
    */
   async function fromSources(loading, reason) {
@@ -443,19 +445,19 @@
   }
 
   function options() {
-    // No packages are ever loaded, so the list of those that exist is not asked for.
+    // No packages are ever loaded, so the list of packages is not requested.
     const lockFileContents = { info: served.lock, packages: {} };
     return { indexURL: served.pyodide, packageBaseUrl: served.pyodide, lockFileContents, jsglobals: globals() };
   }
 
-  /** What Python finds in `js`: the page's things, and the browser's own where the page may have replaced them. */
+  /** Return the globals that Python finds in `js`: the page's, except for functions that the page may have replaced. */
   function globals() {
     /** @type {Record<PropertyKey, unknown>} */
     const own = { Date, JSON: { parse, stringify }, Promise, WebSocket, clearTimeout, fetch, setTimeout };
     return new Proxy(/** @type {Record<PropertyKey, unknown>} */ (/** @type {unknown} */ (window)), {
       get(page, name) {
         const value = Object.hasOwn(own, name) ? own[name] : page[name];
-        return typeof value === "function" && !value.prototype ? value.bind(page) : value; // but for classes
+        return typeof value === "function" && !value.prototype ? value.bind(page) : value; // except classes
       },
     });
   }
@@ -469,7 +471,8 @@
   /** @param {string} url */
   async function request(url) {
     const response = await fetch(url, { credentials: "omit" }).catch(() => null);
-    if (!response?.ok) throw new Error(`${url} answered ${response?.status ?? "nothing"}.`);
+    if (!response) throw new Error(`${url} could not be loaded.`);
+    if (!response.ok) throw new Error(`${url} answered with status ${response.status}.`);
     return response;
   }
 
@@ -483,17 +486,17 @@
     }
   }
 
-  /** A sign-in window may outlive the page that opened it, and tell the next one before Python runs. */
+  /** Keep messages that arrive before Python runs. A sign-in window may outlive the page that opened it. */
   function onMessage(/** @type {MessageEvent} */ event) {
     if (!widget.python && event.data?.type === "wf:oauth") messages.push(event);
   }
 
-  // --- What can go wrong here, in words for the page's author ---
+  // --- Errors, with messages for the page's author ---
 
   function insecureContext() {
     return new StartError(
       "insecure_context",
-      `${location.origin} is not a secure context, so the browser gives it no keys.`,
+      `${location.origin} is not a secure context, so the browser gives the page no keys.`,
       "Serve the page over https, or from localhost.",
     );
   }
@@ -508,7 +511,7 @@
     );
   }
 
-  /** What of the browser's the page has replaced. Mostly that does no harm; where it does, this tells where to look. */
+  /** Return the browser functions that the page has replaced. That is usually harmless, but can explain a failure. */
   function replaced() {
     const own = (/** @type {unknown} */ value) => /\[native code\]\s*}$/.test(Function.prototype.toString.call(value));
     return Object.entries({
@@ -524,7 +527,7 @@
 
   function suspects() {
     const names = replaced().join(", ");
-    return names && ` (The page has replaced ${names}: load sdk.js before the script that does.)`;
+    return names && ` (The page has replaced ${names}. Load sdk.js before the script that does this.)`;
   }
 
   /** @param {Error} cause */
@@ -532,7 +535,7 @@
     return new StartError(
       "boot_failed",
       `The widget could not be started: ${cause.message}${suspects()}`,
-      `Check that the page can load ${served.pyodide}; an outdated, cached sdk.js is cured by a reload.`,
+      `Check that the page can load ${served.pyodide}. If the browser has cached an outdated sdk.js, reload the page.`,
       { cause, retryable: true },
     );
   }
@@ -541,7 +544,7 @@
     return new StartError(
       "boot_failed",
       `The widget has not started after ${SLOW / 1000} s; it is still trying.${suspects()}`,
-      `Check the line, and that ${served.pyodide} is served whole and with the right types.`,
+      `Check the network, and that ${served.pyodide} is served completely and with the right content types.`,
       { retryable: true },
     );
   }
@@ -555,7 +558,7 @@
     );
   }
 
-  // --- Now ---
+  // --- Start ---
 
   const early = Array.isArray(window.Service) ? window.Service : [];
   window.Service = handle;
@@ -567,7 +570,7 @@
     refuseUnusablePage();
     files = download();
   } catch {
-    // Told when a widget is asked for.
+    // Reported when a widget is requested.
   }
   if (window.ServiceConfig) {
     initService(window.ServiceConfig);

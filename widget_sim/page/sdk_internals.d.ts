@@ -1,7 +1,7 @@
-// What sdk.js has inside, for `tools/check_scripts.py`. It is not served: what pages may rely on is in sdk.d.ts.
+// Internal types of sdk.js, for `tools/check_scripts.py`. This file is not served: the public types are in sdk.d.ts.
 
 declare namespace sdk {
-  /** What the server writes into the script. */
+  /** The values that the server writes into the script. */
   interface Served {
     version: string;
     baseUrl: string;
@@ -11,7 +11,7 @@ declare namespace sdk {
     lock: Record<string, string>;
   }
 
-  /** The one widget of the page, from initService() to shutdown(). */
+  /** The page's only widget, from initService() to shutdown(). */
   interface Widget {
     config: Partial<chatkey.Config> | null;
     identity: chatkey.Person | null;
@@ -26,7 +26,7 @@ declare namespace sdk {
     reject(reason: Error): void;
   }
 
-  /** What `start()` of chatkey_widget.browser.main takes. */
+  /** The argument of `start()` in chatkey_widget.browser.main. */
   interface Host {
     baseUrl: string;
     config: Partial<chatkey.Config> | null;
@@ -36,7 +36,7 @@ declare namespace sdk {
     emit?: (name: keyof chatkey.Events, detail: unknown) => void;
   }
 
-  /** What it returns: Python's functions, each of which is let go of at the end. */
+  /** The result of `start()`: Python functions, each of which must be destroyed at the end. */
   interface Python {
     logout: Control<void>;
     refreshIdentity: Control<void>;
@@ -51,7 +51,7 @@ declare namespace sdk {
     destroy(): void;
   }
 
-  /** The interpreter, as far as it is used here. */
+  /** The part of the interpreter that is used here. */
   interface Pyodide {
     pyimport(name: "random"): { seed(): void };
     pyimport(name: string): { start(host: Host): Python };
@@ -60,7 +60,7 @@ declare namespace sdk {
 
   type LoadPyodide = (options: object) => Promise<Pyodide>;
 
-  /** The WebAssembly module that Pyodide runs in, and what it is made with. */
+  /** The WebAssembly module in which Pyodide runs. */
   interface Module {
     HEAPU8: Uint8Array;
     HEAP32: Int32Array;
@@ -77,7 +77,7 @@ declare namespace sdk {
 
   type CreateModule = (settings: ModuleSettings) => Promise<Module>;
 
-  /** What is being downloaded. */
+  /** The files that are being downloaded. */
   interface Files {
     arrived: Promise<unknown>;
     blocked: Deferred<never>;
@@ -95,12 +95,12 @@ declare namespace sdk {
 }
 
 interface Window {
-  /** What marks a page that has the script. */
+  /** Marks a page that has loaded the script. */
   [loaded: symbol]: unknown;
   initService?: (config: chatkey.Config) => chatkey.Handle;
 }
 
 interface Document {
-  /** Not every browser renders pages ahead. */
+  /** Missing in browsers that do not prerender pages. */
   prerendering?: boolean;
 }

@@ -43,12 +43,12 @@ MODES = (
         hint="no sign-in",
         shop="Alder & Loam",
         colour="#8a4b2a",
-        what="Nobody signs in. The browser makes a key that cannot leave it, and the fingerprint of that key is who "
-        "the visitor is.",
+        what="Nobody signs in. The browser makes a key that cannot be exported, and the fingerprint of that key "
+        "is the visitor's identity.",
         steps=(
             "Open the chat in the corner, write something, and answer as the agent.",
-            "Reload the shop: the same key, the same visitor, the same conversation.",
-            "Reset: the key is gone, and somebody new comes in.",
+            "Reload the shop: the key, the visitor and the conversation are the same.",
+            "Reset: the key is deleted, and a new visitor comes in.",
         ),
     ),
     Mode(
@@ -57,12 +57,12 @@ MODES = (
         hint="getToken",
         shop="Birch & Bone",
         colour="#2f6b4f",
-        what="The shop knows its customers already. Its own backend signs a token for whoever is signed in, bound to "
-        "this browser's key.",
+        what="The shop already knows its customers. Its own backend signs a token for the signed-in person, bound "
+        "to this browser's key.",
         steps=(
-            "Sign in to the shop: the widget becomes that member by itself.",
-            "Reload: the cached token is used again, and the backend is not asked.",
-            "Leave the shop: the earlier visitor is back, conversation and all.",
+            "Sign in to the shop: the widget signs in as that member automatically.",
+            "Reload: the cached token is used again, without a call to the backend.",
+            "Leave the shop: the earlier visitor and conversation are back.",
         ),
         get_token=True,
     ),
@@ -72,12 +72,12 @@ MODES = (
         hint="the service's keys",
         shop="Cedar & Salt",
         colour="#7a2e4d",
-        what="The shop writes no code: the widget offers social login, through applications that belong to the chat "
-        "service.",
+        what="The shop writes no code: the widget offers social login through applications that belong to the "
+        "chat service.",
         steps=(
             "Open the chat, press Sign in and choose a provider.",
             f"The consent page names {SERVICE_NAME}. Cancel once, then continue.",
-            "Reload: the identity lasts 24 hours, and no popup is needed.",
+            "Reload: the identity lasts 24 hours, so no popup is needed.",
         ),
         socials="service",
     ),
@@ -87,11 +87,14 @@ MODES = (
         hint="own keys",
         shop="Dune & Ember",
         colour="#34507c",
-        what="The same social login, through applications that the shop registered itself and gave to the service.",
+        what=(
+            "The same social login, but through applications that the shop registered itself and entered in the "
+            "service."
+        ),
         steps=(
             "Open the chat, press Sign in and choose a provider.",
             "This time the consent page names Dune & Ember.",
-            "Only the client_id differs: what comes back is the same kind of member.",
+            "Only the client_id differs: the member that results is of the same kind.",
         ),
         socials="own",
     ),

@@ -61,6 +61,6 @@ def _sentence(port: int, found: Places) -> str:
     by = f" by {holder}" if holder else ""
     shops = f"{found.shops[0]} to {found.shops[-1]}"
     return (
-        f"Port {port} is in use{by}, and the demo needs {found.hub} to {found.provider} and {shops}: "
-        f"stop what uses it, or move them all with --port, for instance --port {found.hub + 100}."
+        f"Port {port} is in use{by}, and the demo needs {found.hub} to {found.provider} and {shops}. Stop the "
+        f"program that uses it, or move all ports with --port, for example --port {found.hub + 100}."
     )

@@ -24,7 +24,7 @@ def welcome(running: Running, note: str | None = None, console: Console | None =
             _addresses(running, note),
             title="[bold]chatkey demo[/]",
             title_align="left",
-            subtitle="Ctrl-C ends it, and nothing is kept",
+            subtitle="Ctrl-C stops the demo; nothing is kept",
             subtitle_align="left",
             padding=(1, 2),
             width=min(WIDTH, console.width),
@@ -34,8 +34,8 @@ def welcome(running: Running, note: str | None = None, console: Console | None =
     certificates = running.stack.certificates
     if certificates:
         # Printed outside the panel, so that the line can be copied without the frame.
-        console.print(f"Chromium trusts them with:  --ignore-certificate-errors-spki-list={certificates.spki}", **PLAIN)
-        console.print(f"Others, with the CA:        {certificates.ca}", **PLAIN)
+        console.print(f"Chromium trusts them with: --ignore-certificate-errors-spki-list={certificates.spki}", **PLAIN)
+        console.print(f"Other browsers trust them with this CA: {certificates.ca}", **PLAIN)
 
 
 def last_words(message: str) -> str:

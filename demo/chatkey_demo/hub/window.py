@@ -15,8 +15,8 @@ from chatkey_stack.tls import Certificates
 Start = Callable[[str, Certificates | None], object]
 
 ENDS_WITHIN = 5.0
-NO_SCREEN = "No browser could be opened from here: open the first address yourself."
-NOT_TRUSTED = "CHATKEY_BROWSER names a browser that cannot be told to trust this run's certificates: see below."
+NO_SCREEN = "No browser could be opened: open the first address yourself."
+NOT_TRUSTED = "CHATKEY_BROWSER names a browser that cannot be configured to trust this run's certificates: see below."
 
 
 @dataclass(frozen=True, slots=True)

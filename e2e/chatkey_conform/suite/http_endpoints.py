@@ -254,7 +254,7 @@ def a_parameter_that_is_not_read_may_come_as_often_as_it_likes(subject: Subject,
 MOST_PARAMETERS: Final = 32
 
 
-@FAMILY.judges("D-03/parameter-400", "D-20/limits", each=ENDPOINTS, page="limits.md#of-the-form")
+@FAMILY.judges("D-03/parameter-400", "D-20/limits", each=ENDPOINTS, page="limits.md#fixed-limits")
 def a_query_has_32_parameters_and_no_more(subject: Subject, endpoint: str) -> None:
     """A query may have 32 parameters, unknown ones included, and one more is 400, except for the configuration."""
     path, query = target_of(subject.shop(), endpoint)

@@ -239,7 +239,7 @@ def test_htm_035_an_identity_token_that_is_refused_is_dropped(shop: ShopPage, bu
 
     assert widget.uid == visitor
     assert widget.stored(business.storage_key) is None
-    expect(widget.panel.get_by_text("Signing in did not work. Please try again.")).to_be_visible()
+    expect(widget.panel.get_by_text("The sign-in failed. Please try again.")).to_be_visible()
     widget.sign_in_with("google").approve()
     widget.wait_for("member")
 

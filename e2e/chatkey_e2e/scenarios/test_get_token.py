@@ -17,14 +17,14 @@ TOKEN_URL = "**/chat/token"
 
 WRONG = {
     "() => undefined": ("token_wrong_type", "undefined"),
-    "async () => { }": ("token_wrong_type", "is a return missing?"),
+    "async () => { }": ("token_wrong_type", "is a return statement missing?"),
     "async () => ({ token: 'a.b.c' })": ("token_wrong_type", "return data.token"),
     "async () => ['a.b.c']": ("token_wrong_type", "an object instead"),
     "async () => 42": ("token_wrong_type", "a number"),
     "async () => false": ("token_wrong_type", "a boolean"),
     "async () => ''": ("token_empty", "empty"),
     "async () => 'undefined'": ("token_malformed", "'undefined'"),
-    "async () => `${{}}`": ("token_malformed", "turned into text"),
+    "async () => `${{}}`": ("token_malformed", "converted to a string"),
     'async () => \'{"token": "a.b.c"}\'': ("token_malformed", "encoded twice"),
     "() => { throw new Error('before any promise'); }": ("gettoken_failed", "before any promise"),
     "() => Promise.reject(new Error('a promise of none'))": ("gettoken_failed", "a promise of none"),

@@ -109,7 +109,7 @@ def test_a_policy_that_blocks_the_service_is_told_as_such(listening: ShopPage, w
     error = first_error(listening)
     listening.page.locator(".launcher").click()
 
-    expect(listening.page.get_by_role("alert")).to_have_text("Chat is not available here.")
+    expect(listening.page.get_by_role("alert")).to_have_text("The chat is not available here.")
     assert error["code"] == "csp_blocked"
     assert error["remediation"] == f"Add {service} to its connect-src."
     assert {told["code"] for told in listening.page.evaluate("() => heard")} == {"csp_blocked"}

@@ -201,7 +201,7 @@ def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
     stack.service_lab.reset()
 
     button.click()
-    visitor.is_told("google", "social_disabled", "This way of signing in is not available any more.")
+    visitor.is_told("google", "social_disabled", "This way of signing in is no longer available.")
     with visitor.widget.expect_event("token:refreshed"):  # a visitor's token may expire in this minute
         advance(51)
     advance(CONFIGURATION_SECONDS - 50)

@@ -204,7 +204,7 @@ def test_a_service_that_refuses_everyone_is_left_alone(
     left_alone = widget.debug()["counters"]["socket:opening"]
 
     expect(widget.open().get_by_role("status").filter(has_text="Not available")).to_be_visible()
-    expect(widget.panel.get_by_role("alert")).to_contain_text("Chat is not available.")
+    expect(widget.panel.get_by_role("alert")).to_contain_text("The chat is not available.")
     assert business.token_calls - calls <= 2
     assert left_alone <= 4
     assert widget.debug()["counters"]["socket:opening"] <= left_alone + 2  # opening the panel causes a new try

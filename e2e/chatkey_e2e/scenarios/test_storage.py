@@ -285,7 +285,7 @@ def test_a_secure_page_without_keys_is_told_so(shop: ShopPage, witness: Witness)
 
     shop.widget.wait_for_error("key_unavailable")
     panel = shop.widget.open()
-    panel.get_by_text("Chat is not available in this browser.").wait_for()
+    panel.get_by_text("The chat is not available in this browser.").wait_for()
     (error,) = shop.widget.events("error")
     assert "crypto.subtle" in error["message"] + error["remediation"]
     assert witness.sockets == []

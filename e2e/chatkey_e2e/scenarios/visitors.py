@@ -11,11 +11,11 @@ from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.witness import Witness
 from chatkey_peer.redaction import JWT
 
-CANCELLED = "Signing in was cancelled."
-FAILED = "Signing in did not work. Please try again."
+CANCELLED = "The sign-in was cancelled."
+FAILED = "The sign-in failed. Please try again."
 CLOSED = "The sign-in window was closed."
 BLOCKED = "Your browser blocked the sign-in window. Allow pop-ups for this page and press the button again."
-LOST = "This page lost sight of the sign-in window, so signing in cannot finish here."
+LOST = "This page has lost contact with the sign-in window, so the sign-in cannot be completed here."
 
 
 @dataclass

@@ -25,7 +25,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     ),
     Code.PARAMETER_REPEATED: Meaning(400, Close.BAD_FRAME, "A parameter was given twice; send it once."),
     Code.NOT_FOUND: Meaning(
-        404, Close.BAD_FRAME, "Nothing exists at this address. Addresses are exact, without a trailing slash."
+        404, Close.BAD_FRAME, "Nothing exists at this address; addresses are exact, without a trailing slash."
     ),
     Code.METHOD_NOT_ALLOWED: Meaning(
         405, Close.BAD_FRAME, "This address does not support the method; `Allow` lists the supported ones."
@@ -47,7 +47,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
         500, Close.TRY_LATER, "The server had an internal error; its log has the details.", retryable=True
     ),
     Code.PROVIDER_UNKNOWN: Meaning(
-        404, Close.FORBIDDEN, "No provider has this id. Check that `providerId` belongs to this environment."
+        404, Close.FORBIDDEN, "No provider has this id; check that `providerId` belongs to this environment."
     ),
     Code.PROVIDER_OFF: Meaning(403, Close.FORBIDDEN, "The provider is switched off."),
     Code.SOCIAL_UNKNOWN: Meaning(404, Close.FORBIDDEN, "No social provider has this name."),
@@ -61,14 +61,14 @@ MEANINGS: Final[dict[Code, Meaning]] = {
         403,
         Close.FORBIDDEN,
         (
-            "The page's origin is not a registered domain of this provider. Register the origin exactly as the "
+            "The page's origin is not a registered domain of this provider; register the origin exactly as the "
             "browser sends it."
         ),
     ),
     Code.TOKEN_MALFORMED: Meaning(
         401,
         Close.TOKEN,
-        "The token is not three base64url segments, or its JSON is not strict. Pass the token on unchanged.",
+        "The token is not three base64url segments, or its JSON is not strict; pass the token on unchanged.",
     ),
     Code.TOKEN_TOO_LARGE: Meaning(401, Close.TOKEN, "The token is larger than 8 KB; leave profile data out of it."),
     Code.TOKEN_HEADER: Meaning(
@@ -81,7 +81,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
         401,
         Close.TOKEN,
         (
-            "The MAC does not verify with the provider's `secret_key`. If a common mistake explains it, the log "
+            "The MAC does not verify with the provider's `secret_key`; if a common mistake explains it, the log "
             "names the mistake."
         ),
     ),
@@ -115,7 +115,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.PROOF_SIGNATURE: Meaning(
         401,
         Close.FORBIDDEN,
-        "The signature does not verify with the key in the header. It must be the raw 64 bytes r‖s.",
+        "The signature does not verify with the key in the header; it must be the raw 64 bytes r‖s.",
     ),
     Code.PROOF_KEY_MISMATCH: Meaning(
         401, Close.FORBIDDEN, "The proof is signed with a key other than the one the token is bound to."
@@ -123,7 +123,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.PROOF_NONCE: Meaning(
         401,
         Close.NONCE,
-        "The nonce is not this connection's, or it was already used. Connect again and sign the new one.",
+        "The nonce is not this connection's, or it was already used; connect again and sign the new one.",
         retryable=True,
     ),
     Code.PROOF_HTM: Meaning(401, Close.FORBIDDEN, "`htm` is not `GET`."),
@@ -165,7 +165,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
         409,
         Close.IDENTITY_CHANGED,
         (
-            "The `refresh` token is for another provider, login, uid or key. To change the identity, open a new "
+            "The `refresh` token is for another provider, login, uid or key; to change the identity, open a new "
             "connection."
         ),
     ),

@@ -66,9 +66,9 @@ class BrowserHost:
     def fault(self) -> WidgetError | None:
         """The error in the configuration, if any (contract 4.8)."""
         if not self.provider_id:
-            return WidgetError(Fault.CONFIG_INVALID, "providerId must be a text that is not empty.")
+            return WidgetError(Fault.CONFIG_INVALID, "providerId must be a non-empty string.")
         if self._says_get_token and not self.has_get_token:
-            return WidgetError(Fault.CONFIG_INVALID, "getToken must be a function that can be called, or left out.")
+            return WidgetError(Fault.CONFIG_INVALID, "getToken must be a function, or be omitted.")
         if member(self._config, "locale") and not self.locale:
             return WidgetError(Fault.CONFIG_INVALID, "locale must be a language tag, such as 'de' or 'en-GB'.")
         return None
@@ -102,5 +102,5 @@ def _usable(value: Any) -> str | Unusable | None:
         hint = " with a member 'token' (return data.token)" if isinstance(member(value, "token"), str) else ""
         return Unusable(f"an object{hint}")
     if value is None:
-        return Unusable("undefined (is a return missing?)")
+        return Unusable("undefined (is a return statement missing?)")
     return Unusable("a boolean" if isinstance(value, bool) else "a number")

@@ -27,7 +27,7 @@ class BrowserKeys:
         try:
             return await self._prepare()
         except JsException as error:
-            raise KeyUnavailable(f"The browser makes no key: {thrown(error)}") from None
+            raise KeyUnavailable(f"The browser cannot create a key: {thrown(error)}") from None
 
     async def sign(self, data: bytes) -> bytes:
         """Sign with ES256; returns the raw r‖s, 64 bytes."""

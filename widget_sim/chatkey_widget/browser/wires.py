@@ -65,4 +65,4 @@ class BrowserWires:
         try:
             return BrowserWire(js.WebSocket.new(uri, SUBPROTOCOL), listener)
         except JsException as error:
-            raise Unreachable(f"{uri} may not be opened ({error}).") from None
+            raise Unreachable(f"The browser refused to open {uri} ({error}).") from None

@@ -32,7 +32,7 @@ class OnGetToken:
             case events.GetTokenFailed(_, reason):
                 self._failed(WidgetError(Fault.GETTOKEN_FAILED, f"getToken failed: {reason}"))
             case events.GetTokenTimedOut():
-                self._failed(WidgetError(Fault.GETTOKEN_TIMEOUT, "getToken took more than 10 seconds."))
+                self._failed(WidgetError(Fault.GETTOKEN_TIMEOUT, "getToken took longer than 10 seconds."))
             case _:
                 assert_never(event)
 

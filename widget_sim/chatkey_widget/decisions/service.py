@@ -127,7 +127,7 @@ class OnService:
         try:
             outcome = self._read(frame)
         except UnreadableFrame as error:
-            message = f"A frame of the server has no usable member {error.member!r}."
+            message = f"A frame from the server lacks a valid member {error.member!r}."
             self._ctx.report(WidgetError(Fault.FRAME_UNREADABLE, message))
             self._link.unreadable()
         else:

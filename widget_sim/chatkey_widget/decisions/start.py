@@ -32,7 +32,9 @@ class OnStart:
 
     def _started(self, event: Started) -> None:
         if not event.secure:
-            message = f"{self._ctx.settings.page_origin} is no secure context, so the browser gives the page no key."
+            message = (
+                f"{self._ctx.settings.page_origin} is not a secure context, so the browser gives the page no keys."
+            )
             self._who.stop(WidgetError(Fault.INSECURE_CONTEXT, message))
             return
         if event.fault is not None and not self._ctx.settings.provider_id:

@@ -30,7 +30,7 @@ GERMAN: Final = Texts(
     sign_in="Anmelden",
     sign_out="Abmelden",
     sign_in_intro=(
-        "Melden Sie sich an, um Ihre Unterhaltungen auf jedem Gerät zu haben. Chatten geht auch ohne Anmeldung."
+        "Melden Sie sich an, um Ihre Unterhaltungen auf allen Geräten zu haben. Sie können auch ohne Anmeldung chatten."
     ),
     continue_with="Weiter mit {social}",
     waiting_for="Warten auf das Anmeldefenster …",
@@ -63,7 +63,7 @@ GERMAN: Final = Texts(
         "message_dropped": (
             "Sie sind nicht mehr angemeldet. Eine Nachricht von Ihnen ist vielleicht nicht angekommen."
         ),
-        "too_fast": "Das war etwas schnell. Bitte warten Sie kurz.",
+        "too_fast": "Sie senden zu schnell. Bitte warten Sie kurz.",
         "too_many_windows": "Der Chat ist in zu vielen Fenstern geöffnet. Bitte schließen Sie eines.",
         "popup_blocked": (
             "Ihr Browser hat das Anmeldefenster blockiert. "
@@ -71,10 +71,10 @@ GERMAN: Final = Texts(
         ),
         "popup_closed": "Das Anmeldefenster wurde geschlossen.",
         "popup_lost": (
-            "Diese Seite hat das Anmeldefenster aus den Augen verloren; die Anmeldung lässt sich hier nicht beenden."
+            "Diese Seite hat den Kontakt zum Anmeldefenster verloren. Die Anmeldung lässt sich hier nicht abschließen."
         ),
         "open_in_browser": (
-            "Diese App öffnet kein Anmeldefenster. Zum Anmelden öffnen Sie diese Seite bitte in Ihrem Browser."
+            "Diese App kann kein Anmeldefenster öffnen. Zum Anmelden öffnen Sie diese Seite bitte in Ihrem Browser."
         ),
         "sign_in_again": "Die Anmeldung hat nicht geklappt. Bitte versuchen Sie es noch einmal.",
         "sign_in_cancelled": "Die Anmeldung wurde abgebrochen.",

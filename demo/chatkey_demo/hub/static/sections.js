@@ -15,7 +15,7 @@ const SHOWN_EVENTS = 120;
 
 /** @type {Section[]} */
 export const sections = [
-  { name: "who", title: "Who the widget is", draw: who },
+  { name: "who", title: "Identity", draw: who },
   { name: "connection", title: "Connection", draw: connection },
   { name: "token", title: "Token in use", draw: token },
   { name: "proof", title: "Last proof", draw: proof },
@@ -60,7 +60,7 @@ function initials(name) {
 
 /** @type {[chatkey.Debug["stage"], string, string][]} */
 const STAGES = [
-  ["loading", "token", "asking for a token"],
+  ["loading", "token", "requesting a token"],
   ["opening", "socket", "opening the socket"],
   ["greeting", "nonce", "waiting for the server's nonce"],
   ["proving", "proof", "proving the key"],
@@ -71,7 +71,7 @@ const ELSEWHERE = { idle: "not connected", waiting: "lost; trying again soon", s
 
 /** @param {Watch} watch */
 function connection({ debug }) {
-  if (!debug?.stage) return [quiet(debug?.boot?.state === "failed" ? "Python could not be started." : "Not yet.")];
+  if (!debug?.stage) return [quiet(debug?.boot?.state === "failed" ? "Python could not be started." : "Not connected yet.")];
   const at = STAGES.findIndex(([stage]) => stage === debug.stage);
   const steps = STAGES.map(([, label], index) =>
     element("li", { class: index < at || debug.stage === "ready" ? "done" : index === at ? "now" : null }, label),
@@ -86,7 +86,7 @@ function connection({ debug }) {
 /** @param {chatkey.Debug["boot"]} boot */
 function bootOf({ from, milliseconds }) {
   if (!milliseconds) return "";
-  return `Python up in ${milliseconds} ms from its ${from}`;
+  return `Python started in ${milliseconds} ms from its ${from}`;
 }
 
 // token
@@ -95,8 +95,8 @@ function bootOf({ from, milliseconds }) {
 const CLAIMS = {
   pid: "which business",
   uid: "who",
-  type: "what it is good for",
-  "cnf.jkt": "the key it needs",
+  type: "kind of token",
+  "cnf.jkt": "the key it is bound to",
   iat: "issued",
   exp: "ends",
 };
@@ -111,7 +111,7 @@ function token({ debug }) {
     element("progress", { max: claims.exp - (claims.iat ?? claims.exp - 60), "data-until": claims.exp, "aria-label": "Time left" }),
     element("span", { "data-until": claims.exp }),
   );
-  const kept = debug.cached_token ? "A token that outlives the page is cached in localStorage." : null;
+  const kept = debug.cached_token ? "A token is cached in localStorage and outlives the page." : null;
   return [life, claimsTable(claims, debug.jkt), ...(kept ? [quiet(kept)] : [])];
 }
 
@@ -122,13 +122,13 @@ const PROOF = {
   jti: "this proof",
   iat: "made",
   htm: "method",
-  htu: "where it opens",
-  nonce: "this connection's, once",
+  htu: "address of the socket",
+  nonce: "of this connection, used once",
   ath: "hash of the token",
   typ: "kind",
   alg: "signature",
   "jwk.x": "the public key",
-  "jwk.y": "its other half",
+  "jwk.y": "the public key, second half",
 };
 
 /** @param {Watch} watch */

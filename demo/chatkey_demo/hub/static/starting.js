@@ -8,7 +8,7 @@ async function look() {
     if (answer.status === 200) return location.reload();
   } catch {
     const status = /** @type {HTMLElement} */ (document.getElementById("status"));
-    status.textContent = "The demo has ended before it was ready. Its terminal says why.";
+    status.textContent = "The demo stopped before it was ready. The terminal shows why.";
     return;
   }
   setTimeout(look, PAUSE);
