@@ -187,8 +187,8 @@ def _duration(seconds: int | None) -> str:
 def _rings() -> Iterator[tuple[str, ...]]:
     yield "entries", "maximum"
     yield "---", "---"
-    yield "codes of one provider; the same for access tokens, refresh tokens and approvals", f"{RING:,}"
-    yield "flows", f"{FLOWS:,}, with up to {STEPS} steps each"
+    yield "codes, access tokens, refresh tokens and approvals of one provider, each", f"{RING:,}"
+    yield "flows", f"{FLOWS:,}, of up to {STEPS} steps"
     yield "requests in the log", f"{LOG_RING:,}"
     yield "rules, including spent ones", f"{RULES:,}"
     yield "published signing keys of one provider", str(KEYS)

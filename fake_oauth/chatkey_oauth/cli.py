@@ -19,75 +19,90 @@ if TYPE_CHECKING:
 
 
 @click.command("fake-oauth", short_help="Run the fake OAuth providers.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", default=9911, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one."
+    "--port",
+    default=9911,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="The port to listen on; 0 selects a free one.",
 )
-@click.option("--tls-cert", default="", help="Certificate chain (PEM) to serve https with.")
-@click.option("--tls-key", default="", help="Private key (PEM) of the certificate.")
+@click.option("--tls-cert", default="", help="A certificate chain (PEM) with which to serve https.")
+@click.option("--tls-key", default="", help="The private key (PEM) of the certificate.")
 @click.option(
     "--tls",
     is_flag=False,
     flag_value="-",
     default="",
     metavar="[FILE]",
-    help="Serve https by a certificate authority of this run, for every name of every provider; its certificate goes "
-    "to FILE, or where a second line says.",
+    help="Serve https with a certificate authority made for this run, for every host name of every provider. "
+    "Its certificate is written to FILE, or to the place that the second line of output names.",
 )
 @click.option(
     "--browser-url",
     multiple=True,
     metavar="[PROVIDER=]URL",
-    help="Base address browsers use, where it is not the one listened at; of all providers, or of one. Repeatable.",
+    help=(
+        "The base address that browsers use, if it differs from the listening address: for all providers, or "
+        "for one. Repeatable."
+    ),
 )
 @click.option(
     "--server-url",
     multiple=True,
     metavar="[PROVIDER=]URL",
-    help="Base address login backends use; the browsers' one by default. Repeatable.",
+    help="The base address that login backends use. Default: the one for browsers. Repeatable.",
 )
 @click.option(
     "--issuer",
     multiple=True,
     metavar="PROVIDER=URL",
-    help="What a provider calls itself; its address for browsers by default. Repeatable.",
+    help="The issuer of a provider. Default: its address for browsers. Repeatable.",
 )
 @click.option(
     "--clients",
     type=click.Path(path_type=Path),
-    help="JSON list of clients to register, instead of the ready-made ones.",
+    help="A JSON file with a list of clients to register instead of the ready-made ones.",
 )
 @click.option(
     "--claims",
     type=click.Path(path_type=Path),
-    help="JSON object of claims at oidc, by account or for everybody (*); null takes a claim away.",
+    help="A JSON file with claims at oidc, by account or for everybody (*). Null removes a claim.",
 )
 @click.option(
     "--lifetime",
     multiple=True,
     metavar="NAME=SECONDS",
-    help="How long what oidc issues lives: code, access, refresh or id. Repeatable.",
+    help=(
+        "How many seconds a code, access token, refresh token or id_token of oidc is valid (names: code, "
+        "access, refresh, id). Repeatable."
+    ),
 )
 @click.option(
     "--any-client",
     is_flag=True,
-    help="Take every client id, with any secret and any redirect URI of this machine, beside those registered.",
+    help=(
+        "Besides the registered clients, accept every client id, with any secret and any redirect URI on this machine."
+    ),
 )
 @click.option(
-    "--auto-approve", default="", metavar="ACCOUNT", help="Approve every request at once as ACCOUNT, without a page."
+    "--auto-approve",
+    default="",
+    metavar="ACCOUNT",
+    help="Approve every request at once as ACCOUNT, without showing a page.",
 )
 @click.option(
     "--switch",
     "switches",
     multiple=True,
     metavar="PROVIDER.NAME=on|off",
-    help="Set a behaviour that may be either way, such as discord.iss=on. Repeatable.",
+    help="Set a behaviour that can be on or off, such as discord.iss=on. Repeatable.",
 )
 @click.option(
     "--lab/--no-lab",
     default=None,
-    help="Have the control API under /lab, or not; by default it is there on loopback, and wherever CHATKEY_LAB_TOKEN "
-    "is set, which it then asks for.",
+    help="Whether to serve the control API under /lab. By default it is served on loopback, and wherever "
+    "CHATKEY_LAB_TOKEN is set, which clients must then send.",
 )
 def fake_oauth(
     *,
@@ -160,7 +175,8 @@ def fake_oauth(
             if lab is None and not settings.lab:
                 where = for_browsers or host
                 click.echo(
-                    f"The lab is off: {where} is not for this machine only, and {TOKEN_VARIABLE} is not set.", err=True
+                    f"The lab is off: {where} is reachable from other machines, and {TOKEN_VARIABLE} is not set.",
+                    err=True,
                 )
             listening.serve(settings, ready=lambda: announce(settings, own))
     except KeyboardInterrupt:
@@ -179,7 +195,7 @@ def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Cert
     if not tls:
         return nullcontext()
     if given:
-        raise SettingsError("--tls makes a certificate, and --tls-cert and --tls-key bring one: give either.")
+        raise SettingsError("--tls cannot be combined with --tls-cert and --tls-key: it makes its own certificate.")
     from chatkey_oauth.run_ca import certified
 
     return certified(host, "" if tls == "-" else tls)
@@ -207,13 +223,13 @@ def guide(settings: Settings) -> str:
     from chatkey_oauth.ready_made import shown_secret
 
     lab = f"{settings.listens_at}/lab" if settings.lab else "off"
-    approval = f"at once, as {settings.auto_approve}" if settings.auto_approve else "on a page, by whoever is chosen"
+    approval = f"automatic, as {settings.auto_approve}" if settings.auto_approve else "on a page, by the chosen account"
     rows = [("lab", lab), ("approval", approval)]
-    rows += [("clients", "any, with any secret and any redirect URI of this machine")] if settings.any_client else []
+    rows += [("clients", "any, with any secret and any redirect URI on this machine")] if settings.any_client else []
     for name in NAMES:
         rows.append((name, settings.browser_base(name)))
         for client in settings.clients:
             if client.provider == name:
                 rows.append(("", f"id      {client.client_id}"))
                 rows += [("", f"secret  {secret}")] if (secret := shown_secret(client)) else []
-    return "\n".join(["", *(f"  {name:<9} {what}" for name, what in rows), "", "Ctrl+C stops it."])
+    return "\n".join(["", *(f"  {name:<9} {what}" for name, what in rows), "", "Press Ctrl+C to stop."])

@@ -75,8 +75,8 @@ class FaultNotHit(AssertionError):
         asked = ((name, getattr(rule.scope, name)) for name in rule.scope.__struct_fields__)
         whom = ", ".join(f"{name} {value!r}" for name, value in asked if value is not None) or "everyone"
         super().__init__(
-            f"The fault {rule.fault!r} for {whom} was armed and never hit. Either no request reached the leg it acts "
-            "on, or none was in its scope: the timelines at /lab/flows tell."
+            f"The fault {rule.fault!r} for {whom} was armed but never acted. Either no request reached the leg on "
+            "which it acts, or none was in its scope. See the timelines at /lab/flows."
         )
         self.rule = rule
 
@@ -273,7 +273,7 @@ class FakeOAuth:
 
 def refusal(answer: httpx.Response) -> LabError:
     """Convert an error response into a `LabError`, even if it did not come from a lab."""
-    asked = f"{answer.request.method} {answer.request.url.path} was answered {answer.status_code}"
+    asked = f"{answer.request.method} {answer.request.url.path} was answered with {answer.status_code}"
     try:
         error = answer.json()["error"]
         return LabError(answer.status_code, error["code"], f"{asked}: {error['message']}")

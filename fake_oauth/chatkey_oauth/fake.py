@@ -129,7 +129,7 @@ class Fake:
 
     def _front(self, call: Call) -> Answer:
         if call.path != "/":
-            return text_answer(f"There is nothing at {call.path}. Providers: {', '.join(NAMES)}.", 404)
+            return text_answer(f"Nothing exists at {call.path!r}. Providers: {', '.join(NAMES)}.", 404)
         places = {self.provider(name).label: self.addresses(name).browser for name in NAMES}
         return index_page(places, lab=self.settings.lab)
 

@@ -43,7 +43,7 @@ async def misbehave(scope: Scope, receive: Receive, send: Send, answer: Answer) 
         await send_answer(send, answer)
         return
     if line is None:
-        raise ConnectionAbortedError("The answer is cut off on purpose, which this server has no way to do.")
+        raise ConnectionAbortedError("A fault cuts this response off, but this server cannot cut connections.")
     if answer.cut == "midway":
         await send_head(send, answer)
         await send({"type": "http.response.body", "body": answer.body[: len(answer.body) // 2], "more_body": True})

@@ -37,8 +37,8 @@ class Listening:
             self._socket.bind((host, port))
         except OSError as error:
             self._socket.close()
-            advice = "Stop what listens there, or give another port with --port."
-            raise SettingsError(f"Cannot listen at {host} port {port}: {error.strerror}. {advice}") from error
+            advice = "Stop the program that listens there, or choose another port with --port."
+            raise SettingsError(f"Cannot listen on {host} port {port}: {error.strerror}. {advice}") from error
         self.port: int = self._socket.getsockname()[1]
 
     def __enter__(self) -> Self:

@@ -68,12 +68,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if bool(self.tls_cert) != bool(self.tls_key):
-            raise SettingsError("TLS needs both a certificate and a key: give --tls-cert and --tls-key, or neither.")
+            raise SettingsError(
+                "TLS needs both a certificate and a key: give both --tls-cert and --tls-key, or neither."
+            )
         if self.auto_approve and self.auto_approve not in (seeded := [person.id for person in SEEDED]):
             raise SettingsError(f"--auto-approve: {self.auto_approve!r} is not one of {', '.join(seeded)}.")
         for account in self.claims:
             if account not in {EVERYBODY, *(person.id for person in SEEDED)}:
-                raise SettingsError(f"--claims: there is no account {account!r}, and {EVERYBODY!r} is everybody.")
+                raise SettingsError(f"--claims: there is no account {account!r}. For everybody, use {EVERYBODY!r}.")
         check_addresses("--browser-url", self.browser_url, self.browser_urls)
         check_addresses("--server-url", self.server_url, self.server_urls)
         check_addresses("--issuer", "", self.issuers)
@@ -81,8 +83,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             check_lab_token(self.lab_token)
         elif self.lab and not is_only_here(self.host, self.browser_url):
             raise SettingsError(
-                f"The lab is for this machine only: bind to 127.0.0.1 instead of {self.host!r} and leave --browser-url "
-                f"at this machine, or set {TOKEN_VARIABLE}, which everybody then has to send."
+                f"The lab must only be reachable from this machine: listen on 127.0.0.1 instead of {self.host!r} and "
+                f"keep --browser-url on this machine, or set {TOKEN_VARIABLE}, which all clients of the lab must then "
+                "send."
             )
 
     def __repr__(self) -> str:
@@ -138,7 +141,7 @@ def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> N
         check_provider(option, name)
     for url in (*by_provider.values(), *filter(None, [general])):
         if not is_address(url):
-            raise SettingsError(f"{option}: {shown(url)} is not an address; write it as http://127.0.0.1:9911.")
+            raise SettingsError(f"{option}: {shown(url)} is not an address; write it like http://127.0.0.1:9911.")
 
 
 def shown(url: str) -> str:
@@ -154,7 +157,7 @@ def is_address(url: str) -> bool:
 def check_provider(what: str, name: str) -> None:
     """Refuse an unknown provider name."""
     if name not in NAMES:
-        raise SettingsError(f"{what}: {name!r} is not a provider; there are {', '.join(NAMES)}.")
+        raise SettingsError(f"{what}: {name!r} is not a provider. Available: {', '.join(NAMES)}.")
 
 
 def read_addresses(option: str, values: Iterable[str]) -> tuple[str, dict[str, str]]:
@@ -174,7 +177,9 @@ def read_issuers(values: Iterable[str]) -> dict[str, str]:
     """Parse values such as `google=http://…` into issuers by provider."""
     general, issuers = read_addresses("--issuer", values)
     if general:
-        raise SettingsError(f"--issuer: {shown(general)} names no provider; write it as google=http://127.0.0.1:9911.")
+        raise SettingsError(
+            f"--issuer: {shown(general)} does not name a provider; write it like google=http://127.0.0.1:9911."
+        )
     return issuers
 
 
@@ -185,7 +190,9 @@ def read_claims(path: Path) -> dict[str, dict[str, Any]]:
     except OSError as error:
         raise SettingsError(f"The claims file {path} cannot be read: {error.strerror}.") from error
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise SettingsError(f'The claims file {path} is not {{"account": {{"claim": value}}}}: {error}') from error
+        raise SettingsError(
+            f'The claims file {path} does not have the form {{"account": {{"claim": value}}}}: {error}'
+        ) from error
 
 
 def read_lifetimes(values: Iterable[str]) -> dict[str, int]:
@@ -195,7 +202,7 @@ def read_lifetimes(values: Iterable[str]) -> dict[str, int]:
         name, _, seconds = value.partition("=")
         if name not in LIFETIMES or not (seconds.isascii() and seconds.isdigit() and 0 < len(seconds) < 10):
             known = ", ".join(LIFETIMES)
-            raise SettingsError(f"--lifetime: {value!r} is not one of {known} with seconds; write it as access=60.")
+            raise SettingsError(f"--lifetime: {value!r} is not one of {known} with seconds; write it like access=60.")
         lifetimes[name] = int(seconds)
     return lifetimes
 

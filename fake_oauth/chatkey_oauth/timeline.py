@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def timeline_text(flow: Flow) -> str:
     """Return a line for the flow, and a line for each step with its remarks below."""
-    who = f"as {flow.account}" if flow.account else "nobody signed in"
+    who = f"as {flow.account}" if flow.account else "nobody has signed in"
     lines = [f"{flow.id} at {flow.provider}, client {flow.client_id}, {who}"]
     for step, news in steps_with_news(flow):
         lines.append(f"  +{step.at - flow.began_at:.2f} s  {step.leg:<9} {step.method} {step.path} → {step.status}")

@@ -1,9 +1,9 @@
-/** The client of the fake's lab, with the words of the one in Python. What goes over the wire keeps its names. */
+/** A client for the fake's lab, with the same names as the Python client. Data has the same names as on the wire. */
 
 export type Leg = "discovery" | "keys" | "authorize" | "consent" | "code" | "token" | "profile" | "revoke";
 export type Mark = "good" | "absent" | "wrong" | "odd";
 
-/** An application registered at one provider. Without a secret it is a public one, which must use PKCE. */
+/** An application that is registered at one provider. Without a secret it is a public client, which must use PKCE. */
 export interface Client {
   provider: string;
   client_id: string;
@@ -35,7 +35,7 @@ export interface Person {
   claims?: Record<string, unknown>;
 }
 
-/** Whom a fault is for: everything given must match. Nothing given: everyone. */
+/** The logins that a fault affects. All given members must match; without any, every login does. */
 export interface Scope {
   provider?: string | null;
   account?: string | null;
@@ -46,13 +46,13 @@ export interface Scope {
   cookie?: string | null;
 }
 
-/** How often a fault acts (1 unless told otherwise; null: until it is disarmed), and the options of that fault. */
+/** How often a fault acts (default: 1; null: until it is disarmed), and the fault's own options. */
 export interface Options {
   times?: number | null;
   [option: string]: unknown;
 }
 
-/** An armed order, and how often it was met. */
+/** An armed fault, with its number of hits. */
 export interface Rule {
   id: string;
   fault: string;
@@ -69,7 +69,7 @@ export interface OptionInfo {
   default: unknown;
 }
 
-/** A fault as the catalogue shows it. */
+/** A fault's entry in the catalogue. */
 export interface FaultInfo {
   name: string;
   legs: Leg[];
@@ -77,13 +77,13 @@ export interface FaultInfo {
   options: OptionInfo[];
 }
 
-/** What is to be said of one protection: a mark, and why in words. */
+/** The verdict on one protection: a mark, and the reason in words. */
 export interface Verdict {
   mark: Mark;
   words: string;
 }
 
-/** One leg of a flow as it happened; `at` is in seconds, `faults` are those that bent it. */
+/** One step of a flow. `at` is in seconds, and `faults` are the faults that changed the step. */
 export interface Step {
   leg: Leg;
   at: number;
@@ -108,7 +108,7 @@ export interface Flow {
   steps: Step[];
 }
 
-/** One request and the status of its answer; secrets, codes and tokens are fingerprints. */
+/** One request and the status of its response. Secrets, codes and tokens are replaced with fingerprints. */
 export interface Entry {
   number: number;
   at: number;
@@ -125,7 +125,7 @@ export interface Entry {
   leg: Leg | null;
 }
 
-/** What entries are looked for: newer than `after`, and everything given matches; `path` is a beginning. */
+/** A filter for entries: they are newer than `after`, and all given members match. `path` is a prefix. */
 export interface Wanted {
   after?: number;
   provider?: string | null;
@@ -137,14 +137,14 @@ export interface Wanted {
   leg?: Leg | null;
 }
 
-/** Where a provider is, for browsers and for servers, and the issuer it signs as. */
+/** The addresses of a provider for browsers and for servers, and its issuer. */
 export interface Place {
   browser_url: string;
   server_url: string;
   issuer: string;
 }
 
-/** A behaviour that may be either way, and how it stands. */
+/** A behaviour that can be on or off, with its current setting. */
 export interface SwitchShown {
   key: string;
   on: boolean;
@@ -152,13 +152,13 @@ export interface SwitchShown {
   summary: string;
 }
 
-/** A provider's published signing keys as JWKs, newest first, and the one it signs with. */
+/** A provider's published signing keys as JWKs, newest first, and the `kid` of the key that it signs with. */
 export interface Keys {
   kid: string;
   keys: Record<string, string>[];
 }
 
-/** Everything there is: applications without their secrets, numbers of people, flows and requests. */
+/** An overview of everything: applications without their secrets, and the numbers of people, flows and requests. */
 export interface Overview {
   now: number;
   providers: Record<string, Place>;
@@ -172,83 +172,83 @@ export interface Overview {
   switches: SwitchShown[];
 }
 
-/** The cookie by which a browser context marks its flows. */
+/** The cookie with which a browser context marks its flows. */
 export const FLOW_COOKIE: "chatkey_flow";
 
-/** The lab refused. `status` and `code` say how; the message names the request and the member at fault. */
+/** The lab refused a request. `status` and `code` identify the error; the message names request and member. */
 export class LabError extends Error {
   constructor(status: number, code: string, message: string);
   status: number;
   code: string;
 }
 
-/** A fault was armed and never met, so that whatever was to be shown with it was not shown. */
+/** A fault was armed but never acted, so the test did not exercise it. */
 export class FaultNotHit extends Error {
   constructor(rule: Rule);
   rule: Rule;
 }
 
-/** The lab of one running fake. Every method rejects with `LabError` when the lab refuses. */
+/** A client for the lab of one running fake. Every method rejects with `LabError` if the lab refuses. */
 export class FakeOAuth {
-  /** `token` is what a lab with CHATKEY_LAB_TOKEN asks for. */
+  /** `token` is the value of the fake's CHATKEY_LAB_TOKEN, if it has one. */
   constructor(url: string, options?: { token?: string });
 
   /** The fake's base address. */
   url: string;
 
-  /** Everything there is, the catalogue of faults among it. */
+  /** Return an overview of everything, including the catalogue of faults. */
   overview(): Promise<Overview>;
-  /** The fake's time, seconds since the epoch. */
+  /** Return the fake's time in seconds since the epoch. */
   now(): Promise<number>;
-  /** Move the fake's clock; its new time. */
+  /** Move the fake's clock, and return its new time. */
   advance(seconds: number): Promise<number>;
-  /** Return to the state after the start: clients, people, clock; no faults, flows, codes and tokens. */
+  /** Restore the initial clients, people and clock, and remove all faults, flows, codes and tokens. */
   reset(): Promise<void>;
 
-  /** The registered applications, without their secrets. */
+  /** Return the registered applications without their secrets. */
   clients(): Promise<Client[]>;
-  /** Register an application, or replace the one of the same id. */
+  /** Register an application, or replace the one with the same id. */
   addClient(provider: string, client: Omit<Client, "provider">): Promise<Client>;
-  /** Forget an application. */
+  /** Remove an application. */
   removeClient(provider: string, clientId: string): Promise<void>;
-  /** Everyone who can sign in. */
+  /** Return everyone who can sign in. */
   people(): Promise<Person[]>;
-  /** Add a person, or replace the one of the same id. */
+  /** Add a person, or replace the one with the same id. */
   putPerson(person: Person): Promise<Person>;
-  /** Forget a person; what they were given stops working. */
+  /** Remove a person. Their codes and tokens stop working. */
   removePerson(personId: string): Promise<void>;
 
-  /** Every fault that can be armed, with its options. */
+  /** Return every fault with its options. */
   catalogue(): Promise<FaultInfo[]>;
   /** Arm a fault for a scope. */
   arm(fault: string, scope?: Scope, options?: Options): Promise<Rule>;
-  /** Take a rule away; the rule with its hits. */
+  /** Disarm a rule, and return it with its hits. */
   disarm(ruleId: string): Promise<Rule>;
-  /** The armed rules with their hits, spent ones among them. */
+  /** Return the armed rules with their hits, including spent ones. */
   rules(): Promise<Rule[]>;
-  /** Arm a fault for the length of a block. Rejects with `FaultNotHit` at its end when the fault was never met. */
+  /** Arm a fault while `block` runs. Rejects with `FaultNotHit` if the fault did not act. */
   misbehave<T>(fault: string, scope: Scope, options: Options, block: (rule: Rule) => T | Promise<T>): Promise<T>;
 
-  /** The flows of a scope, the newest first. */
+  /** Return the flows of a scope, newest first. */
   flows(scope?: Scope): Promise<Flow[]>;
-  /** One flow with its timeline. */
+  /** Return one flow with its timeline. */
   flow(flowId: string): Promise<Flow>;
-  /** The timeline of a flow as text. */
+  /** Return the timeline of a flow as text. */
   timeline(flowId: string): Promise<string>;
-  /** The address at which a person sees the timeline of a flow. */
+  /** Return the address of the page with a flow's timeline. */
   pageOf(flowId: string): string;
-  /** What was received and matches; with `wait`, stay up to so many seconds, 30 at most, until anything does. */
+  /** Return the received requests that match. With `wait`, wait up to that many seconds (at most 30) for a match. */
   requests(wanted?: Wanted & { wait?: number }): Promise<Entry[]>;
 
-  /** Let a provider sign with a new key; the former ones stay published. */
+  /** Let a provider sign with a new key. The earlier keys stay published. */
   rotateKeys(provider: string): Promise<Keys>;
-  /** The behaviours that may be either way, and how they stand. */
+  /** Return the switches and their settings. */
   switches(): Promise<SwitchShown[]>;
-  /** Set one of them, such as `discord.iss`. */
+  /** Set a switch, such as `discord.iss`. */
   switch(key: string, on: boolean): Promise<SwitchShown>;
-  /** Let an account approve every request at once; null: the consent page asks again. */
+  /** Let an account approve every request automatically. With null, the consent page is shown again. */
   autoApprove(account: string | null): Promise<void>;
 }
 
-/** The timeline of a flow as text: one line for the flow, one for each step, below it what is to be said of it. */
+/** Return the timeline of a flow as text: a line for the flow, and a line for each step with its remarks below. */
 export function timelineText(flow: Flow): string;

@@ -1,14 +1,14 @@
 /**
- * The client of the fake's lab, with the words of the one in Python (`chatkey_oauth.client`). Needs nothing but a
- * running fake and `fetch`.
+ * A client for the fake's lab, with the same names as the Python client (`chatkey_oauth.client`). Needs only a running
+ * fake and `fetch`.
  *
  * @import { FakeOAuth as Lab, Flow, Options, Rule, Scope, Step, Verdict } from "./index.d.ts"
  */
 
-/** Milliseconds an answer may take, beside the waiting that was asked for. */
+/** How many milliseconds a response may take, in addition to a requested wait. */
 const PATIENCE = 30_000;
 
-/** The cookie by which a browser context marks its flows. */
+/** The cookie with which a browser context marks its flows. */
 export const FLOW_COOKIE = "chatkey_flow";
 
 export class LabError extends Error {
@@ -31,8 +31,8 @@ export class FaultNotHit extends Error {
     const asked = Object.entries(rule.scope).filter(([, value]) => value != null);
     const whom = asked.map(([name, value]) => `${name} '${value}'`).join(", ") || "everyone";
     super(
-      `The fault '${rule.fault}' for ${whom} was armed and never hit. Either no request reached the leg it acts on, ` +
-        "or none was in its scope: the timelines at /lab/flows tell.",
+      `The fault '${rule.fault}' for ${whom} was armed but never acted. Either no request reached the leg on which it acts, ` +
+        "or none was in its scope. See the timelines at /lab/flows.",
     );
     this.name = "FaultNotHit";
     this.rule = rule;
@@ -56,7 +56,7 @@ export class FakeOAuth {
     };
   }
 
-  // The whole
+  // Overview
 
   /** @type {Lab["overview"]} */
   overview() {
@@ -182,7 +182,7 @@ export class FakeOAuth {
     return (await this.#ask("GET", "/requests", asked)).requests;
   }
 
-  // Handles on the providers
+  // Providers
 
   /** @type {Lab["rotateKeys"]} */
   rotateKeys(provider) {
@@ -229,7 +229,7 @@ export class FakeOAuth {
 
 /** @type {typeof import("./index.d.ts").timelineText} */
 export function timelineText(flow) {
-  const who = flow.account ? `as ${flow.account}` : "nobody signed in";
+  const who = flow.account ? `as ${flow.account}` : "nobody has signed in";
   const lines = [`${flow.id} at ${flow.provider}, client ${flow.client_id}, ${who}`];
   for (const [step, news] of stepsWithNews(flow)) {
     const since = (step.at - flow.began_at).toFixed(2);
@@ -240,7 +240,7 @@ export function timelineText(flow) {
 }
 
 /**
- * Every step with those of its verdicts that no step before has had.
+ * Return every step with those of its verdicts that differ from the previous ones.
  *
  * @param {Flow} flow
  * @returns {[Step, [string, Verdict][]][]}
@@ -259,7 +259,7 @@ function stepsWithNews(flow) {
 }
 
 /**
- * What is to be said of a step: faults first, then the verdicts that are not good, then the good ones.
+ * Return the remarks on a step: faults, then its note, then the verdicts, those that are not good first.
  *
  * @param {Step} step
  * @param {[string, Verdict][]} news
@@ -274,14 +274,14 @@ function remarks(step, news) {
 }
 
 /**
- * The error that an answer of the lab, or of whatever else answers there, stands for.
+ * Convert an error response into a `LabError`, even if it did not come from a lab.
  *
  * @param {string} request
  * @param {number} status
  * @param {string} text
  */
 function refusal(request, status, text) {
-  const asked = `${request} was answered ${status}`;
+  const asked = `${request} was answered with ${status}`;
   try {
     const { code, message } = JSON.parse(text).error;
     return new LabError(status, code, `${asked}: ${message}`);

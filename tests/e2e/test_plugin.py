@@ -315,7 +315,7 @@ def test_a_fault_that_is_never_hit_fails_the_test_that_armed_it_and_is_gone_too(
     )
 
     result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["The fault 'code-used' for provider 'google', cookie '*' was armed and never hit.*"])
+    result.stdout.fnmatch_lines(["The fault 'code-used' for provider 'google', cookie '*' was armed but never acted.*"])
 
 
 def test_a_fault_of_the_service_that_is_never_hit_fails_its_test_and_is_gone_too(harness: pytest.Pytester) -> None:

@@ -596,7 +596,7 @@ def test_a_code_of_a_person_who_is_gone_is_refused(apple: Visitor, content: Cont
 
 @pytest.mark.parametrize(
     ("claims", "why"),
-    [({"iss": "OTHERTEAM0"}, "its iss is 'OTHERTEAM0', and the registered team_id 'TEAM000001'"), ({}, "")],
+    [({"iss": "OTHERTEAM0"}, "its iss is 'OTHERTEAM0', but the registered team_id is 'TEAM000001'"), ({}, "")],
 )
 def test_the_timeline_says_what_is_wrong_with_a_secret(
     apple: Visitor, make_secret: Callable[..., str], claims: dict[str, str], why: str

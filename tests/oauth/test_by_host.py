@@ -182,7 +182,7 @@ def test_a_certificate_is_made_or_brought_not_both() -> None:
     result = CliRunner().invoke(fake_oauth, ["--port", "0", "--tls", "--tls-cert", "a.pem", "--tls-key", "b.pem"])
 
     assert result.exit_code == 1
-    assert "give either" in result.output
+    assert "--tls cannot be combined with --tls-cert" in result.output
 
 
 def test_the_callback_goes_where_it_was_asked_to(fake: App) -> None:

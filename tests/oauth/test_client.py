@@ -94,7 +94,7 @@ def test_a_refusal_has_status_and_code_and_names_the_request(client: FakeOAuth) 
         client.arm("status-50")
 
     assert (refused.value.status, refused.value.code) == (400, "fault_invalid")
-    assert str(refused.value).startswith("POST /lab/faults was answered 400: fault: 'status-50'")
+    assert str(refused.value).startswith("POST /lab/faults was answered with 400: fault: 'status-50'")
 
 
 def test_an_address_without_a_lab_is_told(
@@ -128,7 +128,7 @@ def test_a_fault_that_is_never_met_fails_its_block_and_is_gone_too(client: FakeO
         github.login()
 
     assert missed.value.rule.hits == 0
-    assert "The fault 'status-500' for provider 'google', login_hint 'omar' was armed and never hit." in str(
+    assert "The fault 'status-500' for provider 'google', login_hint 'omar' was armed but never acted." in str(
         missed.value
     )
     assert client.rules() == []

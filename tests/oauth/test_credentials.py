@@ -79,25 +79,25 @@ def test_a_secret_is_good_up_to_its_limits(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"iss": "TEAM000002"}, "its iss is 'TEAM000002', and the registered team_id 'TEAM000001'"),
+        ({"iss": "TEAM000002"}, "its iss is 'TEAM000002', but the registered team_id is 'TEAM000001'"),
         ({"sub": "com.example.other"}, "its sub is 'com.example.other', not the client_id"),
         ({"aud": "https://account.apple.com"}, "its aud is 'https://account.apple.com', not 'https://appleid"),
         ({"aud": "https://appleid.apple.com/"}, "its aud is"),
         ({"aud": []}, r"its aud is \[\]"),
         ({"aud": ["https://appleid.apple.com", "https://id.localhost/apple"]}, "its aud is"),
-        ({"iat": NOW + SKEW + 1}, "its iat lies 61 seconds ahead"),
-        ({"exp": NOW + LONGEST + 1}, "its exp lies more than 15777000 seconds behind its iat"),
-        ({"iat": NOW - 600, "exp": NOW}, "its exp was 0 seconds ago"),
+        ({"iat": NOW + SKEW + 1}, "its iat is 61 seconds in the future"),
+        ({"exp": NOW + LONGEST + 1}, "its exp is more than 15777000 seconds after its iat"),
+        ({"iat": NOW - 600, "exp": NOW}, "its exp passed 0 seconds ago"),
         ({"iss": None}, "its claims: Object missing required field `iss`"),
         ({"sub": None}, "missing required field `sub`"),
         ({"aud": None}, "missing required field `aud`"),
         ({"iat": None}, "missing required field `iat`"),
         ({"exp": None}, "missing required field `exp`"),
         ({"exp": str(NOW)}, r"its claims: Expected `float`, got `str` - at `\$.exp`"),
-        ({"key": OTHER_KEY}, "its signature was not made by the registered key"),
+        ({"key": OTHER_KEY}, "its signature was not made with the registered key"),
         ({"key": "x" * 32, "alg": "HS256"}, "its alg is 'HS256', not 'ES256'"),
         ({"key": None, "alg": "none"}, "its alg is 'none', not 'ES256'"),
-        ({"headers": {"kid": "KEY0000002"}}, "its kid is 'KEY0000002', and the registered key_id 'KEY0000001'"),
+        ({"headers": {"kid": "KEY0000002"}}, "its kid is 'KEY0000002', but the registered key_id is 'KEY0000001'"),
         ({"headers": {}}, "its header: Object missing required field `kid`"),
     ],
 )
@@ -109,12 +109,12 @@ def test_a_secret_with_a_fault_is_told_which(changes: dict[str, Any], says: str)
 @pytest.mark.parametrize(
     ("secret", "says"),
     [
-        ("", "it has 1 parts, not the three of a JWT"),
+        ("", "it has 1 parts instead of the three of a JWT"),
         ("a.b.c.d.e", "it has 5 parts"),
         (f"{signed()}=", "its signature is not base64url without padding"),
         (signed().replace(".", ".ü", 1), "its signature was not made|its claims is not base64url"),
         ("!.e30.AAAA", "its header is not base64url without padding"),
-        ("A.e30.AAAA", "its header is cut off"),
+        ("A.e30.AAAA", "its header is truncated"),
         (f"{signed().rpartition('.')[0]}.", "its signature is not base64url without padding"),
         ("W10.e30.AAAA", "its header: Expected `object`, got `array`"),
         ("e30.e30.", "its header: Object missing required field `alg`"),
@@ -131,7 +131,7 @@ def test_a_signature_in_der_is_refused_although_it_is_genuine() -> None:
     signed_part = signed().rpartition(".")[0]
     der = KEY.sign(signed_part.encode(), ECDSA(SHA256()))
 
-    with pytest.raises(BadSecret, match=r"has 7\d bytes, not the 64 of r and s \(it is not DER\)"):
+    with pytest.raises(BadSecret, match=r"has 7\d bytes instead of the 64 of r and s; it must not be DER"):
         judge(f"{signed_part}.{base64url(der)}")
 
 
@@ -139,7 +139,7 @@ def test_a_signature_in_der_is_refused_although_it_is_genuine() -> None:
 def test_a_signature_of_impossible_numbers_is_refused(signature: bytes) -> None:
     signed_part = signed().rpartition(".")[0]
 
-    with pytest.raises(BadSecret, match="was not made by the registered key"):
+    with pytest.raises(BadSecret, match="was not made with the registered key"):
         judge(f"{signed_part}.{base64url(signature)}")
 
 
@@ -159,14 +159,14 @@ def test_no_refusal_quotes_the_secret() -> None:
         ({"team_id": ""}, "team_id: client 'com.example.web' of apple needs team_id, key_id and public_key"),
         ({"key_id": ""}, "key_id: client"),
         ({"public_key": ""}, "public_key: client"),
-        ({"public_key": "nonsense"}, "public_key of client .* is no PEM public key"),
-        ({"public_key": PRIVATE_PEM}, "this is a private key, which never leaves its owner"),
-        ({"public_key": P384_PEM}, "it is no key of the curve P-256"),
-        ({"public_key": JWK | {"d": "AA"}}, "this is a private key, .* leave out the member d"),
+        ({"public_key": "nonsense"}, "public_key of client .* it is not a PEM public key"),
+        ({"public_key": PRIVATE_PEM}, "this is a private key, which must stay with its owner"),
+        ({"public_key": P384_PEM}, "it is not a key on the curve P-256"),
+        ({"public_key": JWK | {"d": "AA"}}, "this is a private key, .* remove the member d"),
         ({"public_key": JWK | {"crv": "P-384"}}, "its kty and crv are not EC and P-256"),
         ({"public_key": {"kty": "EC", "crv": "P-256"}}, "its x is not base64url"),
-        ({"public_key": JWK | {"y": JWK["x"]}}, "its x and y are no point of the curve P-256"),
-        ({"public_key": JWK | {"y": "A" * 400}}, "its x and y are no point of the curve P-256"),
+        ({"public_key": JWK | {"y": JWK["x"]}}, "its x and y are not a point on the curve P-256"),
+        ({"public_key": JWK | {"y": "A" * 400}}, "its x and y are not a point on the curve P-256"),
     ],
 )
 def test_an_apple_application_that_could_never_log_in_is_refused(members: dict[str, Any], says: str) -> None:
@@ -187,7 +187,9 @@ def test_only_apple_knows_teams_and_keys(member: str) -> None:
     stray: dict[str, Any] = {member: "x"}
     client = Client(provider="google", client_id="ours", redirect_uris=CALLBACK, **stray)
 
-    with pytest.raises(ClientError, match="team_id, key_id and public_key are for apple; 'ours' is of google"):
+    with pytest.raises(
+        ClientError, match="team_id, key_id and public_key are only for apple; 'ours' is a client of google"
+    ):
         check_client(client)
 
 

@@ -67,7 +67,7 @@ def test_an_unknown_client_begins_a_flow_that_names_what_came_what_is_registered
 
     (flow,) = google.fake.flows.all()
     assert (flow.client_id, flow.steps[0].status) == ("nobody", 401)
-    for words in ("client_id 'nobody' came.", "Registered at google: 'ours', 'theirs'.", "--clients"):
+    for words in ("The request has client_id 'nobody'.", "Registered at google: 'ours', 'theirs'.", "--clients"):
         assert words in flow.steps[0].note
         assert escape(words) in page.body.decode()
 
@@ -77,7 +77,7 @@ def test_a_request_without_a_client_begins_a_flow_of_nobody(google: Visitor) -> 
 
     (flow,) = google.fake.flows.all()
     assert flow.client_id == ""
-    assert "No client_id came." in flow.steps[0].note
+    assert "The request has no client_id." in flow.steps[0].note
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "github"])
@@ -88,7 +88,7 @@ def test_the_page_and_the_timeline_name_a_redirect_uri_that_is_not_registered(vi
 
     (flow,) = visitor.fake.flows.all()
     for words in (
-        "redirect_uri 'https://chat.example/callback/' came.",
+        "The request has redirect_uri 'https://chat.example/callback/'.",
         "Registered for 'ours': 'https://chat.example/callback'.",
         "POST /lab/clients",
     ):
@@ -100,14 +100,16 @@ def test_where_the_page_is_not_the_providers_way_the_timeline_names_the_redirect
     github.ask(redirect_uri="https://elsewhere.example/")
 
     (flow,) = github.fake.flows.all()
-    assert "redirect_uri 'https://elsewhere.example/' came." in flow.steps[0].note
+    assert "The request has redirect_uri 'https://elsewhere.example/'." in flow.steps[0].note
 
 
 def test_a_scope_that_is_none_is_named_with_those_there_are(gitlab: Visitor) -> None:
     gitlab.ask(scope="openid everything")
 
     (flow,) = gitlab.fake.flows.all()
-    assert "scope 'openid everything' came. GitLab has: 'openid', 'profile', 'email'" in flow.steps[0].note
+    assert (
+        "The request has scope 'openid everything'. GitLab supports: 'openid', 'profile', 'email'" in flow.steps[0].note
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_a_forgotten_scope_is_named_where_it_is_missed(  # noqa: PLR0917 - pytes
     visitor.profile(token, path.rstrip("?"), **({"fields": "open_id,video_count"} if "?" in path else {}))
 
     (flow,) = visitor.fake.flows.all()
-    assert f"needs the scope {needed}; the token has {granted}. Add it to scope" in flow.steps[-1].note
+    assert f"requires the scope {needed}; the token has {granted}. Add it to scope" in flow.steps[-1].note
 
 
 def test_what_came_is_quoted_no_longer_than_anybody_reads(google: Visitor) -> None:

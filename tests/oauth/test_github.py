@@ -449,7 +449,7 @@ def test_the_api_has_nothing_at_other_paths_and_says_so_as_json(
 def test_pages_that_are_not_there_are_not_the_apis(github: Visitor, path: str, host: str) -> None:
     answer = github.fake.answer(Call("GET", path, headers={"host": host, "user-agent": "tests"}))
 
-    assert (answer.status, answer.body[:16]) == (404, b"There is nothing")
+    assert (answer.status, answer.body[:16]) == (404, b"Nothing exists a")
 
 
 def applications(github: Visitor, method: str, path: str, body: bytes) -> Answer:

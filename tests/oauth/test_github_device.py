@@ -245,7 +245,7 @@ def test_the_page_asks_for_the_code_and_then_for_an_approval(device: Device) -> 
     assert b'<input class="typed" id="user_code" name="user_code"' in empty.body
     assert action
     assert unescape(action[1]) == f"/github/login/device?user_code={codes['user_code']}"
-    for words in (b"to continue to <strong", b"Your e-mail addresses", b"Then you go back to your device"):
+    for words in (b"to continue to <strong", b"Your e-mail addresses", b"Then you return to your device"):
         assert words in asked.body
 
 
@@ -279,7 +279,7 @@ def test_an_account_that_is_none_approves_nothing(device: Device) -> None:
 
     page = device.github.post(PAGE, b"account=who&decision=approve", f"user_code={codes['user_code']}")
 
-    assert (page.status, b"There is no such account." in page.body) == (400, True)
+    assert (page.status, b"This account does not exist." in page.body) == (400, True)
     assert device.poll(codes)["error"] == "authorization_pending"
 
 

@@ -312,7 +312,7 @@ def test_the_decision_alone_makes_no_code_for_an_account_that_is_not_there(visit
     answer = visit(name).decide("somebody")
 
     assert answer.status == 400
-    assert b"There is no such account" in answer.body
+    assert b"This account does not exist" in answer.body
 
 
 @WITH_PROFILE

@@ -249,7 +249,7 @@ def test_the_page_asks_for_the_code_and_then_for_an_approval(device: Device, pat
     assert b'placeholder="XXXXXXXXX"' in empty.body
     assert action
     assert unescape(action[1]) == f"/microsoft/devicelogin?user_code={code.upper()}"
-    assert b"Then you go back to your device" in asked.body
+    assert b"Then you return to your device" in asked.body
 
 
 def test_at_a_host_of_its_own_the_form_of_the_page_leads_to_that_host(fake: App) -> None:

@@ -146,7 +146,7 @@ def test_a_fault_that_was_never_met_fails_the_block_and_is_disarmed(run: Run, fa
     )
 
     assert message[0] is True
-    assert message[1].startswith("The fault 'deny' for provider 'x' was armed and never hit.")
+    assert message[1].startswith("The fault 'deny' for provider 'x' was armed but never acted.")
     assert fake.rules() == []
 
 

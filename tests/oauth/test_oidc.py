@@ -101,7 +101,7 @@ def test_a_claims_file_that_is_none_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "claims.json"
     path.write_text(text)
 
-    with pytest.raises(SettingsError, match=r"claims\.json is not"):
+    with pytest.raises(SettingsError, match=r"claims\.json does not have"):
         read_claims(path)
 
 

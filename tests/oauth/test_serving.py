@@ -113,11 +113,12 @@ def test_the_lab_can_be_left_out_and_is_where_others_could_reach_it(tmp_path: Pa
     asked_for = CliRunner().invoke(fake_oauth, ["--host", "0.0.0.0", "--port", "0", "--lab"])
 
     assert (left_out.status_code, elsewhere.status_code) == (404, 404)
-    assert told == "The lab is off: 0.0.0.0 is not for this machine only, and CHATKEY_LAB_TOKEN is not set.\n"
+    assert told == "The lab is off: 0.0.0.0 is reachable from other machines, and CHATKEY_LAB_TOKEN is not set.\n"
     assert asked_for.exit_code == 1
     assert asked_for.output == (
-        "Error: The lab is for this machine only: bind to 127.0.0.1 instead of '0.0.0.0' and leave --browser-url at "
-        "this machine, or set CHATKEY_LAB_TOKEN, which everybody then has to send.\n"
+        "Error: The lab must only be reachable from this machine: listen on 127.0.0.1 instead of '0.0.0.0' "
+        "and keep --browser-url on this machine, or set CHATKEY_LAB_TOKEN, which all clients of the lab must "
+        "then send.\n"
     )
 
 
@@ -141,16 +142,19 @@ def test_a_newcomer_logs_in_with_nothing_but_the_address() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--browser-url", "gogle=http://a.example"], "--browser-url: 'gogle' is not a provider; there are google, "),
-        (["--server-url", "a.example"], "--server-url: 'a.example' is not an address; write it as http://"),
+        (["--browser-url", "gogle=http://a.example"], "--browser-url: 'gogle' is not a provider. Available: google, "),
+        (["--server-url", "a.example"], "--server-url: 'a.example' is not an address; write it like http://"),
         (["--server-url", "http://ada:secret@["], "--server-url: this is not an address"),
         (["--server-url", "google="], "--server-url: '' is not an address"),
         (["--browser-url", "http://["], "--browser-url: 'http://[' is not an address"),
-        (["--issuer", "http://a.example"], "--issuer: 'http://a.example' names no provider; write it as google=http"),
+        (
+            ["--issuer", "http://a.example"],
+            "--issuer: 'http://a.example' does not name a provider; write it like google=http",
+        ),
         (["--issuer", "myspace=http://a.example"], "--issuer: 'myspace' is not a provider"),
         (["--auto-approve", "who"], "--auto-approve: 'who' is not one of rhea, "),
-        (["--switch", "google.iss"], "'google.iss' is not a switch and its position"),
-        (["--switch", "google.isss=on"], "'google.isss': google has no switch 'isss'; it has: "),
+        (["--switch", "google.iss"], "'google.iss' is not a valid switch setting"),
+        (["--switch", "google.isss=on"], "'google.isss': google has no switch 'isss'. Available: "),
         (["--switch", "myspace.iss=on"], "'myspace.iss': there is no provider 'myspace'"),
     ],
 )
@@ -170,9 +174,9 @@ def test_a_person_at_a_terminal_is_told_what_is_where() -> None:
         **{name: f"http://127.0.0.1:9911/{name}" for name in NAMES},
         "google": "http://google.test",
         "lab": "http://127.0.0.1:9911/lab",
-        "approval": "at once, as rhea",
+        "approval": "automatic, as rhea",
     }
-    assert lines[-1] == "Ctrl+C stops it."
+    assert lines[-1] == "Press Ctrl+C to stop."
 
 
 def test_a_person_at_a_terminal_is_told_the_ready_made_ids_and_secrets_and_of_others_the_ids() -> None:
@@ -243,7 +247,10 @@ def test_a_port_in_use_is_told_in_a_sentence() -> None:
         result = CliRunner().invoke(fake_oauth, ["--port", str(taken.getsockname()[1])])
 
     assert result.exit_code == 1
-    assert "Address already in use. Stop what listens there, or give another port with --port." in result.output
+    assert (
+        "Address already in use. Stop the program that listens there, or choose another port with --port."
+        in result.output
+    )
 
 
 @pytest.mark.parametrize(
@@ -255,7 +262,7 @@ def test_a_port_in_use_is_told_in_a_sentence() -> None:
         ('[{"provider": "google", "client_id": "x", "redirect_uris": ["/cb"]}]', "is not an absolute URI"),
         (
             '[{"provider": "myspace", "client_id": "x", "redirect_uris": ["http://a/"]}]',
-            "provider of entry 0: 'myspace' is not a provider; there are google, ",
+            "provider of entry 0: 'myspace' is not a provider. Available: google, ",
         ),
     ],
 )

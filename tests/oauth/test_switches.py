@@ -49,10 +49,10 @@ def test_a_reset_returns_to_how_they_stood_at_start() -> None:
 @pytest.mark.parametrize(
     ("key", "told"),
     [
-        ("third.a", "'third.a': there is no provider 'third', only one, other."),
-        ("one.c", "'one.c': one has no switch 'c'; it has: a, b."),
-        ("other.a", "'other.a': other has no switch 'a'; it has: none."),
-        ("one", "'one': one has no switch ''; it has: a, b."),
+        ("third.a", "'third.a': there is no provider 'third'. Available: one, other."),
+        ("one.c", "'one.c': one has no switch 'c'. Available: a, b."),
+        ("other.a", "'other.a': other has no switch 'a'. Available: none."),
+        ("one", "'one': one has no switch ''. Available: a, b."),
     ],
 )
 def test_an_unknown_switch_is_refused_with_the_list(switches: Switches, key: str, told: str) -> None:
@@ -69,7 +69,7 @@ def test_a_switch_is_read_with_its_position(text: str, read: tuple[str, bool]) -
 
 @pytest.mark.parametrize("text", ["one.a", "one.a=", "one.a=yes", "=", ""])
 def test_a_position_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(SwitchError, match=re.escape(f"{text!r} is not a switch and its position: write it as ")):
+    with pytest.raises(SwitchError, match=re.escape(f"{text!r} is not a valid switch setting: write ")):
         read_switch(text)
 
 
@@ -90,7 +90,7 @@ def test_a_reset_of_the_fake_resets_its_switches(discord: Visitor) -> None:
 
 
 def test_an_unknown_switch_in_the_settings_is_refused(make_fake: Callable[..., App]) -> None:
-    with pytest.raises(SwitchError, match="discord has no switch 'is'; it has: iss"):
+    with pytest.raises(SwitchError, match=r"discord has no switch 'is'\. Available: iss"):
         make_fake(switches={"discord.is": True})
 
 

@@ -83,13 +83,13 @@ def test_a_login_with_everything_is_good_at_each_step(google: Visitor) -> None:
 @pytest.mark.parametrize(
     ("asked", "name", "mark", "words"),
     [
-        ({}, "pkce", "absent", "no code_challenge: whoever gets hold of the code can redeem it"),
+        ({}, "pkce", "absent", "no code_challenge: anyone who obtains the code can redeem it"),
         (PKCE, "pkce", "good", "challenge with the method 'S256'"),
         (
             {"code_challenge": VERIFIER},
             "pkce",
             "odd",
-            "challenge with the method plain: whoever sees this request knows the verifier",
+            "challenge with the method plain: anyone who sees this request knows the verifier",
         ),
         (
             {"state": None},
@@ -97,12 +97,12 @@ def test_a_login_with_everything_is_good_at_each_step(google: Visitor) -> None:
             "absent",
             "no state: login CSRF is possible, unless PKCE or a nonce is tied to this browser",
         ),
-        ({"state": "abc"}, "state", "odd", "state of 3 characters: too short not to be guessed"),
-        ({"state": "a"}, "state", "odd", "state of 1 character: too short not to be guessed"),
+        ({"state": "abc"}, "state", "odd", "state of 3 characters: short enough to be guessed"),
+        ({"state": "a"}, "state", "odd", "state of 1 character: short enough to be guessed"),
         ({"state": STATE}, "state", "good", "state of 21 characters"),
-        ({}, "nonce", "absent", "no nonce: the id_token of another login could be put in"),
+        ({}, "nonce", "absent", "no nonce: the id_token of another login could be injected"),
         ({"nonce": NONCE}, "nonce", "good", "nonce of 18 characters"),
-        ({"nonce": "n1"}, "nonce", "odd", "nonce of 2 characters: too short not to be guessed"),
+        ({"nonce": "n1"}, "nonce", "odd", "nonce of 2 characters: short enough to be guessed"),
         ({}, "redirect_uri", "good", "registered"),
         ({"redirect_uri": "https://stranger.example/"}, "redirect_uri", "wrong", "not registered for this client"),
     ],
@@ -125,7 +125,7 @@ def test_without_an_id_token_a_nonce_is_not_missed(github: Visitor, scope: str) 
 def test_a_redirect_uri_that_may_be_left_out_is_absent(github: Visitor) -> None:
     github.ask(redirect_uri=None)
 
-    assert said(timeline(github)[0], "redirect_uri") == ("absent", "no redirect_uri: the registered one is taken")
+    assert said(timeline(github)[0], "redirect_uri") == ("absent", "no redirect_uri: the registered one is used")
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_a_redirect_uri_that_may_be_left_out_is_absent(github: Visitor) -> None:
         (PKCE, {}, "pkce", "wrong", "code_verifier missing"),
         ({}, {"code_verifier": VERIFIER}, "pkce", "odd", "code_verifier without a challenge: it protects nothing"),
         ({}, {}, "pkce", "absent", "neither challenge nor verifier"),
-        ({}, {}, "redirect_uri", "good", "the one of the authorization request"),
-        ({}, {"redirect_uri": "https://x.example/"}, "redirect_uri", "wrong", "not the one asked for before"),
+        ({}, {}, "redirect_uri", "good", "same as in the authorization request"),
+        ({}, {"redirect_uri": "https://x.example/"}, "redirect_uri", "wrong", "differs from the authorization request"),
         ({}, {"redirect_uri": None}, "redirect_uri", "absent", "no redirect_uri"),
         ({}, {}, "client", "good", "client_secret_post"),
         ({}, {"client_secret": "nonsense"}, "client", "wrong", "client_secret_post: wrong secret"),
@@ -186,8 +186,8 @@ def test_a_body_that_cannot_be_read_is_told(discord: Visitor) -> None:
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("state-dropped", "left out on the way back"),
-        ("state-altered", "altered on the way back"),
+        ("state-dropped", "missing in the callback"),
+        ("state-altered", "altered in the callback"),
     ],
 )
 def test_a_client_that_redeems_the_code_of_a_bad_callback_is_told(google: Visitor, fault: str, words: str) -> None:
@@ -216,8 +216,8 @@ def test_a_callback_that_was_kept_back_is_not_judged(google: Visitor) -> None:
     google.decide(state="abc")
 
     step = timeline(google)[-1]
-    assert (step.status, step.note) == (200, "kept in the popup")
-    assert said(step, "state") == ("odd", "state of 3 characters: too short not to be guessed")
+    assert (step.status, step.note) == (200, "the popup stays open")
+    assert said(step, "state") == ("odd", "state of 3 characters: short enough to be guessed")
 
 
 def test_another_redirect_uri_on_the_way_back_is_told(google: Visitor) -> None:
@@ -309,6 +309,6 @@ def test_a_timeline_says_of_each_step_only_what_is_new(google: Visitor) -> None:
     news = [dict(new) for _, new in steps_with_news(flow)]
 
     assert set(news[0]) == {"pkce", "state", "nonce", "redirect_uri"}
-    assert news[1] == {"state": good("sent back as it came")}
+    assert news[1] == {"state": good("returned unchanged")}
     assert timeline_text(flow).count("pkce absent") == 1
     assert len(flow.steps[1].verdicts) > len(news[1])

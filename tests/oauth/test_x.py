@@ -474,4 +474,4 @@ def test_the_timeline_says_where_a_secret_counts(x: Visitor) -> None:
 
     verdict = x.fake.flows.all()[0].steps[-1].verdicts["client"]
     assert verdict.mark == "wrong"
-    assert verdict.words == "client_secret_post: wrong secret, which counts in a Basic header only"
+    assert verdict.words == "client_secret_post: wrong secret, which is only accepted in a Basic header"

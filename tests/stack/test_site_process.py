@@ -59,5 +59,5 @@ def test_the_clock_moves_and_is_put_back(lab: SiteLab) -> None:
 
 
 def test_a_refusal_of_the_lab_says_what_was_asked_and_answered(lab: SiteLab) -> None:
-    with pytest.raises(LabError, match=r"POST /lab/shops was answered 400: .*slug 'lab' cannot be used"):
+    with pytest.raises(LabError, match=r"POST /lab/shops was answered with 400: .*slug 'lab' cannot be used"):
         lab.open_shop("lab", PROVIDER, get_token=True)

@@ -78,10 +78,10 @@ def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> No
 
     timeline = page.get_by_role("list", name="Timeline")
     steps = timeline.get_by_role("heading").all_inner_texts()
-    way = page.get_by_role("list", name="How far it came").get_by_role("listitem").all_inner_texts()
+    way = page.get_by_role("list", name="Progress").get_by_role("listitem").all_inner_texts()
     assert [step.partition("+")[0].strip().lower() for step in steps] == WAY
     assert [" ".join(leg.split()) for leg in way] == [f"✓ {leg} : went well" for leg in WAY]
-    assert "sent back as it came" in timeline.inner_text()
+    assert "returned unchanged" in timeline.inner_text()
     assert page.locator("html").evaluate("({ scrollWidth, clientWidth }) => scrollWidth - clientWidth") == 0
     (way_back,) = visitor.witness.asked(OAUTH_CALLBACK_PATH.format(social="google"))
     given = parse_qs(urlsplit(way_back.url).query)

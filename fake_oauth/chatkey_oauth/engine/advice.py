@@ -34,8 +34,9 @@ def unknown_client(provider: str, parameter: str, client_id: str | None, clients
     """Return advice about an unregistered client. `parameter` is the name of the client id parameter."""
     known = [client.client_id for client in clients if client.provider == provider]
     return (
-        f"{came(parameter, client_id)} Registered at {provider}: {listed(known)}. Use one of these, or register "
-        "yours: in the file of --clients, or by POST /lab/clients. Started with --any-client, the fake takes every id."
+        f"{came(parameter, client_id)} Registered at {provider}: {listed(known)}. Use one of these, or "
+        "register your own in the file given with --clients or by POST /lab/clients. If started with "
+        "--any-client, the fake accepts every id."
     )
 
 
@@ -43,28 +44,29 @@ def foreign_redirect_uri(client: Client, uri: str | None) -> str:
     """Return advice about a redirect URI that is missing, malformed or not registered."""
     loopback = ", and every address of this machine" if client.any_loopback else ""
     return (
-        f"{came('redirect_uri', uri)} Registered for {quoted(client.client_id)}: {listed(client.redirect_uris)}"
-        f"{loopback}. Send one of these, letter for letter, or register yours: in redirect_uris of the file of "
-        "--clients, or by POST /lab/clients."
+        f"{came('redirect_uri', uri)} Registered "
+        f"for {quoted(client.client_id)}: {listed(client.redirect_uris)}{loopback}. Send one of these exactly "
+        "as written, or register your own: in redirect_uris in the file given with --clients, or by POST "
+        "/lab/clients."
     )
 
 
 def unknown_scope(label: str, scopes: Collection[str], asked: str | None) -> str:
     """Return advice about a missing or unknown scope."""
-    return f"{came('scope', asked)} {label} has: {listed(scopes, most=12)}. Ask for one of these."
+    return f"{came('scope', asked)} {label} supports: {listed(scopes, most=12)}. Request one of these."
 
 
 def forgotten_scope(needed: Iterable[str], granted: Collection[str]) -> str:
     """Return advice about a token that lacks the scope this endpoint needs."""
     return (
-        f"This endpoint needs the scope {' or '.join(map(quoted, needed))}; the token has {listed(granted)}. Add it to "
-        "scope in the authorization request, and log in again."
+        f"This endpoint requires the scope {' or '.join(map(quoted, needed))}; the token "
+        f"has {listed(granted)}. Add it to scope in the authorization request, and log in again."
     )
 
 
 def came(parameter: str, value: str | None) -> str:
     """Say which value was received for a parameter, or that it was missing."""
-    return f"No {parameter} came." if value is None else f"{parameter} {quoted(value)} came."
+    return f"The request has no {parameter}." if value is None else f"The request has {parameter} {quoted(value)}."
 
 
 def listed(values: Collection[str], most: int = MOST) -> str:

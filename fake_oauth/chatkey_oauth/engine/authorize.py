@@ -39,7 +39,9 @@ def start(provider: Dialect, call: Call) -> Answer:
     if known and is_meant and provider.skips_consent(request) and already_allowed(provider, request, known):
         return approve(provider, call, request, Decision(known, request.scopes, {}))
     if error := provider.page_refused(request, signed_in=known is not None):
-        params = provider.callback(provider.fault_params(error, "The person would have to be asked."), request.query)
+        params = provider.callback(
+            provider.fault_params(error, "The request requires interaction with the person."), request.query
+        )
         raise SentBack(request.redirect_uri, params, request.response_mode)
     return pages.consent_page(provider, call, request, selected=hinted or known)
 
@@ -54,7 +56,7 @@ def decide(provider: Dialect, call: Call) -> Answer:
         raise SentBack(request.redirect_uri, params, request.response_mode)
     person = provider.world.people.get(call.form.get("account", ""))
     if person is None:
-        raise ShownToPerson(400, "account_unknown", "There is no such account. Choose one of the list.")
+        raise ShownToPerson(400, "account_unknown", "This account does not exist. Choose one from the list.")
     chosen = provider.settle(request, person, call.form)
     answer = approve(provider, call, request, Decision(person, shared(provider, request, call), chosen))
     return msgspec.structs.replace(answer, headers=(*answer.headers, ("set-cookie", cookie(provider, person))))

@@ -63,7 +63,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def check_redirect_uris(client: Client) -> None:
     """Require at least one redirect URI, and only valid ones. Raises `ClientError`."""
     if not client.redirect_uris:
-        raise ClientError(f"client {client.client_id!r} has no redirect_uris: give at least one")
+        raise ClientError(f"client {client.client_id!r} has no redirect_uris: add at least one")
     for uri in client.redirect_uris:
         if not is_redirect_uri(uri):
             problem = (
@@ -76,7 +76,9 @@ def check_redirect_uris(client: Client) -> None:
 def check_nothing_signed(client: Client) -> None:
     """Reject the members that only an Apple client may have. Raises `ClientError`."""
     if client.team_id or client.key_id or client.public_key:
-        raise ClientError(f"team_id, key_id and public_key are for apple; {client.client_id!r} is of {client.provider}")
+        raise ClientError(
+            f"team_id, key_id and public_key are only for apple; {client.client_id!r} is a client of {client.provider}"
+        )
 
 
 def anybody(provider: str, client_id: str) -> Client | None:

@@ -32,7 +32,7 @@ SLOWER: Final = 5
 LEEWAY: Final = 0.5
 """Seconds by which a poll may be early, because clocks and network delays differ."""
 
-BAD_CODE: Final = "There is no device with this code that still waits. Look at the code again, or ask for a new one."
+BAD_CODE: Final = "No waiting device has this code. Check the code, or request a new one on the device."
 
 
 def begin(provider: Dialect, client: Client, params: Mapping[str, str]) -> tuple[str, Device]:
@@ -120,7 +120,7 @@ def page(provider: Dialect, call: Call) -> Answer:
         request,
         selected=authorize.account_of(provider, call),
         action=f"{provider.browser_path}{provider.canonical(call.path)}?user_code={device.user_code}",
-        leads="Then you go back to your device",
+        leads="Then you return to your device",
     )
 
 
@@ -138,7 +138,7 @@ def decide(provider: Dialect, call: Call, device: Device, request: Authorization
         return pages.closing_page(provider)
     person = provider.world.people.get(call.form.get("account", ""))
     if person is None:
-        raise ShownToPerson(400, "account_unknown", "There is no such account. Choose one of the list.")
+        raise ShownToPerson(400, "account_unknown", "This account does not exist. Choose one from the list.")
     decision = Decision(person, authorize.shared(provider, request, call), {})
     device.grant = authorize.grant_of(provider, call.hooks, request, decision)
     answer = pages.closing_page(provider)

@@ -52,7 +52,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 SEEDED: Final = (
-    Person(id="rhea", name="Rhea Quill", username="rquill", email="rhea@example.com", note="as most people are"),
+    Person(id="rhea", name="Rhea Quill", username="rquill", email="rhea@example.com", note="an ordinary account"),
     Person(id="omar", name="Omar Haddad", email="omar@corp.example", hosted_domain="corp.example", note="work account"),
     Person(id="noemail", name="Nia Phone", note="no e-mail address"),
     Person(
@@ -64,10 +64,10 @@ SEEDED: Final = (
         name="Mona Moved",
         email="mona@old.example",
         later_email="mona@new.example",
-        note="another address from the second login on",
+        note="another e-mail address from the second login on",
     ),
     Person(id="emoji", name="Zoë 🦄 Åström 👩🏽‍🚀", email="zoe@example.com", note="emoji in the name"),
-    Person(id="rtl", name="ليلى منصور", email="layla@example.com", note="name from right to left"),
+    Person(id="rtl", name="ليلى منصور", email="layla@example.com", note="right-to-left name"),
     Person(id="script", name="<script>alert('name')</script>", email="script@example.com", note="markup as name"),
     Person(
         id="quotes",
@@ -87,9 +87,9 @@ SEEDED: Final = (
         name="Rhea Quill",
         username="rquill2",
         email="rhea@example.com",
-        note="somebody else with rquill's address",
+        note="a different person with rhea's e-mail address",
     ),
-    Person(id="nobody", picture=False, note="no name, no picture, no address"),
+    Person(id="nobody", picture=False, note="no name, no picture, no e-mail address"),
 )
 
 

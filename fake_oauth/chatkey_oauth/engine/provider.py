@@ -58,7 +58,7 @@ class Provider(Dialect):
 
     def nothing(self, call: Call) -> Answer:
         """Answer a request to an unknown path."""
-        return text_answer(f"There is nothing at {self.canonical(call.path)}.", 404)
+        return text_answer(f"Nothing exists at {self.canonical(call.path)!r}.", 404)
 
     def respond(self, call: Call) -> Answer:
         """Answer a request."""
@@ -108,4 +108,4 @@ class Provider(Dialect):
     def avatar(self, call: Call) -> Answer:
         """The endpoint that serves people's pictures by their ids."""
         person = self.world.people.get(call.path.rpartition("/")[2].removesuffix(".svg"))
-        return pages.avatar(person) if person else text_answer("No such avatar.", 404)
+        return pages.avatar(person) if person else text_answer("This avatar does not exist.", 404)

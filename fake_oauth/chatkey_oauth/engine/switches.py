@@ -51,11 +51,11 @@ class Switches:
         provider, _, name = key.partition(".")
         switches = self._declared()
         if provider not in switches:
-            raise SwitchError(f"{key!r}: there is no provider {provider!r}, only {', '.join(switches)}.")
+            raise SwitchError(f"{key!r}: there is no provider {provider!r}. Available: {', '.join(switches)}.")
         switch = next((switch for switch in switches[provider] if switch.name == name), None)
         if switch is None:
             names = ", ".join(switch.name for switch in switches[provider]) or "none"
-            raise SwitchError(f"{key!r}: {provider} has no switch {name!r}; it has: {names}.")
+            raise SwitchError(f"{key!r}: {provider} has no switch {name!r}. Available: {names}.")
         self._set[key] = on
         return Position(key, on, switch.default, switch.summary)
 
@@ -76,5 +76,5 @@ def read_switch(text: str) -> tuple[str, bool]:
     """Parse `<provider>.<switch>=on` or `=off`. Raises `SwitchError`."""
     key, _, position = text.partition("=")
     if position not in POSITIONS:
-        raise SwitchError(f"{text!r} is not a switch and its position: write it as {key or 'discord.iss'}=on or =off.")
+        raise SwitchError(f"{text!r} is not a valid switch setting: write {key or 'discord.iss'}=on or =off.")
     return key, POSITIONS[position]

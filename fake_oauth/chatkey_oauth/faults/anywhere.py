@@ -16,12 +16,14 @@ from chatkey_oauth.faults.fault import ANYWHERE, BACK_CHANNEL, Fault, Where
 if TYPE_CHECKING:
     from chatkey_oauth.faults.moment import Moment
 
-Seconds = Annotated[float, msgspec.Meta(ge=0, le=600, description="How long it takes, in seconds.")]
-ErrorStatus = Annotated[int, msgspec.Meta(ge=400, le=599, description="The status.")]
-RetryAfter = Annotated[int, msgspec.Meta(ge=0, le=86400, description="When to come again, in seconds.")]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=600, description="How many seconds it takes.")]
+ErrorStatus = Annotated[int, msgspec.Meta(ge=400, le=599, description="The status of the response.")]
+RetryAfter = Annotated[int, msgspec.Meta(ge=0, le=86400, description="After how many seconds to try again.")]
 ContentType = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e ]{1,100}(?!\n)$", description="The content type.")]
-Megabytes = Annotated[int, msgspec.Meta(ge=1, le=64, description="The size of the answer, in MB.")]
-Address = Annotated[str, msgspec.Meta(pattern=r"^https?://[\x21-\x7e]{1,500}(?!\n)$", description="Where to.")]
+Megabytes = Annotated[int, msgspec.Meta(ge=1, le=64, description="The size of the response in MB.")]
+Address = Annotated[
+    str, msgspec.Meta(pattern=r"^https?://[\x21-\x7e]{1,500}(?!\n)$", description="The address to redirect to.")
+]
 
 BROKEN_JSON = b'{"error": "server_error", "error_descr'
 

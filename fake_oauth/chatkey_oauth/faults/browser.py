@@ -25,7 +25,10 @@ PASSED: Final = "chatkey_passed"
 Page = Annotated[
     Literal["any", "entrance", "consent", "return"],
     msgspec.Meta(
-        description="On any, on a redirect before the consent page (entrance), on the consent page, or on the way back."
+        description=(
+            "Where it acts: on any page, on a redirect before the consent page (entrance), on the consent page, "
+            "or on the way back."
+        )
     ),
 ]
 

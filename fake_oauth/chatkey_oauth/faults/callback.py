@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 ErrorCode = Annotated[str, msgspec.Meta(pattern=r"^[\x20-\x7e]{1,100}(?!\n)$", description="The value of `error`.")]
 Issuer = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,300}(?!\n)$", description="The value of `iss`.")]
 State = Annotated[
-    str | None, msgspec.Meta(description="The value of `state`; that of the client's newest other flow by default.")
+    str | None, msgspec.Meta(description="The value of `state`. Default: the state of the client's newest other flow.")
 ]
 RedirectUri = Annotated[
-    str | None, msgspec.Meta(description="Which of the client's redirect URIs; the next one by default.")
+    str | None, msgspec.Meta(description="Which of the client's redirect URIs is used. Default: the next one.")
 ]
-Scope = Annotated[str | None, msgspec.Meta(description="Which scope; the one for e-mail, or the last, by default.")]
+Scope = Annotated[
+    str | None, msgspec.Meta(description="Which scope is left out. Default: the e-mail scope, or else the last one.")
+]
 
 
 class EndedAtOnce(Fault):

@@ -79,12 +79,12 @@ FAMILIES: Final[Mapping[str, tuple[type[Fault], ...]]] = {
         profile.EmptyProfile,
         profile.ProfileList,
     ),
-    "In what is published": (
+    "In published documents": (
         keys.KeyMissing,
         keys.OtherModulus,
         keys.OtherIssuer,
     ),
-    "In any answer": (
+    "In any response": (
         anywhere.Slow,
         anywhere.Hang,
         anywhere.Reset,

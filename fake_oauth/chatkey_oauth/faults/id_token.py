@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from chatkey_oauth.faults.moment import Moment
 
-Value = Annotated[str, msgspec.Meta(max_length=500, description="The value instead.")]
-Seconds = Annotated[int, msgspec.Meta(ge=1, le=315_360_000, description="By how many seconds.")]
-Claim = Annotated[str, msgspec.Meta(min_length=1, max_length=100, description="Which claim.")]
+Value = Annotated[str, msgspec.Meta(max_length=500, description="The replacement value.")]
+Seconds = Annotated[int, msgspec.Meta(ge=1, le=315_360_000, description="By how many seconds the times are moved.")]
+Claim = Annotated[str, msgspec.Meta(min_length=1, max_length=100, description="Which claim is missing.")]
 
 STRANGER_KID = "0" * 40
 

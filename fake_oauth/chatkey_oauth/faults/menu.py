@@ -33,8 +33,8 @@ def menu(*, with_id_token: bool) -> str:
         del families[SIGNED]
     groups = "".join(group(title, faults) for title, faults in families.items() if faults)
     return (
-        '<details class="misbehave"><summary>Misbehave</summary>'
-        f'<p>What you tick goes wrong once, in this login only.</p><div class="faults">{groups}</div></details>'
+        '<details class="misbehave"><summary>Misbehave</summary><p>Each selected fault acts once, in this '
+        f'login only.</p><div class="faults">{groups}</div></details>'
     )
 
 

@@ -87,7 +87,7 @@ class Misbehaviour(Hooks):
                 status=200 if sent.page or sent.mode == "form_post" else 302,
                 verdicts=verdicts.of_callback(self._moment.flow, callback, sent),
                 faults=self._hits[before:],
-                note="kept in the popup" if sent.page else f"carries {', '.join(sent.params) or 'nothing'}",
+                note="the popup stays open" if sent.page else f"carries {', '.join(sent.params) or 'nothing'}",
             )
             del self._hits[before:]
         return sent

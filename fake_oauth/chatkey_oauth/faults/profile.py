@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.http import Answer
     from chatkey_oauth.faults.moment import Moment
 
-Why = Annotated[Problem, msgspec.Meta(description="Why: missing, unknown, expired, revoked, scope or nobody.")]
+Why = Annotated[Problem, msgspec.Meta(description="The reason: missing, unknown, expired, revoked, scope or nobody.")]
 FLAGS = ("email_verified", "verified_email", "verified")
 
 

@@ -191,7 +191,7 @@ class Faults:
         options = {field.name for field in msgspec.structs.fields(kind)}
         if strange := sorted(order.with_.keys() - options):
             known = ", ".join(sorted(options)) or "none"
-            raise FaultError(f"with.{strange[0]}", f"{order.fault} has no such option; it has: {known}.")
+            raise FaultError(f"with.{strange[0]}", f"{order.fault} has no such option. Its options: {known}.")
         try:
             fault = msgspec.convert(order.with_, kind)
         except msgspec.ValidationError as error:
@@ -199,7 +199,7 @@ class Faults:
             raise FaultError(f"with.{path.rstrip('`')}", f"{what}.") from None
         if strange_legs := [leg for leg in fault.acts_on if leg not in kind.legs]:
             known = ", ".join(kind.legs)
-            raise FaultError("with.leg", f"{order.fault} cannot act on {strange_legs[0]}; it can on: {known}.")
+            raise FaultError("with.leg", f"{order.fault} cannot act on {strange_legs[0]}. It can act on: {known}.")
         return fault
 
     def _check_scope(self, order: Order, fault: Fault) -> None:
@@ -208,7 +208,7 @@ class Faults:
             raise FaultError("scope.provider", f"{scope.provider!r} is not one of {', '.join(self._providers)}.")
         given = [name for name in scope.__struct_fields__ if name != "provider" and getattr(scope, name) is not None]
         if given and WITHOUT_FLOW.issuperset(fault.acts_on):
-            why = f"requests for {' and '.join(fault.acts_on)} belong to no flow, client or account"
+            why = f"requests for {' and '.join(fault.acts_on)} do not belong to a flow, client or account"
             raise FaultError(f"scope.{given[0]}", f"{why}. Scope {order.fault} to a provider.")
 
     def _forget_old(self) -> None:
@@ -237,4 +237,4 @@ def unknown_fault(name: str, known: Collection[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name, known, n=1)
-    return f"{name!r} is not a fault. " + (f"Did you mean {close[0]!r}?" if close else "GET /lab lists them.")
+    return f"{name!r} is not a fault. " + (f"Did you mean {close[0]!r}?" if close else "GET /lab lists all faults.")

@@ -13,10 +13,10 @@ from chatkey_oauth.faults.fault import Fault
 if TYPE_CHECKING:
     from chatkey_oauth.faults.moment import Moment
 
-Why = Annotated[Reason, msgspec.Meta(description="Why, such as code_expired or verifier_wrong.")]
+Why = Annotated[Reason, msgspec.Meta(description="The reason, such as code_expired or verifier_wrong.")]
 Type = Annotated[str, msgspec.Meta(max_length=100, description="The value of `token_type`.")]
-ExpiresIn = Annotated[int | str | None, msgspec.Meta(description="The value of `expires_in`; null leaves it out.")]
-Member = Annotated[str, msgspec.Meta(min_length=1, max_length=100, description="Which member.")]
+ExpiresIn = Annotated[int | str | None, msgspec.Meta(description="The value of `expires_in`; null removes it.")]
+Member = Annotated[str, msgspec.Meta(min_length=1, max_length=100, description="Which member is null.")]
 
 
 class TokenFault(Fault):

@@ -64,10 +64,10 @@ def of_request(provider: Dialect, call: Call) -> Verdicts:
 def of_challenge(query: Mapping[str, str]) -> Verdict:
     """Judge the PKCE challenge (RFC 7636 4.3)."""
     if not query.get("code_challenge"):
-        return absent("no code_challenge: whoever gets hold of the code can redeem it")
+        return absent("no code_challenge: anyone who obtains the code can redeem it")
     method = query.get("code_challenge_method", "plain")
     if method.lower() == "plain":
-        return odd("challenge with the method plain: whoever sees this request knows the verifier")
+        return odd("challenge with the method plain: anyone who sees this request knows the verifier")
     return good(f"challenge with the method {method[:20]!r}")
 
 
@@ -81,7 +81,7 @@ def of_state(state: str | None) -> Verdict:
 def of_chance(name: str, value: str) -> Verdict:
     """Judge whether a value is long enough not to be guessed. Its randomness cannot be judged."""
     words = f"{name} of {len(value)} character{'s' * (len(value) != 1)}"
-    return good(words) if len(value) >= GUESSABLE else odd(f"{words}: too short not to be guessed")
+    return good(words) if len(value) >= GUESSABLE else odd(f"{words}: short enough to be guessed")
 
 
 def of_nonce(provider: Dialect, query: Mapping[str, str]) -> Verdict | None:
@@ -90,13 +90,13 @@ def of_nonce(provider: Dialect, query: Mapping[str, str]) -> Verdict | None:
         return of_chance("nonce", nonce)
     if not provider.signs(split_scopes(query.get("scope", ""))):
         return None
-    return absent("no nonce: the id_token of another login could be put in")
+    return absent("no nonce: the id_token of another login could be injected")
 
 
 def of_redirect_uri(provider: Dialect, client: Client, uri: str | None) -> Verdict:
     """Judge whether the client has registered the redirect URI."""
     if uri is None:
-        return absent("no redirect_uri: the registered one is taken")
+        return absent("no redirect_uri: the registered one is used")
     if client.leads_home(uri) or provider.redirect_allowed(client, uri):
         return good("registered")
     return wrong("not registered for this client")
@@ -118,8 +118,8 @@ def of_callback(flow: Flow, asked: Callback, sent: Callback) -> Verdicts:
 def of_echo(asked: str | None, sent: str | None) -> Verdict:
     """Judge whether `state` is returned unchanged."""
     if sent == asked:
-        return of_state(asked) if not asked else good("sent back as it came")
-    return wrong("left out on the way back" if sent is None else "altered on the way back")
+        return of_state(asked) if not asked else good("returned unchanged")
+    return wrong("missing in the callback" if sent is None else "altered in the callback")
 
 
 # Token request
@@ -158,7 +158,11 @@ def of_same_uri(asked: str, given: str | None) -> Verdict:
     """Compare the redirect URI with that of the authorization request (RFC 6749 4.1.3)."""
     if given is None:
         return absent("no redirect_uri")
-    return good("the one of the authorization request") if given == asked else wrong("not the one asked for before")
+    return (
+        good("same as in the authorization request")
+        if given == asked
+        else wrong("differs from the authorization request")
+    )
 
 
 def of_client(provider: Dialect, call: Call, params: Mapping[str, str]) -> Verdict:
@@ -171,7 +175,7 @@ def of_client(provider: Dialect, call: Call, params: Mapping[str, str]) -> Verdi
         why = f", {refusal.detail}" if refusal.detail else ""
         return wrong(f"{style}: {'no such client' if unknown else 'wrong secret'}{why}")
     if client.is_public:
-        return odd("public client, which has nothing to prove itself by")
+        return odd("public client, which has no credentials")
     return odd(f"{style}: secrets in addresses end up in logs") if style == "in the address" else good(style)
 
 

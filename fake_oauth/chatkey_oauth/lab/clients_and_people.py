@@ -27,7 +27,7 @@ def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     async def clients() -> Data[list[Client]]:
         return Data([without_secret(client) for client in fake.world.clients.all()])
 
-    @post("/clients", status_code=201, summary="Register a client, or replace the one of the same id")
+    @post("/clients", status_code=201, summary="Register a client, or replace the one with the same id")
     async def register(data: JSONBody[Client]) -> Data[Client]:
         check_provider("provider", data.provider)
         try:
@@ -36,10 +36,10 @@ def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
             raise LabRefused(400, "client_invalid", str(error)) from error
         return Data(without_secret(data))
 
-    @delete("/clients/{provider:str}/{client_id:str}", status_code=200, summary="Forget a client")
+    @delete("/clients/{provider:str}/{client_id:str}", status_code=200, summary="Remove a client")
     async def forget(provider: FromPath[str], client_id: FromPath[str]) -> Data[None]:
         if not fake.world.clients.remove(provider, client_id):
-            message = f"client_id: {provider} has no client {client_id!r}; GET /lab/clients lists those there are."
+            message = f"client_id: {provider} has no client {client_id!r}; GET /lab/clients lists all clients."
             raise LabRefused(404, "client_unknown", message)
         return Data(None)
 
@@ -53,20 +53,20 @@ def people_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     async def people() -> Data[list[Person]]:
         return Data(fake.world.people.all())
 
-    @put("/people/{person_id:str}", summary="Add a person, or replace the one of the same id")
+    @put("/people/{person_id:str}", summary="Add a person, or replace the one with the same id")
     async def put_person(person_id: FromPath[str], data: JSONBody[Person]) -> Data[Person]:
         if data.id != person_id:
-            message = f"id: the body says {data.id!r}, the address {person_id!r}; make them the same."
+            message = f"id: the body has {data.id!r}, but the address has {person_id!r}; use the same id in both."
             raise LabRefused(400, "person_invalid", message)
         for name, subject in data.subjects.items():
             check_subject(name, subject)
         fake.world.people.put(data)
         return Data(data)
 
-    @delete("/people/{person_id:str}", status_code=200, summary="Forget a person; their tokens stop working")
+    @delete("/people/{person_id:str}", status_code=200, summary="Remove a person; their tokens stop working")
     async def forget(person_id: FromPath[str]) -> Data[None]:
         if not fake.world.people.remove(person_id):
-            message = f"id: there is no person {person_id!r}; GET /lab/people lists those there are."
+            message = f"id: there is no person {person_id!r}; GET /lab/people lists all people."
             raise LabRefused(404, "person_unknown", message)
         return Data(None)
 
@@ -89,7 +89,7 @@ def check_subject(name: str, subject: str) -> None:
     """Refuse a subject id in a format that its provider does not use."""
     if name not in NAMES:
         known = ", ".join(NAMES)
-        raise LabRefused(400, "person_invalid", f"subjects.{name}: there is no such provider; there are {known}.")
+        raise LabRefused(400, "person_invalid", f"subjects.{name}: there is no such provider. Available: {known}.")
     if load(name).numeric_subjects and not (subject.isascii() and subject.isdigit() and len(subject) < 20):
         message = f"subjects.{name}: {subject!r} is not a number; the ids of {name} have up to 19 digits."
         raise LabRefused(400, "person_invalid", message)

@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 def fault_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """Return the endpoints that arm, list and disarm faults."""
 
-    @get("/faults", summary="The armed rules with their hits, spent ones among them")
+    @get("/faults", summary="The armed rules with their hits, including spent ones")
     async def rules() -> Data[list[Rule]]:
         return Data(fake.faults.rules())
 
-    @post("/faults", status_code=201, summary="Arm a fault, once unless told otherwise; GET /lab lists them")
+    @post("/faults", status_code=201, summary="Arm a fault, for one hit by default; GET /lab lists all faults")
     async def arm(data: JSONBody[Order]) -> Data[Rule]:
         try:
             return Data(fake.faults.arm(data))
         except FaultError as error:
             raise LabRefused(400, "fault_invalid", str(error)) from error
 
-    @delete("/faults/{rule_id:str}", status_code=200, summary="Disarm a rule; the answer says how often it was met")
+    @delete("/faults/{rule_id:str}", status_code=200, summary="Disarm a rule; the response has its number of hits")
     async def disarm(rule_id: FromPath[str]) -> Data[Rule]:
         rule = fake.faults.disarm(rule_id)
         if rule is None:
-            message = f"rule_id: there is no rule {rule_id!r}; GET /lab/faults lists those there are."
+            message = f"rule_id: there is no rule {rule_id!r}; GET /lab/faults lists all rules."
             raise LabRefused(404, "rule_unknown", message)
         return Data(rule)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def flow_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """Return the endpoints that list flows and show one."""
 
-    @get("/flows", summary="The flows that match everything given, the newest first")
+    @get("/flows", summary="The flows that match all given filters, newest first")
     async def flows(
         *,
         provider: FromQuery[str | None] = None,
@@ -63,9 +63,7 @@ def find(fake: Fake, flow_id: str) -> Flow:
     """Return a flow. Refuses with 404 if it is not kept."""
     flow = fake.flows.get(flow_id)
     if flow is None:
-        message = (
-            f"flow_id: there is no flow {flow_id!r}, or it was forgotten for newer ones; GET /lab/flows lists them."
-        )
+        message = f"flow_id: there is no flow {flow_id!r}, or newer flows have replaced it; GET /lab/flows lists them."
         raise LabRefused(404, "flow_unknown", message)
     return flow
 

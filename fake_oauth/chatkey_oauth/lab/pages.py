@@ -61,7 +61,7 @@ def lab_page(
     """Return the overview page of the lab at this address. `secrets` returns a client's secret if it is public
     knowledge.
     """
-    approval = f"as {found.auto_approve}, unasked" if found.auto_approve else "on the consent page"
+    approval = f"automatic, as {found.auto_approve}" if found.auto_approve else "on the consent page"
     asking = option("", "nobody: ask on the page", selected=found.auto_approve is None)
     return page(
         "lab.html",
@@ -76,13 +76,13 @@ def lab_page(
             )
         ),
         providers=rows((name, place.browser_url) for name, place in found.providers.items()),
-        flows="\n".join(map(flow_row, flows[:NEWEST])) or nothing("No login was tried yet."),
+        flows="\n".join(map(flow_row, flows[:NEWEST])) or nothing("There are no logins yet."),
         rules="\n".join(map(rule_row, found.rules)) or nothing("No fault is armed."),
         faults="\n".join(family(title, list(faults)) for title, faults in groupby(found.faults, family_of)),
         switches="\n".join(map(switch_row, found.switches)),
         clients="\n".join(client_row(client, secrets(client)) for client in found.clients)
         or nothing("No application is registered."),
-        people="\n".join(map(person_row, people)) or nothing("Nobody can sign in."),
+        people="\n".join(map(person_row, people)) or nothing("There are no people who can sign in."),
         approve=asking + "".join(option(who.id, who.id, selected=who.id == found.auto_approve) for who in people),
         scopes="".join(option(name, name, selected=False) for name in found.providers),
         clock=" ".join(action(words, "POST", "/lab/clock", {"advance": seconds}) for words, seconds in STEPS.items()),
@@ -226,7 +226,7 @@ def station(flow: Flow, leg: Leg) -> str:
     """Return one leg in the overview of a flow, with a sign for missing, failed or successful."""
     steps = [step for step in flow.steps if step.leg is leg]
     mark = "absent" if not steps else "wrong" if any(map(is_bad, steps)) else "good"
-    reached = {"absent": "no such step", "wrong": "something is wrong", "good": "went well"}[mark]
+    reached = {"absent": "not reached", "wrong": "has problems", "good": "went well"}[mark]
     return (
         f'<li class="{mark}"><span class="sign" aria-hidden="true">{SIGNS[mark]}</span>{leg}'
         f'<span class="hidden">: {reached}</span></li>'

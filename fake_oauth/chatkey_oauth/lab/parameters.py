@@ -23,5 +23,5 @@ def only_known_parameters(connection: Connection, handler: BaseRouteHandler) -> 
         if isinstance(definition.kwarg_definition, QueryParameter)
     }
     if unknown := sorted(set(connection.query_params) - known):
-        takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
+        takes = f"the parameters are {', '.join(sorted(known))}" if known else "there are no parameters"
         raise LabRefused(400, "request_invalid", f"{unknown[0]}: no such parameter; {takes}.")

@@ -22,36 +22,36 @@ if TYPE_CHECKING:
 def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """Return the endpoints for signing keys, switches and automatic approval."""
 
-    @post("/providers/{name:str}/keys", status_code=200, summary="Sign with a new key; the former ones stay published")
+    @post("/providers/{name:str}/keys", status_code=200, summary="Sign with a new key; earlier keys stay published")
     async def rotate(name: FromPath[str]) -> Data[Keys]:
         check_provider("name", name)
         provider = fake.provider(name)
         if all(route.leg is not Leg.KEYS for route in provider.routes().values()):
-            raise LabRefused(400, "keys_none", f"name: {name} signs nothing and has no keys to rotate.")
+            raise LabRefused(400, "keys_none", f"name: {name} does not sign tokens, so it has no keys to rotate.")
         keys = provider.keys
         keys.jwks()  # creates the first key if there is none yet, so that a rotation leaves two
         return Data(Keys(keys.rotate(), keys.jwks()["keys"]))
 
-    @get("/switches", summary="The behaviours that may be either way, and how they stand")
+    @get("/switches", summary="The switches and their settings")
     async def switches() -> Data[list[SwitchShown]]:
         return Data([SwitchShown(*position) for position in fake.world.switches.all()])
 
-    @put("/switches/{key:str}", summary="Set one of them")
+    @put("/switches/{key:str}", summary="Set a switch")
     async def switch(key: FromPath[str], data: JSONBody[SwitchSet]) -> Data[SwitchShown]:
         try:
             return Data(SwitchShown(*fake.world.switches.set(key, on=data.on)))
         except SwitchError as error:
             raise LabRefused(404, "switch_unknown", f"key: {error}") from error
 
-    @get("/auto-approve", summary="Who approves every request unasked")
+    @get("/auto-approve", summary="Which account approves every request automatically")
     async def approval() -> Data[AutoApproval]:
         return Data(AutoApproval(fake.world.approval.account))
 
-    @put("/auto-approve", summary="Let an account approve every request unasked, or nobody")
+    @put("/auto-approve", summary="Let an account approve every request automatically, or nobody")
     async def approve(data: JSONBody[AutoApproval]) -> Data[AutoApproval]:
         if data.account is not None and fake.world.people.get(data.account) is None:
             known = ", ".join(person.id for person in fake.world.people.all())
-            message = f"account: there is no person {data.account!r}; there are {known}."
+            message = f"account: there is no person {data.account!r}. Available: {known}."
             raise LabRefused(404, "person_unknown", message)
         fake.world.approval.account = data.account
         return Data(data)

@@ -32,8 +32,8 @@ def refused(_: Request[Any, Any, Any], error: LabRefused) -> Response[dict[str, 
 def http_refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, Any]]:
     """Convert an error raised by Litestar into a response: unknown path, wrong method, invalid body."""
     if error.status_code == 404:
-        return failure(404, "not_found", f"There is nothing at {request.url.path}; {DOCUMENT} says what is.")
+        return failure(404, "not_found", f"Nothing exists at {request.url.path}; {DOCUMENT} lists the endpoints.")
     extra = error.extra if isinstance(error.extra, list) else []
     wrong = "; ".join(f"{item.get('key', 'body')}: {item['message']}" for item in extra if isinstance(item, dict))
     code = "method_not_allowed" if error.status_code == 405 else "request_invalid"
-    return failure(error.status_code, code, f"{wrong or error.detail}. {DOCUMENT} says what is taken here.")
+    return failure(error.status_code, code, f"{wrong or error.detail}. {DOCUMENT} describes valid requests.")

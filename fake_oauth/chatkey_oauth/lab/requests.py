@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def requests_handler(fake: Fake) -> HTTPRouteHandler:
     """Return the endpoint that lists received requests."""
 
-    @get("/requests", summary="What the providers were asked; waits for a match when told how long")
+    @get("/requests", summary="The requests that the providers received; with `wait`, waits for a match")
     async def requests(
         *,
         after: FromQuery[int] = 0,

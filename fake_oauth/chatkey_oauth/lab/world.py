@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """Return the endpoints for the overview, the clock and the reset."""
 
-    @get("/", summary="Everything there is; a page when a browser asks")
+    @get("/", summary="An overview of everything; a page if a browser asks")
     async def overview(request: Request[Any, Any, Any]) -> Response[Data[Overview]]:
         found = overview_of(fake)
         if pages.is_wanted(request):
@@ -42,7 +42,7 @@ def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     async def advance(data: JSONBody[Advance]) -> Data[Time]:
         return Data(Time(fake.clock.advance(data.advance)))
 
-    @post("/reset", status_code=200, summary="Return to the state after the start")
+    @post("/reset", status_code=200, summary="Return to the initial state")
     async def reset() -> Data[Time]:
         fake.reset()
         return Data(Time(fake.clock()))

@@ -60,7 +60,7 @@ class Imitated(Provider):
     }
     scopes = {
         "profile": "Your name and e-mail address",
-        "profile:user_id": "Who you are at Amazon",
+        "profile:user_id": "Your id at Amazon",
         "postal_code": "Your postal code",
     }
     strict_scopes = True
@@ -83,7 +83,7 @@ class Imitated(Provider):
             "The authorization grant type is not supported by the authorization server",
         ),
     }
-    switches = (Switch("callback-scope", True, "The callback carries the granted scopes as `scope`."),)
+    switches = (Switch("callback-scope", True, "The callback has the granted scopes as `scope`."),)
 
     def routes(self) -> dict[str, Route]:
         """Return four endpoints. There is no discovery and no revocation."""

@@ -78,7 +78,7 @@ class Imitated(Provider):
             "y": "wF0BIYdNZqSEqMnkqYGuSTUuqV9sg4upfnBna2rAToM",
         },
     }
-    scopes = {"openid": "Who you are at Apple", "name": "Your name", "email": "Your e-mail address"}
+    scopes = {"openid": "Your id at Apple", "name": "Your name", "email": "Your e-mail address"}
     default_scope = ""
     strict_scopes = True
     challenge_methods = ("S256", "plain")
@@ -108,9 +108,9 @@ class Imitated(Provider):
             '`email_verified` and `is_private_email` are `"true"`, not `true`, as until February 2024.',
         ),
         Switch("refresh-id-token", True, "A refreshed token comes with an id_token."),
-        Switch("mismatch-text", True, "A code of another client is told apart from an expired one."),
-        Switch("pkce", True, "A `code_challenge` is held to; Apple's documentation does not know of it."),
-        Switch("strict-scope", False, "Scopes are separated by `%20` only: one with `+` is refused."),
+        Switch("mismatch-text", True, "A code of another client gets a different error from an expired code."),
+        Switch("pkce", True, "A `code_challenge` is verified. Apple's documentation does not mention it."),
+        Switch("strict-scope", False, "Scopes must be separated by `%20`; a `+` between them is refused."),
         Switch("strict-redirect", False, "Redirect URIs with http, an IP address or localhost are refused."),
     )
 
@@ -158,7 +158,7 @@ class Imitated(Provider):
     def authorize(self, call: Call) -> Answer:
         """Refuse scopes joined by `+` instead of `%20`, if the switch `strict-scope` is on."""
         if self.on("strict-scope") and PLUS_IN_SCOPE.search(call.query_string):
-            raise ShownToPerson(400, "invalid_scope", "Scopes are separated by %20, not by +.")
+            raise ShownToPerson(400, "invalid_scope", "Scopes must be separated by %20, not by +.")
         return super().authorize(call)
 
     def shows_fault(self, error: str) -> bool:

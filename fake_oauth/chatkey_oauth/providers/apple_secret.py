@@ -53,13 +53,13 @@ def verify(secret: str, client: Client, *, audiences: Collection[str], now: floa
     """
     parts = secret.split(".")
     if len(parts) != 3:
-        raise BadSecret(f"it has {len(parts)} parts, not the three of a JWT")
+        raise BadSecret(f"it has {len(parts)} parts instead of the three of a JWT")
     header_part, claims_part, signature = parts
     header = decode(header_part, Header, "header")
     if header.alg != "ES256":
         raise BadSecret(f"its alg is {header.alg!r:.100}, not 'ES256'")
     if header.kid != client.key_id:
-        raise BadSecret(f"its kid is {header.kid!r:.100}, and the registered key_id {client.key_id!r}")
+        raise BadSecret(f"its kid is {header.kid!r:.100}, but the registered key_id is {client.key_id!r}")
     check_signature(f"{header_part}.{claims_part}", unbase64url(signature, "signature"), public_key(client.public_key))
     check_claims(decode(claims_part, Claims, "claims"), client, audiences, now)
 
@@ -67,17 +67,17 @@ def verify(secret: str, client: Client, *, audiences: Collection[str], now: floa
 def check_claims(claims: Claims, client: Client, audiences: Collection[str], now: float) -> None:
     """Compare every claim with the client's registration and the time."""
     if claims.iss != client.team_id:
-        raise BadSecret(f"its iss is {claims.iss!r:.100}, and the registered team_id {client.team_id!r}")
+        raise BadSecret(f"its iss is {claims.iss!r:.100}, but the registered team_id is {client.team_id!r}")
     if claims.sub != client.client_id:
         raise BadSecret(f"its sub is {claims.sub!r:.100}, not the client_id")
     if not any(claims.aud in (audience, [audience]) for audience in audiences):
         raise BadSecret(f"its aud is {claims.aud!r:.100}, not {' or '.join(map(repr, audiences))}")
     if claims.iat > now + SKEW:
-        raise BadSecret(f"its iat lies {claims.iat - now:.0f} seconds ahead")
+        raise BadSecret(f"its iat is {claims.iat - now:.0f} seconds in the future")
     if claims.exp - claims.iat > LONGEST:
-        raise BadSecret(f"its exp lies more than {LONGEST} seconds behind its iat")
+        raise BadSecret(f"its exp is more than {LONGEST} seconds after its iat")
     if claims.exp <= now:
-        raise BadSecret(f"its exp was {now - claims.exp:.0f} seconds ago")
+        raise BadSecret(f"its exp passed {now - claims.exp:.0f} seconds ago")
 
 
 def check_signature(signed: str, signature: bytes, key: EllipticCurvePublicKey) -> None:
@@ -88,12 +88,12 @@ def check_signature(signed: str, signature: bytes, key: EllipticCurvePublicKey) 
     from cryptography.hazmat.primitives.hashes import SHA256
 
     if len(signature) != 64:
-        raise BadSecret(f"its signature has {len(signature)} bytes, not the 64 of r and s (it is not DER)")
+        raise BadSecret(f"its signature has {len(signature)} bytes instead of the 64 of r and s; it must not be DER")
     r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:])
     try:
         key.verify(encode_dss_signature(r, s), signed.encode("utf-8", "surrogateescape"), ECDSA(SHA256()))
     except InvalidSignature:
-        raise BadSecret("its signature was not made by the registered key") from None
+        raise BadSecret("its signature was not made with the registered key") from None
 
 
 def decode(part: str, kind: type[T], name: str) -> T:
@@ -113,7 +113,7 @@ def unbase64url(part: str, name: str) -> bytes:
     try:
         return urlsafe_b64decode(part + "=" * (-len(part) % 4))
     except Base64Error:
-        raise BadSecret(f"its {name} is cut off") from None
+        raise BadSecret(f"its {name} is truncated") from None
 
 
 # The registered key
@@ -123,7 +123,9 @@ def check_application(client: Client) -> None:
     """Check that an Apple client can authenticate. Raises `ClientError` naming the invalid member."""
     where = f"client {client.client_id!r} of apple"
     if client.client_secret:
-        raise ClientError(f"client_secret: {where} has none; it signs one with its key: give public_key instead")
+        raise ClientError(
+            f"client_secret: {where} has none, because it signs its secrets with a key. Set public_key instead"
+        )
     for member in ("team_id", "key_id", "public_key"):
         if not getattr(client, member):
             raise ClientError(f"{member}: {where} needs team_id, key_id and public_key")
@@ -145,14 +147,14 @@ def from_pem(text: str) -> EllipticCurvePublicKey:
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     if "PRIVATE KEY" in text:
-        raise ValueError("this is a private key, which never leaves its owner; give the public half of it")
+        raise ValueError("this is a private key, which must stay with its owner; use the public key instead")
     try:
         key = load_pem_public_key(text.encode())
     except (ValueError, UnsupportedAlgorithm):
-        raise ValueError("it is no PEM public key, which begins with -----BEGIN PUBLIC KEY-----") from None
+        raise ValueError("it is not a PEM public key, which begins with -----BEGIN PUBLIC KEY-----") from None
     if isinstance(key, EllipticCurvePublicKey) and isinstance(key.curve, SECP256R1):
         return key
-    raise ValueError("it is no key of the curve P-256")
+    raise ValueError("it is not a key on the curve P-256")
 
 
 def from_jwk(jwk: Mapping[str, Any]) -> EllipticCurvePublicKey:
@@ -160,11 +162,11 @@ def from_jwk(jwk: Mapping[str, Any]) -> EllipticCurvePublicKey:
     from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicNumbers
 
     if "d" in jwk:
-        raise ValueError("this is a private key, which never leaves its owner; leave out the member d")
+        raise ValueError("this is a private key, which must stay with its owner; remove the member d")
     if (jwk.get("kty"), jwk.get("crv")) != ("EC", "P-256"):
         raise ValueError("its kty and crv are not EC and P-256")
     x, y = (int.from_bytes(unbase64url(str(jwk.get(member, "")), member)) for member in ("x", "y"))
     try:
         return EllipticCurvePublicNumbers(x, y, SECP256R1()).public_key()
     except ValueError:
-        raise ValueError("its x and y are no point of the curve P-256") from None
+        raise ValueError("its x and y are not a point on the curve P-256") from None

@@ -67,7 +67,7 @@ class Imitated(Provider):
     scopes = {
         "identify": "Your user name, avatar and banner",
         "email": "Your e-mail address",
-        "openid": "Who you are at Discord",
+        "openid": "Your id at Discord",
         "guilds": "Which servers you are in",
         "connections": "Which accounts of yours are connected",
     }
@@ -88,10 +88,10 @@ class Imitated(Provider):
     }
     open_to_pages = frozenset({Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
-        Switch("iss", False, "The callback carries `iss` (RFC 9207), and the metadata says so."),
-        Switch("short-codes", True, "A code lives 100 seconds, not 10 minutes."),
-        Switch("older-errors", False, "A bad code is an `invalid_request`, as it was before."),
-        Switch("user-agent", False, "Who does not say who asks is refused by the edge, with 403."),
+        Switch("iss", False, "The callback has `iss` (RFC 9207), and the metadata says so."),
+        Switch("short-codes", True, "A code is valid for 100 seconds, not 10 minutes."),
+        Switch("older-errors", False, "A bad code is an `invalid_request`, as in the past."),
+        Switch("user-agent", False, "Requests without a `User-Agent` are refused by the edge with 403."),
     )
 
     def routes(self) -> dict[str, Route]:

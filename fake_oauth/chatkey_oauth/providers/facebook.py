@@ -62,7 +62,7 @@ class Imitated(Provider):
         "client_id": "1234567890123456",
         "client_secret": "c0ffee00" * 4,
     }
-    scopes = {"public_profile": "Your name and picture", "email": "Your e-mail address", "openid": "Who you are"}
+    scopes = {"public_profile": "Your name and picture", "email": "Your e-mail address", "openid": "Your id"}
     scope_separator = ","
     default_scope = "public_profile"
     declinable = frozenset({"email"})
@@ -88,11 +88,11 @@ class Imitated(Provider):
     """`error` is the error object's code, followed by a slash and the subcode if there is one."""
     open_to_pages = frozenset({Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
-        Switch("granted-scopes", True, "With `return_scopes=true` the callback tells what was granted and declined."),
-        Switch("subcodes", True, "An expired code and another redirect URI have the subcodes 36007 and 36008."),
+        Switch("granted-scopes", True, "With `return_scopes=true` the callback lists the granted and declined scopes."),
+        Switch("subcodes", True, "An expired code has the subcode 36007, and a different redirect URI has 36008."),
         Switch("require-proof", False, "Graph calls without `appsecret_proof` are refused."),
         Switch("missing-token-401", False, "A Graph call without a token is refused with 401 instead of 400."),
-        Switch("graph-headers", True, "Graph answers carry `facebook-api-version` and `X-App-Usage`."),
+        Switch("graph-headers", True, "Graph responses have `facebook-api-version` and `X-App-Usage`."),
     )
 
     def routes(self) -> dict[str, Route]:

@@ -112,20 +112,26 @@ class Imitated(Provider):
     }
     open_to_pages = frozenset({Leg.PROFILE, Leg.REVOKE})
     switches = (
-        Switch("iss", True, "The callback carries `iss` (RFC 9207), as it does since August 2026."),
-        Switch("loopback-ports", True, "A redirect URI registered for this machine allows any port."),
+        Switch("iss", True, "The callback has `iss` (RFC 9207), which GitHub has sent since August 2026."),
+        Switch("loopback-ports", True, "A redirect URI registered with a loopback address allows any port."),
         Switch(
-            "remember-approval", False, "Who approved as much before is sent back without a page, as by the real one."
+            "remember-approval",
+            False,
+            "A person who has already approved the same scopes is sent back without a page, like at the real GitHub.",
         ),
-        Switch("token-by-get", False, "The token endpoint answers GET as well."),
-        Switch("verified-email", False, "Who has no verified e-mail address gets no token: `unverified_user_email`."),
+        Switch("token-by-get", False, "The token endpoint also answers GET."),
+        Switch(
+            "verified-email",
+            False,
+            "A person without a verified e-mail address gets no token: `unverified_user_email`.",
+        ),
         Switch(
             "expiring-tokens",
             False,
-            "Tokens are those of a GitHub App: `ghu_`, eight hours, and a refresh token `ghr_`.",
+            "Tokens are those of a GitHub App: `ghu_`, valid for eight hours, with a refresh token `ghr_`.",
         ),
         github_device.SWITCH,
-        Switch("suspended", False, "The application is suspended: nobody is asked, its callback is told so."),
+        Switch("suspended", False, "The application is suspended: the person is not asked, and the callback says so."),
     )
 
     def routes(self) -> dict[str, Route]:
@@ -187,7 +193,7 @@ class Imitated(Provider):
 
     def client_refused(self, client_id: str | None) -> Refusal:
         """Refuse with GitHub's "not found" page."""
-        return ShownToPerson(404, "Not Found", "There is no application with this client_id.")
+        return ShownToPerson(404, "Not Found", "No application has this client_id.")
 
     def redirect_allowed(self, client: Client, uri: str) -> bool:
         """Allow the registered URI, and any URI below its path."""

@@ -77,7 +77,7 @@ class Imitated(Provider):
         "client_secret": "gloas-" + "c0ffee00" * 8,
     }
     scopes = {
-        "openid": "Who you are at GitLab",
+        "openid": "Your id at GitLab",
         "profile": "Your name, user name and picture",
         "email": "Your e-mail address",
         "read_user": "Your profile, including your e-mail address",
@@ -112,11 +112,17 @@ class Imitated(Provider):
     }
     open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
-        Switch("prompt", True, "`prompt=none` is answered with an error where a page would be needed."),
-        Switch("remember-approval", True, "Who approved as much before is sent back without a page."),
-        Switch("reuse-revokes", False, "A code used twice takes back what it brought, as from Doorkeeper 6 on."),
-        Switch("rate-headers", False, "Answers of the API carry `RateLimit-*` headers."),
-        Switch("blocked", False, "Whoever signs in is blocked, which the API tells and the login does not."),
+        Switch("prompt", True, "`prompt=none` is answered with an error if a page would be needed."),
+        Switch(
+            "remember-approval", True, "A person who has already approved the same scopes is sent back without a page."
+        ),
+        Switch(
+            "reuse-revokes",
+            False,
+            "A code that is used twice revokes the tokens that it gave, as from Doorkeeper 6 on.",
+        ),
+        Switch("rate-headers", False, "Responses of the API have `RateLimit-*` headers."),
+        Switch("blocked", False, "The person is blocked. The API says so, but the login does not."),
     )
 
     def routes(self) -> dict[str, Route]:

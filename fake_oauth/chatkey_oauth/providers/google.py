@@ -53,7 +53,7 @@ SCOPE_URLS = {
 }
 SCOPE_NAMES = {url: name for name, url in SCOPE_URLS.items()}
 """The short names of the scope URLs. Requests may use either spelling with the same effect."""
-WORDS = {"openid": "Who you are at Google", "profile": "Your name and picture", "email": "Your e-mail address"}
+WORDS = {"openid": "Your id at Google", "profile": "Your name and picture", "email": "Your e-mail address"}
 OPENID_USERINFO = ("/v1/userinfo", "/oauth2/v3/userinfo")
 EXPECTED = (
     "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
@@ -119,12 +119,14 @@ class Imitated(Provider):
     }
     open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
-        Switch("iss", True, "The callback carries `iss` (RFC 9207), as it does since 2026."),
-        Switch("advertise-iss", True, "Discovery says that the callback carries `iss`."),
+        Switch("iss", True, "The callback has `iss` (RFC 9207), which Google has sent since 2026."),
+        Switch("advertise-iss", True, "The discovery document says that the callback has `iss`."),
         Switch("bare-iss", False, "An id_token names its issuer without the scheme: `accounts.google.com`."),
-        Switch("silent-prompt", True, "`prompt=none` is answered with an error where a page would be needed."),
-        Switch("remember-approval", False, "Who approved as much before is sent back without a page."),
-        Switch("www-authenticate", True, "A refusal of userinfo has the header `WWW-Authenticate`."),
+        Switch("silent-prompt", True, "`prompt=none` is answered with an error if a page would be needed."),
+        Switch(
+            "remember-approval", False, "A person who has already approved the same scopes is sent back without a page."
+        ),
+        Switch("www-authenticate", True, "A refusal by userinfo has the header `WWW-Authenticate`."),
     )
 
     def routes(self) -> dict[str, Route]:

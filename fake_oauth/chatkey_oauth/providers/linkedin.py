@@ -68,7 +68,7 @@ class Imitated(Provider):
     accent = ("#0a5fb4", "#2a70b8")
     ready_made = {"client_id": "77readymade000", "client_secret": "WPL_AP1.readymadefortests.only00=="}
     scopes = {
-        "openid": "Who you are at LinkedIn",
+        "openid": "Your id at LinkedIn",
         "profile": "Your name and picture",
         "email": "Your e-mail address",
     }
@@ -87,7 +87,7 @@ class Imitated(Provider):
     }
     switches = (
         Switch("nonce", False, "The id_token repeats the `nonce` of the request."),
-        Switch("pkce", False, "The application is set up for PKCE; otherwise a verifier is refused."),
+        Switch("pkce", False, "The application is configured for PKCE. Otherwise a verifier is refused."),
     )
 
     @property
@@ -149,7 +149,7 @@ class Imitated(Provider):
         """Refuse a verifier as a wrong client secret, if the switch `pkce` is off."""
         params = super().token_params(call)
         if "code_verifier" in params and not self.on("pkce"):
-            raise TokenRefused(Reason.CLIENT_SECRET, "code_verifier", "PKCE is not switched on for this application.")
+            raise TokenRefused(Reason.CLIENT_SECRET, "code_verifier", "PKCE is not enabled for this application.")
         return params
 
     def ignores_challenge(self) -> bool:

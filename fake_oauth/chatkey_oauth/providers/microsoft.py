@@ -66,10 +66,10 @@ class Imitated(Provider):
         "client_secret": "rdy8Q~made-for-tests-only-0000000000000",
     }
     scopes = {
-        "openid": "Who you are at Microsoft",
+        "openid": "Your id at Microsoft",
         "profile": "Your name and picture",
         "email": "Your e-mail address",
-        "offline_access": "Access to what you gave it access to",
+        "offline_access": "Access to the data that you have shared, at any time",
         "User.Read": "Your profile",
     }
     challenge_methods = ("S256", "plain")

@@ -49,10 +49,10 @@ class Imitated(Provider):
     accent = ("#9a3412", "#b4501f")
     ready_made = {"client_id": "ready-made", "client_secret": "ready-made-for-tests-only"}
     scopes = {
-        "openid": "Who you are",
+        "openid": "Your id",
         "profile": "Your name and picture",
         "email": "Your e-mail address",
-        "offline_access": "Access while you are away",
+        "offline_access": "Access to your data at any time",
     }
     default_scope = ""
     challenge_methods = ("S256", "plain")

@@ -73,7 +73,7 @@ class Imitated(Provider):
     scopes = {
         "user.info.basic": "Your display name and picture",
         "user.info.profile": "Your user name, profile address and biography",
-        "user.info.stats": "How many follow you, and how much you post",
+        "user.info.stats": "Your follower and video counts",
     }
     scope_separator = ","
     strict_scopes = True
@@ -94,10 +94,16 @@ class Imitated(Provider):
     }
     switches = (
         Switch("token-errors-400", False, "Errors of the token endpoint have status 400 instead of 200."),
-        Switch("older-lifetimes", False, "Access tokens live 24 hours instead of 2, refresh tokens 365 days, not 180."),
-        Switch("web-base64url", True, "Web applications may send a challenge in base64url, not only in hexadecimal."),
-        Switch("basic-always", True, "`user.info.basic` is granted with every approval, whether asked for or not."),
-        Switch("err-code", False, "The callback of a refusal carries `errCode` and `error_type` too."),
+        Switch(
+            "older-lifetimes",
+            False,
+            "Access tokens are valid for 24 hours instead of 2, and refresh tokens for 365 days instead of 180.",
+        ),
+        Switch(
+            "web-base64url", True, "Web applications may send a challenge in base64url, and not only in hexadecimal."
+        ),
+        Switch("basic-always", True, "`user.info.basic` is granted with every approval, even if not requested."),
+        Switch("err-code", False, "The callback of a refusal also has `errCode` and `error_type`."),
     )
 
     def routes(self) -> dict[str, Route]:

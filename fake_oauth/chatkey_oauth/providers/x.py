@@ -72,9 +72,9 @@ class Imitated(Provider):
     }
     scopes = {
         "tweet.read": "The posts you can see",
-        "users.read": "Your profile, and those you can see",
+        "users.read": "Your profile, and the profiles that you can see",
         "users.email": "Your confirmed e-mail address",
-        "offline.access": "Access until you take it back",
+        "offline.access": "Access until you revoke it",
     }
     challenge_methods = ("S256", "plain")
     required_params = ("response_type", "scope", "state", "code_challenge", "code_challenge_method")
@@ -107,12 +107,12 @@ class Imitated(Provider):
         ),
     }
     switches = (
-        Switch("deny-description", False, "A denial comes back with an `error_description`, too."),
-        Switch("unknown-client", True, "An unknown client is told `invalid_client`, not `unauthorized_client`."),
-        Switch("client-id-in-body", False, "`client_id` is required in the body even beside a Basic header."),
-        Switch("revoked-body", True, 'A revocation is answered with `{"revoked":true}`, not with an empty object.'),
-        Switch("field-errors", False, "An e-mail that may not be read is explained in `errors` beside `data`."),
-        Switch("rate-limit", False, f"After {PER_WINDOW} readings of one user in 15 minutes, X answers 429."),
+        Switch("deny-description", False, "A denial also has an `error_description`."),
+        Switch("unknown-client", True, "An unknown client gets `invalid_client`, not `unauthorized_client`."),
+        Switch("client-id-in-body", False, "The body must contain `client_id` even with a Basic header."),
+        Switch("revoked-body", True, 'A revocation is answered with `{"revoked":true}` instead of an empty object.'),
+        Switch("field-errors", False, "An e-mail address that may not be read is explained in `errors` beside `data`."),
+        Switch("rate-limit", False, f"After {PER_WINDOW} requests for one user in 15 minutes, X answers 429."),
     )
 
     def __init__(self, world: World, addresses: Addresses) -> None:

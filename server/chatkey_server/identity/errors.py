@@ -94,7 +94,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.TOKEN_NOT_YET_VALID: Meaning(
         401,
         Close.TOKEN,
-        ("`iat` or `nbf` is more than 60 seconds in the future; correct the clock of the machine that made the token."),
+        "`iat` or `nbf` is more than 60 seconds in the future; correct the clock of the machine that made the token.",
     ),
     Code.TOKEN_KEY_MISMATCH: Meaning(401, Close.FORBIDDEN, "The identity token is bound to a key other than `jkt`."),
     Code.TOKEN_REVOKED: Meaning(

@@ -50,7 +50,7 @@ def told(social: SocialProvider, stage: str) -> Iterator[None]:
         advice = "The chat's operator must correct its keys." if word in ABOUT_KEYS else AGAIN
         raise _failed(social, stage, f"did not accept this login ({word})", f"error {word}", advice) from None
     except AnswerTooLarge:
-        raise _failed(social, stage, "answer too large", "sent far more data than a login needs") from None
+        raise _failed(social, stage, "sent far more data than a login needs", "response too large") from None
     except Unusable as error:
         raise _failed(social, stage, f"sent unusable data: {error}", str(error)) from None
 

@@ -143,7 +143,7 @@ def call() -> Callable[..., Any]:
 async def test_a_server_that_cannot_cut_says_so(fake: App, call: Callable[..., Any]) -> None:
     fake.faults.arm(Order(fault="reset"))
 
-    with pytest.raises(ConnectionAbortedError, match="this server has no way"):
+    with pytest.raises(ConnectionAbortedError, match="this server cannot cut"):
         await call(fake)
 
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     ("order", "member", "told"),
     [
         ({"fault": "slwo"}, "fault", "'slwo' is not a fault. Did you mean 'slow'?"),
-        ({"fault": "volcano"}, "fault", "'volcano' is not a fault. GET /lab lists them."),
-        ({"fault": "slow", "with": {"secs": 1}}, "with.secs", "slow has no such option; it has: leg, seconds."),
-        ({"fault": "reset", "with": {"seconds": 1}}, "with.seconds", "reset has no such option; it has: leg."),
-        ({"fault": "deny", "with": {"x": 1}}, "with.x", "deny has no such option; it has: none."),
+        ({"fault": "volcano"}, "fault", "'volcano' is not a fault. GET /lab lists all faults."),
+        ({"fault": "slow", "with": {"secs": 1}}, "with.secs", "slow has no such option. Its options: leg, seconds."),
+        ({"fault": "reset", "with": {"seconds": 1}}, "with.seconds", "reset has no such option. Its options: leg."),
+        ({"fault": "deny", "with": {"x": 1}}, "with.x", "deny has no such option. Its options: none."),
         ({"fault": "slow", "with": {"seconds": "1"}}, "with.seconds", "Expected `float`, got `str`."),
         ({"fault": "slow", "with": {"seconds": -1}}, "with.seconds", "Expected `float` >= 0.0."),
         ({"fault": "status-500", "with": {"status": 200}}, "with.status", "Expected `int` >= 400."),
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
         (
             {"fault": "duplicate-members", "with": {"leg": "keys"}},
             "with.leg",
-            "duplicate-members cannot act on keys; it can on: token, profile.",
+            "duplicate-members cannot act on keys. It can act on: token, profile.",
         ),
         ({"fault": "slow", "scope": {"provider": "myspace"}}, "scope.provider", "'myspace' is not one of google, "),
         (
             {"fault": "key-missing", "scope": {"state": "s"}},
             "scope.state",
-            "requests for keys belong to no flow, client or account. Scope key-missing to a provider.",
+            "requests for keys do not belong to a flow, client or account. Scope key-missing to a provider.",
         ),
         (
             {"fault": "slow", "scope": {"client_id": "ours"}, "with": {"leg": "discovery"}},

@@ -30,7 +30,7 @@ async def test_a_registered_client_can_log_in_until_it_is_forgotten(
     assert {"provider": "google", "client_id": "new", "redirect_uris": ["https://a.example/"]} in listed
     assert error(await lab.delete("/lab/clients/google/new")) == (
         *(404, "client_unknown"),
-        "client_id: google has no client 'new'; GET /lab/clients lists those there are.",
+        "client_id: google has no client 'new'; GET /lab/clients lists all clients.",
     )
 
 
@@ -93,7 +93,7 @@ async def test_a_person_is_added_changed_and_forgotten(
 @pytest.mark.parametrize(
     ("body", "code", "member"),
     [
-        ({"id": "other"}, "person_invalid", "id: the body says 'other', the address 'new'"),
+        ({"id": "other"}, "person_invalid", "id: the body has 'other', but the address has 'new'"),
         ({"id": "UPPER"}, "request_invalid", "id"),
         ({}, "request_invalid", "id"),
         ({"id": "new", "subjects": {"github": "rhea"}}, "person_invalid", "subjects.github: 'rhea' is not a number"),

@@ -64,10 +64,10 @@ async def test_a_page_of_the_fake_itself_may_use_it(lab: httpx.AsyncClient) -> N
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("/lab/requests?provder=google", "provder: no such parameter; it takes after, client_id, flow, leg"),
-        ("/lab/flows?login=rhea", "it takes account, client_id, cookie, flow, login_hint, provider, state."),
-        ("/lab/clock?now=1", "now: no such parameter; it takes none."),
-        ("/lab/people/rhea?name=x", "name: no such parameter; it takes none."),
+        ("/lab/requests?provder=google", "provder: no such parameter; the parameters are after, client_id, flow, leg"),
+        ("/lab/flows?login=rhea", "the parameters are account, client_id, cookie, flow, login_hint, provider, state."),
+        ("/lab/clock?now=1", "now: no such parameter; there are no parameters."),
+        ("/lab/people/rhea?name=x", "name: no such parameter; there are no parameters."),
     ],
 )
 async def test_a_filter_with_a_typing_error_is_told_rather_than_ignored(

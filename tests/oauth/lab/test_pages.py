@@ -51,7 +51,7 @@ async def test_the_page_of_a_flow_shows_how_far_it_came_and_what_was_wrong(
     assert page.status_code == 200
     assert "fault: status-500" in page.text
     stations = page.text.partition('<ol class="way"')[2].partition("</ol>")[0]
-    assert [stations.count(words) for words in ("went well", "something is wrong", "no such step")] == [2, 1, 2]
+    assert [stations.count(words) for words in ("went well", "has problems", "not reached")] == [2, 1, 2]
     for step in flow["steps"]:
         assert all(verdict["words"].replace("'", "&#x27;") in page.text for verdict in step["verdicts"].values())
 

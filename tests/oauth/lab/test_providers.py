@@ -43,7 +43,7 @@ async def test_keys_rotate_both_stay_published_and_no_private_half_is(
     ("name", "refusal", "told"),
     [
         ("myspace", (404, "provider_unknown"), "name: 'myspace' is not one of google, "),
-        ("github", (400, "keys_none"), "name: github signs nothing and has no keys to rotate."),
+        ("github", (400, "keys_none"), "name: github does not sign tokens, so it has no keys to rotate."),
     ],
 )
 async def test_where_there_are_no_keys_none_rotate(
@@ -68,7 +68,7 @@ async def test_a_switch_is_set_and_acts(lab: httpx.AsyncClient, data: Read, goog
 @pytest.mark.parametrize(
     ("key", "body", "refusal", "told"),
     [
-        ("google.isss", {"on": True}, (404, "switch_unknown"), "google has no switch 'isss'; it has: "),
+        ("google.isss", {"on": True}, (404, "switch_unknown"), "google has no switch 'isss'. Available: "),
         ("myspace.iss", {"on": True}, (404, "switch_unknown"), "there is no provider 'myspace'"),
         ("google.iss", {"on": "yes"}, (400, "request_invalid"), "on"),
         ("google.iss", {"off": True}, (400, "request_invalid"), "o"),
@@ -102,7 +102,7 @@ async def test_somebody_who_is_not_there_cannot_approve(lab: httpx.AsyncClient, 
     status, code, message = error(await lab.put("/lab/auto-approve", json={"account": "who"}))
 
     assert (status, code) == (404, "person_unknown")
-    assert message.startswith("account: there is no person 'who'; there are rhea, ")
+    assert message.startswith("account: there is no person 'who'. Available: rhea, ")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -32,7 +32,7 @@ async def test_without_the_lab_there_is_none(make_fake: Callable[..., App]) -> N
 @pytest.mark.contract("D-14/fake-lab")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "fake.example"])
 def test_the_lab_needs_a_loopback_address(host: str) -> None:
-    with pytest.raises(SettingsError, match="for this machine only"):
+    with pytest.raises(SettingsError, match="only be reachable from this machine"):
         Settings(host=host, lab=True)
 
 
