@@ -253,6 +253,20 @@ def test_a_token_is_exchanged_for_a_fresh_one(facebook: Visitor, content: Conten
     assert "error" in content(facebook.redeem("", grant_type="fb_exchange_token", fb_exchange_token="nonsense"))
 
 
+def test_an_expired_token_is_not_exchanged(facebook: Visitor, content: Content, clock: Clock) -> None:
+    token = facebook.login()["access_token"]
+    clock.advance(5183998)
+    fresh = facebook.redeem("", grant_type="fb_exchange_token", fb_exchange_token=token)
+    clock.advance(1)
+
+    refused = facebook.redeem("", grant_type="fb_exchange_token", fb_exchange_token=token)
+
+    error = content(refused)["error"]
+    assert fresh.status == 200
+    assert (refused.status, error["type"], error["code"], error["error_subcode"]) == (400, "OAuthException", 190, 463)
+    assert error["message"].startswith("Error validating access token: Session has expired on ")
+
+
 def test_removing_the_permissions_ends_the_token(facebook: Visitor, content: Content) -> None:
     token = facebook.login()["access_token"]
 

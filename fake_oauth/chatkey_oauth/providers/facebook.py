@@ -163,12 +163,14 @@ class Imitated(Provider):
         return call.query | super().token_params(call)
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """Handle `fb_exchange_token`: exchange a token that was not revoked for a new one."""
+        """Handle `fb_exchange_token`: exchange a token that was not revoked and has not expired for a new one."""
         if params.get("grant_type") != "fb_exchange_token":
             raise TokenRefused(Reason.GRANT_TYPE, "grant_type")
         issued = self.grants.access.get(required(params, "fb_exchange_token"))
         if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id:
             raise TokenRefused(Reason.CODE_UNKNOWN, "fb_exchange_token")
+        if issued.expires_at is not None and issued.expires_at <= self.now:
+            raise BearerRefused(Problem.EXPIRED)
         return issue(self, issued.grant, None)
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
