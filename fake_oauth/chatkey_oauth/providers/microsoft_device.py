@@ -34,7 +34,7 @@ GRANT_TYPES: Final = (DEVICE_CODE, "device_code")
 PUBLIC_FLOWS: Final = Switch(
     "public-flows",
     False,
-    "Applications allow public client flows, which new ones do not: a device needs no secret.",
+    "Applications allow public client flows, unlike new ones, so a device needs no secret.",
 )
 
 
