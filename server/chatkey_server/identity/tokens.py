@@ -107,9 +107,9 @@ class _Claims(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Named(msgspec.Struct, frozen=True):
-    pid: str = ""
-    type: str = ""
-    iat: Seconds = 0
+    pid: str
+    type: str
+    iat: Seconds
 
 
 class _Parts(NamedTuple):

@@ -96,6 +96,17 @@ def test_no_signed_payload_raises_anything_but_a_refusal(payload: bytes) -> None
         tokens.read_socket_token(sign(payload), Secrets(current=SECRET.encode()), pid="prov_a", now=NOW)
 
 
+@pytest.mark.parametrize("claim", ["pid", "type", "iat"])
+def test_what_is_needed_to_choose_the_key_is_asked_for_before_the_signature(
+    make_token: MakeToken, secrets: Secrets, claim: str
+) -> None:
+    token = make_token(**{"type": "visitor", claim: None}, secret="another-secret-of-more-than-thirty-two-bytes")
+
+    refusal = refusal_of(token, secrets)
+
+    assert (refusal.code, refusal.member) == (Code.TOKEN_CLAIMS, claim)
+
+
 # rotation
 
 
