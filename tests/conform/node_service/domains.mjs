@@ -10,7 +10,7 @@ const FOUR = /^(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?:25[0-5]|2[0-
 
 /** @param {string} domain a host with an optional port, as an administrator writes it @returns {string[]} */
 export function origins(domain) {
-  const found = /^(\[[0-9a-fA-F:.]+\]|[^:/@\\?#\s[\]*%]+)(?::([0-9]{1,5}))?$/.exec(domain);
+  const found = /^(\[[0-9a-fA-F:.]+\]|[^:/@\\?#\s[\]*%]+)(?::([1-9][0-9]{0,4}))?$/.exec(domain);
   const port = Number(found?.[2] ?? 443);
   const host = found && serialised(found[1]);
   if (!host || port < 1 || port > 65_535) {

@@ -8,6 +8,7 @@ import { SOCIALS } from "./socials.mjs";
 
 const FOREVER = 9_999_999_999;
 const LEEWAY = 60;
+const UNBOUND = "cnf.jkt is missing or no thumbprint.";
 const LIVES = { visitor: 120, custom: 7200, social: 120, identity: 86_400 };
 
 /**
@@ -85,7 +86,7 @@ function readForm(token, most) {
   if (members.alg !== "HS256") throw new Refused("token_alg", "alg has to be HS256.");
   const foreign = ["crit", "b64", "zip", "enc"].find((name) => name in members);
   if (foreign) throw new Refused("token_header", `${foreign} in the header is not understood.`);
-  const typ = "typ" in members ? members.typ : "JWT";
+  const typ = members.typ ?? "JWT";
   if (typeof typ !== "string" || !/^(application\/)?jwt$/i.test(typ)) {
     throw new Refused("token_header", "typ is not JWT.");
   }
@@ -165,6 +166,7 @@ function typed(claims) {
   };
   const wrong = Object.entries(right).find(([, is]) => !is);
   if (wrong) throw new Refused("token_claims", `${wrong[0]} is missing or not of its type.`);
+  if (cnf !== null && typeof object(cnf)?.jkt !== "string") throw new Refused("proof_binding_missing", UNBOUND);
   return /** @type {Typed} */ ({ pid, uid, type, iat, exp, nbf, name, email, data, cnf });
 }
 
@@ -203,7 +205,7 @@ function bound({ uid, cnf }, login) {
   }
   const jkt = object(cnf)?.jkt;
   if (typeof jkt === "string" && THUMBPRINT.test(jkt)) return jkt;
-  throw new Refused("proof_binding_missing", "cnf.jkt is missing or no thumbprint.");
+  throw new Refused("proof_binding_missing", UNBOUND);
 }
 
 /** @param {unknown} value */

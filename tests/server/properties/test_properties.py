@@ -15,7 +15,7 @@ SEED = 20
 
 @pytest.mark.contract("D-05/strict-reading", "D-08/exact", "D-10/checks", "D-10/proof")
 @pytest.mark.parametrize("tried", IN_PROCESS, ids=lambda tried: tried.name)
-def test_the_server_judges_as_the_strict_reference_does(tried: Property) -> None:
+def test_the_server_judges_as_the_service_in_node_does(tried: Property) -> None:
     seen = tried.try_out(SEED, 150)
 
     assert not tried.both or (seen[ACCEPTED] and len(seen) > 1), f"too one-sided to show anything: {dict(seen)}"

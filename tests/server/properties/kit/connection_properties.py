@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.server.properties.kit.proof_properties import JKT, JWK, MINE, THIEFS, jwk_of, raw_signature
 from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property
 from tests.server.properties.kit.shaken import b64
-from tests.server.properties.kit.strict_proofs import thumbprint
 from tests.server.properties.kit.token_properties import PID, SECRET
 
+from chatkey_conform.making.honest import BrowserKey
 from chatkey_server.identity import proofs, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Profile, Secrets
@@ -148,7 +148,7 @@ def _refresh(model: Model, how: str) -> None:
         case "other uid":
             token = _token(model.now, uid="user-2")
         case "other key":
-            token = _token(model.now, jkt=thumbprint(jwk_of(THIEFS)))
+            token = _token(model.now, jkt=BrowserKey(THIEFS).jkt)
         case "other login":
             token = tokens.mint_visitor(Secrets(SECRET), pid=PID, uid=f"v_{JKT}", now=model.now)
         case _:

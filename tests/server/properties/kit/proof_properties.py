@@ -1,4 +1,4 @@
-"""Proofs that widgets and thieves might send, compared with the strict reference."""
+"""Proofs that widgets and thieves might send. The service in Node judges them as well."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from hypothesis import strategies as st
-from tests.server.properties.kit import strict_proofs
-from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property, agrees
+from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property, agree
+from tests.server.properties.kit.second_service import ask
 from tests.server.properties.kit.shaken import Draw, b64, compact, moments, shaken_object, shaken_text
-from tests.server.properties.kit.strict_json import read_base64url
-from tests.server.properties.kit.strict_proofs import Demand, N, P
 
+from chatkey_conform.making.honest import BrowserKey, unb64
+from chatkey_conform.making.wrong_keys import N, P
 from chatkey_server.identity import keys, proofs
 
 Sign = Callable[[ec.EllipticCurvePrivateKey, bytes], bytes]
@@ -25,6 +25,17 @@ NONCE: Final = "jV7mQ0yZ1c2R3x4T5w6B7n8M9k0L1j2H"
 URI: Final = "wss://chat.example/v1/socket"
 TOKEN: Final = "eyJhbGciOiJIUzI1NiJ9.eyJhIjoxfQ.c2lnbmF0dXJl"
 
+
+class Demand(NamedTuple):
+    """The values that a proof must match."""
+
+    token: str
+    jkt: str
+    nonce: str | None
+    htu: str
+    now: float
+
+
 ECDSA: Final = ec.ECDSA(SHA256(), deterministic_signing=True)
 """Makes the same signature for the same input (RFC 6979), so that a finding can be reproduced."""
 MINE: Final = ec.derive_private_key(0x1D5B7E5A0C2F4E6D8B9A7C5E3F1D0B2A4C6E8F1A3B5D7F9, ec.SECP256R1())
@@ -33,17 +44,11 @@ THIEFS: Final = ec.derive_private_key(0x5EED0FA7F1EF, ec.SECP256R1())
 
 def jwk_of(key: ec.EllipticCurvePrivateKey) -> dict[str, str]:
     """Return the public JWK of a key."""
-    numbers = key.public_key().public_numbers()
-    return {
-        "kty": "EC",
-        "crv": "P-256",
-        "x": b64(numbers.x.to_bytes(32, "big")),
-        "y": b64(numbers.y.to_bytes(32, "big")),
-    }
+    return BrowserKey(key).jwk
 
 
 JWK: Final = jwk_of(MINE)
-JKT: Final = strict_proofs.thumbprint(JWK)
+JKT: Final = BrowserKey(MINE).jkt
 LIKELY_JWK: Final = {
     "kty": ("ec", "RSA", "oct", "OKP"),
     "crv": ("P-384", "p-256", "secp256k1", "Ed25519"),
@@ -57,7 +62,7 @@ LIKELY_JWK: Final = {
         JWK["y"],
         JWK["x"] + "=",
         "AA" + JWK["x"],
-        b64(b"\0" + read_base64url(JWK["x"])),
+        b64(b"\0" + unb64(JWK["x"])),
         JWK["x"][:-1],
         "A" * 43,
         b64(P.to_bytes(32, "big")),
@@ -144,17 +149,9 @@ def proof_cases(draw: Draw) -> tuple[str, Demand]:
 
 
 def check_proof(case: tuple[str, Demand]) -> str:
-    """Compare how the server and the reference verify the proof."""
+    """Compare how the server and the service in Node verify the proof."""
     proof, demand = case
-    judgement = strict_proofs.judge(proof, demand)
-
-    def verify() -> None:
-        held = proofs.verify(
-            proof, token=demand.token, jkt=demand.jkt, nonce=demand.nonce, htu=demand.htu, now=demand.now
-        )
-        assert held.jkt == JKT
-
-    return agrees(judgement, verify)
+    return agree(lambda: _verify(proof, **demand._asdict()), "proof", proof=proof, **demand._asdict())
 
 
 def check_any_text(text: str) -> str:
@@ -163,11 +160,10 @@ def check_any_text(text: str) -> str:
 
 
 def check_signature(case: tuple[bytes, bytes]) -> str:
-    """Compare the server's verification of a signature with the curve's arithmetic."""
+    """Compare how the server and Node verify a signature."""
     signature, signed = case
-    numbers = MINE.public_key().public_numbers()
     held = keys.read_jwk(JWK).verify(signature, signed)
-    assert held == strict_proofs.verifies((numbers.x, numbers.y), signature, signed)
+    assert ask("signature", jwk=JWK, signature=b64(signature), signed=b64(signed)) == {"answer": held}
     return ACCEPTED if held else REFUSED
 
 
@@ -183,6 +179,10 @@ def raw_signature(key: ec.EllipticCurvePrivateKey, signed: bytes) -> bytes:
 def token_hash(token: str) -> str:
     """Return `ath` (RFC 9449 4.2)."""
     return b64(hashlib.sha256(token.encode()).digest())
+
+
+def _verify(proof: str, **demand: Any) -> None:
+    assert proofs.verify(proof, **demand).jkt == JKT
 
 
 def _honest_claims(now: float) -> dict[str, Any]:

@@ -1,0 +1,28 @@
+"""Asks the service in Node, which was written from the published pages, for its verdicts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+from tests.conform.nodes import NODE
+
+_SCRIPT: Final = Path(__file__).with_name("verdicts.mjs")
+
+
+def ask(about: str, **asked: Any) -> dict[str, Any]:
+    """Return `{"answer": …}`, or `{"refused": code}`."""
+    process = _process()
+    cast("IO[str]", process.stdin).write(f"{json.dumps({'about': about, **asked})}\n")
+    cast("IO[str]", process.stdin).flush()
+    verdict: dict[str, Any] = json.loads(cast("IO[str]", process.stdout).readline())
+    return verdict
+
+
+@cache
+def _process() -> subprocess.Popen[str]:
+    """Start Node, once. It ends with this process, because its input ends."""
+    return subprocess.Popen([NODE, str(_SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
