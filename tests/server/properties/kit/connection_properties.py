@@ -12,7 +12,7 @@ from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property
 from tests.server.properties.kit.shaken import b64
 from tests.server.properties.kit.token_properties import PID, SECRET
 
-from chatkey_conform.making.honest import BrowserKey
+from chatkey_peer.key import BrowserKey
 from chatkey_server.identity import proofs, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Profile, Secrets

@@ -14,8 +14,8 @@ from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property, 
 from tests.server.properties.kit.second_service import ask
 from tests.server.properties.kit.shaken import Draw, b64, compact, moments, shaken_object, shaken_text
 
-from chatkey_conform.making.honest import BrowserKey, unb64
 from chatkey_conform.making.wrong_keys import N, P
+from chatkey_peer.key import BrowserKey, unb64
 from chatkey_server.identity import keys, proofs
 
 Sign = Callable[[ec.EllipticCurvePrivateKey, bytes], bytes]
