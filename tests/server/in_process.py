@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ServerClient(httpx.AsyncClient):
-    """An HTTP client of an app in this process, with access to the app and its services."""
+    """An HTTP client for an app in this process. Tests can also use the app and its services."""
 
     def __init__(self, app: Litestar, transport: httpx.ASGITransport) -> None:
         super().__init__(transport=transport, base_url="http://localhost:8800", event_hooks={"response": [_check]})
@@ -33,8 +33,6 @@ class ServerClient(httpx.AsyncClient):
 
 
 class ServerSocket:
-    """A WebSocket to an app in this process, without a network in between."""
-
     def __init__(self, app: Litestar, path: str, headers: Mapping[str, str], subprotocols: Sequence[str]) -> None:
         self._to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -61,19 +59,19 @@ class ServerSocket:
         self._is_a_widgets = path == SOCKET_PATH
 
     async def accepted(self) -> ServerSocket:
-        """Wait until the app has accepted the socket, even if it refuses it afterwards."""
+        """Wait until the app has accepted the socket. The app may still refuse the peer afterwards."""
         event = await self._event()
         assert event["type"] == "websocket.accept"
         self.subprotocol = event["subprotocol"]
         return self
 
     async def send(self, frame: Mapping[str, object] | str | bytes) -> None:
-        """Send a frame: an object as JSON, text and bytes unchanged."""
+        """Send a frame. An object is sent as JSON; text and bytes are sent unchanged."""
         content = {"bytes": frame} if isinstance(frame, bytes) else {"text": _text(frame)}
         self._to_app.put_nowait({"type": "websocket.receive", **content})
 
     async def next(self) -> dict[str, Any]:
-        """Return the next frame, or `{"type": "closed", "code", "reason"}`."""
+        """Return the next frame. After the close, return `{"type": "closed", "code", "reason"}`."""
         event = await self._event()
         if event["type"] == "websocket.close":
             return {"type": "closed", "code": event["code"], "reason": event["reason"]}
@@ -84,12 +82,12 @@ class ServerSocket:
         return frame
 
     async def ask(self, frame: Mapping[str, object]) -> dict[str, Any]:
-        """Send a frame, and return the next frame from the app."""
+        """Send a frame, and return the next frame that the app sends."""
         await self.send(frame)
         return await self.next()
 
     async def leave(self, code: int = 1001) -> None:
-        """Disconnect, and wait until the app has noticed."""
+        """Disconnect, and wait until the app has handled this."""
         self._to_app.put_nowait({"type": "websocket.disconnect", "code": code})
         await asyncio.wait_for(self.running, PATIENCE)
 

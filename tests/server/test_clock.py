@@ -1,4 +1,4 @@
-"""The server's time, and sleeping according to it."""
+"""Tests of the server's time, and of waiting by this time."""
 
 from __future__ import annotations
 

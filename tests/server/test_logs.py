@@ -1,4 +1,4 @@
-"""The log: one stream, with nothing secret in it."""
+"""Tests of the log. All lines must go to one stream and contain no secret."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Lines = list[dict[str, Any]]
 
 @pytest.fixture
 def lines_at() -> Iterator[Callable[[str], Callable[[], Lines]]]:
-    """Configures the log at a level, and returns a function that reads the lines."""
+    """Configure the log at a level. Returns a function that reads the logged lines."""
 
     def configure(level: str) -> Callable[[], Lines]:
         stream = io.StringIO()
@@ -38,7 +38,7 @@ def lines_at() -> Iterator[Callable[[str], Callable[[], Lines]]]:
 
 @pytest.fixture
 def lines(lines_at: Callable[[str], Callable[[], Lines]]) -> Callable[[], Lines]:
-    """A function that returns the lines logged at level info."""
+    """Return a function that reads the lines logged at level info."""
     return lines_at("info")
 
 

@@ -1,4 +1,4 @@
-"""`chatkey serve` as a process: behaviour that only the real server below the app can show (D-16)."""
+"""Tests of the process `chatkey serve`. They cover behaviour that needs the real server below the app (D-16)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 class Served:
-    """A server process with a port of its own."""
+    """A server process on a separate port."""
 
     def __init__(self, process: subprocess.Popen[str], port: int, errors: Path) -> None:
         self.process = process
@@ -49,13 +49,12 @@ class Served:
 
     @property
     def log(self) -> str:
-        """What the server has written to standard error so far."""
         return self._errors.read_text()
 
     def request(
         self, method: str, target: str, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], str]:
-        """Send one request with the target exactly as given; return status, headers and body."""
+        """Send one request with exactly this target. Returns status, headers and body."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.request(method, target, headers=headers or {})
         answer = connection.getresponse()
@@ -64,7 +63,7 @@ class Served:
         return result
 
     def lab(self, path: str, body: object) -> Any:
-        """POST to the lab, and return `data` from the response."""
+        """Send a POST request to the lab, and return `data` from the response."""
         data = json.dumps(body).encode()
         json_type = {"Content-Type": "application/json"}
         asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/lab{path}", data, json_type)
@@ -73,18 +72,16 @@ class Served:
             return json.load(answer)["data"]
 
     def raw(self, text: bytes) -> bytes:
-        """Send bytes, and return everything received until the server closes."""
+        """Send bytes, and return everything that the server sends until it closes the connection."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as wire:
             wire.sendall(text)
             return b"".join(iter(lambda: wire.recv(65536), b""))
 
     def socket(self) -> ClientConnection:
-        """Open the chat socket."""
         return connect(f"ws://127.0.0.1:{self.port}/v1/socket", subprotocols=["wf.v1"], open_timeout=PATIENCE)  # type: ignore[list-item]
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Poll until a condition holds."""
     ends_at = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < ends_at
@@ -119,7 +116,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def shop(served: Served) -> dict[str, str]:
-    """A provider on the shared server: its id and secret_key."""
+    """The id and the secret_key of a provider on the shared server."""
     made: dict[str, str] = served.lab("/providers", {"socials": {}})
     return made
 
@@ -364,7 +361,7 @@ def test_on_a_signal_every_socket_is_closed_with_1012_and_the_process_ends_well(
 
 
 def refused(folder: Path, *arguments: str, **settings: str) -> str:
-    """Run a server that must not start, and return its error output."""
+    """Run a server that must refuse to start, and return its error output."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {"CHATKEY_DATA_DIR": str(folder), **settings}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The settings are read from the environment and checked. Refusals name the setting."""
+"""Tests of the settings from the environment. A refusal must name the setting."""
 
 from __future__ import annotations
 

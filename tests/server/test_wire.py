@@ -1,4 +1,4 @@
-"""How long the server waits for a request, and how it handles a peer's protocol errors below the app."""
+"""Tests how the server handles slow requests and protocol errors below the app."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ UNCOUNTED = Connections(0, 64, "")
 
 @dataclass(frozen=True, kw_only=True)
 class Impatient(Limits):
-    """The limits of a server that waits a tenth of a second for a request."""
+    """The limits of a server that waits only a tenth of a second for a request."""
 
     request_timeout: float = 0.1  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Patient(Limits):
-    """The limits of a server that waits half a second, longer than this process is usually delayed."""
+    """The limits of a server that waits half a second, which is longer than the usual delays of this process."""
 
     request_timeout: float = 0.5  # type: ignore[assignment]
 
 
 @pytest.fixture
 async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    """The port of a server in this process that waits a tenth of a second for a request."""
+    """The port of a server in this process. The server waits only a tenth of a second for a request."""
     monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it globally
     listener = socket.create_server(("127.0.0.1", 0))
     made: int = listener.getsockname()[1]
@@ -78,7 +78,6 @@ async def dialled(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asynci
 
 
 async def until_the_end(reader: asyncio.StreamReader) -> bytes:
-    """Return everything received until the server closes or resets the connection."""
     received = b""
     async with asyncio.timeout(PATIENCE):
         try:
@@ -181,7 +180,7 @@ async def big_answer(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Watched(PatientHttp):
-    """Sets an event when a connection is lost."""
+    """A protocol that sets an event when its connection is lost."""
 
     lost: asyncio.Event
 
@@ -192,13 +191,13 @@ class Watched(PatientHttp):
 
 @pytest.fixture
 def limits() -> Limits:
-    """The limits of the server with the big response."""
+    """The limits of the server with the large response."""
     return Impatient()
 
 
 @pytest.fixture
 async def big_port(limits: Limits) -> AsyncIterator[int]:
-    """The port of a server whose responses are larger than what the kernel buffers for a peer."""
+    """The port of a server whose responses are larger than the kernel's buffer for a peer."""
     listener = socket.create_server(("127.0.0.1", 0))
     Watched.lost = asyncio.Event()
     http = cast("type[asyncio.Protocol]", partial(Watched, limits, error_body, UNCOUNTED))
@@ -261,7 +260,7 @@ CLOSING = REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 @pytest.mark.contract("D-20/patience")
 @pytest.mark.parametrize("sent", [REQUEST, CLOSING, b"no request\r\n\r\n"], ids=["keep-alive", "close", "refused"])
 async def test_a_peer_that_leaves_the_last_of_its_answer_unread_is_cut_off(sent: bytes) -> None:
-    """The rest is too small to make the server pause before it writes more, so only a timer can end the connection."""
+    """So little data remains that the server is never told to pause writing. A timer must end the connection."""
     wire = Stuck(unread=10)
     protocol = connected(wire)
 
@@ -284,7 +283,6 @@ async def test_a_peer_that_leaves_a_refusal_unread_is_cut_off() -> None:
 
 
 def connected(wire: Stuck) -> PatientHttp:
-    """Return the server's protocol object for a connection."""
     config = uvicorn.Config(big_answer, log_config=None)
     config.load()
     made = PatientHttp(Impatient(), error_body, UNCOUNTED, config=config, server_state=ServerState(), app_state={})
@@ -293,7 +291,6 @@ def connected(wire: Stuck) -> PatientHttp:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Let the event loop run until a condition holds."""
     async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110 - nothing says so
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""`chatkey serve --workers`, and the graceful shutdown of a server."""
+"""Tests of `chatkey serve --workers`, and of the graceful shutdown of a server."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ready(served: Served) -> tuple[int, str]:
 
 
 def end_of(one: ClientConnection) -> tuple[int, float]:
-    """Wait until a socket is told of a restart and is closed; return the close code and the time."""
+    """Wait until the server announces a restart and closes the socket. Returns the close code and the time."""
     assert json.loads(one.recv(PATIENCE))["code"] == "restarting"
     with pytest.raises(ConnectionClosed) as closed:
         one.recv(PATIENCE)
@@ -79,12 +79,12 @@ def test_a_server_that_is_to_end_says_so_first_and_then_closes_one_socket_after_
 
 
 def children(pid: int) -> set[int]:
-    """Return the ids of a process's child processes."""
+    """Return the ids of the child processes of process `pid`."""
     return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
 
 def counted(served: Served, sample: str) -> float:
-    """Return the value of a metric, no matter which worker answers."""
+    """Return the value of a metric, whichever worker responds."""
     _, _, body = served.request("GET", "/metrics", {"Authorization": f"Bearer {TOKEN}"})
     (line,) = re.findall(rf"^{re.escape(sample)} (\S+)$", body, re.MULTILINE)
     return float(line)

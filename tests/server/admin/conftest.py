@@ -1,4 +1,4 @@
-"""The admin panel in this process, with an administrator signed in."""
+"""Fixtures for tests of the admin panel in this process, with a signed-in administrator."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ Fixture = Any
 
 
 class Panel:
-    """The panel as its page uses it: with the CSRF token from the cookie, and the Origin header that browsers send."""
+    """A client that behaves like the panel's page. It sends the CSRF token from the cookie, and an Origin header."""
 
     def __init__(self, client: Fixture) -> None:
         self.client = client
         self.services = client.services
 
     async def ask(self, method: str, path: str, body: object = None, **headers: str) -> httpx.Response:
-        """Send a request to a path below /admin/."""
         token = self.client.cookies.get("csrftoken", "")
         if method != "GET":
             headers = {"Origin": BASE, "X-CSRFToken": token, **headers}
@@ -41,11 +40,9 @@ class Panel:
         return answer
 
     async def open(self) -> None:
-        """Load the page, which sets the CSRF token."""
         await self.ask("GET", "")
 
     async def sign_in(self, password: str = PASSWORD, username: str = "ada") -> httpx.Response:
-        """Sign in."""
         return await self.ask("POST", "public/login/", {"username": username, "password": password})
 
     async def rows(self, table: str) -> list[dict[str, Any]]:
@@ -57,7 +54,7 @@ class Panel:
 
 @pytest.fixture
 def heard() -> Iterator[list[dict[str, Any]]]:
-    """The log events of the test, after the log's processors."""
+    """The events that the test logs, as the log's processors return them."""
     events: list[dict[str, Any]] = []
     with logs.listening(lambda event: events.append(dict(event))):
         yield events
@@ -65,7 +62,7 @@ def heard() -> Iterator[list[dict[str, Any]]]:
 
 @pytest.fixture
 def panel_of() -> Callable[[Fixture], Awaitable[Panel]]:
-    """Signs ada in with a client, and returns the client's panel."""
+    """Sign in ada with a client, and return the client's panel."""
 
     async def signed_in(client: Fixture) -> Panel:
         await accounts.add(Administrator, "ada", PASSWORD)
@@ -79,13 +76,13 @@ def panel_of() -> Callable[[Fixture], Awaitable[Panel]]:
 
 @pytest.fixture
 def panel_database(sqlite_url: str) -> str:
-    """The URL of the panel's database. Modules that test both kinds of database override this fixture."""
+    """The URL of the panel's database. A module that tests both kinds of database overrides this fixture."""
     return sqlite_url
 
 
 @pytest.fixture
 async def stranger(make_client: Fixture, panel_database: str) -> AsyncIterator[Panel]:
-    """The panel with its page loaded and nobody signed in; `ada` is an administrator."""
+    """The panel with nobody signed in. The page is loaded, and `ada` is an administrator."""
     async with make_client(database_url=panel_database) as client:
         await accounts.add(Administrator, "ada", PASSWORD)
         panel = Panel(client)
@@ -95,7 +92,7 @@ async def stranger(make_client: Fixture, panel_database: str) -> AsyncIterator[P
 
 @pytest.fixture
 async def panel(stranger: Panel) -> Panel:
-    """The panel with ada signed in. Its provider has google with its own keys, and github with the service's."""
+    """The panel with ada signed in. Its provider has Google with its own keys, and GitHub with the service's keys."""
     services = stranger.services
     now, vault = services.clock(), services.vault
     await admin.add_provider(vault, now=now, id=PROVIDER, name="Birch & Bone", domains=["shop.test"])
@@ -109,6 +106,6 @@ async def panel(stranger: Panel) -> Panel:
 
 @pytest.fixture(scope="session")
 def p8() -> str:
-    """A private key in the form in which Apple issues it."""
+    """A private key in the format in which Apple issues it."""
     key = ec.generate_private_key(ec.SECP256R1())
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

@@ -1,4 +1,4 @@
-"""The panel's forms: a new provider, a new secret with an overlap, and erasing a person."""
+"""Tests of the panel's forms: create a provider, replace a secret with an overlap, and erase a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes the master key while people are signed in or signing in: first old and new together, then only the new."""
+"""Tests of a new master key while people are signed in or signing in. First both keys are set, then the new one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 async def furnish(client: Fixture, p8: str) -> None:
-    """Store one of each kind of sealed value."""
+    """Store one value of each encrypted kind."""
     services = client.services
     vault, now = services.vault, services.clock()
     await admin.add_provider(vault, now=now, id="prov", domains=["shop.test"])
@@ -51,13 +51,13 @@ async def reads(client: Fixture, token: str) -> str:
 
 
 async def sign_in_begun(client: Fixture) -> str:
-    """Start a social login, and return its state."""
+    """Start a social login, and return the `state` parameter."""
     answer = await client.get("/v1/public/provider/prov/oauth/google", params={"origin": "https://shop.test"})
     return str(parse_qs(urlsplit(answer.headers["location"]).query)["state"][0])
 
 
 async def came_back(client: Fixture, state: str) -> str:
-    """Return from the social provider with an error, and return the page's text. The server checks the state first."""
+    """Return from the social provider with an error. Returns the page's text. The server checks the state first."""
     params = {"state": state, "error": "access_denied"}
     return str((await client.get("/v1/public/oauth/google/callback", params=params)).text)
 

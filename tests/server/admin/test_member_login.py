@@ -1,4 +1,4 @@
-"""Changes by an administrator in Member Login. The rules of `storage.admin` apply, and refusals state the reason."""
+"""Tests of an administrator's changes in Member Login. The rules of `storage.admin` apply. Refusals need a reason."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Fixture = Any
 
 @pytest.fixture
 def panel_database(database_url: str) -> str:
-    """The database URL. Each test runs once with each kind of database."""
+    """The URL of the database. Each test runs once with each kind of database."""
     return database_url
 
 
 async def view(panel: Fixture) -> ProviderView:
-    """Return the provider as the server sees it now."""
+    """Return the provider as the server reads it now."""
     services = panel.services
     found = await load("prov", services.vault, "", services.settings.offered_socials)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Senseless queries of tables: Piccolo fails with an exception for many of them, the panel answers with a reason."""
+"""Tests of invalid queries in the admin panel. Many make Piccolo raise exceptions. The panel must give a reason."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ODD_ON = {
 
 @pytest.fixture
 def panel_database(database_url: str) -> str:
-    """The database URL. Each test runs once with each kind of database."""
+    """The URL of the database. Each test runs once with each kind of database."""
     return database_url
 
 

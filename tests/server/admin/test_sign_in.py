@@ -1,4 +1,4 @@
-"""Sign-in to the admin panel: who is let in, which cookies are set, and which checks come first."""
+"""Tests of the sign-in to the admin panel: permissions, cookies, and the order of checks."""
 
 from __future__ import annotations
 

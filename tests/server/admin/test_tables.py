@@ -1,4 +1,4 @@
-"""What the admin panel shows: everything an administrator needs, and no secret, sealed or not."""
+"""Tests of the data that the admin panel shows: everything an administrator needs, and no plain or encrypted secret."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TABLES = ("domains", "members", "providers", "service_keys", "social_logins")
 
 @pytest.fixture
 def panel_database(database_url: str) -> str:
-    """The database URL. Each test runs once with each kind of database."""
+    """The URL of the database. Each test runs once with each kind of database."""
     return database_url
 
 
 async def secrets_stored(panel: Fixture, p8: str) -> set[str]:
-    """Store one of each kind of secret, and return all of them, both as typed and as stored."""
+    """Store one secret of each kind. Returns all secrets, both as typed and as stored."""
     services = panel.services
     now = services.clock()
     apple = Application("apple-id", team_id="TEAM", key_id="KEY", p8=p8)

@@ -1,4 +1,4 @@
-"""An assets folder of a few bytes, and a client of a server that serves it."""
+"""Fixtures: an assets folder of a few bytes, and clients of servers that serve this folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILES = {
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """The assets folder, in the form in which the builder leaves it."""
+    """The assets folder as the builder writes it."""
     for name, content in FILES.items():
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
@@ -53,7 +53,7 @@ def built(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_client(built: Path) -> Iterator[MakeClient]:
-    """Starts a server with these settings and the small assets folder, and returns a client."""
+    """Start a server with these settings and the small assets folder, and return a client."""
     with ExitStack() as ending:
 
         def make(**settings: object) -> TestClient[Litestar]:
@@ -65,5 +65,4 @@ def make_client(built: Path) -> Iterator[MakeClient]:
 
 @pytest.fixture
 def client(make_client: MakeClient) -> TestClient[Litestar]:
-    """A client of a server with default settings."""
     return make_client()

@@ -1,4 +1,4 @@
-"""The choice of the content encoding (RFC 9110 12.5.3)."""
+"""Tests how the server chooses the content encoding (RFC 9110 12.5.3)."""
 
 from __future__ import annotations
 

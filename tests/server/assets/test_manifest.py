@@ -1,4 +1,4 @@
-"""A server without the browser's files does not start, and its error says what to do."""
+"""Tests of a server without the browser's files. It must not start, and the error must say what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses of `/assets`: contents, types, caching, encodings, and that pages of any origin may read them."""
+"""Tests of the responses under `/assets`: content, type, caching, encoding, and access by pages of any origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat on a real database, with a hub whose deliveries a test can wait for."""
+"""Fixtures: a chat on a real database, and a hub whose deliveries a test can await."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ NOW = 1_800_000_000.0
 
 
 class Time:
-    """A clock that a test moves."""
-
     def __init__(self) -> None:
         self.now = NOW
 
@@ -36,8 +34,6 @@ class Time:
 
 
 class Heard:
-    """Collects what is published on a channel, in order and with its source."""
-
     def __init__(self) -> None:
         self._queue: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -96,7 +92,7 @@ MakeAgent = Callable[..., Awaitable[SignedIn]]
 
 @pytest.fixture
 def make_agent(database: Database) -> MakeAgent:
-    """Signs in an agent for these providers, which are created if needed, or for all providers."""
+    """Sign in an agent. The agent serves these providers, which are created if needed, or all providers."""
 
     async def make(name: str = "eve", providers: tuple[str, ...] | None = None) -> SignedIn:
         agent = Agent(username=name, password_hash="", all_providers=providers is None)
@@ -114,13 +110,13 @@ def make_agent(database: Database) -> MakeAgent:
 
 @pytest.fixture
 async def eve(make_agent: MakeAgent) -> SignedIn:
-    """An agent for all businesses, signed in."""
+    """A signed-in agent for all businesses."""
     return await make_agent()
 
 
 @pytest.fixture
 def listen(hub: Hub, request: pytest.FixtureRequest) -> Callable[..., Heard]:
-    """Listens until the test ends: to a person's channel, or without a person to the channels of an agent for all."""
+    """Listen until the test ends: to a person's channel, or to the channels of an agent for all businesses."""
 
     def start(person: SocketIdentity | None = None) -> Heard:
         heard = Heard()

@@ -1,4 +1,4 @@
-"""When a caller is gone, a process ends only the call that it saw begin, and no later call of another process."""
+"""Tests how a process ends the call of a caller who is gone. A later call of another process must go on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Fixture = Any
 
 @pytest.fixture
 def make_chat(database: Database, time: Fixture, limits: Limits) -> Callable[[Hub], Chat]:
-    """Makes the chat of one more process."""
+    """Create the chat of one more process."""
     return lambda hub: Chat(hub, limits, Rates(limits, time), now=time)
 
 
@@ -39,7 +39,7 @@ async def end_by_agent(chat: Chat, agent: Fixture) -> None:
 
 
 async def over(hub: Hub, person: Fixture) -> None:
-    """Wait until the hub reports that the person's call has ended."""
+    """Wait until the hub reports the end of the person's call."""
     told = asyncio.Event()
 
     def hear(payload: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Calls ring, are taken, and end. A person has only one call at a time, and it ends when the caller is gone."""
+"""Tests of calls: they ring, are taken and end. A person can have one call, which ends when the caller disconnects."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_a_call_that_is_not_there_cannot_be_ended_or_taken(chat: Fixture, 
 async def test_taking_a_call_again_takes_it_once_and_tells_it_again(
     chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture, time: Fixture
 ) -> None:
-    """The process that first took the call may have died before it reported that."""
+    """The process that first took the call may have died before it reported this."""
     own = listen(ann)
     await call(chat, ann)
 

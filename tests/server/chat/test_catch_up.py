@@ -1,4 +1,4 @@
-"""Events that a process missed are read from the database: its sockets get them, and agents' pages must ask again."""
+"""Tests of missed events. The process reads them from the database for its sockets. Agents' pages must ask again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Elsewhere:
 
 
 class Tab:
-    """Records what one socket is told. `floor` is the number of messages in the history it has read, or None."""
+    """Records what one socket receives. `floor` is the number of messages in the history that was read, or None."""
 
     def __init__(self, floor: int | None) -> None:
         self.seen = Seen()
@@ -69,7 +69,7 @@ class Tab:
             self.told.put_nowait(event)
 
     async def next(self) -> str:
-        """Return the number of the next message, or the state of a call."""
+        """Return the number of the next message, or the state of the next call."""
         event = await asyncio.wait_for(self.told.get(), 10)
         return str(event.call[1]) if event.call else str(event.seq)
 
@@ -80,7 +80,7 @@ def elsewhere(database: Database, time: Fixture, limits: Limits) -> Elsewhere:
 
 
 class Here:
-    """A process with open tabs, which may have missed events."""
+    """A process with open tabs. The process may have missed events."""
 
     def __init__(self, hub: Hub, time: Fixture) -> None:
         self.hub = hub
@@ -88,27 +88,26 @@ class Here:
         self.leaving = ExitStack()
 
     def tab(self, person: SocketIdentity, floor: int | None = 0) -> Tab:
-        """Open a tab of a person."""
         tab = Tab(floor)
         self.leaving.enter_context(self.hub.listen(channel_of(person), tab.hear))
         self.catch_up.follow((person.pid, person.login, person.uid), tab.seen)
         return tab
 
     def missed(self) -> None:
-        """Report that events may have been missed."""
+        """Report to the process that events may have been missed."""
         self.hub.publish(MISSED, b"")
 
     def joined(self, channel: str) -> None:
-        """Report that this process now receives the events of a channel."""
+        """Report to the process that it now receives the events of a channel."""
         self.hub._joined(channel)
 
     async def looked(self) -> None:
-        """Wait until the running look into the database has finished."""
+        """Wait until the process has finished its current read of the database."""
         assert self.catch_up._looking is not None
         await self.catch_up._looking
 
     async def catches_up(self) -> None:
-        """Report that events may have been missed, and wait until the database has been read."""
+        """Report that events may have been missed, and wait until the process has read the database."""
         self.missed()
         await self.looked()
 
@@ -304,7 +303,7 @@ async def test_a_tab_that_did_not_ask_for_its_history_is_told_what_is_about_as_n
 
 
 async def test_from_then_on_it_is_told_by_number(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
-    """The tab opened while Redis was away. One look at its conversation is enough, whatever the other's clock shows."""
+    """The tab opened while Redis was unavailable. The process must read the conversation only once."""
     elsewhere.ahead = -HOUR
     await elsewhere.post(ann, "before")
     tab = here.tab(ann, floor=None)

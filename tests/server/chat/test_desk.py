@@ -1,4 +1,4 @@
-"""The agents' view: conversations of their businesses with person and last message; filters, search, pages (D-21)."""
+"""Tests of the agents' view of their conversations (D-21): person, last message, filters, search and pages."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ SAID = """
 
 
 async def planned(query: Fixture) -> str:
-    """Run a query, and return PostgreSQL's plan with the measured row counts."""
+    """Run a query, and return PostgreSQL's plan with the measured numbers of rows."""
     text = str(query).replace("{", "{{").replace("}", "}}")
     (explained,) = await Conversation.raw(f"EXPLAIN (ANALYZE, FORMAT JSON) {text}")
     plan: str = explained["QUERY PLAN"]
@@ -140,7 +140,7 @@ class TestPaging:
     async def test_a_page_of_one_business_among_many_reads_nothing_of_the_others(
         self, make_agent: Fixture, database: Fixture
     ) -> None:
-        """PostgreSQL uses the index on provider and time; SQLite walks along that index."""
+        """PostgreSQL must use the index on provider and time. SQLite reads rows in the order of this index."""
         agent = await make_agent("zoe", ("prov",))
         await Conversation.raw(MANY)
         await Conversation.raw("ANALYZE conversation")
@@ -154,7 +154,7 @@ class TestPaging:
 
     @pytest.mark.parametrize("database_kind", ["postgres"])
     async def test_of_the_last_messages_no_other_is_read(self, make_agent: Fixture, database: Fixture) -> None:
-        """This holds however many messages the conversations of a page have."""
+        """The number of messages in the conversations must not matter."""
         agent = await make_agent("zoe")
         await Conversation.raw(MANY)
         await Conversation.raw(SAID)

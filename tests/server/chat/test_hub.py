@@ -1,4 +1,4 @@
-"""The hub: a payload published on a channel reaches every listener in this process, even if another listener fails."""
+"""Tests of the hub. A payload must reach every listener in this process, even if another listener fails."""
 
 from __future__ import annotations
 
@@ -66,8 +66,6 @@ async def test_a_listener_that_fails_keeps_nothing_from_the_others_nor_from_who_
 
 
 class Broken:
-    """A link that is down and records what it is asked to do."""
-
     def __init__(self) -> None:
         self.said: list[tuple[str, bytes]] = []
         self.wanted: list[str] = []

@@ -1,4 +1,4 @@
-"""On both databases, messages are stored once, numbered without gaps, and read and searched only by their owner."""
+"""Tests of messages on both kinds of database: stored once, numbered without gaps, and visible only to their owner."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LONG = """
 
 
 def most_rows(plan: dict[str, Any]) -> int:
-    """Return the most rows that any step of a query plan processed, including the rows that it discarded."""
+    """Return the highest number of rows that a step of a query plan processed, including discarded rows."""
     own = int(plan["Actual Rows"]) + int(plan.get("Rows Removed by Filter", 0))
     return max(own, *(most_rows(inner) for inner in plan.get("Plans", [])), 0)
 
@@ -136,7 +136,7 @@ class TestPosting:
     @pytest.mark.contract("2.7/custom-on-first")
     @pytest.mark.parametrize(("told", "shown"), [("Ann\0 of\nLeeds", "Ann  of Leeds"), ("\0", None)])
     async def test_a_name_is_one_line_of_text(self, chat: Fixture, ann: Fixture, told: str, shown: str | None) -> None:
-        """The rule is the same as for a token's name. No message is refused because of its sender's name."""
+        """The rule is the same as for the name in a token. No message may be refused because of the sender's name."""
         await post(chat, ann, "m1", name=told)
 
         messages, _ = await chat.history(ann, None, 1)
@@ -169,7 +169,7 @@ class TestHistory:
     async def test_a_page_of_a_long_conversation_reads_the_page_and_no_more(
         self, chat: Fixture, ann: Fixture, database: Fixture
     ) -> None:
-        """This holds however long PostgreSQL estimates conversations to be. SQLite walks along the index."""
+        """PostgreSQL's estimate of a conversation's length must not matter. SQLite reads rows in index order."""
         await post(chat, ann, "m1")
         await Message.raw(LONG, await conversation_of("ann"))
         await Conversation.update({Conversation.last_seq: 5001}).where(Conversation.uid == "ann")
@@ -200,7 +200,7 @@ class TestHistory:
     async def test_the_same_uid_in_another_mode_or_at_another_provider_is_somebody_else(
         self, chat: Fixture, make_person: Fixture
     ) -> None:
-        """F106: a custom login with the uid `google:1` does not open the record of the social member."""
+        """F106: a custom login with the uid `google:1` must not open the record of the social member."""
         people = [
             make_person("google:1", login="visitor"),
             make_person("google:1", login="custom"),
@@ -216,7 +216,7 @@ class TestHistory:
 class TestMemberRecords:
     @pytest.mark.contract("2.7/custom-on-first")
     async def test_a_custom_member_gets_a_record_with_the_first_message(self, chat: Fixture, ann: Fixture) -> None:
-        """F199: not earlier. A member who writes nothing has no record."""
+        """F199: a member who writes nothing must get no record."""
         assert await ChatCustomer.count() == 0
 
         await post(chat, ann, "m1", name="Ann from the header")
@@ -243,7 +243,7 @@ class TestMemberRecords:
     async def test_a_new_name_updates_the_record_and_old_messages_keep_theirs(
         self, chat: Fixture, ann: Fixture
     ) -> None:
-        """F200: for custom logins."""
+        """F200: this rule covers custom logins."""
         await post(chat, ann, "m1", name="Ann")
         await post(chat, ann, "m2", name="Anna")
 
@@ -303,7 +303,7 @@ class TestTelling:
     async def test_a_message_sent_again_is_told_again_with_its_number(
         self, chat: Fixture, ann: Fixture, listen: Fixture, time: Fixture
     ) -> None:
-        """The process that stored it may have died before announcing it. Other listeners recognise the number."""
+        """The process that stored the message may have died before publishing it. Listeners recognise repeats."""
         own, agents = listen(ann), listen()
 
         for message_id in ("m1", "m1", "m2"):

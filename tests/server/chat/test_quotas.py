@@ -1,4 +1,4 @@
-"""Limits on how much may be stored, and for whom: each limit alone, and what does not count."""
+"""Tests of the limits on stored data: each limit alone, and everything that a limit does not count."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FREE = {f"{what}_per_{of}": 0 for what in ("messages", "kilobytes") for of in ("
 
 @pytest.fixture
 def bounded(chat: Fixture, time: Fixture) -> Fixture:
-    """Gives the chat a single storage limit. A limit of 24 a day allows one an hour."""
+    """Give the chat a single storage limit. A limit of 24 per day allows one per hour."""
 
     def bound(**one: int) -> Fixture:
         chat._rates = Rates(Limits(**{**FREE, **one}), time)

@@ -1,4 +1,4 @@
-"""The link through Redis delivers messages and reports gaps. Nothing else on a shared Redis can end or enter it."""
+"""Tests of the Redis link. It must deliver messages and report gaps. Other users of Redis must not end or enter it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MakeHub = Callable[..., Awaitable["Running"]]
 
 
 class Running:
-    """A hub with a running link, and the messages it receives."""
+    """A hub with a running link, and the messages that the hub receives."""
 
     def __init__(self, link: RedisLink, keys: Sequence[bytes] = (KEY,)) -> None:
         self.link, self.keys = link, keys
@@ -41,18 +41,18 @@ class Running:
         hub.on_join(lambda channel: None if channel == MISSED else self.joined.put_nowait(channel))
 
     def inbox(self, channel: str = "a") -> Heard:
-        """Listen from now on. Messages of other processes arrive once Redis has confirmed the subscription."""
+        """Listen to a channel. Messages of other processes arrive once Redis has confirmed the subscription."""
         heard: Heard = asyncio.Queue()
         self.hub.add(channel, heard.put_nowait)
         return heard
 
     def trusts(self, other: Running) -> bool:
-        """Return whether the other process has proved that it is live, or the two share too few keys."""
+        """Return whether the other process has proved that it is live, or the two share too few keys for a proof."""
         hear_each_other = other.keys[0] in self.keys and self.keys[0] in other.keys
         return not hear_each_other or self.link._freshness.trusts(other.link._seal.session)
 
     async def joined_inbox(self, channel: str = "a") -> Heard:
-        """Listen, and return once messages of other processes arrive as well."""
+        """Listen to a channel, and return once messages of other processes arrive too."""
         heard = self.inbox(channel)
         assert await asyncio.wait_for(self.joined.get(), PATIENCE) == channel
         return heard
@@ -63,7 +63,7 @@ async def next_of(heard: Heard) -> bytes:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Poll a condition for which there is no event. The poll itself shows that the event loop is not blocked."""
+    """Poll a condition that has no event. The poll also shows that the event loop is not blocked."""
     async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(BEAT)
@@ -71,7 +71,7 @@ async def until(holds: Callable[[], object]) -> None:
 
 @pytest.fixture
 async def stack() -> AsyncIterator[AsyncExitStack]:
-    """Contexts that stay open until the test ends."""
+    """A stack of contexts that stay open until the test ends."""
     async with AsyncExitStack() as opened:
         yield opened
 
@@ -86,7 +86,7 @@ async def proxy(redis_server: Redis) -> AsyncIterator[Proxy]:
 
 @pytest.fixture
 def make_hub(stack: AsyncExitStack, redis_url: str) -> MakeHub:
-    """Starts the hub of one more process, directly or through a proxy, and waits until all trust each other."""
+    """Start the hub of one more process, directly or through a proxy. Waits until all processes trust each other."""
     everyone: list[Running] = []
 
     async def make(through: Proxy | None = None, keys: tuple[bytes, ...] = (KEY,)) -> Running:
@@ -102,7 +102,7 @@ def make_hub(stack: AsyncExitStack, redis_url: str) -> MakeHub:
 
 @asynccontextmanager
 async def raw(redis_url: str) -> AsyncIterator[AsyncRedis]:
-    """Another client on the same Redis."""
+    """Open another client on the same Redis."""
     async with AsyncRedis.from_url(redis_url) as client:
         yield client
 
@@ -124,7 +124,7 @@ async def test_it_reaches_another_process_once_and_ones_own_once(make_hub: MakeH
 
 
 async def test_what_is_said_together_is_sent_together(make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message goes to two channels. No message waits until Redis has answered an earlier one."""
+    """All payloads that were published at the same time must travel in one Redis message."""
     sent: list[Message] = []
     publish = RedisLink._publish
 
@@ -146,7 +146,7 @@ async def test_what_is_said_together_is_sent_together(make_hub: MakeHub, monkeyp
 async def test_what_nobody_in_a_process_listens_to_does_not_come_there(
     make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A message costs only those processes that have a listener for it."""
+    """Only processes with a listener for a message may receive it."""
     read: list[str] = []
 
     def noted(payload: bytes) -> Message:
@@ -198,7 +198,7 @@ async def test_deployments_with_keys_of_their_own_hear_nothing_of_each_other(mak
 
 
 async def test_while_the_master_key_is_rotated_all_hear_each_other(make_hub: MakeHub) -> None:
-    """Every process first gets the new key behind the old one, then in front of it, then alone."""
+    """Each process gets the new key in three steps: behind the old key, in front of the old key, and alone."""
     old, new = b"o" * 32, b"n" * 32
     for before, after in (((old,), (old, new)), ((old, new), (new, old)), ((new, old), (new,))):
         one, two = await make_hub(keys=before), await make_hub(keys=after)
@@ -263,7 +263,7 @@ async def test_when_a_connection_is_cut_all_are_told_that_they_may_have_missed_s
 
 @pytest.mark.contract("D-15/deaf")
 async def test_a_connection_that_falls_silent_is_given_up_and_made_again(make_hub: MakeHub, proxy: Proxy) -> None:
-    """Packets are dropped: nothing fails, nothing is received, and the old connection never recovers."""
+    """The test drops all packets. No call fails and no data is received, so only a timeout can detect the loss."""
     here, there = await make_hub(through=proxy), await make_hub()
     heard = await here.joined_inbox()
     before = proxy.connections
@@ -373,7 +373,7 @@ Recorded = list[tuple[bytes, bytes]]
 
 @asynccontextmanager
 async def recording(redis_url: str) -> AsyncIterator[Recorded]:
-    """Record what is published on a Redis, as anyone who can reach it may do: the channel and the sealed payload."""
+    """Record the channel and the sealed payload of each message on a Redis. Anyone who can connect can do this."""
     recorded: Recorded = []
 
     async def record(listening: PubSub) -> None:
@@ -389,7 +389,7 @@ async def recording(redis_url: str) -> AsyncIterator[Recorded]:
 
 
 async def replay(redis_url: str, recorded: Recorded, *, onto: bytes | None = None) -> None:
-    """Publish the recorded messages once more, on the same channels or all of them on one."""
+    """Publish the recorded messages again, on their own channels or all on the channel `onto`."""
     async with raw(redis_url) as client:
         for channel, sealed in list(recorded):
             await client.publish(onto or channel, sealed)
@@ -397,7 +397,7 @@ async def replay(redis_url: str, recorded: Recorded, *, onto: bytes | None = Non
 
 @pytest.mark.contract("D-15/replay")
 async def test_what_is_replayed_is_not_heard_again(make_hub: MakeHub, redis_url: str) -> None:
-    """The replay is on its own channel, on another channel, and in another order. New messages still arrive."""
+    """The test replays messages on their own channel, on another, and in another order. New messages must arrive."""
     here, there = await make_hub(), await make_hub()
     heard, other = await there.joined_inbox(), await there.joined_inbox("b")
     async with recording(redis_url) as recorded:
@@ -429,7 +429,7 @@ def names(*channels: str) -> set[bytes]:
 async def test_a_process_that_began_later_hears_nothing_of_before(
     make_hub: MakeHub, redis_url: str, stack: AsyncExitStack
 ) -> None:
-    """It never heard that session, which may be over. It reads withheld messages from the database."""
+    """The new process has seen nothing of that session, which may be over. The database has the withheld messages."""
     here, gone = await make_hub(), Running(RedisLink(redis_url, [KEY], beat=BEAT))
     async with recording(redis_url) as recorded:
         async with gone.hub.running():

@@ -1,4 +1,4 @@
-"""A deployment's channel names and sealed payloads: only processes with its key can make or read them."""
+"""Tests of a deployment's channel names and sealed payloads. Only processes with the key can make or read them."""
 
 from __future__ import annotations
 

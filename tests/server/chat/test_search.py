@@ -1,4 +1,4 @@
-"""Search gives the same results from the newest messages and from the index, on both databases."""
+"""Tests of search. The newest messages and the index must give the same results, on both kinds of database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Fixture = Any
 
 @pytest.fixture(params=["newest", "index"])
 def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How a text is found: in the newest messages, or in the index, which is used if no newest messages are read."""
+    """Whether a search reads the newest messages or the index. The index is used if no newest messages are read."""
     if request.param == "index":
         monkeypatch.setattr(search, "NEWEST", 0)
     return str(request.param)

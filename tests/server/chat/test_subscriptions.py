@@ -1,4 +1,4 @@
-"""What a process asks Redis to deliver: exactly the channels it wants. Each wanted channel is confirmed once."""
+"""Tests how a process subscribes to channels in Redis: exactly the wanted ones, each of which is confirmed once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHANNELS = ("a", "b", "c")
 
 
 class Broker:
-    """A Redis that answers when a test lets it, and processes requests in the order in which they were sent."""
+    """A simulated Redis that processes requests in order, each at the test's command."""
 
     def __init__(self, subscriptions: Subscriptions) -> None:
         self.listening: set[str] = set()
@@ -24,13 +24,12 @@ class Broker:
         self._asked: deque[tuple[bool, str]] = deque()
 
     def ask(self) -> None:
-        """Send the requests that are due now."""
         leave, join = self._subscriptions.changes()
         self._asked.extend((False, name) for names in leave for name in names)
         self._asked.extend((True, name) for names in join for name in names)
 
     def answer(self) -> str | None:
-        """Process the next request. Return the channel that is now subscribed completely, if any."""
+        """Process the next request. Returns the channel whose subscription is now complete, if there is one."""
         if not self._asked:
             return None
         is_join, name = self._asked.popleft()
@@ -41,7 +40,7 @@ class Broker:
         return self._subscriptions.confirm(name)
 
     def answer_all(self) -> list[str]:
-        """Process all requests, and return the channels that are now subscribed completely."""
+        """Process all requests, and return the channels whose subscription is now complete."""
         heard: list[str] = []
         while self._asked:
             channel = self.answer()
@@ -130,7 +129,7 @@ def test_a_new_connection_asks_for_all_that_is_wanted_and_tells_of_what_was_neve
     )
 )
 def test_in_whatever_order_nothing_wanted_stays_unheard_and_no_gap_untold(steps: list[tuple[str, str]]) -> None:
-    """A gap is reported after its end: every channel that was wanted but not subscribed is reported once it is."""
+    """The test uses random orders. A wanted channel without a subscription must be reported once it is subscribed."""
     subscriptions = Subscriptions(SEAL)
     subscriptions.begin()
     broker, wanted, gaps = Broker(subscriptions), set[str](), set[str]()

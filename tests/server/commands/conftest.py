@@ -1,4 +1,4 @@
-"""Runs the command line in this process, on a fresh database of each kind."""
+"""Fixtures that run the command line in this process, on a fresh database of each kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture(scope="session")
 def commands() -> Commands:
-    """The command line with the commands that pyproject.toml declares, even if the package is not installed."""
+    """The command line with the commands that pyproject.toml declares. The package need not be installed."""
     announced = tomllib.loads(PYPROJECT.read_text())["project"]["entry-points"][GROUP]
     found = [EntryPoint(name, value, GROUP) for name, value in announced.items()]
     return Commands("chatkey", find=lambda: found)
@@ -40,7 +40,7 @@ def environ(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPat
 
 @pytest.fixture
 def run(commands: Commands, environ: pytest.MonkeyPatch, database_url: str) -> Run:
-    """Runs `chatkey …` on a fresh, migrated database. Each test runs once with each kind of database."""
+    """Run `chatkey …` on a fresh, migrated database. Each test runs once with each kind of database."""
     environ.setenv("CHATKEY_DATABASE_URL", database_url)
     environ.setenv("CHATKEY_MASTER_KEY", MASTER_KEY)
     return _runner(commands)
@@ -48,7 +48,7 @@ def run(commands: Commands, environ: pytest.MonkeyPatch, database_url: str) -> R
 
 @pytest.fixture
 def run_embedded(commands: Commands, environ: pytest.MonkeyPatch) -> Run:
-    """Runs `chatkey …` with only the data folder set."""
+    """Run `chatkey …` with only the data folder set."""
     return _runner(commands)
 
 

@@ -1,4 +1,4 @@
-"""The command `chatkey admin`."""
+"""Tests of the command `chatkey admin`."""
 
 from __future__ import annotations
 

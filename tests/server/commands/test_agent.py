@@ -1,4 +1,4 @@
-"""The command `chatkey agent`."""
+"""Tests of the command `chatkey agent`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `chatkey` itself: how it finds its commands, and how it reports errors."""
+"""Tests of the command `chatkey`: how it finds its commands, and how it reports errors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_sentence_of_a_command_that_is_not_installed_says_so() -> None:
 
 
 class Announced(Distribution):
-    """Metadata of a package with two extras: all packages that `here` needs are installed, and half of `away`'s."""
+    """The metadata of a package with two extras: `here` is installed, and half of the packages for `away` are."""
 
     TEXTS: ClassVar = {
         "METADATA": "Metadata-Version: 2.4\nName: announced\nVersion: 1\n"
@@ -75,7 +75,6 @@ class Announced(Distribution):
 
 @click.command()
 def said() -> None:
-    """Print a word."""
     click.echo("said")
 
 

@@ -1,4 +1,4 @@
-"""The command `chatkey db`."""
+"""Tests of the command `chatkey db`."""
 
 from __future__ import annotations
 

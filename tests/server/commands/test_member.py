@@ -1,4 +1,4 @@
-"""`chatkey member erase` without Redis. `socket/test_erasure.py` tests it beside a running server."""
+"""Tests of `chatkey member erase` without Redis. `socket/test_erasure.py` tests the command beside a running server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No command shows a setting's value in an error. Each error ends with a sentence that names the setting."""
+"""Tests that no command's error shows the value of a setting. Each error must name the setting instead."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ COMMANDS: Final = (
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Run]:
-    """Runs `chatkey` with these settings, and returns its exit status and everything that it prints.
+    """Run `chatkey` with these settings. Returns the exit status and the whole output.
 
-    `serve` stops just before it would answer requests.
+    `serve` is stopped just before it would accept requests.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(serve, "_run", _stop)
@@ -120,9 +120,9 @@ SHAPES: Final = (
 
 
 def _printed(run: Run, *arguments: str, **settings: str) -> str:
-    """Run a command, and return what it printed.
+    """Run a command, and return its output.
 
-    The output must not contain a traceback or the marker. With exit status 2 it must name the setting.
+    The output must not contain a traceback or the marker. With exit status 2, the output must name the setting.
     """
     status, printed = run(*arguments, **settings)
     assert "Traceback" not in printed
@@ -198,7 +198,7 @@ def test_the_secret_itself_in_place_of_its_variable_is_not_shown(kind: str, run:
 
 @pytest.fixture(scope="module")
 def base(make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]]) -> Iterator[str]:
-    """The URL of an empty database from the part after user and password. Its server asks for the password."""
+    """The end of an empty database's URL, after user and password. The database server requires the password."""
     with make_postgres_server() as server:
         rules = server.pgdata / "pg_hba.conf"
         rules.write_text("local all postgres trust\nlocal all all scram-sha-256\n")

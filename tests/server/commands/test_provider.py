@@ -1,4 +1,4 @@
-"""The command `chatkey provider`."""
+"""Tests of the command `chatkey provider`."""
 
 from __future__ import annotations
 

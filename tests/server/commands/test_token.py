@@ -1,4 +1,4 @@
-"""The command `chatkey token`."""
+"""Tests of the command `chatkey token`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ MINT = ("token", "mint", "--provider", "p", "--uid", "u1", "--jkt", JKT)
 
 @pytest.fixture
 def secrets(run: Run) -> Secrets:
-    """The secrets of a new provider `p`."""
     return Secrets(json.loads(run("provider", "add", "--id", "p", "--json").stdout)["secret_key"].encode())
 
 

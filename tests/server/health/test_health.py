@@ -1,4 +1,4 @@
-"""Endpoints for operators: alive, ready with the state of each dependency, and metrics that contain no names."""
+"""Tests of the endpoints for operators: liveness, readiness of each dependency, and metrics without names of people."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_it_names_what_it_lacks(make_client: Fixture, redis_url: str, monk
 
 
 async def test_redis_away_is_not_ready_unless_it_is_passed_over(make_client: Fixture) -> None:
-    """If every process has lost Redis, sending people nowhere would be worse than serving them process by process."""
+    """If every process has lost Redis, a load balancer should still send people to some process."""
     with capture_logs():
         async with make_client(redis_url="unix:///nowhere/redis.sock", master_key=KEYS) as client:
             assert await ready(client) == (503, "Not ready: redis away.")
@@ -97,7 +97,7 @@ async def test_who_asks_often_costs_the_database_one_question(client: Fixture, m
 
 
 class TestMetrics:
-    """Who may read the metrics, and what they contain."""
+    """Tests of the metrics: access and content."""
 
     async def test_without_a_token_there_are_none(self, client: Fixture) -> None:
         assert (await client.get("/metrics")).status_code == 404
@@ -169,14 +169,13 @@ class TestMetrics:
 
 
 async def numbers(client: Fixture) -> dict[str, float]:
-    """Return the metrics' samples by name and labels."""
     answer = await client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     lines = (line.rpartition(" ") for line in answer.text.splitlines() if not line.startswith("#"))
     return {name: float(value) for name, _, value in lines}
 
 
 class TestRequestId:
-    """Each log line of a request carries the request's id, and so does the response."""
+    """Each log line of a request must carry the request's id. The response must carry the same id."""
 
     async def test_an_answer_has_the_id_that_its_lines_in_the_log_have(
         self, client: Fixture, log_lines: Fixture
@@ -208,7 +207,7 @@ class TestRequestId:
 
 @pytest.fixture
 def log_lines() -> Iterator[Fixture]:
-    """A function that returns all log lines written since the test began."""
+    """Return a function that reads all log lines since the test began."""
     stream = io.StringIO()
     logs.configure("debug", stream=stream)
     yield lambda: [msgspec.json.decode(line) for line in stream.getvalue().splitlines()]

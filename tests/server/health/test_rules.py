@@ -1,4 +1,4 @@
-"""Rules, alerts and dashboard of `deploy/` use only metrics that a service exposes. The docs list all of these."""
+"""The rules, alerts and dashboard in `deploy/` must use existing metrics only. The docs must list these metrics."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def queries() -> list[str]:
 
 @pytest.fixture
 def exposed(tmp_path: Path, redis_url: str) -> Exposed:
-    """Metrics of a server with Redis, after a visitor's message, a request to a wrong path, and a failed request."""
+    """The metrics of a server after a visitor's message, a request to a wrong path, and a failed request."""
     settings = {"CHATKEY_REDIS_URL": redis_url, "CHATKEY_MASTER_KEY": "m" * 32, "CHATKEY_METRICS_TOKEN": TOKEN}
     with serving(tmp_path, CHATKEY_LAB="1", **settings) as served:
         shop = served.lab("/providers", {"socials": {}})["id"]
@@ -80,7 +80,6 @@ def _scrape(served: Served) -> str:
 
 
 def _write(served: Served, shop: str) -> None:
-    """Have a visitor connect and write a message."""
     key, uri = BrowserKey(), f"ws://localhost:{served.port}/v1/socket"
     _, _, answer = served.request("GET", f"/v1/public/provider/{shop}/token?uid=v_{key.jkt}")
     with peer(uri, origin=None, ca=None) as visitor:
@@ -90,7 +89,7 @@ def _write(served: Served, shop: str) -> None:
 
 
 def named(query: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield every metric in a query, with its labels and their values."""
+    """Yield every metric in a query, with the names and values of its labels."""
     for match in METRIC.finditer(query):
         yield match[1], MATCHER.findall(match[2] or "")
 
@@ -145,7 +144,7 @@ def test_the_page_shows_the_query_of_each_objective() -> None:
 
 
 def told(*arguments: str | Path) -> str:
-    """Run promtool, and return its output if it finds a fault."""
+    """Run promtool. Returns the output if promtool finds a fault, and otherwise an empty string."""
     ran = subprocess.run(["promtool", *map(str, arguments)], capture_output=True, text=True, check=False)
     return ran.stdout + ran.stderr if ran.returncode else ""
 

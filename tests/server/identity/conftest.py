@@ -1,4 +1,4 @@
-"""A browser's key, and tokens and proofs that PyJWT and `cryptography` make without the server's code."""
+"""A browser's key, tokens by PyJWT and proofs by `cryptography`. None of these use the server's code."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class BrowserKey:
-    """A key pair as a browser holds it."""
+    """A browser's key pair."""
 
     private: ec.EllipticCurvePrivateKey
 
@@ -35,7 +35,7 @@ class BrowserKey:
         return keys.read_jwk(self.jwk).jkt
 
     def proof(self, token: str, *, nonce: str, header: Json | None = None, claims: Json | None = None) -> str:
-        """Make the proof of a correct widget. `header` and `claims` replace members; None removes one."""
+        """Make a valid proof for this token and nonce. `header` and `claims` replace members; None removes a member."""
         full_header = {"typ": "wf-proof+jwt", "jwk": self.jwk, **(header or {})}
         full_claims = {
             "jti": "id-1",
@@ -71,7 +71,7 @@ def secrets() -> Secrets:
 
 @pytest.fixture
 def make_token(key: BrowserKey) -> Callable[..., str]:
-    """Makes an integrator's token with PyJWT. Keyword arguments replace claims; None removes one."""
+    """Make an integrator's token with PyJWT. Keyword arguments replace claims; None removes a claim."""
 
     def make(
         *, secret: str | bytes = SECRET, header: Json | None = None, algorithm: str = "HS256", **claims: Any

@@ -1,4 +1,4 @@
-"""Calls the two functions that read tokens directly, in this process and with a clock that stands still."""
+"""Calls the server's two token readers directly, with a clock that stands still."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRET: Final = urlsafe_b64encode(bytes(range(100, 148))).decode()
 
 
 class Reader(ABC):
-    """A function that reads tokens, and the claims that it accepts."""
+    """One of the server's token readers, with claims that this reader accepts."""
 
     kind: ClassVar[str]
 
@@ -30,18 +30,17 @@ class Reader(ABC):
 
     @abstractmethod
     def claims(self, **changes: Any) -> Json:
-        """Return claims that are honest for this function, with these changes."""
+        """Return claims that this reader accepts, changed by `changes`."""
 
     @abstractmethod
     def read(self, token: str) -> str:
-        """Read a token, and return its `pid`."""
+        """Read a token, and return the claim `pid`."""
 
     def accept(self, token: str) -> None:
-        """Read a token that must be accepted."""
         assert self.read(token) == self.shop.id
 
     def refuse(self, token: str, code: str) -> Json:
-        """Read a token that must be refused with this code; return the refusal's message, member and cause."""
+        """Read a token that must be refused with this code. Returns the refusal's message, member and cause."""
         with pytest.raises(Refused) as refused:
             self.read(token)
         told = refused.value
@@ -55,11 +54,9 @@ class SocketReader(Reader):
     kind: ClassVar[str] = "socket"
 
     def claims(self, **changes: Any) -> Json:
-        """Return the claims of a custom login."""
         return self.shop.claims(**changes)
 
     def read(self, token: str) -> str:
-        """Read a socket token."""
         return tokens.read_socket_token(token, self.secrets, pid=self.shop.id, now=NOW).pid
 
 
@@ -69,9 +66,7 @@ class IdentityReader(Reader):
     kind: ClassVar[str] = "identity"
 
     def claims(self, **changes: Any) -> Json:
-        """Return the claims of an identity token."""
         return self.shop.identity_claims(**changes)
 
     def read(self, token: str) -> str:
-        """Read an identity token."""
         return tokens.read_identity_token(token, self.secrets, pid=self.shop.id, now=NOW).pid

@@ -1,4 +1,4 @@
-"""A displayed name is one line of text, wherever it comes from."""
+"""Tests that a displayed name is one line of text, whatever its source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_what_is_no_text_becomes_a_space(name: str | None, line: str | None) -> 
 
 @pytest.mark.parametrize(("name", "line"), NAMES)
 def test_a_tokens_name_is_read_so(name: str | None, line: str | None) -> None:
-    """The login is valid in every case, because a name is only displayed (D-20)."""
+    """The login must succeed with every name, because a name is only displayed (D-20)."""
     token = tokens.mint_custom(SECRETS, pid="p", uid="ada", jkt="A" * 43, profile=Profile(name=name), now=1000)
 
     assert tokens.read_socket_token(token, SECRETS, pid="p", now=1000).profile.name == line

@@ -57,7 +57,7 @@ def test_json_that_two_readers_could_read_differently_is_refused(raw: bytes, why
 
 
 def test_a_member_that_repeats_costs_as_much_as_one_that_does_not() -> None:
-    """An unauthenticated peer may send a 64 kB frame. Comparing every name with all others once took three seconds."""
+    """An unauthenticated peer may send a 64 kB frame. Comparing each name with all others once took three seconds."""
 
     def spent(last: str) -> float:
         raw = ("{" + ",".join(f'"{number:x}":1' for number in range(7000)) + f',"{last}":1}}').encode()

@@ -1,4 +1,4 @@
-"""Keys as browsers export them. Invalid keys have a table of their own: `chatkey_conform.making.wrong_keys`."""
+"""Tests of keys as browsers export them. The table of invalid keys is `chatkey_conform.making.wrong_keys`."""
 
 import hashlib
 from base64 import urlsafe_b64decode

@@ -1,4 +1,4 @@
-"""Looking up an origin returns the registered text, and never the text that was looked up."""
+"""Looking up an origin must return the registered string, never the string from the request."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Checks the table of verdicts on proofs at the function that verifies them. `tests/refusals` sends it to a service."""
+"""Runs the table of proof verdicts against our function. `tests/refusals` runs the same table against a service."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ if TYPE_CHECKING:
 
 
 def each(rows: tuple[Verdict | Honest, ...]) -> list[Any]:
-    """Return a test case for each row."""
     return [pytest.param(row, id=row.id) for row in rows]
 
 
 @pytest.fixture
 def handshake() -> Handshake:
-    """A handshake with a clock that stands still."""
+    """A handshake whose clock stands still."""
     nonce, htu = "the-nonce-of-this-connection", "ws://localhost:8800/v1/socket"
     return Handshake(BrowserKey(), "head.payload.mac", nonce, htu, 1_795_000_020.0)
 
 
 def verify(handshake: Handshake, proof: str) -> proofs.Proof:
-    """Verify a proof for this handshake."""
     wanted: Json = {"token": handshake.token, "nonce": handshake.nonce, "htu": handshake.htu, "now": handshake.now}
     return proofs.verify(proof, jkt=handshake.key.jkt, **wanted)
 

@@ -1,4 +1,4 @@
-"""Proofs that PyJWT makes with a real key, and the values that they are compared with.
+"""Tests of proofs that PyJWT makes with a real key, and of the values that a proof must match.
 
 The table `chatkey_conform.making.proof_verdicts` lists the refused proofs and the codes.
 """

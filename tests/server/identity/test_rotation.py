@@ -1,4 +1,4 @@
-"""Which secrets decide about a signature, without a database."""
+"""Tests which secrets verify a signature during a rotation, without a database."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ class Shop:
 
 @dataclass(frozen=True)
 class Store:
-    """Finds one provider, or none, and notes what it was asked for."""
+    """A store that contains at most one provider. It records each lookup."""
 
     found: Shop | None
     asked: list[tuple[str, float]] = field(default_factory=list)
 
     async def find(self, provider_id: str, max_age: float) -> Shop | None:
-        """Return the provider."""
         self.asked.append((provider_id, max_age))
         return self.found
 
@@ -38,14 +37,14 @@ NEW = Shop(Secrets(b"new"))
 
 
 def signed_with_new(shop: Shop) -> bytes:
-    """Judge a token that was signed with the new secret."""
+    """Verify the signature of a token that was signed with the new secret."""
     if shop.secrets.current != b"new":
         raise Refused(Code.TOKEN_SIGNATURE, "It does not verify.", member="signature")
     return shop.secrets.current
 
 
 async def test_a_token_of_the_known_secret_costs_no_query() -> None:
-    """The provider is not read again for a signature that verifies."""
+    """The store must not be asked again if the signature verifies."""
     store = Store(None)
 
     assert await judged(NEW, signed_with_new, store.find) == b"new"
@@ -54,7 +53,7 @@ async def test_a_token_of_the_known_secret_costs_no_query() -> None:
 
 @pytest.mark.contract("D-05/rotation-at-once")
 async def test_a_token_of_a_newer_secret_is_accepted() -> None:
-    """The provider is read again, unless it was read a moment ago, and its newer secret decides."""
+    """The server must read the provider again and use the newer secret, unless the last read was a moment ago."""
     store = Store(NEW)
 
     assert await judged(OLD, signed_with_new, store.find) == b"new"
@@ -63,7 +62,6 @@ async def test_a_token_of_a_newer_secret_is_accepted() -> None:
 
 @pytest.mark.parametrize("found", [OLD, None], ids=["the secrets are the same", "the provider was removed"])
 async def test_without_a_newer_secret_the_signature_is_refused(found: Shop | None) -> None:
-    """The first refusal stands."""
     with pytest.raises(Refused) as refusal:
         await judged(OLD, signed_with_new, Store(found).find)
 

@@ -1,8 +1,8 @@
-"""Edge cases of P-256 signatures, each made to order with its key: only what the standard accepts is accepted.
+"""Tests of edge cases of P-256 signatures. The server must accept exactly what the standard accepts.
 
-For a message, a point R and a number s there is one key for which (R.x mod n, s) is a valid signature. So every
-edge case can be tested with a valid signature, which a sloppy implementation would refuse, and with an invalid one.
-Malformed signatures and other formats are rows of `e2e/chatkey_conform/making/proof_verdicts.py`.
+For a message, a point R and a number s there is one key for which (R.x mod n, s) is a valid signature. This allows a
+valid and an invalid signature for each edge case. A careless implementation would refuse the valid one. Malformed
+signatures and other formats are rows of `e2e/chatkey_conform/making/proof_verdicts.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Point = tuple[int, int]
 
 
 def add(left: Point | None, right: Point | None) -> Point | None:
-    """Add two points; None is the point at infinity."""
+    """Add two points of the curve. None is the point at infinity."""
     if left is None or right is None:
         return left or right
     (x1, y1), (x2, y2) = left, right
@@ -48,7 +48,6 @@ def add(left: Point | None, right: Point | None) -> Point | None:
 
 
 def times(number: int, point: Point | None) -> Point | None:
-    """Multiply a point by a number."""
     result = None
     for bit in f"{number % N:b}":
         result = add(result, result)
@@ -58,7 +57,7 @@ def times(number: int, point: Point | None) -> Point | None:
 
 
 def point_from(x: int) -> Point:
-    """Return the first point whose x is not below `x`."""
+    """Return the point with the lowest x coordinate that is at least `x`."""
     while True:
         square = (x**3 - 3 * x + B) % P
         y = pow(square, (P + 1) // 4, P)
@@ -120,7 +119,7 @@ def test_a_signature_of_any_size_holds_and_no_second_spelling_of_it_does(r_point
 
 
 def second_spellings(r: int, s: int, x: int) -> Iterator[tuple[int, int]]:
-    """Yield the same numbers modulo n, and common mix-ups of the numbers, if they fit into 32 bytes."""
+    """Yield other encodings of the signature: the same numbers modulo n, and common mix-ups. All fit into 32 bytes."""
     spelled = [(r + N, s), (r, s + N), (N - r, s), (s, r), (r, 0), (0, s), (r, N), (N, s), (r ^ 1, s), (r, s ^ 1)]
     if x != r:
         spelled.append((x, s))

@@ -1,4 +1,4 @@
-"""Splitting and joining the uid of a social member."""
+"""Tests of the uid of a social member: splitting and joining its two parts."""
 
 import pytest
 

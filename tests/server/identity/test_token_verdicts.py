@@ -1,4 +1,4 @@
-"""Checks the table of verdicts on tokens at the functions that read them. `tests/refusals` sends it to a service."""
+"""Runs the table of token verdicts against our functions. `tests/refusals` runs the same table against a service."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READERS = (SocketReader, IdentityReader)
 
 
 def each(*rows: Verdict | Honest) -> list[Any]:
-    """Return a case for each row and each function that reads tokens of its kind."""
+    """Return a test case for each row and each function that reads this kind of token."""
     return [
         pytest.param(reader, row, id=f"{reader.kind}-{row.id}")
         for row in rows

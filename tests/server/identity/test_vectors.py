@@ -1,4 +1,4 @@
-"""The server's own code against published vectors. Each test's name states the section."""
+"""Tests the server's own code with published vectors. The name of each test contains the section."""
 
 import hashlib
 import hmac
@@ -26,7 +26,7 @@ def test_the_thumbprint_is_the_published_one(section: str) -> None:
 @pytest.mark.contract("D-04/jkt")
 @pytest.mark.parametrize("multiple", SHORT)
 def test_a_coordinate_that_begins_with_zeros_keeps_them(multiple: str) -> None:
-    """F022: small multiples of the generator, with `ext` and `key_ops`. The widget's tests read the same file."""
+    """F022: the keys are small multiples of the generator, with `ext` and `key_ops`. The widget has the same test."""
     vector = SHORT[multiple]
 
     assert keys.read_jwk(vector["jwk"]).jkt == vector["jkt"]

@@ -1,4 +1,4 @@
-"""The lab's agent, through which a test acts in a conversation without a panel."""
+"""Tests of the lab's agent, with which a test can write in a conversation without the panel."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ ADA = SocketIdentity("mine", "ada", "custom", "jkt", 2_000_000_000, Profile(name
 
 @pytest.fixture
 async def begun(lab: ServerClient) -> ServerClient:
-    """A lab whose service has a conversation that Ada began."""
+    """A lab with one conversation, in which Ada has written a message."""
     await lab.post("/lab/providers", json={"id": "mine"})
     await lab.services.chat.post(ADA, "m-1", "Good morning", name=None, source="a socket")
     return lab
 
 
 async def do(lab: ServerClient, what: str, **more: str) -> Any:
-    """Have the agent do something in Ada's conversation."""
+    """Let the lab's agent act in Ada's conversation."""
     return await lab.post("/lab/agent", json={"do": what, "id": "mine", "uid": "ada", **more})
 
 
 def said(answer: Any) -> list[tuple[str, str]]:
-    """Return the sender and body of each message in the response."""
     return [(message["sender"], message["body"]) for message in answer.json()["data"]["messages"]]
 
 

@@ -1,4 +1,4 @@
-"""The lab's fault rules, and their effect on requests and sockets."""
+"""Tests of the lab's fault rules and their effect on requests and sockets."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def test_why_a_frame_has_no_status_is_told(lab: ServerClient) -> None:
 
 
 class Peer:
-    """A socket's peer that sends the given texts and keeps what it receives."""
+    """A peer that sends the given texts and stores everything that it receives."""
 
     def __init__(self, *texts: str) -> None:
         self._coming: Messages = [{"type": "websocket.receive", "text": text} for text in texts]
@@ -114,7 +114,7 @@ def frame(kind: str) -> str:
 
 
 async def spoilt(peer: Peer, *rules: Rule) -> Messages:
-    """Connect an app that echoes frames to the peer through these rules; return what the app received."""
+    """Connect a peer through fault rules to an app that echoes each frame. Returns the frames that the app received."""
     received: Messages = []
 
     async def echo(scope: object, receive: Any, send: Any) -> None:

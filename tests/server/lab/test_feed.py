@@ -1,4 +1,4 @@
-"""The ring buffer behind the lab's event feed."""
+"""Tests of the ring buffer behind the lab's event feed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def feed(clock: Clock) -> Feed:
-    """An empty feed."""
     return Feed(clock)
 
 

@@ -1,4 +1,4 @@
-"""The service's lab: who may use it, and the agent panel that a lab opens."""
+"""Tests of the access control of the service's lab, and of the agent panel that a lab enables."""
 
 from __future__ import annotations
 

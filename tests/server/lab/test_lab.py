@@ -1,4 +1,4 @@
-"""The lab's API (D-14)."""
+"""Tests of the lab's API (D-14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Allowances that refill evenly, and groups of charges that are taken together or not at all."""
+"""Tests of allowances, which refill evenly. Several charges are taken together or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ NOW = 1_800_000_000.0
 
 
 def taken(allowances: Allowances, name: str, now: float = NOW) -> bool:
-    """Take one if the allowance permits it, and return whether it did."""
     if allowances.wait(name, 1, now):
         return False
     allowances.take(name, 1, now)

@@ -1,4 +1,4 @@
-"""The client for which a limit is counted: an address, or an IPv6 network."""
+"""Tests how limits identify a client: by IPv4 address or by IPv6 network."""
 
 from __future__ import annotations
 

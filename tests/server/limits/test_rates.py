@@ -1,4 +1,4 @@
-"""Rate limits per client address."""
+"""Tests of the rate limits per client address."""
 
 from __future__ import annotations
 

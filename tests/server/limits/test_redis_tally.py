@@ -1,4 +1,4 @@
-"""Limits that protect the whole service: counted in Redis for all processes, or by each process without Redis."""
+"""Tests of limits for the whole service. Redis counts for all processes. Without Redis, each process counts alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LIMITS = Limits(oauth_rate=2, messages_per_identity=48)
 
 @pytest.fixture
 async def make_rates(clock: Clock, redis_url: str, redis_server: Redis) -> AsyncIterator[MakeRates]:
-    """Makes the rates of one more process."""
+    """Create the rate limits of one more process."""
     redis_server.flushall()
     async with AsyncExitStack() as stack:
 
@@ -128,7 +128,7 @@ async def test_deployments_on_one_redis_count_apart(make_rates: MakeRates) -> No
 async def test_while_redis_is_away_each_process_counts_for_itself_and_says_so_once(
     breaks: str, make_rates: MakeRates, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What this process counted before still counts, so an outage resets no limit."""
+    """Earlier counts of this process remain, so an outage of Redis must not reset a limit."""
     monkeypatch.setattr(redis_tally, "AGAIN_SECONDS", 0.0)
     one, other = await make_rates(through=proxy, limits=Limits(oauth_rate=3)), await make_rates()
     await one.oauth.count(CLIENT)

@@ -1,4 +1,4 @@
-"""Turns for expensive work: a few callers at once, a few who wait, and the rest are refused."""
+"""Tests of turns for expensive work: a few callers run, a few wait, and all others are refused."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Two businesses with social login: `shop` uses the service's applications, `boutique` its own.
+"""Fixtures: two businesses with social login. `shop` uses the service's applications, `boutique` its own.
 
-Announced providers are switched on as well and have keys, but only a preview lets people log in with them.
+Both businesses have keys for announced providers too, but people can use these only on a server with previews.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def apple_key() -> ECKey:
 
 @pytest.fixture(scope="session")
 def sqlite_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, apple_key: ECKey) -> Path:
-    """The migrated database with both businesses. It is made once, because that takes some fifty transactions."""
+    """The migrated database with both businesses. It is made only once, because this takes some fifty transactions."""
     path = tmp_path_factory.mktemp("oauth") / "template.sqlite"
     shutil.copyfile(sqlite_template, path)
     asyncio.run(_settle(f"sqlite:///{path}", apple_key.as_pem(private=True).decode()))
@@ -59,20 +59,20 @@ def sqlite_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 async def client(make_client: MakeClient) -> AsyncIterator[ServerClient]:
-    """A client of a server that has the master key for the businesses' secrets."""
+    """A client of a server whose master key can decrypt the businesses' secrets."""
     async with make_client(master_key=(MASTER_KEY,)) as made:
         yield made
 
 
 @pytest.fixture
 def shop() -> str:
-    """The id of the provider whose social logins all use the service's applications."""
+    """The id of a provider. All of its social logins use the service's applications."""
     return "shop"
 
 
 @pytest.fixture
 def boutique() -> str:
-    """The id of the provider whose social logins all use applications of its own."""
+    """The id of a provider. All of its social logins use its own applications."""
     return "boutique"
 
 
@@ -96,7 +96,7 @@ async def _settle(database: str, p8: str) -> None:
 
 @pytest.fixture
 def start(client: ServerClient, shop: str) -> Start:
-    """Starts a login, by default of `shop` with github, and returns the state that the social provider receives."""
+    """Start a login, by default at `shop` with github. Returns the `state` that the social provider receives."""
 
     async def begin(social: str = "github", *, provider: str = shop, **query: str) -> str:
         answer = await client.get(f"/v1/public/provider/{provider}/oauth/{social}", params={"origin": ORIGIN} | query)
@@ -108,7 +108,7 @@ def start(client: ServerClient, shop: str) -> Start:
 
 @pytest.fixture
 def github() -> Iterator[respx.MockRouter]:
-    """GitHub's back channel, which reports that Rhea has logged in. Its routes are `token`, `profile` and `emails`."""
+    """Mocked GitHub endpoints for a login by Rhea. The routes are named `token`, `profile` and `emails`."""
     with respx.mock(assert_all_called=False) as router:
         router.post("https://github.com/login/oauth/access_token", name="token").respond(json=GITHUB_TOKEN)
         router.get("https://api.github.com/user", name="profile").respond(json=GITHUB_USER)
@@ -118,7 +118,7 @@ def github() -> Iterator[respx.MockRouter]:
 
 @pytest.fixture
 def delivered() -> Delivered:
-    """Reads what a page's script posts to the opener: `origin` and `message`, or None if it posts nothing."""
+    """Return the `origin` and `message` that the script of a page posts to the opener, or None if it posts nothing."""
 
     def read(page: httpx.Response) -> dict[str, Any] | None:
         assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -134,7 +134,7 @@ def delivered() -> Delivered:
 
 @pytest.fixture
 def identity_in(client: ServerClient, delivered: Delivered) -> IdentityIn:
-    """Reads the identity token that a page hands to the opener, with the rules of the member token endpoint."""
+    """Read the identity token that a page posts to the opener. The rules are those of the member token endpoint."""
 
     async def read(page: httpx.Response, pid: str = "shop") -> IdentityToken:
         assert page.status_code == 200, page.text
@@ -148,7 +148,7 @@ def identity_in(client: ServerClient, delivered: Delivered) -> IdentityIn:
 
 @pytest.fixture
 def nobody_came_in(delivered: Delivered) -> NobodyCameIn:
-    """Asserts that a page reports only this code to the opener, and that no member was created."""
+    """Assert that a page posts only this code to the opener, and that no member was created."""
 
     async def check(page: httpx.Response, code: str, nonce: str | None = None) -> None:
         delivery = delivered(page)

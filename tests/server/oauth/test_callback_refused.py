@@ -1,4 +1,4 @@
-"""The callback of a login that the business or the social provider refuses (contract 4.5, D-09)."""
+"""Tests of the callback after the business or the social provider has refused the login (contract 4.5, D-09)."""
 
 from __future__ import annotations
 

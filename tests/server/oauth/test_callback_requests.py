@@ -1,4 +1,4 @@
-"""Which requests the callback accepts (contract 4.5, D-03)."""
+"""Tests which requests the callback accepts (contract 4.5, D-03)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_a_form_may_say_its_charset(
 
 
 async def test_a_huge_form_is_413_and_a_page(client: ServerClient) -> None:
-    """The response is a page because a person sees it."""
+    """The response must be a page, because a person sees it."""
     answer = await client.post(PATH, content=b"x" * 70_000, headers={"Content-Type": FORM})
 
     assert (answer.status_code, answer.headers["content-type"]) == (413, "text/html; charset=utf-8")

@@ -1,4 +1,4 @@
-"""The callback of a successful login: token, member, message (contract 4.5, 2.5, 2.7, D-09)."""
+"""Tests of the callback of a successful login: token, member, message (contract 4.5, 2.5, 2.7, D-09)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_the_identity_token_lives_a_day_and_says_who_it_is(
 async def test_a_login_started_with_a_key_is_worthless_with_another(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered, identity_in: IdentityIn
 ) -> None:
-    """F184: a thief who has the identity token does not have the key that belongs to it."""
+    """F184: a thief may have the identity token, but does not have the key to which the token is bound."""
     answer = await client.get(PATH, params={"state": await start(jkt=JKT), "code": CODE})
 
     delivery = delivered(answer)
@@ -92,7 +92,7 @@ async def test_a_posted_form_is_answered_with_200_too(
 async def test_the_member_is_recorded_with_its_social_provider(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
-    """F199: the callback makes the record, before the member has written anything."""
+    """F199: the callback must create the record before the member has written anything."""
     await client.get(PATH, params={"state": await start(), "code": CODE})
 
     (member,) = await ChatCustomer.objects()
@@ -109,7 +109,7 @@ async def test_the_member_is_recorded_with_its_social_provider(
 async def test_a_second_login_updates_the_same_record(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
-    """F200: the record gets the current name and avatar."""
+    """F200: the second login must store the current name and avatar."""
     avatar = "https://avatars.example/u/2"
     await client.get(PATH, params={"state": await start(), "code": CODE})
     github["profile"].respond(json={"id": 5830217, "login": "rhea", "name": "Rhea Q. Quill", "avatar_url": avatar})
@@ -139,7 +139,7 @@ async def test_however_the_profile_looks_the_subject_says_who_it_is(
     profile: dict[str, Any],
     emails: list[dict[str, Any]],
 ) -> None:
-    """F181: each subject has one record, its name as written. An unverified email is left out and joins no records."""
+    """F181: each subject must have one record. An unverified email address must be left out and join no records."""
     await client.get(PATH, params={"state": await start(), "code": CODE})
     github["emails"].respond(json=emails)
 
@@ -200,7 +200,7 @@ async def test_the_same_person_at_two_providers_is_two_members(
 async def test_the_same_email_at_two_social_providers_is_two_members(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
-    """F182: an email address does not say who somebody is."""
+    """F182: an email address does not identify a person."""
     github.post("https://discord.com/api/oauth2/token").respond(json={"access_token": "a", "token_type": "Bearer"})
     github.get("https://discord.com/api/users/@me").respond(
         json={"id": "7", "username": "rhea", "email": "rhea@example.com", "verified": True}

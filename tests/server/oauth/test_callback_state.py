@@ -1,4 +1,4 @@
-"""The state at the callback: it is signed, lives ten minutes, and works once (contract 5.7, D-05, D-07)."""
+"""Tests of `state` at the callback: signed, valid for ten minutes, usable once (contract 5.7, D-05, D-07)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page in the popup (D-09): what it shows, what it posts, and that no text in it can become markup or script."""
+"""Tests of the page in the popup (D-09): its text and its message. No text on the page may become markup or script."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NASTY_NAMES = [
 
 
 class Reader(HTMLParser):
-    """Collects the visible text, the tags with their attributes, and the scripts of a page."""
+    """Collects the visible text, the tags, the attributes and the scripts of a page."""
 
     def __init__(self, page: Answer) -> None:
         super().__init__()

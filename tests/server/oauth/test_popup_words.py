@@ -1,4 +1,4 @@
-"""The popup page is in the browser's language."""
+"""The popup page must be in the browser's language."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ OPENER = Opener("https://shop.example", "shop", "github", "n-1")
     ],
 )
 def test_the_browsers_best_language_that_there_is(accept: str, language: str) -> None:
-    """RFC 9110 12.5.4: the highest weight wins, then the order. Unreadable entries are skipped."""
+    """RFC 9110 12.5.4: the highest weight wins, then the order. The server must skip invalid entries."""
     assert popup_words.preferred(accept).language == language
 
 
 @pytest.mark.contract("D-12/language", "D-09/page")
 @pytest.mark.parametrize("words", popup_words.LANGUAGES.values(), ids=popup_words.LANGUAGES)
 def test_a_page_is_in_one_language_and_says_which(words: popup_words.Words) -> None:
-    """Heading and advice are translated. The detail for integrators stays English and is marked as English."""
+    """Heading and advice must be translated. The detail for integrators must stay English and be marked as English."""
     good = popup_page.signed_in(OPENER, "a.b.c", "Rhea", words).body.decode()
     bad = popup_page.refused(Refused(Code.OAUTH_DENIED, "The sign-in with GitHub was cancelled."), None, words)
     refused = bad.body.decode()
@@ -52,6 +52,6 @@ def test_a_page_is_in_one_language_and_says_which(words: popup_words.Words) -> N
 
 @pytest.mark.parametrize("words", popup_words.LANGUAGES.values(), ids=popup_words.LANGUAGES)
 def test_nothing_is_left_unsaid(words: popup_words.Words) -> None:
-    """No text is empty, and the greeting has a place for the name."""
+    """No text may be empty, and the greeting must have a placeholder for the name."""
     assert all(asdict(words).values())
     assert "{name}" in words.welcome_by_name

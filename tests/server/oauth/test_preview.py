@@ -1,4 +1,4 @@
-"""Announced social providers are off unless a setting lets the server preview them (contract 4.4, D-03)."""
+"""Tests of announced social providers. They must be disabled unless a setting enables previews (contract 4.4, D-03)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def offered(client: ServerClient) -> list[str]:
 
 @pytest.fixture
 async def preview(make_client: MakeClient) -> AsyncIterator[ServerClient]:
-    """A server that previews all announced providers. Its setting names them in reverse order."""
+    """A server that previews all announced providers. The setting lists these providers in reverse order."""
     async with make_client(master_key=(MASTER_KEY,), preview_providers=tuple(ANNOUNCED[::-1])) as made:
         yield made
 
@@ -87,7 +87,7 @@ async def test_a_preview_redirects_to_its_consent_page(preview: ServerClient, so
 
 @pytest.mark.contract("4.4/redirect")
 def test_a_state_is_short_enough_for_x() -> None:
-    """X accepts no state above 500 characters. This state has the longest possible id and a long domain."""
+    """X accepts no `state` with more than 500 characters. The test uses the longest possible id and a long domain."""
     state = oauth_state.State(
         id="i" * 32,
         pid="p" * 64,

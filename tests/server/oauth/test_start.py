@@ -1,4 +1,4 @@
-"""The start of a social login (contract 4.4, D-03, D-07, D-08)."""
+"""Tests of the login start endpoint (contract 4.4, D-03, D-07, D-08)."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ async def test_a_missing_long_or_repeated_parameter_is_400(
 async def test_a_social_that_is_not_enabled_is_404_and_the_opener_is_told(
     client: ServerClient, shop: str, delivered: Delivered
 ) -> None:
-    """F178: a page whose configuration still offers the login learns that it is gone."""
+    """F178: a page with an old configuration may still offer a disabled login. The page must receive the error."""
     await admin.set_social("shop", "google", now=client.services.clock(), enabled=False)
 
     answer = await client.get(PATH, params={"origin": ORIGIN, "nonce": "n-1"})

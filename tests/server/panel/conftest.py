@@ -1,4 +1,4 @@
-"""Agents of the panel: their accounts, sign-ins and open pages."""
+"""Fixtures for the panel: accounts, sign-ins and open pages of agents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Fixture = Any
 
 @pytest.fixture
 def make_agent() -> Callable[..., Awaitable[None]]:
-    """Stores an agent of the running app, for these providers, which are created if needed, or for all."""
+    """Store an agent in the running app, for these providers, which are created if needed, or for all providers."""
 
     async def make(name: str, providers: tuple[str, ...] | None = None) -> None:
         agent = Agent(username=name, password_hash=hash_password(PASSWORD), all_providers=providers is None)
@@ -35,19 +35,19 @@ def make_agent() -> Callable[..., Awaitable[None]]:
 
 @pytest.fixture
 async def eve(client: Fixture, make_agent: Fixture) -> Fixture:
-    """A client of the app whose agent `eve` exists and is not signed in."""
+    """A client of an app with an agent `eve`, who is not signed in."""
     await make_agent("eve")
     return client
 
 
 class Agents:
-    """Signs agents in over HTTP, each in a browser of their own, and opens their pages."""
+    """Signs agents in over HTTP, each in a separate browser, and opens panel pages."""
 
     def __init__(self, open_socket: Fixture) -> None:
         self._open_socket = open_socket
 
     async def sign_in(self, client: Fixture, name: str = "eve", cookie: str = "") -> str:
-        """Sign an agent in, and return the header with their cookie."""
+        """Sign an agent in, and return the header with the session cookie."""
         client.cookies.clear()
         form = {"username": name, "password": PASSWORD}
         headers = {"Origin": BASE, **({"Cookie": cookie} if cookie else {})}
@@ -66,11 +66,10 @@ class Agents:
         return "panel.js" in page
 
     async def socket(self, client: Fixture, cookie: str) -> Any:
-        """Open the socket of a page with this cookie, and read nothing from it yet."""
         return await self._open_socket(client, "/agent/socket", headers={"Origin": BASE, "Cookie": cookie})
 
     async def page(self, client: Fixture, name: str = "eve") -> Any:
-        """Sign an agent in, open the socket of one of their pages, and read `ready`."""
+        """Sign an agent in, open a panel page's WebSocket, and read `ready`."""
         return await self.page_with(client, await self.sign_in(client, name), name)
 
     async def page_with(self, client: Fixture, cookie: str, name: str = "eve") -> Any:
@@ -86,12 +85,12 @@ def agents(open_socket: Fixture) -> Agents:
 
 @pytest.fixture
 async def panel(eve: Fixture, agents: Agents) -> Fixture:
-    """The socket of a panel page on which eve is signed in, after `ready`."""
+    """The WebSocket of a panel page on which eve is signed in. `ready` has been read."""
     return await agents.page(eve)
 
 
 class People:
-    """People who write and call, without widgets."""
+    """People who write messages and make calls without widgets."""
 
     def __init__(self, client: Fixture) -> None:
         self.chat: Chat = client.services.chat

@@ -1,4 +1,4 @@
-"""Over the network, an agent for certain businesses can read, write and hear nothing of any other business (D-21)."""
+"""Over the network, an agent must not be able to read, write or receive anything of another business (D-21)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOWHERE = "00000000-0000-0000-0000-000000000000"
 
 @pytest.fixture
 async def bob(eve: Fixture, agents: Fixture, make_agent: Fixture) -> Fixture:
-    """The open page of bob, an agent for the business `prov` only. Eve is an agent for all businesses."""
+    """The open page of bob, an agent for the business `prov` only. The agent eve is for all businesses."""
     await make_agent("bob", ("prov",))
     return await agents.page(eve, "bob")
 

@@ -1,4 +1,4 @@
-"""Rows that somebody deletes by hand in the database, which leaves rows that refer to them."""
+"""Tests of manual deletions in the database. A deleted row may leave other rows that refer to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOGGED_OUT = ["sign_in_required", Close.TOKEN]
 
 
 def by_hand(client: Fixture, statement: str) -> None:
-    """Run a statement as SQLite's own shell does, without enforcing foreign keys."""
+    """Run a statement like SQLite's shell, which does not enforce foreign keys."""
     file = client.services.settings.database_url.removeprefix("sqlite:///")
     with sqlite3.connect(file) as connection:
         connection.execute(statement)
@@ -24,7 +24,7 @@ def by_hand(client: Fixture, statement: str) -> None:
 
 
 async def codes_of(page: Fixture) -> list[object]:
-    """Return the code of each frame until the page's socket closes."""
+    """Return the code of each frame that a page's socket receives until the close."""
     frames = [await page.next()]
     while frames[-1]["type"] != "closed":
         frames.append(await page.next())

@@ -1,4 +1,4 @@
-"""The agents' list, over the network: paged, filtered and searched, so that junk does not hide anyone (D-21)."""
+"""Tests of the agents' list over the network: pages, filters and search. Junk must not hide anyone (D-21)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JUNK = 250
 
 @pytest.fixture
 async def flooded(eve: Fixture, people: Fixture, clock: Fixture, agents: Fixture) -> Fixture:
-    """An agent's page, after one message from a member and then 250 from unknown visitors."""
+    """An agent's page. The list contains one message from a member, then 250 messages from unknown visitors."""
     await people.write("ann", "where is my parcel?")
     for n in range(JUNK):
         clock.advance(1)

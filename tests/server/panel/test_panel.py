@@ -1,4 +1,4 @@
-"""The agent panel: who can sign in, what its pages allow, and what its socket does."""
+"""Tests of the agent panel: sign-in, the pages' content security, and the WebSocket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rate limits of a panel page: frames per second, and reads and searches per minute."""
+"""Tests of the rate limits of a panel page: frames per second, and reads and searches per minute."""
 
 from __future__ import annotations
 

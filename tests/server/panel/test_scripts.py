@@ -1,4 +1,4 @@
-"""The panel's script tests (*.test.mjs), run in Node on a page without a browser, and reported one by one."""
+"""Runs the panel's script tests (*.test.mjs) in Node without a browser, and reports each one separately."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Outcomes = Mapping[str, Mapping[str, str | None]]
 
 @pytest.fixture(scope="module")
 def outcomes() -> Outcomes:
-    """The failure of each test, or None, by file and test name."""
+    """Map each file and test name to the failure message, or to None."""
     return {file.name: outcomes_of(file, PANEL=str(PANEL)) for file in FILES}
 
 

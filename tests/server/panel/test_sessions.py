@@ -1,4 +1,4 @@
-"""Sessions of agents: an end on the server also ends every open page, at once or within a bound (D-21)."""
+"""Tests of agents' sessions. The end of a session must close its pages, at once or within a time limit (D-21)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ENDS = pytest.mark.parametrize("end", [remove_eve, give_eve_a_password, limit_ev
 
 
 async def rest_of(page: Fixture) -> list[tuple[str, str | int | None]]:
-    """Return the type and code of each remaining frame of a page that was closed."""
+    """Return the type and code of each frame that a page still receives before it is closed."""
     frames = [await page.next()]
     while frames[-1]["type"] != "closed":
         frames.append(await page.next())
@@ -57,7 +57,6 @@ def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check the sessions every 0.02 seconds."""
     monkeypatch.setattr(watch, "CHECK_SECONDS", 0.02)
 
 
@@ -143,7 +142,7 @@ class TestSigningOut:
 
 
 class TestAnotherProcess:
-    """The session was ended without a request to this server, and without a message through the hub."""
+    """Tests of a session that another process ended. This server gets no request and no message about the end."""
 
     @pytest.mark.usefixtures("seldom")
     @ENDS

@@ -1,4 +1,4 @@
-"""Declared frames as msgspec reads them: the limits also hold in optional members, nested objects and lists."""
+"""Tests of declared frames. Limits must also hold in optional members, nested objects and lists."""
 
 from __future__ import annotations
 

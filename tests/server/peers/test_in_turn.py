@@ -1,4 +1,4 @@
-"""Work of one socket runs in order in the background, and only a bounded amount of it may wait."""
+"""Tests of a socket's background work. It must run in order, and only a limited amount may wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatkey_server.peers.in_turn import MOST_BYTES, OVERHEAD, InTurn
 
 
 class Works:
-    """Pieces of work that all wait until a test lets them continue."""
+    """Tasks that all wait until a test lets them continue."""
 
     def __init__(self) -> None:
         self.done: list[int] = []

@@ -1,4 +1,4 @@
-"""Frames that wait to be sent to a peer: in order, and never more than a bounded number."""
+"""Tests of frames that wait to be sent to a peer. Their order must be kept, and their number is limited."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_a_peer_that_does_not_read_fills_it_and_no_more(monkeypatch: pytes
 
 
 async def test_a_peer_that_reads_is_sent_a_burst_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Messages that Redis held back arrive all at once, before the outbox has a turn to send any."""
+    """Messages that Redis delayed arrive all at once, before the outbox can send any of them."""
     monkeypatch.setattr("chatkey_server.peers.outbox.MOST", 5000)
     socket = SlowSocket()
     outbox = outbox_of(socket)

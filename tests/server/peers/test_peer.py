@@ -1,4 +1,4 @@
-"""One accepted socket of a widget or a panel page: the frames sent to its peer, and how the socket ends."""
+"""Tests of an accepted socket of a widget or a panel page: the frames to the peer, and the end of the socket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chatkey_server.settings import Limits
 
 
 class Other:
-    """The other end of a socket: it reads while a test allows it, and sends what the test has queued."""
+    """The peer of a socket. It reads when a test allows it, and sends what the test has queued."""
 
     def __init__(self) -> None:
         self.said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -45,7 +45,7 @@ class Other:
 
 
 class Page(Peer):
-    """A server-side socket whose behaviour a test supplies."""
+    """A server-side socket whose behaviour comes from a test."""
 
     KIND = "page"
     FAILED = "page.failed"
@@ -144,7 +144,7 @@ async def test_once_refused_it_reads_answers_and_refuses_no_more(make_page: Make
 
 @pytest.mark.parametrize("is_closed", [True, False])
 async def test_once_closed_it_may_be_cancelled_without_an_accident(make_page: MakePage, is_closed: bool) -> None:
-    """A server that stops while the database does not answer ends its sockets this way."""
+    """This happens when a server stops while the database does not respond."""
     began = asyncio.Event()
 
     async def serve(page: Page) -> None:

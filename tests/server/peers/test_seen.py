@@ -1,4 +1,4 @@
-"""What a socket has been told: each number counts once, old numbers may be repeated, and calls only move forward."""
+"""Tests how a socket filters repeated events. Each message is delivered once, and calls only move forward."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_floor_is_below_every_number_that_was_not_told(start: int, numbers: 
 
 
 def test_a_call_does_not_go_back() -> None:
-    """An event that is repeated, by accident or by others on the same Redis, does not revive a call that is over."""
+    """A repeated event may be a mistake or come from another Redis client. It must not revive a call that is over."""
     seen = Seen()
 
     told = [seen.note_call("c1", state) for state in ("ringing", "ringing", "active", "ringing", "ended", "active")]

@@ -1,4 +1,4 @@
-"""The properties are in `kit`, where the fuzz session finds them as well."""
+"""Fixtures for the property tests. The properties are in `kit`, because the fuzz session uses them too."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,6 @@ from tests.server.properties.kit.served import Served, serving
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The shipped server in a process of its own."""
+    """The shipped server in a separate process."""
     with serving(tmp_path_factory.mktemp("served")) as running:
         yield running

@@ -1,4 +1,4 @@
-"""Compares the OpenAPI document with the running server: Schemathesis derives valid and invalid requests from it."""
+"""Compares the OpenAPI document with the running server, with valid and invalid requests from Schemathesis."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def _operations(served: Served) -> list[Any]:
 
 
 def _can_err(operation: Any) -> bool:
-    """Return whether a request can violate the document. A path may contain any text, and HEAD is judged like GET."""
+    """Return whether a request can violate the document. Any path is valid text, and HEAD is judged like GET."""
     return operation.method.upper() != "HEAD" and any(
         parameter.location == "query" for parameter in operation.iter_parameters()
     )
 
 
 def _try_out(operation: Any, mode: GenerationMode) -> Counter[int]:
-    """Send requests of one operation, half of them with values that exist, and judge the responses."""
+    """Send requests to one operation, and judge the responses. Half of the requests use values that exist."""
     seen: Counter[int] = Counter()
 
     @seed(SEED)

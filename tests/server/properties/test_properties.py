@@ -1,4 +1,4 @@
-"""Properties that hold for every input, tried on a few hundred. `nox -s fuzz` tries as many as time allows."""
+"""Tries each property on a few hundred inputs. `nox -s fuzz` tries as many inputs as time allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A business with social login, and what a member's browser would send."""
+"""Fixtures: a business with social login, and the values that a member's browser would send."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 @pytest.fixture
 async def shop(client: ServerClient) -> str:
-    """A provider `shop`: google with keys of its own, github with the service's keys, discord switched off."""
+    """A provider `shop`: Google has its own keys, GitHub has the service's keys, Discord is disabled."""
     now, vault = client.services.clock(), client.services.vault
     await admin.add_provider(vault, now=now, id=SHOP, secret_key=SECRET, domains=["shop.example"])
     await admin.set_application(vault, SHOP, "google", Application("shop-client", "shop-client-secret"), now=now)
@@ -39,13 +39,12 @@ async def shop(client: ServerClient) -> str:
 
 @pytest.fixture
 def jkt() -> str:
-    """The thumbprint of the member's connection key."""
     return JKT
 
 
 @pytest.fixture
 def make_identity_token(clock: Clock) -> Callable[..., str]:
-    """Makes the identity token that the callback of a social login hands to the widget."""
+    """Make an identity token like the one that the callback of a social login passes to the widget."""
 
     def make(social: str = "google", *, jkt: str | None = JKT, pid: str = SHOP, secret: str = SECRET) -> str:
         profile = Profile(name="Ada Lovelace", email="ada@example.com", avatar="https://people.example/ada.png")

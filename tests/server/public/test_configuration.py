@@ -1,4 +1,4 @@
-"""The configuration endpoint (contract 4.1, 2.2)."""
+"""Tests of the configuration endpoint (contract 4.1, 2.2)."""
 
 from __future__ import annotations
 

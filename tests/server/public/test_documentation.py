@@ -1,4 +1,4 @@
-"""The OpenAPI document of the public endpoints."""
+"""Tests of the OpenAPI document of the public endpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def document(client: ServerClient) -> dict[str, Any]:
-    """The OpenAPI document that the server serves."""
     answer = await client.get("/schema/openapi.json")
     assert answer.status_code == 200
     content: dict[str, Any] = answer.json()

@@ -1,4 +1,4 @@
-"""The member token endpoint (contract 4.3, 7)."""
+"""Tests of the member token endpoint (contract 4.3, 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The declared parameters accept exactly what the identity rules accept."""
+"""The declared parameters must accept exactly what the identity rules accept."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rules for every public endpoint: methods, paths, headers, CORS, and the common shape of errors (D-02, D-03)."""
+"""Tests of the rules for every public endpoint: methods, paths, headers, CORS, and the error format (D-02, D-03)."""
 
 from __future__ import annotations
 

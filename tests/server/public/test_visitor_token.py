@@ -1,4 +1,4 @@
-"""The visitor token endpoint (contract 4.2, 2.6)."""
+"""Tests of the visitor token endpoint (contract 4.2, 2.6)."""
 
 from __future__ import annotations
 

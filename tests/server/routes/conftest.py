@@ -1,4 +1,4 @@
-"""The service with data behind every route, and callers for its routes."""
+"""Fixtures: the service with data behind every route, and callers who may use the routes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ METRICS_TOKEN: Final = "a-token-for-the-metrics-012345"
 
 @pytest.fixture
 def failed() -> Iterator[list[str]]:
-    """The failures that the service logs."""
     found: list[str] = []
 
     def listen(event: Mapping[str, Any]) -> None:
@@ -41,13 +40,12 @@ def failed() -> Iterator[list[str]]:
 
 @pytest.fixture
 def has_lab() -> bool:
-    """Whether the service's lab is switched on."""
+    """Whether the service's lab is enabled."""
     return True
 
 
 @pytest.fixture
 async def service(make_client: MakeClient, database_url: str, has_lab: bool) -> AsyncIterator[ServerClient]:
-    """The service with a provider, an agent and an administrator."""
     async with make_client(database_url=database_url, lab=has_lab, metrics_token=METRICS_TOKEN) as client:
         now, vault = client.services.clock(), client.services.vault
         await admin.add_provider(vault, now=now, id="prov", name="Shop", domains=["shop.test"])
@@ -61,7 +59,7 @@ async def service(make_client: MakeClient, database_url: str, has_lab: bool) -> 
 
 @pytest.fixture
 def administrator(service: ServerClient) -> Headed:
-    """Signs the administrator in anew for each route, because requests to some routes end the session."""
+    """Sign the administrator in again for each route, because requests to some routes end the session."""
 
     async def signed_in(_: Door) -> Headers:
         service.services.rates.reset()
@@ -76,7 +74,7 @@ def administrator(service: ServerClient) -> Headed:
 
 @pytest.fixture
 def agent(service: ServerClient) -> Headed:
-    """Signs the agent in anew for each route, and adds the other credentials that these routes accept."""
+    """Sign the agent in again for each route, and add the other credentials that these routes accept."""
 
     async def signed_in(_: Door) -> Headers:
         service.services.rates.reset()
@@ -97,5 +95,5 @@ async def _given(service: ServerClient, call: Call) -> bytes:
 
 @pytest.fixture
 def forget_rates(service: ServerClient) -> Callable[[], None]:
-    """Resets the rate limits, so that no request is refused because of them."""
+    """Reset the rate limits, so that the server refuses no request because of them."""
     return service.services.rates.reset

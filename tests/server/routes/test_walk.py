@@ -1,4 +1,4 @@
-"""Sends hostile input to every route of the service: no request fails or leaves a traceback in the log."""
+"""Sends hostile input to every route of the service. No request may cause a server error or a traceback in the log."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ ADMIN_QUERY: Final = (
 
 @pytest.fixture(params=[30, pytest.param(60, marks=pytest.mark.long)], ids=["some of it", "more of it"])
 def most(request: pytest.FixtureRequest) -> int:
-    """How many requests each route of the admin panel gets, which is limited because the panel is slow."""
+    """The number of requests to each route of the admin panel. It is limited because the panel is slow."""
     return int(request.param)
 
 

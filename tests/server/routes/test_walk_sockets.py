@@ -1,4 +1,4 @@
-"""Sends hostile frames to both sockets: each is answered or refused, and none fails or leaves a traceback."""
+"""Sends hostile frames to both sockets. None may cause an internal failure or a traceback in the log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HONEST: Final[dict[str, object]] = {
 
 
 def frames(path: str) -> Iterator[str]:
-    """Yield every body as a text frame, and every declared frame with a hostile value in each of its members."""
+    """Yield every hostile body as a text frame, and every declared frame with a hostile value in one member."""
     yield from (body.decode("utf-8", "surrogateescape") for _, body in inputs.BODIES.values())
     for declared in FRAMES[path]:
         kind, members = kind_of(declared), set(get_type_hints(declared)) - {"type"}
@@ -48,7 +48,6 @@ def frames(path: str) -> Iterator[str]:
 
 @pytest.fixture
 async def headers(agent: Headed) -> dict[str, str]:
-    """The request headers of a page on which an agent is signed in."""
     given: Headers = await agent(ANYWHERE)
     return {name.decode(): value.decode() for name, value in given}
 
@@ -79,6 +78,6 @@ async def test_a_hostile_frame(
 
 
 async def code_of(socket: ServerSocket) -> str:
-    """Return the type of the next frame, or the code if it has one."""
+    """Return the code in the next frame, or the frame's type if there is no code."""
     frame: dict[str, Any] = await socket.next()
     return str(frame.get("code", frame["type"]))

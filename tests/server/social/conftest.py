@@ -1,4 +1,4 @@
-"""The social providers as respx mocks: what each endpoint answers in the normal case."""
+"""Fixtures: respx mocks of the social providers, with each endpoint's response to a correct request."""
 
 from __future__ import annotations
 
@@ -185,9 +185,9 @@ SIGNED = {
 
 
 def any_answers(provider: SocialProvider) -> dict[str, tuple[Any, Any]]:
-    """Return the answers of a provider for which none are recorded.
+    """Return made-up responses of a provider for which there are no recorded ones.
 
-    They suffice for all failures except those of a profile.
+    They suffice for tests of all failures except those of a profile.
     """
     token = {"access_token": "a", "token_type": "Bearer"}
     anything: dict[str, tuple[Any, Any]] = {"profile": (re.compile("https://"), {})}
@@ -204,31 +204,30 @@ LogIn = Callable[[str], Awaitable[Person]]
 
 @pytest.fixture(scope="session")
 def signing_key() -> RSAKey:
-    """The key with which the OpenID providers sign."""
+    """The key with which the OpenID providers sign id_tokens."""
     return RSAKey.generate_key(2048, {"kid": "key-1", "use": "sig", "alg": "RS256"})
 
 
 @pytest.fixture
 def key_set(signing_key: RSAKey) -> Mapping[str, object]:
-    """The public key set that the providers publish."""
     return KeySet([signing_key]).as_dict(private=False)
 
 
 @pytest.fixture(scope="session")
 def p8() -> str:
-    """A private key for signing client secrets, in the form in which Apple issues it."""
+    """A private key for signing client secrets, in the format in which Apple issues it."""
     return ECKey.generate_key("P-256").as_pem(private=True).decode()
 
 
 @pytest.fixture
 def application(p8: str) -> Application:
-    """An OAuth application for every provider. Apple's application has a key instead of a secret."""
+    """An OAuth application for every provider. For Apple, the application has a key instead of a secret."""
     return Application("client-1", "application-secret", team_id="TEAM123456", key_id="KEY1234567", p8=p8)
 
 
 @pytest.fixture
 def grant() -> Grant:
-    """The values that the start and the callback have saved for the back channel."""
+    """The values that the start and the callback of a login store for the requests to the provider."""
     return Grant(
         redirect_uri="https://chat.example/v1/public/oauth/any/callback",
         code="4/0Acode*!",
@@ -239,7 +238,7 @@ def grant() -> Grant:
 
 @pytest.fixture
 def make_id_token(signing_key: RSAKey, application: Application, grant: Grant) -> MakeIdToken:
-    """Signs a valid id_token, except for the key and the claims given. A claim of None is left out."""
+    """Sign an id_token. Arguments replace the key and single claims; None removes a claim."""
 
     def make(issuer: str, sub: str, *, key: RSAKey = signing_key, kid: str = "key-1", **changes: object) -> str:
         claims: dict[str, object] = {
@@ -258,13 +257,13 @@ def make_id_token(signing_key: RSAKey, application: Application, grant: Grant) -
 
 @pytest.fixture(scope="session")
 def trusted() -> ssl.SSLContext:
-    """The usual certificate authorities, loaded once because that takes a while."""
+    """The usual certificate authorities. They are loaded only once, because this takes a while."""
     return transport.trust("")
 
 
 @pytest.fixture
 def make_back_channel(trusted: ssl.SSLContext) -> MakeBackChannel:
-    """Makes a back channel whose calls respx answers."""
+    """Make a back channel whose requests respx answers."""
 
     def make(now: Now = lambda: NOW, **options: float) -> BackChannel:
         return BackChannel(now, trusted=trusted, **options)
@@ -274,19 +273,19 @@ def make_back_channel(trusted: ssl.SSLContext) -> MakeBackChannel:
 
 @pytest.fixture
 def back_channel(make_back_channel: MakeBackChannel) -> BackChannel:
-    """A back channel whose calls respx answers."""
+    """A back channel whose requests respx answers."""
     return make_back_channel()
 
 
 @pytest.fixture
 def log_in(back_channel: BackChannel, application: Application, grant: Grant) -> LogIn:
-    """Logs in with `application` and `grant` at the provider of this name."""
+    """Log in with `application` and `grant` at the named provider."""
     return lambda social: back_channel.person(load(social), application, grant)
 
 
 @pytest.fixture
 def make_world(make_id_token: MakeIdToken, key_set: Mapping[str, object]) -> Iterator[MakeWorld]:
-    """Makes one provider answer. Its routes are named `token`, `keys`, `profile` and `emails`."""
+    """Mock one provider's endpoints. The routes are named `token`, `keys`, `profile` and `emails`."""
     with respx.mock(assert_all_called=False) as router:
 
         def make(social: str) -> respx.MockRouter:

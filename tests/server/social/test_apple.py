@@ -1,4 +1,4 @@
-"""What only Apple does: a client secret that we sign, a name that is sent only once, and booleans as text."""
+"""Tests of what only Apple does: signed client secrets, a name that is sent once, and booleans as text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LogIn = Callable[[str | None], Awaitable[Person]]
 
 @pytest.fixture
 def log_in(back_channel: BackChannel, application: Application, grant: Grant) -> LogIn:
-    """Logs in at Apple with this `user` in the callback."""
+    """Log in at Apple. The callback contains this `user`."""
 
     def log_in_with(user: str | None) -> Awaitable[Person]:
         brought = Grant(
@@ -49,7 +49,7 @@ def log_in(back_channel: BackChannel, application: Application, grant: Grant) ->
 async def test_the_client_secret_is_a_fresh_jwt_signed_with_the_p8(
     make_world: MakeWorld, log_in: LogIn, p8: str
 ) -> None:
-    """As Apple's page "Creating a client secret" requires."""
+    """The requirements are from Apple's page "Creating a client secret"."""
     world = make_world("apple")
 
     await log_in(None)

@@ -1,4 +1,4 @@
-"""The authorization request, and the addresses of the providers."""
+"""Tests of the authorization request and the providers' addresses."""
 
 from urllib.parse import parse_qs, urlsplit
 

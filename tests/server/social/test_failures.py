@@ -1,4 +1,4 @@
-"""Failures of the back channel: all give the same refusal, which names the stage and quotes nothing."""
+"""Tests of failures of the back channel. All cause the same refusal, which names the stage and quotes no data."""
 
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ async def test_no_failure_tells_a_secret(
 
 
 class _Discord(BaseHTTPRequestHandler):
-    """The smallest part of Discord that a login needs."""
+    """The few parts of Discord that a login needs."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -357,7 +357,7 @@ class _Discord(BaseHTTPRequestHandler):
         self._answer(b'{"id": "7"}')
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Log nothing."""
+        ...
 
     def _answer(self, body: bytes) -> None:
         self.send_response(200)
@@ -374,7 +374,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture(scope="module")
 def discord_url(authority: trustme.CA) -> Iterator[str]:
-    """The URL of a provider over TLS with a certificate of `authority`."""
+    """The URL of a provider with TLS. The certificate is from `authority`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     with HTTPServer(("127.0.0.1", 0), _Discord) as server:

@@ -1,4 +1,4 @@
-"""The back channel in the normal case: the requests to each provider, and the person who has logged in."""
+"""Tests of the back channel without failures: the requests to each provider, and the person who logged in."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ PEOPLE = {
 
 
 def posted(request: httpx.Request) -> dict[str, str]:
-    """Return the form of a token request."""
     return {name: value for name, (value,) in parse_qs(request.content.decode()).items()}
 
 

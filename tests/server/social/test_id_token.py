@@ -1,4 +1,4 @@
-"""The id_token: a valid one is accepted, and each fault is refused (OpenID Connect Core 3.1.3.7)."""
+"""Tests of the id_token. The server must accept a valid one and refuse each fault (OpenID Connect Core 3.1.3.7)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_an_id_token_with_one_wrong_claim_is_refused(
 
 
 def test_an_at_hash_of_this_access_token_holds(make_id_token: MakeIdToken, keys: KeySet) -> None:
-    """The token and the hash are the example of OpenID Connect Core A.4."""
+    """The access token and the hash are the example of OpenID Connect Core A.4."""
     expected = id_token.Expected(
         ISSUERS, "client-1", "nonce-of-this-login", "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"
     )

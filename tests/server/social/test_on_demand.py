@@ -1,4 +1,4 @@
-"""Authlib and httpx are slow to import, so the server imports them only for the first social login."""
+"""Authlib and httpx are slow to import. The server must import them only for the first social login."""
 
 from __future__ import annotations
 

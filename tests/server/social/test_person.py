@@ -1,4 +1,4 @@
-"""Which part of a social provider's data about a person is kept."""
+"""Tests which data about a person the server keeps from a social provider."""
 
 import pytest
 

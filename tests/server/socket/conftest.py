@@ -1,4 +1,4 @@
-"""A browser's key with its tokens and proofs, made without the server's code, and a provider to connect to."""
+"""Fixtures: a browser's key with tokens and proofs, made without the server's code, and a provider to connect to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECRET = b"a secret key of at least thirty-two bytes"
 
 
 class Browser(BrowserKey):
-    """A browser's key, with tokens for it and proofs for the socket of these tests."""
+    """A browser's key. It makes tokens bound to the key, and proofs for the socket of these tests."""
 
     def proof(self, token: str, nonce: str, *, uri: str = URI, now: float = NOW) -> str:
         return self.prove(token=token, nonce=nonce, htu=uri, now=now)
@@ -51,7 +51,7 @@ class Browser(BrowserKey):
         )
 
     def unbound_token(self) -> str:
-        """A member token from an integrator who forgot `cnf`."""
+        """Make a member token without `cnf`, which the integrator has forgotten."""
         claims = {"pid": "prov", "uid": "ann", "type": "user", "iat": int(NOW), "exp": int(NOW) + 3600}
         signed = ".".join(b64(json.dumps(part).encode()) for part in ({"alg": "HS256", "typ": "JWT"}, claims))
         return f"{signed}.{b64(hmac.digest(SECRET, signed.encode(), 'sha256'))}"
@@ -101,7 +101,7 @@ def provider(make_provider: MakeProvider) -> ProviderView:
 
 @dataclass
 class Peer:
-    """The state machine of a connection, and a browser that talks to it, with a clock that a test moves."""
+    """The state machine of a connection, a browser that talks to it, and a clock that a test moves."""
 
     browser: Browser
     provider: ProviderView
@@ -148,7 +148,7 @@ def make_peer(browser: Browser, provider: ProviderView) -> MakePeer:
 
 @pytest.fixture
 async def shop(client: Any) -> Any:
-    """The app in this process, with provider `prov`."""
+    """The app in this process, with the provider `prov`."""
     await admin.add_provider(
         client.services.vault, now=NOW, id="prov", secret_key=SECRET.decode(), domains=["shop.test"]
     )
@@ -160,9 +160,9 @@ Join = Callable[..., Awaitable[Any]]
 
 @pytest.fixture
 def join(open_socket: Any, shop: Any, browser: Browser) -> Join:
-    """Opens a socket and connects with a token, to the app or to another one with the same database.
+    """Open a socket and connect with a token. Returns the socket after `ready`.
 
-    Returns the socket after `ready`.
+    By default, this connects to `shop`. A test may pass another app with the same database.
     """
 
     async def connect(token: str, *, browser: Browser = browser, client: Any = shop) -> Any:

@@ -1,4 +1,4 @@
-"""The state machine of one socket (D-10), without a socket: every way to connect, and every refusal."""
+"""Tests of the state machine of one socket (D-10), without a network: each way to connect, and each refusal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Make = Any
 
 
 def refusal(code: Code, close: Close, member: str | None = None) -> Any:
-    """Expect a refusal with this code, this close code, and this member at fault."""
+    """Return a context that expects a refusal with this code, close code and member."""
 
     def matches(refused: Refused) -> bool:
         return (refused.code, refused.meaning.close, refused.member) == (code, close, member)

@@ -1,4 +1,4 @@
-"""The socket as a client sees it: accepted first, then judged, and with the same chat in every mode (D-10)."""
+"""Tests of the socket from a client's view. It is accepted before it is checked, and works in every mode (D-10)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Fixture = Any
 
 
 async def ending(socket: Fixture) -> tuple[str, int, str]:
-    """Return the code of the error frame, then the code and the reason of the close."""
+    """Return three values: the code of the error frame, the close code, and the reason of the close."""
     error = await socket.next()
     assert error["type"] == "error"
     closed = await socket.next()
@@ -440,7 +440,7 @@ class TestLog:
 
 
 def count_of(name: str, **labels: str) -> float:
-    """Return the number of observations of a histogram."""
+    """Return how many values a histogram has observed."""
     return REGISTRY.get_sample_value(f"{name}_count", labels) or 0.0
 
 
@@ -465,7 +465,7 @@ class TestRetold:
     async def test_what_is_told_again_reaches_a_socket_once(
         self, shop: Fixture, join: Fixture, browser: Fixture
     ) -> None:
-        """This holds for a message that is sent again, for one from the history, and for the socket's own messages."""
+        """The rule covers repeated messages, messages from the history, and the socket's own messages."""
         writer, reader = await join(browser.custom_token()), await join(browser.custom_token())
         first, second, third = ({"type": "message", "id": name, "body": name} for name in ("one", "two", "three"))
 

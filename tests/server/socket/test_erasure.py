@@ -1,4 +1,4 @@
-"""`chatkey member erase` beside a running server erases all of one person and nothing of others, on both databases."""
+"""`chatkey member erase` beside a running server must erase all data of one person only, on both kinds of database."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COMMAND: Final = "from chatkey_server.commands.member import member; member()"
 
 
 class Place:
-    """A running server, and people who connect to it, each with a key of their own."""
+    """A running server, and people who connect to the server with separate keys."""
 
     def __init__(self, client: Fixture, open_socket: Fixture, agent: SignedIn) -> None:
         self.services = client.services
@@ -47,7 +47,7 @@ class Place:
         self.services.hub.on_join(self._joined)
 
     async def join(self, uid: str, name: str = "Bob") -> Fixture:
-        """Connect as a member, or as a visitor if the uid is empty."""
+        """Connect as a member. If the uid is empty, connect as a visitor."""
         browser, now = self._browsers.setdefault(uid, Browser()), self.services.clock()
         token = browser.custom_token(uid, now=now, name=name, email=f"{name[:3].lower()}@home.test")
         return await self._connected(browser, token if uid else browser.visitor_token(now=now))
@@ -61,13 +61,13 @@ class Place:
         return socket
 
     async def answer(self, uid: str, body: str) -> None:
-        """Answer a person as an agent."""
+        """Reply to a person as an agent."""
         conversation = await Conversation.objects().get(Conversation.uid == uid)
         assert conversation is not None
         await self.services.chat.answer(conversation.id, "a1", body, agent=self._agent)
 
     async def erase(self, *arguments: str) -> tuple[int, str]:
-        """Run `chatkey member erase` as a process; return its status and output."""
+        """Run `chatkey member erase` in a separate process, and return its exit status and output."""
         settings = self.services.settings
         environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")} | {
             "CHATKEY_DATA_DIR": str(settings.data_dir),
@@ -88,7 +88,7 @@ class Place:
 
 @pytest.fixture
 async def place(make_client: Fixture, open_socket: Fixture, database_url: str, redis_url: str) -> AsyncIterator[Place]:
-    """A server with Redis and the provider `prov`. Each test runs once with each database."""
+    """A server with Redis and the provider `prov`. Each test runs once with each kind of database."""
     async with make_client(database_url=database_url, redis_url=redis_url, master_key=(MASTER_KEY,)) as client:
         vault, now = client.services.vault, client.services.clock()
         await admin.add_provider(vault, now=now, id="prov", secret_key=SECRET.decode())
@@ -100,7 +100,6 @@ async def place(make_client: Fixture, open_socket: Fixture, database_url: str, r
 
 
 async def everything_in(url: str) -> Rows:
-    """Return every row of every table as text."""
     if not url.startswith(SQLITE):
         return await _everything_in_postgres(url)
     with closing(sqlite3.connect(url.removeprefix(SQLITE))) as database:
@@ -126,13 +125,13 @@ def with_traces(rows: Rows) -> set[str]:
 
 
 async def reply(socket: Fixture, frame: dict[str, object], kind: str) -> Any:
-    """Send a frame, and return the next frame of a kind. Calls and messages may arrive before it."""
+    """Send a frame, and return the next frame of this kind. Other frames are skipped."""
     await socket.send(frame)
     return await next_of(socket, kind)
 
 
 async def next_of(socket: Fixture, kind: str) -> Any:
-    """Return the next frame of a kind."""
+    """Return the next frame of this kind. Other frames are skipped."""
     while (frame := await socket.next())["type"] != kind:
         pass
     return frame

@@ -1,4 +1,4 @@
-"""How a socket may be opened: from which pages, and with what in its URL (contract 5.6, D-10)."""
+"""Tests how a socket may be opened: by which pages, and with which URL (contract 5.6, D-10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The socket below the app, with a peer that is slow, reads nothing, or prevents the close."""
+"""Tests of the socket layer below the app. The peer is slow, reads nothing, or prevents the close."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ App = Callable[[Any, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[Non
 
 
 class Pipe(asyncio.Transport):
-    """A connection whose peer does only what a test says."""
+    """A connection whose peer is controlled by the test."""
 
     def __init__(self, *, one_side_closes: bool = True) -> None:
         super().__init__()
@@ -59,17 +59,15 @@ class Pipe(asyncio.Transport):
     def can_write_eof(self) -> bool:
         return self._one_side_closes
 
-    def pause_reading(self) -> None:
-        """Do nothing: nothing arrives unless a test sends it."""
+    def pause_reading(self) -> None: ...
 
-    def resume_reading(self) -> None:
-        """Do nothing: nothing arrives unless a test sends it."""
+    def resume_reading(self) -> None: ...
 
     def is_closing(self) -> bool:
         return self.aborted.is_set()
 
     def close(self) -> None:
-        """Wait for ever for the peer to read the rest."""
+        """Do not finish the close, as if the peer never read the remaining data."""
         self.is_closed = True
 
     def abort(self) -> None:
@@ -79,12 +77,12 @@ class Pipe(asyncio.Transport):
 
 
 def limits(**seconds: Any) -> Limits:
-    """Return limits in fractions of a second, which the settings do not allow."""
+    """Return limits in fractions of a second. The settings allow only whole seconds."""
     return dataclasses.replace(Limits(), **seconds)
 
 
 async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:
-    """Open a socket to the app as uvicorn does, and wait until the app has accepted it."""
+    """Open a socket to the app as uvicorn does, and wait until the app has accepted the socket."""
     config = uvicorn.Config(app, ws_ping_interval=None, log_config=None)
     config.load()
     protocol = serve.patient_socket(given, UNCOUNTED)(config=config, server_state=ServerState(), app_state={})
@@ -96,7 +94,7 @@ async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:
 
 
 async def greedy(scope: Any, receive: Any, send: Any) -> None:
-    """Accept, and send a message for each one received until the peer is gone."""
+    """An app that accepts the socket, and answers each message until the peer disconnects."""
     await receive()
     await send({"type": "websocket.accept"})
     while (await receive())["type"] == "websocket.receive":
@@ -104,7 +102,7 @@ async def greedy(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def curt(scope: Any, receive: Any, send: Any) -> None:
-    """Accept, and close at once."""
+    """An app that accepts the socket and closes it at once."""
     await receive()
     await send({"type": "websocket.accept"})
     await send({"type": "websocket.close", "code": 4400})
@@ -122,7 +120,7 @@ async def test_a_peer_that_takes_nothing_of_what_it_is_sent_is_cut_off() -> None
 
 
 async def test_whoever_answers_a_peer_that_was_silent_too_long_meets_somebody_who_left() -> None:
-    """The connection was closed with 1011 while the app prepared the answer."""
+    """The server closes the connection with 1011 while the app prepares an answer. The app's send must fail."""
     asked, met = asyncio.Event(), asyncio.Event()
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -183,7 +181,7 @@ async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -
 
 
 async def test_what_came_together_is_taken_apart_as_the_app_gets_to_it() -> None:
-    """Otherwise thousands of small frames would be read before the first could be refused."""
+    """Otherwise the server would parse thousands of small frames before the app could refuse the first one."""
     pipe = Pipe()
     protocol = await opened(greedy, limits(), pipe)
     frame = b"\x81\x80\0\0\0\0"

@@ -1,4 +1,4 @@
-"""Two processes of one deployment, on one database and one Redis."""
+"""Tests of two processes of one deployment, with one database and one Redis."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYS = ("m" * 32,)
 
 @pytest.fixture
 async def two(make_client: Fixture, redis_url: str) -> AsyncIterator[tuple[Fixture, Fixture]]:
-    """Two processes with the provider `prov`."""
+    """Start two processes with the provider `prov`."""
     async with make_client(redis_url=redis_url, master_key=KEYS) as one:
         await admin.add_provider(one.services.vault, now=NOW, id="prov", secret_key="s" * 32)
         async with make_client(redis_url=redis_url, master_key=KEYS) as other:
@@ -39,7 +39,7 @@ def token(browser: Fixture, secret: str) -> str:
 
 
 async def connected(open_socket: Fixture, browser: Fixture, client: Fixture, secret: str) -> Any:
-    """Open a socket with a token signed with this secret; return the socket and its first answer."""
+    """Open a socket with a token that is signed with this secret. Returns the socket and its first response."""
     socket = await open_socket(client, "/v1/socket", subprotocols=["wf.v1"])
     hello, made = await socket.next(), token(browser, secret)
     proof = browser.proof(made, hello["nonce"], uri=client.services.settings.socket_uri)
@@ -50,7 +50,7 @@ async def connected(open_socket: Fixture, browser: Fixture, client: Fixture, sec
 async def test_a_secret_that_is_rotated_in_one_counts_in_the_other_at_once(
     two: Fixture, open_socket: Fixture, browser: Fixture, clock: Fixture
 ) -> None:
-    """The clock stands still, so nothing is read again because of its age."""
+    """The clock stands still, so no process reads the provider again because of its age."""
     one, other = two
     _, before = await connected(open_socket, browser, other, "s" * 32)
     known = asyncio.Event()
@@ -92,7 +92,7 @@ async def test_what_is_said_before_redis_listens_for_a_socket_is_told_all_the_sa
 async def test_a_call_that_is_replayed_from_redis_does_not_ring_again(
     two: Fixture, open_socket: Fixture, browser: Fixture, redis_url: str
 ) -> None:
-    """An attacker replays everything both servers published: ringing, messages, heartbeats. Then the chat goes on."""
+    """The test replays everything that both servers published: ringing, messages, heartbeats. Then the chat goes on."""
     await met(*(server.services.hub._link for server in two))
     calls, hears = [(await connected(open_socket, browser, server, "s" * 32))[0] for server in two]
     async with Redis.from_url(redis_url) as attacker, attacker.pubsub() as listening:
@@ -116,7 +116,7 @@ async def test_a_call_that_is_replayed_from_redis_does_not_ring_again(
 
 
 async def published(listening: PubSub, *, until: bytes) -> AsyncIterator[tuple[bytes, bytes]]:
-    """Yield the channel and the sealed payload of each message, up to a mark."""
+    """Yield the channel and the sealed payload of each message. Stops at the message `until`."""
     while True:
         message = await listening.get_message(timeout=PATIENCE)
         if message and message["type"] == "pmessage":

@@ -1,4 +1,4 @@
-"""A vault, a clock, and databases without tables, for the storage tests."""
+"""Fixtures for the storage tests: a vault, a clock, and databases without tables."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ NOW = 1_795_000_000
 
 @pytest.fixture
 def clock() -> Clock:
-    """A clock that stands still until it is advanced."""
     return Clock(lambda: float(NOW))
 
 
 @pytest.fixture(scope="session")
 def vault() -> Vault:
-    """A vault with one master key."""
     return Vault(["m" * 32])
 
 
@@ -49,7 +47,7 @@ def empty_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest
 
 @pytest.fixture
 async def empty_database(empty_url: str) -> AsyncIterator[engine.Database]:
-    """A database without tables, opened. The test runs once with each kind of database."""
+    """An open database without tables. The test runs once with each kind of database."""
     async with engine.opened(empty_url) as database:
         yield database
 

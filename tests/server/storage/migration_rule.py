@@ -1,4 +1,4 @@
-"""The rule for migrations: the statements that may run on PostgreSQL while servers of the previous release write."""
+"""The rule for migrations: the PostgreSQL statements that are safe while servers of the previous release write."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ON_NEW_TABLES: Final = r"CREATE (?:UNIQUE )?INDEX \w+ ON (\w+) .*"
 
 
 def breaches(step: Step, releases: Collection[str]) -> list[str]:
-    """Return the faults of a migration as sentences. `releases` are the published releases."""
+    """Describe each fault of a migration in a sentence. `releases` are the published releases."""
     return [*_of_the_module(step), *_of_the_change(step, releases)]
 
 
@@ -70,6 +70,6 @@ def _is_one_of(patterns: Collection[str], statement: str) -> bool:
 
 
 def _plain(statement: str) -> str:
-    """Return a statement on one line, without quotes around names and without the body of a function."""
+    """Return a statement on one line. Quotes around names and the body of a function are removed."""
     without_body = re.sub(r"\$\$.*\$\$", "$$", statement, flags=re.DOTALL)
     return " ".join(without_body.replace('"', "").split()).removesuffix(";")

@@ -1,4 +1,4 @@
-"""Changes that an administrator may make, and the refusals with their reasons."""
+"""Tests of an administrator's changes. A refusal must state the reason."""
 
 from __future__ import annotations
 

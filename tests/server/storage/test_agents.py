@@ -1,4 +1,4 @@
-"""The accounts and passwords of agents and administrators."""
+"""Tests of the accounts and passwords of agents and administrators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ async def add_provider(name: str) -> None:
 
 
 async def sign_in(username: str) -> str:
-    """Add an agent, and return the token of a new session."""
     await agents.add_agent(username, PASSWORD)
     return await sign_in_again(username)
 

@@ -1,4 +1,4 @@
-"""Which errors of the drivers mean that the database is unavailable."""
+"""Tests which errors of the database drivers count as an unavailable database."""
 
 from __future__ import annotations
 

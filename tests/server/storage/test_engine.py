@@ -1,4 +1,4 @@
-"""The open database: transactions, snapshots, and the errors when it is lost."""
+"""Tests of the open database: transactions, snapshots, and the errors after a lost connection."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ SLOW = {
 
 
 async def test_a_query_that_nobody_waits_for_any_more_ends(database: engine.Database) -> None:
-    """Otherwise the query would keep its connection and a CPU core busy until it finishes."""
+    """Otherwise the abandoned query would keep its connection and a CPU core busy until the query finishes."""
     started = asyncio.get_running_loop().time()
 
     with pytest.raises(TimeoutError):
@@ -338,7 +338,7 @@ async def test_a_postgres_that_has_fallen_silent_is_unavailable_in_time_and_reco
 async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_connection_closes(
     postgres_url: str,
 ) -> None:
-    """asyncpg refuses the next statement with `InternalClientError`."""
+    """In this situation, asyncpg refuses the next statement with `InternalClientError`."""
     async with engine.opened(postgres_url) as database:
         assert isinstance(database, engine.Postgres)
         assert database.pool is not None
@@ -356,7 +356,7 @@ async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_con
 
 
 def _pids(server: PostgresServer) -> list[int]:
-    """Return the ids of the main process, which accepts connections, and of its child processes."""
+    """Return the process ids of the PostgreSQL main process and of its child processes."""
     main = int((server.pgdata / "postmaster.pid").read_text().split()[0])
     children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
     return [main, *map(int, children)]

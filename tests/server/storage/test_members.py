@@ -1,4 +1,4 @@
-"""Member records: one for each identity, no matter who writes it first, on both databases."""
+"""Tests of member records on both kinds of database. Each identity must have one record, whoever writes it first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOW = 1_795_000_000
 
 
 async def _upsert(**changes: Any) -> ChatCustomer:
-    """Write Ada's record, with these members changed."""
+    """Write Ada's record with these changes."""
     ada: dict[str, Any] = {
         "provider": "p",
         "login": "social",

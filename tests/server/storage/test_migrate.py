@@ -1,4 +1,4 @@
-"""The migrations produce the tables of `tables.py` on both databases, and each runs only once."""
+"""The migrations must produce the tables of `tables.py` on both kinds of database. Each must run only once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def _rows(query: str) -> list[dict[str, Any]]:
 
 
 async def _schema(database: engine.Database) -> Schema:
-    """Describe every table, column, index and foreign key, as the database itself describes them."""
+    """Return every table, column, index and foreign key that the database reports."""
     if isinstance(database, engine.SQLite):
         found = await _rows("SELECT type, name, sql FROM sqlite_master WHERE type <> 'view' AND sql IS NOT NULL")
         return {f"{row['type']} {row['name']}": row["sql"] for row in found if row["name"] != "migration"}

@@ -1,4 +1,4 @@
-"""Every migration follows the rule, and each breach of the rule is detected."""
+"""Tests that every migration follows the rule, and that each violation of the rule is detected."""
 
 from __future__ import annotations
 
@@ -45,23 +45,21 @@ class Label(Table, tablename="label"):
 
 
 def step(change: object, **changes: object) -> Step:
-    """Return a migration with this change."""
     members = {"ID": "2027-01-01T00:00:00:000000", "DESCRIPTION": "A test's own.", "CHANGE": change, **changes}
     return cast("Step", SimpleNamespace(**{name: value for name, value in members.items() if value is not None}))
 
 
 def sql(*statements: str, unused_since: str = "") -> Definitions:
-    """Return definitions that run these statements on PostgreSQL."""
+    """Return a migration change that runs these statements on PostgreSQL."""
     return Definitions(statements={"postgres": statements}, unused_since=unused_since)
 
 
 def added(*columns: Any) -> Definitions:
-    """Return definitions that add columns."""
+    """Return a migration change that adds these columns."""
     return Definitions(columns=[column for column in columns if isinstance(column, Column)])
 
 
 def released() -> list[str]:
-    """Return the releases of the changelog."""
     return re.findall(r"^## \[(\d+\.\d+\.\d+)\]", CHANGELOG.read_text(), re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""Social logins in progress: each can be found once, for ten minutes."""
+"""Tests of social logins in progress. The server must find each login only once, within ten minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only a few passwords are checked at the same time."""
+"""The server must check only a few passwords at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A running server behind a real pgbouncer, with session and with transaction pooling."""
+"""Tests of a running server behind a real pgbouncer, with session pooling and with transaction pooling."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def pooled(postgres_server: PostgresServer, postgres_url: str) -> Iterator[Pooled]:
-    """Starts pgbouncer with a pool mode and a number of connections; returns the database's URL through it."""
+    """Start pgbouncer with a pool mode and a number of connections. Returns the database's URL through pgbouncer."""
     (database,) = parse_qs(urlsplit(postgres_url).query)["host"]
     owner = Path(database).stat().st_uid
     folder = Path(tempfile.mkdtemp(prefix="chatkey-pgbouncer-"))

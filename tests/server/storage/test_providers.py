@@ -1,4 +1,4 @@
-"""A provider as the server sees it, and how long that view may be out of date."""
+"""Tests of the server's view of a provider, and of the maximum age of this view."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOCKET_URI = "wss://chat.example/v1/socket"
 
 @pytest.fixture
 def cache(clock: Clock, vault: Vault) -> Providers:
-    """A cache of providers, with the clock that stands still."""
+    """A cache of providers whose clock stands still."""
     return Providers(now=clock, vault=vault, socket_uri=SOCKET_URI)
 
 
@@ -256,12 +256,12 @@ async def test_secrets_do_not_show(database: engine.Database, vault: Vault, cloc
 
 
 async def judged(cache: Providers, rule: Callable[[ProviderView], T]) -> T:
-    """Return the result of a rule for the provider, as the endpoints ask for it."""
+    """Apply a rule to the provider as the endpoints do, and return the rule's result."""
     return await rotation.judged(await cache.get("p"), rule, cache.find)
 
 
 def judged_by(secret: bytes) -> Callable[[ProviderView], str]:
-    """Return a function that accepts a token as if it was signed with this secret."""
+    """Return a rule that accepts a token only while `secret` is the provider's current secret."""
 
     def judge(view: ProviderView) -> str:
         if view.secrets.current != secret:

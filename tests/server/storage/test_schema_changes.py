@@ -1,4 +1,4 @@
-"""Migrations on a database in use: they wait only briefly, can be interrupted, and let other sessions write."""
+"""Tests of migrations on a database in use: brief waits, interruptions, and writes by other sessions."""
 
 from __future__ import annotations
 
@@ -45,10 +45,8 @@ Apply = Callable[..., "asyncio.Task[list[str]]"]
 
 
 class Lines(asyncio.Queue[str]):
-    """The lines that a migration reports."""
-
     async def until(self, text: str) -> str:
-        """Return the next line that contains this text."""
+        """Wait for the next line that contains this text, and return the line."""
         async with asyncio.timeout(PATIENCE):
             while text not in (line := await self.get()):
                 pass
@@ -57,13 +55,13 @@ class Lines(asyncio.Queue[str]):
 
 @pytest.fixture
 def lines() -> Lines:
-    """The queue to which `apply` reports."""
+    """The lines that `apply` reports."""
     return Lines()
 
 
 @pytest.fixture
 def apply(monkeypatch: pytest.MonkeyPatch, lines: Lines) -> Apply:
-    """Runs changes as the migrations of the next release, in a task."""
+    """Run changes in a background task, as the migrations of the next release."""
     released = migrate.steps()
 
     def begin(*changes: Change) -> asyncio.Task[list[str]]:
@@ -93,7 +91,6 @@ def _message(seq: int) -> tables.Message:
 
 @asynccontextmanager
 async def other_session(url: str) -> AsyncIterator[Any]:
-    """Open a session as another client of the database."""
     connection = await asyncpg.connect(url, server_settings={"application_name": "somebody else"})
     try:
         yield connection
@@ -103,20 +100,19 @@ async def other_session(url: str) -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def reading(url: str) -> AsyncIterator[None]:
-    """Keep a transaction open that has read messages, as a backup does."""
+    """Hold a transaction open that has read messages, as a backup does."""
     async with other_session(url) as connection, connection.transaction(isolation="repeatable_read"):
         await connection.fetchval("SELECT count(*) FROM message")
         yield
 
 
 async def written(seq: int) -> None:
-    """Write a message as a server does."""
     async with engine.transaction():
         await tables.Message.insert(_message(seq))
 
 
 async def built_so_far(session: Any) -> int:
-    """Wait until the index is nearly built; return the id of the process that waits for older transactions."""
+    """Wait until the index is nearly built. Returns the id of the process that waits for older transactions."""
     async with asyncio.timeout(PATIENCE):
         while (pid := await session.fetchval(BUILDING)) is None:  # noqa: ASYNC110 - PostgreSQL tells nobody
             await asyncio.sleep(0)

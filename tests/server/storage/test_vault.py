@@ -1,4 +1,4 @@
-"""Encryption at rest and the keys derived from the master key."""
+"""Tests of encryption at rest and of the keys that are derived from the master key."""
 
 from __future__ import annotations
 

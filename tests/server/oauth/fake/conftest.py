@@ -1,4 +1,4 @@
-"""A server that uses the fake for every social provider, and a person whose browser visits both."""
+"""Fixtures: a server that uses the fake for every social provider, and a person whose browser visits both."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ SOCIALS = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
 
 @pytest.fixture(scope="session")
 def running_fake(apple_key: ECKey) -> App:
-    """A fake provider with its lab. It knows the applications of the service and of the boutique.
+    """A fake provider with its lab. The fake has the applications of the service and of the boutique.
 
-    All tests share it, because generating its keys takes a while.
+    All tests share the fake, because it takes a while to generate the keys.
     """
     settings = FakeSettings(
         browser_url=BROWSERS,
@@ -43,7 +43,6 @@ def running_fake(apple_key: ECKey) -> App:
 
 @pytest.fixture
 def fake(running_fake: App) -> Iterator[App]:
-    """The fake provider in its initial state."""
     yield running_fake
     running_fake.reset()
 
@@ -67,7 +66,7 @@ def _client(social: str, keys: str, apple_key: ECKey) -> Client:
 
 @pytest.fixture
 async def client(make_client: MakeClient, fake: App) -> AsyncIterator[ServerClient]:
-    """A server that previews every provider. It knows where the fake is, and reaches it at its address for servers."""
+    """A server that previews every provider. It uses the fake, at the fake's address for servers."""
     socials = {
         social: SocialAddress(browser_url=f"{BROWSERS}/{social}", server_url=f"{SERVERS}/{social}")
         for social in SOCIALS
@@ -81,6 +80,6 @@ async def client(make_client: MakeClient, fake: App) -> AsyncIterator[ServerClie
 
 @pytest.fixture
 async def person(client: ServerClient, fake: App) -> AsyncIterator[Person]:
-    """A person who uses the fake's address for browsers."""
+    """A person whose browser opens the fake at the fake's address for browsers."""
     async with httpx.AsyncClient(transport=httpx.ASGITransport(fake), base_url=BROWSERS) as browser:
         yield Person(client, browser)

@@ -1,4 +1,4 @@
-"""A person with a browser that keeps cookies."""
+"""A person whose browser keeps cookies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BROWSERS, SERVERS = "https://idp.localhost:9443", "http://idp.internal:9911"
 
 
 class Form(HTMLParser):
-    """The form of a page, with the fields that are submitted unchanged: the checked and the hidden ones."""
+    """The form of a page. It includes the fields that are submitted unchanged: checked boxes and hidden inputs."""
 
     def __init__(self, page: httpx.Response) -> None:
         super().__init__()
@@ -35,14 +35,13 @@ class Form(HTMLParser):
 
 
 class Person:
-    """A person whose browser keeps the fake's cookies. A test can stop their login at any step and look."""
+    """A person whose browser keeps the fake's cookies. A test can stop a login after any step."""
 
     def __init__(self, server: ServerClient, browser: httpx.AsyncClient) -> None:
         self._server = server
         self._browser = browser
 
     async def ask(self, social: str, provider: str = "shop") -> httpx.Response:
-        """Click the login button, and return the fake's response to the authorization request."""
         path = f"/v1/public/provider/{provider}/oauth/{social}"
         start = await self._server.get(path, params={"origin": ORIGIN, "nonce": "n-1"})
         assert start.status_code == 302, start.text
@@ -51,14 +50,13 @@ class Person:
     async def decide(
         self, page: httpx.Response, decision: str = "approve", changes: Mapping[str, list[str]] | None = None
     ) -> httpx.Response:
-        """Submit the consent page with these changes to its fields, and return the fake's response."""
+        """Submit the consent page, with `changes` to its fields. Returns the fake's response."""
         assert page.status_code == 200, page.text
         form = Form(page)
         fields = form.fields | {"decision": [decision]} | dict(changes or {})
         return await self._browser.post(urljoin(str(page.url), form.action), data=fields)
 
     async def arrive(self, answer: httpx.Response) -> httpx.Response:
-        """Follow the fake's redirect, or the form that posts itself, and return the callback's page."""
         if "location" in answer.headers:
             return await self._server.get(answer.headers["location"])
         form = Form(answer)
@@ -66,12 +64,11 @@ class Person:
         return await self._server.post(form.action, data=form.fields, headers=headers)
 
     async def log_in(self, social: str, provider: str = "shop", decision: str = "approve") -> httpx.Response:
-        """Complete the login, with the consent page if there is one, and return the callback's page."""
         answer = await self.ask(social, provider)
         if 'name="decision"' in answer.text:
             answer = await self.decide(answer, decision)
         return await self.arrive(answer)
 
     def forget(self) -> None:
-        """Drop the fake's cookies. A person whom the fake recognises does not see the consent page."""
+        """Delete the fake's cookies. The fake shows no consent page to a person whom it recognises."""
         self._browser.cookies.clear()

@@ -1,4 +1,4 @@
-"""A provider whose connections break. The fake runs on a real socket here, because only that can break."""
+"""Tests of a provider whose connections break. The fake runs on a real network socket in these tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ NobodyCameIn = Callable[..., Awaitable[None]]
 
 @pytest.fixture
 async def address(fake: App) -> AsyncIterator[str]:
-    """The URL of the fake on this machine."""
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(fake, http=CUTTABLE, ws="none", lifespan="off", log_config=None)
     server = uvicorn.Server(config)
@@ -44,7 +43,6 @@ async def address(fake: App) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def client(make_client: MakeClient, address: str) -> AsyncIterator[ServerClient]:
-    """A server that reaches the fake over the network."""
     socials = {
         social: SocialAddress(browser_url=f"{BROWSERS}/{social}", server_url=f"{address}/{social}")
         for social in SOCIALS

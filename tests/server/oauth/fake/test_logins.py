@@ -1,4 +1,4 @@
-"""Complete logins through the fake provider: the server's requests, the provider's pages, the server's response."""
+"""Tests of complete logins with the fake: the server's requests, the provider's pages, and the server's response."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Each way in which a social provider can misbehave: the server reports the right code and leaves nothing behind.
+"""Tests of every fault of a social provider.
 
-Providers come in families: google has an id_token and userinfo, apple only an id_token, and each of the others a
-profile of its own kind.
+The server must report the right code and leave no data behind. Providers differ: google has an id_token and userinfo,
+apple has only an id_token, and each other provider has its own profile format.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NobodyCameIn = Callable[..., Awaitable[None]]
 
 
 class Case(NamedTuple):
-    """A fault with its options, the providers that can have it, and the code with which the server refuses it."""
+    """A fault with its options, the providers that can have the fault, and the code of the server's refusal."""
 
     fault: str
     socials: tuple[str, ...]
@@ -151,14 +151,13 @@ def test_every_fault_there_is_is_met_or_has_a_reason_not_to_be(fake: App) -> Non
 
 
 def named(case: Case | tuple[Any, ...]) -> str:
-    """Name a case after its fault and options."""
     options = next((part for part in case if isinstance(part, Mapping)), {})
     return "-".join([case[0], *map(str, options.values())])
 
 
 @pytest.fixture
 def arm(fake: App) -> Arm:
-    """Arms a fault at one provider, by default for a single request."""
+    """Arm a fault at one provider, by default for a single request."""
 
     def armed(fault: str, social: str, options: Mapping[str, Any] | None = None, *, lasting: bool = False) -> Rule:
         times = None if lasting else 1
@@ -169,7 +168,7 @@ def arm(fake: App) -> Arm:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the server give up on a login after 0.3 seconds."""
+    """Make the server abort a login after 0.3 seconds."""
     monkeypatch.setattr(flow, "BackChannel", partial(flow.BackChannel, patience=0.3))
 
 
@@ -249,7 +248,7 @@ async def test_a_callback_for_another_social_provider_is_not_one_of_ours(
 async def test_the_state_of_another_login_does_not_let_this_code_in(
     person: Person, arm: Arm, nobody_came_in: NobodyCameIn, social: str
 ) -> None:
-    """PKCE binds the code to its login; at Apple, the nonce does. TikTok's web login has neither."""
+    """PKCE binds the code to its login. Apple uses the nonce for this. TikTok's web login has neither."""
     await person.ask(social)
     rule = arm("state-swapped", social)
 

@@ -1,4 +1,4 @@
-"""Whole conversations over one socket: frames in any order and at any time, compared with a small model."""
+"""Properties of whole conversations over one socket. A small model predicts the response to frames in any order."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SAID: Final = {
 
 @dataclass
 class Model:
-    """The expected state of the connection: anonymous, connected until a given time, or ended."""
+    """A model of the connection, which is anonymous, connected until a given time, or ended."""
 
     now: float = START
     is_ready: bool = False
@@ -72,7 +72,7 @@ class Model:
     machine: Connection = field(default_factory=lambda: Connection(URI, LIMITS, now=START))
 
     def expected(self, kind: str, how: Any) -> set[str]:
-        """Return the codes with which a step may be refused. The set is empty if the step must be accepted."""
+        """Return the codes with which the server may refuse a step, or an empty set if the server must accept it."""
         if self.now >= self.ends_at:
             return {"token_expired"} if self.is_ready else {"auth_timeout"}
         if how == "nonsense":
@@ -102,7 +102,7 @@ WRONG_REFRESHES: Final[dict[str, set[str]]] = {
 
 
 def check_conversation(steps: list[Step]) -> str:
-    """Play a conversation up to the first refusal, after which nothing more may happen."""
+    """Play a conversation up to the first refusal. After the refusal, the server must do nothing more."""
     model = Model()
     model.nonce = model.machine.arrive([], b"")["nonce"]
     for kind, how in steps:

@@ -1,4 +1,4 @@
-"""Texts that a widget, or anyone who has opened a socket, might send as frames."""
+"""Properties of texts that a widget, or any other client with an open socket, might send as frames."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def main(seconds: float, seed: int | None, only: str | None) -> None:
 
 
 def _search(tried: Sequence[Property], outcomes: dict[str, Counter[str]], seed: int, seconds: float) -> str:
-    """Try the properties in turn until the time is over. Return what was found, or an empty string."""
+    """Try the properties in turn for the given time. Returns a description of the failure, or an empty string."""
     end = time.monotonic() + seconds
     while True:
         for made in tried:

@@ -1,4 +1,4 @@
-"""Domains that an administrator might register, and origins that a page or an attacker might send."""
+"""Properties of domains that an administrator might register, and of origins that a page or an attacker might send."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def check_domain(domain: str) -> str:
 
 
 def check_match(origin: str) -> str:
-    """Look an origin up: it either equals a registered literal, character for character, or is foreign."""
+    """Look an origin up. The server must accept the origin only if it equals a registered origin in every character."""
     literal = origins.match(origin, REGISTERED)
     if literal is None:
         assert origin not in REGISTERED

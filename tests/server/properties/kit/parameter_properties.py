@@ -1,4 +1,4 @@
-"""Queries and forms that a browser, a social provider or an attacker might send."""
+"""Properties of queries and forms that a browser, a social provider or an attacker might send."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ queries = st.one_of(
 
 
 def check_query(query: bytes) -> str:
-    """Compare how the server and the reference read a query: every named parameter once, or a refusal."""
+    """Compare how the server and the reference read a query. They must return each named parameter once, or refuse."""
     expected = _read(query)
     try:
         found = read_pairs(query, *NAMES, most=MOST_BYTES)
@@ -49,7 +49,7 @@ def check_query(query: bytes) -> str:
 
 
 def _read(query: bytes) -> dict[str, str] | str:
-    """Read `application/x-www-form-urlencoded` (URL standard, 5.1), or return the code of its refusal."""
+    """Read `application/x-www-form-urlencoded` (URL standard, 5.1). If the query is refused, return the code."""
     if len(query) > MOST_BYTES or query.count(b"&") >= MOST_PAIRS:
         return "parameter_invalid"
     found: dict[str, str] = {}

@@ -109,7 +109,7 @@ ADDRESSES: Final = (
 
 
 class Parts(NamedTuple):
-    """An unsigned proof for `NONCE`, `TOKEN` and `URI`, correct or slightly wrong."""
+    """An unsigned proof for `NONCE`, `TOKEN` and `URI`. It is correct or slightly wrong."""
 
     header: bytes
     payload: bytes
@@ -119,7 +119,7 @@ class Parts(NamedTuple):
 
 @st.composite
 def proof_parts(draw: Draw, now: float = NOW) -> Parts:
-    """Return the parts of a proof, correct or wrong in one place."""
+    """Generate an unsigned proof that is correct or has one fault."""
     wrong = draw(st.sampled_from((None, "claims", "claims", "header", "jwk", "signature", "key")))
     claims = _honest_claims(now)
     header = draw(_headers[wrong]) if wrong in _headers else HONEST_HEADER
@@ -139,7 +139,7 @@ def signed_proof(parts: Parts, *, token: str = TOKEN, nonce: str = NONCE, uri: s
 
 @st.composite
 def proof_cases(draw: Draw) -> tuple[str, Demand]:
-    """Return a proof that is correct or slightly wrong, and the values that it must match."""
+    """Generate a proof that is correct or slightly wrong, and the values that the proof must match."""
     now = draw(moments())
     nonce = draw(st.sampled_from((NONCE, NONCE, NONCE, NONCE, None)))
     proof = signed_proof(draw(proof_parts(now)))
@@ -155,7 +155,7 @@ def check_proof(case: tuple[str, Demand]) -> str:
 
 
 def check_any_text(text: str) -> str:
-    """Verify a text that is no proof. It must be refused."""
+    """Verify a text that is not a proof. The server must refuse the text."""
     return check_proof((text, Demand(TOKEN, JKT, NONCE, URI, NOW)))
 
 
@@ -171,7 +171,6 @@ any_proof = st.text(max_size=200) | st.lists(st.text("AQgwe30fQIiJ9_-", max_size
 
 
 def raw_signature(key: ec.EllipticCurvePrivateKey, signed: bytes) -> bytes:
-    """Sign as a JWS requires: r and s, 32 bytes each."""
     r, s = decode_dss_signature(key.sign(signed, ECDSA))
     return r.to_bytes(32, "big") + s.to_bytes(32, "big")
 
@@ -243,7 +242,7 @@ _odd_signatures = st.tuples(_edges, _edges).map(lambda rs: rs[0].to_bytes(32, "b
 
 @st.composite
 def signature_cases(draw: Draw) -> tuple[bytes, bytes]:
-    """Return a signature and the signed bytes. The signature is real, changed, or made of boundary values."""
+    """Generate a signature and the signed bytes. The signature is valid, changed, or made of boundary values."""
     signed = draw(st.binary(max_size=20))
     made = draw(_signatures)(MINE, signed)
     return draw(st.just(made) | _odd_signatures | st.binary(max_size=80)), signed

@@ -1,4 +1,4 @@
-"""Defines properties: inputs that somebody might send, and a check that holds for each of them."""
+"""Defines properties. A property has inputs that somebody might send, and a check that every input must pass."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALSO: Final[Mapping[str | None, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Property:
-    """A property. `check` takes one input, returns what happened, and raises AssertionError if the property fails."""
+    """A property. `check` takes one input, returns a word for the outcome, and raises AssertionError on failure."""
 
     name: str
     inputs: SearchStrategy[Any]
@@ -35,9 +35,9 @@ class Property:
     """Whether the inputs include both accepted and refused ones."""
 
     def try_out(self, number: int, examples: int) -> Counter[str]:
-        """Try `examples` inputs and count what happened. The same seed `number` gives the same inputs.
+        """Try `examples` inputs and count the outcomes. The same seed `number` gives the same inputs.
 
-        If the property fails, raises the error of `check` for the smallest failing input, with a note.
+        If the property fails, this method raises the error of `check` for the smallest failing input, with a note.
         """
         seen: Counter[str] = Counter()
 

@@ -28,7 +28,7 @@ _TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket
 
 @dataclass(frozen=True)
 class Answer:
-    """A response. Header names are in lower case."""
+    """A response. The names of the headers are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -37,23 +37,21 @@ class Answer:
 
 @dataclass(frozen=True)
 class Served:
-    """A running server with the business `prov_a`, with google and github through the service's applications."""
+    """A running server with the business `prov_a`. Google and GitHub logins use the service's applications."""
 
     port: int
     process: Process
 
     @property
     def base_url(self) -> str:
-        """The server's address."""
         return f"http://localhost:{self.port}"
 
     @property
     def socket_uri(self) -> str:
-        """The socket's address."""
         return f"ws://localhost:{self.port}/v1/socket"
 
     def ask(self, method: str, target: bytes, body: bytes | None = None, content_type: bytes = b"") -> Answer:
-        """Send one request with its target unchanged, and return the response."""
+        """Send one request with exactly this target, and return the response."""
         headers = [b"Host: localhost:%d" % self.port, b"Connection: close"]
         if body is not None:
             headers += [b"Content-Type: " + content_type, b"Content-Length: %d" % len(body)]
@@ -67,14 +65,14 @@ class Served:
         return Answer(int(status.split(" ")[1]), {name.lower(): value for name, _, value in pairs}, content)
 
     def check_log(self) -> None:
-        """Assert that nothing has failed inside the server so far."""
+        """Assert that the server's log contains no internal failure so far."""
         wrong = [line for line in self.process.output().splitlines() if any(trace in line for trace in _TRACES)]
         assert not wrong, "the server's log says: " + "\n".join(wrong[:5])
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Served]:
-    """Start the server without rate limits. Its back channels reach no provider."""
+    """Start the server without rate limits. The server cannot reach a social provider."""
     port, nowhere = free_ports(2)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {

@@ -1,4 +1,4 @@
-"""Honest input with something wrong: JSON members in odd spellings, text with characters lost, added or swapped."""
+"""Generates faulty variants of valid input: odd JSON members, and texts with lost, added or swapped characters."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def shaken_object(
     honest: Mapping[str, Any],
     likely: Mapping[str, Sequence[Any]],
 ) -> bytes:
-    """Return a slightly wrong JSON object: a member is missing, repeated, or has another value, often a likely one."""
+    """Generate a slightly wrong JSON object: a member is missing, repeated, or has a new value, often from `likely`."""
     members = [(json.dumps(name), json.dumps(value)) for name, value in honest.items()]
     names = sorted({*honest, *likely, "unknown"})
     for _ in range(draw(st.sampled_from((1, 1, 1, 1, 2)))):
@@ -91,7 +91,7 @@ def _value(likely: Sequence[Any]) -> st.SearchStrategy[str]:
 
 @st.composite
 def shaken_text(draw: Draw, text: str) -> str:
-    """Return a text with one typical copying mistake, or unchanged."""
+    """Generate a text that is unchanged or has one typical copying mistake."""
     change = draw(st.sampled_from(("nothing", "lose", "add", "swap", "end", "cut", "again", "case", "around")))
     at = draw(st.integers(0, max(0, len(text) - 1)))
     odd = draw(st.sampled_from(ODD_CHARACTERS))
@@ -116,22 +116,22 @@ def shaken_text(draw: Draw, text: str) -> str:
 
 
 def sometimes_shaken(text: str) -> st.SearchStrategy[str]:
-    """Return a text unchanged or with one copying mistake."""
+    """Return a strategy for a text that is unchanged or has one copying mistake."""
     return st.just(text) | shaken_text(text)
 
 
 def b64(raw: bytes) -> str:
-    """Return base64url without padding."""
+    """Encode bytes as base64url without padding."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def compact(value: Mapping[str, Any]) -> bytes:
-    """Return JSON without white space, as most libraries write it."""
+    """Encode a value as JSON without white space, as most libraries do."""
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 @st.composite
 def moments(draw: Draw) -> float:
-    """Return a time, often close to the border of a minute."""
+    """Generate a time, which is often close to the full minute."""
     minute = draw(st.integers(28_000_000, 32_000_000))
     return minute * 60 + draw(st.sampled_from((0, 0.25, 1, 29, 30.5, 59, 59.999)))

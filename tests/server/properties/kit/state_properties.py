@@ -1,4 +1,4 @@
-"""States that return to the callback of a social login, both genuine and forged."""
+"""Properties of the `state` of a social login that returns to the callback. The values are genuine or forged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET_KEY: Final = b"the-secret-key-of-a-provider-0123456789"
 
 
 class StateCase(NamedTuple):
-    """A state that came back, the genuine state behind it, and the callback's provider and time."""
+    """A returned `state`, the genuine `state` from which it was made, and the provider and time of the callback."""
 
     text: str
     made: State
@@ -32,7 +32,7 @@ class StateCase(NamedTuple):
 
 @st.composite
 def state_cases(draw: Draw) -> StateCase:
-    """Return a state that is correct or slightly wrong."""
+    """Generate a `state` that is correct or slightly wrong."""
     made = State(
         id=draw(st.sampled_from(("Zt5Yk1J2a9f3oQm8Xw7c-A", "b" * 32))),
         pid="prov_a",
@@ -80,7 +80,7 @@ def _members(state: State) -> tuple[object, ...]:
 
 
 def _otherwise(draw: Draw, key: bytes, made: State) -> str:
-    """Sign a state with another key, over other bytes, with another hash, or with a shortened MAC."""
+    """Sign a `state` incorrectly: with another key, over other bytes, with another hash, or with a shortened MAC."""
     payload = b64(json.dumps([*_members(made)], separators=(",", ":")).encode())
     what = draw(st.sampled_from((payload.encode(), payload.encode() + b".", b"", b"wrong")))
     mac = hmac.digest(key, what, draw(st.sampled_from((hashlib.sha256, hashlib.sha1, hashlib.sha512))))

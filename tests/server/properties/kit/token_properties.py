@@ -33,7 +33,7 @@ SHAKEN_HEADERS: Final = shaken_object({"alg": "HS256", "typ": "JWT"}, LIKELY_HEA
 
 
 class TokenCase(NamedTuple):
-    """A token, the time at which it is read, and the kind of token that is wanted."""
+    """A token, the time at which the server reads it, and the expected kind of token."""
 
     token: str
     now: float
@@ -43,19 +43,19 @@ class TokenCase(NamedTuple):
 
     @property
     def secrets(self) -> Secrets:
-        """The provider's secrets as the server holds them."""
+        """The provider's secrets in the server's own type."""
         return Secrets(SECRET) if self.overlaps_until is None else Secrets(SECRET, PREVIOUS, self.overlaps_until)
 
     @property
     def accepted(self) -> list[bytes]:
-        """The secrets that are accepted at this time."""
+        """The secrets that the server must accept at this time."""
         overlaps = self.overlaps_until is not None and self.now < self.overlaps_until
         return [SECRET, PREVIOUS] if overlaps else [SECRET]
 
 
 @st.composite
 def token_cases(draw: Draw) -> TokenCase:
-    """Return a token that is correct, or usually wrong in one place."""
+    """Generate a token. Most of the tokens have one fault."""
     now = draw(moments())
     kind = draw(st.sampled_from(("visitor", "custom", "social", "identity")))
     wrong = draw(st.sampled_from((None, "times", "claims", "claims", "header", "key", "text", "wanted")))
@@ -81,7 +81,7 @@ def check_token(case: TokenCase) -> str:
 
 
 def check_any_text(text: str) -> str:
-    """Read a text that is no token. It must be refused."""
+    """Read a text that is not a token. The server must refuse the text."""
     for wanted in ("socket", "identity"):
         check_token(TokenCase(text, 1_800_000_030, wanted))
     return "refused"

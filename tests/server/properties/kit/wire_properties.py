@@ -1,4 +1,4 @@
-"""Properties of the running, shipped server: requests and sockets over the network."""
+"""Properties of the shipped server: requests and sockets over the network."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _jkts = st.sampled_from((*[None, JKT] * 4, JKT[:-1], JKT + "=", "<script>"))
 
 
 class Start(NamedTuple):
-    """The parameters of an OAuth start."""
+    """The parameters of a request to the login start endpoint."""
 
     provider: str
     social: str
@@ -98,7 +98,7 @@ _methods = st.sampled_from(("GET", "GET", "GET", "HEAD", "POST", "OPTIONS", "PUT
 
 
 class Call(NamedTuple):
-    """A request that somebody might send."""
+    """A request that a client might send."""
 
     method: str
     target: bytes
@@ -115,7 +115,7 @@ calls = st.builds(
 
 
 class Connect(NamedTuple):
-    """A connect frame whose proof is signed when the connection's nonce is known."""
+    """A `connect` frame. The proof is signed once the connection's nonce is known."""
 
     parts: Parts
     token: str
@@ -133,8 +133,6 @@ TOKEN_FAULTS: Final = {
 
 
 def properties(served: Served) -> tuple[Property, ...]:
-    """Return the properties of the running server."""
-
     def check_call(call: Call) -> str:
         answer = served.ask(*call)
         _check_answer(answer, call.method)
@@ -193,7 +191,7 @@ def _may_start(start: Start) -> bool:
 
 
 def _check_answer(answer: Answer, method: str) -> None:
-    """Assert what holds for every response: no server error, no token or script, and a code that fits the status."""
+    """Assert what holds for every response: no server error, no token, no script, and a code that fits the status."""
     assert answer.status < 500, answer
     assert answer.headers["x-content-type-options"] == "nosniff", answer
     if method == "HEAD" or answer.status < 400:
@@ -212,7 +210,6 @@ def _check_answer(answer: Answer, method: str) -> None:
 
 @contextmanager
 def _connected(served: Served) -> Iterator[ClientConnection]:
-    """Connect as a new member."""
     token = _token("honest")
     with connect(served.socket_uri, proxy=None, open_timeout=SECONDS, close_timeout=1) as line:
         nonce = json.loads(line.recv(timeout=SECONDS))["nonce"]
@@ -225,7 +222,7 @@ def _connected(served: Served) -> Iterator[ClientConnection]:
 
 
 def _answered(line: ClientConnection, text: str) -> bool:
-    """Send a text, check its answer, and return whether the socket is still open afterwards."""
+    """Send a text and check the response. Returns whether the socket is still open afterwards."""
     raw = text.encode("utf-8", "surrogateescape")
     line.send(raw, text=True)
     try:
@@ -246,7 +243,7 @@ def _answered(line: ClientConnection, text: str) -> bool:
 
 
 def _check_refusal(line: ClientConnection, frame: dict[str, Any]) -> None:
-    """Assert that the server closes the socket after a refusal, with the close code of the refusal's code."""
+    """Assert that the server closes the socket after a refusal. The close code must belong to the refusal's code."""
     try:
         more = line.recv(timeout=SECONDS)
     except ConnectionClosed as closed:
@@ -265,7 +262,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def _token(kind: str) -> str:
-    """Make a member's token for the current time. Some kinds have a fault."""
+    """Make a member's token for the current time. Some kinds of token have a fault."""
     if kind == "text":
         return "not.a.token"
     at = int(time.time()) - (7200 if kind == "expired" else 0)
