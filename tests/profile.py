@@ -1,4 +1,4 @@
-"""Checks the traffic of the tests against the published schemas. Our server and widget send no undeclared members."""
+"""Checks the tests' traffic against the published schemas. Our server and widget must send no undeclared members."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ PROVIDERS: Final = CONFIG_PATH.removesuffix("{id}")
 
 
 def said_by_the_server(frame: object) -> None:
-    """Check a frame from the server on the widget's socket."""
     _check("frames-of-the-server", frame)
 
 
 def said_by_the_widget(frame: Mapping[str, Any]) -> None:
-    """Check a frame from the widget, and the proof in it."""
+    """Check a frame from the widget, including its proof."""
     _check("frames-of-the-widget", frame)
     if frame["type"] == "connect":
         _check("proof-header", part_of(frame["proof"], 0))
@@ -68,13 +67,11 @@ def part_of(token: str, number: int) -> Any:
 
 
 def fits(name: str, value: Any) -> bool:
-    """Return whether a value matches a published schema. Undeclared members are allowed."""
     return bool(published(name).is_valid(value))
 
 
 @cache
 def published(name: str) -> Draft202012Validator:
-    """Return the validator of a published schema."""
     return Draft202012Validator(json.loads((DOCS / "schemas" / f"{name}.json").read_text()))
 
 

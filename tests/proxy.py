@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a server. It can cut open connections, or go silent like a broken network."""
+"""A TCP proxy before a server. It can cut open connections, or stop forwarding like a broken network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Reach = Callable[[], Awaitable[Streams]]
 
 
 class Proxy:
-    """Forwards bytes in both directions until it is silenced or cut."""
+    """Forwards bytes in both directions until a test silences or cuts the connections."""
 
     def __init__(self, reach: Reach) -> None:
         self.port = 0
@@ -25,15 +25,14 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def silence(self) -> None:
-        """Forward nothing. Open connections stay open, and new ones are accepted but get no response."""
+        """Stop forwarding. Open connections stay open. New connections are accepted but get no response."""
         self._passes.clear()
 
     def resume(self) -> None:
-        """Forward everything again, including the bytes that arrived in the meantime."""
+        """Resume forwarding. Bytes that arrived in the meantime are sent too."""
         self._passes.set()
 
     def cut(self) -> None:
-        """End every connection."""
         for task in tuple(self._tasks):
             task.cancel()
 

@@ -1,4 +1,4 @@
-"""Checks the sources for imports that the layout of the components does not allow."""
+"""Checks that our sources import only what the layout of the components allows."""
 
 import ast
 import re
@@ -49,7 +49,7 @@ def modules(package: str) -> Iterator[Path]:
 
 
 def imported(module: Path) -> Iterator[str]:
-    """Yield the absolute name of every module that a file imports, also inside functions."""
+    """Yield the absolute name of every module that a file imports, including imports inside functions."""
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,4 +1,4 @@
-"""A miniature checkout for the tests of the builder."""
+"""A miniature source checkout, on which the tests run the builder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatkey_build.builder import Built, built_folder
 
 @dataclass
 class Checkout:
-    """A checkout with a Pyodide and a snapshot of a few bytes. `steps` records the slow steps that a build ran."""
+    """A checkout whose Pyodide and snapshot have a few bytes. `steps` lists the slow build steps that were run."""
 
     root: Path
     steps: list[str] = field(default_factory=list)

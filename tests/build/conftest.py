@@ -1,4 +1,4 @@
-"""A miniature checkout for the builder, and the built files of the real checkout."""
+"""Fixtures: a miniature checkout for the builder, and the built files of the real checkout."""
 
 from __future__ import annotations
 
@@ -39,11 +39,10 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 
 @pytest.fixture(scope="session")
 def built() -> Built:
-    """The built files of the real checkout, rebuilt first if they are stale."""
+    """Rebuild the files of the real checkout if they are stale, and return them."""
     return chatkey_build(ROOT)
 
 
 @pytest.fixture(scope="session")
 def built_path() -> Callable[[str], Path]:
-    """Return the path of a built file of the real checkout."""
     return lambda name: built_folder(ROOT) / name

@@ -1,4 +1,4 @@
-"""Tests of the builder: which files it writes, which it rebuilds, and which it leaves alone."""
+"""Tests which files the builder writes, rebuilds or leaves unchanged."""
 
 from __future__ import annotations
 

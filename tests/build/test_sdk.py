@@ -1,4 +1,4 @@
-"""Tests of `sdk.js` without a browser: Node runs all tests of sdk.test.mjs at once, and each is reported here."""
+"""Runs the JavaScript tests of `sdk.test.mjs` in Node, without a browser, and reports each one as a pytest test."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHOWS = {
 
 @pytest.fixture(scope="module")
 def outcomes() -> Mapping[str, str | None]:
-    """Map the name of each test to its failure message, or to None if it passed."""
+    """Map the name of each JavaScript test to its failure message, or to None if the test passed."""
     return outcomes_of(TESTS, SDK=str(SDK))
 
 

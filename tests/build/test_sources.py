@@ -1,4 +1,4 @@
-"""Tests of which source files are included in the build, and how they are packed."""
+"""Tests how the builder selects and packs source files."""
 
 from __future__ import annotations
 

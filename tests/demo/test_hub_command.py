@@ -1,4 +1,4 @@
-"""Tests of the command `chatkey demo`: its options, its output, and how it ends."""
+"""Tests of the command `chatkey demo`: options, output and exit."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Tests of the hub's page: four modes with their shops, the code behind each, and no content from other hosts."""
+"""Tests of the demo's hub page. It must show four modes with shops and code, and load nothing from other hosts."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Tests of the demo's ports: fixed ones by default, free ones on request, and a clear error if one is taken."""
+"""Tests of the demo's ports: fixed ports by default, free ports on request, and a clear error if a port is taken."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ LISTENS, CONNECTED = "0A", "01"
 
 
 def consecutive() -> int:
-    """Return a base port from which all the ports of the demo are free."""
+    """Return a base port for the demo. All ports that the demo counts from this base port are free."""
     for port in range(18_800, 60_000, 100):
         if not any(is_busy(port + offset) for offset in (0, 1, 2, 11, 12, 13, 14)):
             return port

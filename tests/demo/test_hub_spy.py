@@ -1,4 +1,4 @@
-"""Tests of the script with which the hub watches a shop's widget. A shop only loads it if the demo asks for it."""
+"""Tests of the script that reports a shop's widget to the hub. A shop loads this script only inside the demo."""
 
 from collections.abc import Iterator
 

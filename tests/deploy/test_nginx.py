@@ -1,4 +1,4 @@
-"""Tests of `deploy/nginx` with a real nginx and server. Only the ports, files and upstream are the test's own."""
+"""Tests of `deploy/nginx` with a real nginx and a real server. Only ports, file paths and the upstream are changed."""
 
 from __future__ import annotations
 
@@ -49,8 +49,6 @@ pytestmark = pytest.mark.skipif(
 
 
 class Proxy(NamedTuple):
-    """An nginx in front of a server."""
-
     served: Served
     folder: Path
     http: int
@@ -58,7 +56,6 @@ class Proxy(NamedTuple):
     trust: ssl.SSLContext
 
     def get(self, path: str, **headers: str) -> tuple[int, dict[str, str], str]:
-        """Send a GET request through nginx over TLS."""
         connection = HTTPSConnection("localhost", self.https, timeout=PATIENCE, context=self.trust)
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
@@ -69,7 +66,6 @@ class Proxy(NamedTuple):
 
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    """An nginx with the configuration of `deploy/nginx/chatkey.conf`."""
     folder = tmp_path_factory.mktemp("nginx")
     with (
         serving(folder, CHATKEY_TRUSTED_PROXIES="127.0.0.1", CHATKEY_LIMIT_TOKEN_RATE="3") as served,
@@ -80,7 +76,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 @contextmanager
 def nginx_before(served: Served, folder: Path, text: str) -> Iterator[Proxy]:
-    """Run nginx with this configuration in front of a server."""
+    """Run nginx with the given configuration in front of a server."""
     authority = trustme.CA()
     trust = ssl.create_default_context()
     authority.configure_trust(trust)
@@ -161,7 +157,7 @@ def test_health_metrics_and_lab_are_not_passed_on(proxy: Proxy, path: str) -> No
 
 @pytest.mark.contract("D-14/guard")
 def test_a_lab_without_a_token_answers_nobody_behind_nginx(tmp_path: Path) -> None:
-    """The lab stays closed with the shipped file and with one that forwards every path, whatever `Host` says."""
+    """The test makes nginx forward every path. The lab must refuse each request, whatever the `Host` header is."""
     every_path = re.sub(r"    location ~ .* { return 404; }\n", "", CONFIGURATION.read_text())
     with serving(tmp_path, CHATKEY_LAB="1") as served, nginx_before(served, tmp_path, every_path) as proxy:
         for host in ("localhost", "127.0.0.1", "chat.localhost"):

@@ -1,4 +1,4 @@
-"""Checks of the systemd units and the compose file, as far as possible without running them."""
+"""Tests of the systemd units and the compose file. The tests do not start the services."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPOSE = DEPLOY / "compose" / "compose.yaml"
 
 
 def example() -> dict[str, str]:
-    """Return the variables of `environment.example`."""
+    """Return the variables that `environment.example` sets."""
     lines = (DEPLOY / "systemd" / "environment.example").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines)
 
@@ -28,7 +28,7 @@ def example() -> dict[str, str]:
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not on this machine")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: str(unit.name))
 def test_systemd_takes_the_units(unit: Path, tmp_path: Path) -> None:
-    """`systemd-analyze verify` accepts each unit, with Python in place of the program, which is not installed."""
+    """The test names Python as the program in each unit, because chatkey is not installed."""
     copied = tmp_path / unit.name
     copied.write_text(unit.read_text().replace("/opt/chatkey/bin/chatkey", sys.executable))
 

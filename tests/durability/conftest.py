@@ -1,4 +1,4 @@
-"""Fixtures for a server that is killed, starved and cut off from its database, while people's browsers write to it."""
+"""Fixtures for tests that kill a server or take its database away while browsers send messages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Starter:
         self._process = process
 
     def run(self, environ: Mapping[str, str], log: Path, *command: str) -> int:
-        """Start a command, and return its process id."""
+        """Start a `chatkey` command, and return the command's process id."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"command": command, "environ": environ, "log": str(log)}) + "\n")
         self._process.stdin.flush()
@@ -64,35 +64,35 @@ class Starter:
         return int(pid)
 
     def line(self) -> str:
-        """Return the next line that the starter or its command prints."""
+        """Return the next line that the starter process or the running command prints."""
         assert self._process.stdout is not None
         return self._process.stdout.readline()
 
 
 @pytest.fixture(scope="session")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
-    """The process from which every server in these tests is forked."""
+    """The process from which the tests fork their servers."""
     with started(tmp_path_factory) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def other_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
-    """A second starter, for a server that runs beside another."""
+    """A second starter process, for tests that run two servers at once."""
     with started(tmp_path_factory) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def next_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
-    """A starter for servers of an imagined next release."""
+    """A starter process for servers of a hypothetical next release."""
     with started(tmp_path_factory, **next_release(tmp_path_factory.mktemp("next"))) as made:
         yield made
 
 
 @contextmanager
 def started(tmp_path_factory: pytest.TempPathFactory, **changes: str) -> Iterator[Starter]:
-    """Start a process from which servers are forked. `changes` are added to its environment."""
+    """Start a process that forks servers. `changes` are added to the environment of the process."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")} | changes
     with subprocess.Popen(
         [sys.executable, str(STARTER)],
@@ -106,7 +106,7 @@ def started(tmp_path_factory: pytest.TempPathFactory, **changes: str) -> Iterato
 
 
 class Redis:
-    """A Redis for one test, which the test can stop, pause and start again."""
+    """A Redis server that a test can stop, pause and start again."""
 
     def __init__(self, folder: Path) -> None:
         self._socket = folder / "redis.sock"
@@ -122,7 +122,6 @@ class Redis:
             client.ping()
 
     def stop(self) -> None:
-        """Kill Redis."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(WAIT)
@@ -130,7 +129,7 @@ class Redis:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Suspend Redis with SIGSTOP during the context. Data sent to it meanwhile is buffered."""
+        """Suspend Redis with SIGSTOP during the context. The kernel buffers data that is sent to Redis meanwhile."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         try:
@@ -141,7 +140,6 @@ class Redis:
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[Redis]:
-    """A Redis for this test only."""
     made = Redis(tmp_path)
     made.start()
     yield made
@@ -149,7 +147,7 @@ def redis(tmp_path: Path) -> Iterator[Redis]:
 
 
 class Server:
-    """A `chatkey serve` that can be started repeatedly, with the same port, data and database."""
+    """A `chatkey serve` process that can be started repeatedly with the same port, data and database."""
 
     def __init__(self, starter: Starter, folder: Path, settings: Mapping[str, str]) -> None:
         (self.port,) = free_ports(1)
@@ -172,16 +170,15 @@ class Server:
 
     @property
     def log(self) -> str:
-        """The log so far."""
         return self.log_file.read_text()
 
     def heard(self, event: str) -> list[Json]:
-        """Return the log entries so far that have this event."""
+        """Return all log entries with this event name."""
         lines = (json.loads(line) for line in self.log.splitlines())
         return [line for line in lines if line["event"] == event]
 
     def run(self, *command: str) -> str:
-        """Run another `chatkey` command on the same data, and return its output."""
+        """Run a `chatkey` command on the server's data, and return the output."""
         self._starter.run(self.environ, self.log_file, *command)
         printed = ""
         while not (line := self._starter.line()).startswith("ended"):
@@ -190,7 +187,7 @@ class Server:
         return printed
 
     def command(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-        """Run another `chatkey` command in a separate process, with `typed` as a line on its standard input."""
+        """Run a `chatkey` command on the server's data, in a separate process, with `typed` as a line of input."""
         return subprocess.run(
             [sys.executable, "-c", "from chatkey_server.cli import main; main()", *arguments],
             env={**os.environ, **self.environ},
@@ -208,14 +205,14 @@ class Server:
         assert line == f"ready http://localhost:{self.port}\n", line + self.log
 
     def open_shop(self) -> Shop:
-        """Add a business with the command line."""
+        """Create a business with the `chatkey` command."""
         self.run("db", "migrate")
         made = json.loads(self.run("provider", "add", "--json", "--domain", "shop.example"))
         self.run("provider", "social", made["id"], "google", "--client-id", "shop", "--client-secret-env", "KEPT")
         return Shop(self, made["id"], made["secret_key"])
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> int:
-        """Send the server a signal, wait until it has exited, and return its status."""
+        """Send the server a signal, wait until the server has exited, and return the exit status."""
         os.kill(self.pid, by)
         word, status = self._starter.line().split()
         assert word == "ended"
@@ -225,7 +222,7 @@ class Server:
 
 @pytest.fixture
 def make_server(starter: Starter, tmp_path: Path) -> MakeServer:
-    """Prepare a server with these settings (names without the prefix `CHATKEY_`), not started yet."""
+    """Create servers without starting them. Keyword arguments are settings without the prefix `CHATKEY_`."""
 
     @contextmanager
     def prepared(folder: Path = tmp_path, by: Starter = starter, **settings: str) -> Iterator[Server]:
@@ -242,19 +239,19 @@ def make_server(starter: Starter, tmp_path: Path) -> MakeServer:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_kind(request: pytest.FixtureRequest) -> str:
-    """Each kind of database in turn."""
+    """Run the test once for each kind of database."""
     return str(request.param)
 
 
 @pytest.fixture
 def database_settings(database_kind: str, request: pytest.FixtureRequest) -> dict[str, str]:
-    """The settings of a server with an empty database of this kind."""
+    """The settings for a server with an empty database of the kind `database_kind`."""
     return {} if database_kind == "sqlite" else dict(request.getfixturevalue("postgres_settings"))
 
 
 @pytest.fixture
 def postgres_settings(postgres_server: PostgresServer) -> dict[str, str]:
-    """The settings of a server with an empty database in a PostgreSQL that keeps running when the server stops."""
+    """The settings for a server with an empty PostgreSQL database. Stopping the server does not stop PostgreSQL."""
     name = f"durability_{token_hex(8)}"
     asyncio.run(_create(postgres_server.get_uri(), name))
     return {"DATABASE_URL": postgres_server.get_uri(name), "MASTER_KEY": "m" * 40}
@@ -270,36 +267,34 @@ async def _create(url: str, database: str) -> None:
 
 @dataclass(frozen=True)
 class Shop:
-    """A business on the server."""
-
     server: Server
     id: str
     secret: str
 
     @property
     def path(self) -> str:
-        """The path of its public endpoints."""
+        """The path of the business's public endpoints."""
         return f"/v1/public/provider/{self.id}"
 
     def person(self, uid: str | None = None) -> Person:
-        """Return a member who has written nothing yet, or a visitor if no uid is given."""
+        """Return a member with this uid, or a visitor if `uid` is None. The person has written nothing yet."""
         return Person(self, uid)
 
     async def get(self, path: str, **query: str) -> httpx.Response:
-        """Send a GET request to one of its endpoints."""
+        """Send a GET request to one of the business's endpoints."""
         async with httpx.AsyncClient(trust_env=False, verify=False, timeout=WAIT) as http:
             return await http.get(f"http://{LOOPBACK}:{self.server.port}{self.path}{path}", params=query)
 
 
 class Receipt(NamedTuple):
-    """The content of an `ack`."""
+    """The content of an `ack` frame."""
 
     seq: int
     sent_at: int
 
 
 class Person:
-    """A member or visitor with a browser's key, their sent messages, and the acknowledgements they received."""
+    """A member or visitor: the browser's key, the sent messages, and the received acknowledgements."""
 
     def __init__(self, shop: Shop, uid: str | None) -> None:
         self.shop = shop
@@ -309,7 +304,6 @@ class Person:
         self.acked: dict[str, Receipt] = {}
 
     def tab(self, name: str) -> Tab:
-        """Return a tab in which this person writes."""
         return Tab(self, name)
 
     def keep(self, ack: Json) -> None:
@@ -317,7 +311,7 @@ class Person:
         self.acked[ack["id"]] = Receipt(ack["seq"], ack["sent_at"])
 
     async def token(self) -> str:
-        """Return a socket token: the integrator's (contract 2.4), or the visitor's from the service (contract 2.6)."""
+        """Return a socket token: a member's from the integrator (contract 2.4), a visitor's from the service (2.6)."""
         if self.uid is None:
             answer = await self.shop.get("/token", uid=f"v_{self.key.jkt}")
             return str(answer.json()["data"]["auth_token"])
@@ -333,7 +327,7 @@ class Person:
             yield socket
 
     async def turned_away(self) -> tuple[Json, int]:
-        """Open a socket that the server refuses. Returns the frame and the close code."""
+        """Open a socket that the server must refuse. Returns the error frame and the close code."""
         async with self._connected() as (socket, answer):
             with pytest.raises(ConnectionClosed) as closed:
                 await socket.next()
@@ -371,7 +365,7 @@ class Person:
         return answer
 
     async def history(self, socket: Socket, above: int = 0) -> list[Json]:
-        """Return the messages with a number above `above`, in order."""
+        """Return the messages whose number is greater than `above`, in order."""
         messages: list[Json] = []
         before: Json = {}
         while True:
@@ -383,7 +377,7 @@ class Person:
             before = {"before": messages[0]["seq"]}
 
     async def check(self, socket: Socket, above: int = 0) -> list[Json]:
-        """Return the history. Checks that it has all acknowledged messages unchanged, and each message only once."""
+        """Return the history. It must contain each acknowledged message unchanged, and no message twice."""
         acked = {name: receipt for name, receipt in self.acked.items() if receipt.seq > above}
         found = await self.history(socket, above)
         stored = {message["id"]: Receipt(message["seq"], message["sent_at"]) for message in found}
@@ -395,32 +389,28 @@ class Person:
 
 
 class Socket:
-    """One open socket."""
-
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
 
     async def say(self, frame: Mapping[str, object]) -> None:
-        """Send a frame."""
         await self.connection.send(json.dumps(frame))
 
     async def next(self) -> Json:
-        """Return the next frame of any kind."""
         async with asyncio.timeout(WAIT):
             frame: Json = json.loads(await self.connection.recv())
         return frame
 
     async def answer(self) -> Json:
-        """Return the next frame, skipping messages that the same person wrote in another tab.
+        """Return the next frame, except messages from the person's other tabs and the announcement of a restart.
 
-        It also skips the announcement of a restart; the close that follows it raises.
+        Raises an exception if the socket closes.
         """
         while (frame := await self.next())["type"] == "message" or _announces_a_restart(frame):
             pass
         return frame
 
     async def ask(self, frame: Mapping[str, object]) -> Json:
-        """Send a frame and return its answer."""
+        """Send a frame, and return the response."""
         await self.say(frame)
         return await self.answer()
 
@@ -430,7 +420,7 @@ def _announces_a_restart(frame: Json) -> bool:
 
 
 class Tab:
-    """A tab that writes as fast as it can. It begins with its unacknowledged messages."""
+    """A tab that sends messages as fast as it can. The tab first resends its unacknowledged messages."""
 
     def __init__(self, person: Person, name: str) -> None:
         self.person = person
@@ -439,7 +429,7 @@ class Tab:
         self._checked = 0
 
     async def write(self, on_ack: Callable[[], None]) -> int | None:
-        """Check that the server has every acknowledged message, then write until it is gone. Returns the close code."""
+        """Check that all acknowledged messages are stored, then write until the socket closes. Returns its close code."""
         try:
             async with self.person.socket() as socket:
                 await self._check(socket)
@@ -485,6 +475,6 @@ class Tab:
 
 @pytest.fixture
 def server(make_server: MakeServer, database_settings: dict[str, str]) -> Iterator[Server]:
-    """A server with each kind of database in turn, not started yet."""
+    """A server that is not started yet. The test runs once with each kind of database."""
     with make_server(**database_settings) as made:
         yield made

@@ -1,8 +1,8 @@
-"""Runs `chatkey` commands one after another, each in a fork of this process, which has already imported everything.
+"""Runs `chatkey` commands one after another, each in a fork of this process, which has already imported all modules.
 
-Reads one line of JSON per command, with `command` (a list of arguments), `environ` and `log` (the file for its
-standard error). Writes `pid <number>`, the output of the command, and `ended <status>`. A server thus starts in a
-quarter of a second, and can be killed like any other process.
+A server starts in a quarter of a second this way, and a test can kill it like any other process. Each command is one
+line of JSON on standard input: `command` (a list of arguments), `environ` and `log` (the file for standard error). This
+process writes `pid <number>`, the output of the command, and `ended <status>`.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Two servers on one PostgreSQL and one Redis: acknowledged messages reach every screen, even if Redis fails."""
+"""Tests of two servers on one PostgreSQL and one Redis. Acknowledged messages must reach every page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIVE_SECONDS: Final = 5 * PATIENCE
 
 @contextmanager
 def stopped(redis: Fixture) -> Iterator[None]:
-    """Kill Redis, and start it again with empty memory when the context ends."""
+    """Kill Redis. When the context ends, start Redis again without its data."""
     redis.stop()
     yield
     redis.start()
@@ -37,7 +37,7 @@ def stopped(redis: Fixture) -> Iterator[None]:
 
 @contextmanager
 def paused(redis: Fixture) -> Iterator[None]:
-    """Suspend Redis: it keeps its connections but does not respond."""
+    """Suspend Redis during the context. Redis keeps its connections but does not respond."""
     with redis.paused():
         yield
 
@@ -46,7 +46,7 @@ def paused(redis: Fixture) -> Iterator[None]:
 def servers(
     make_server: Fixture, postgres_settings: dict[str, str], redis: Fixture, other_starter: Fixture, tmp_path: Path
 ) -> Iterator[tuple[Fixture, Fixture]]:
-    """Two servers of one deployment, not started yet. Both have a lab that can move their clocks."""
+    """Two servers of one deployment, not started yet. Each server has a lab, which can move the server's clock."""
     settings = {**postgres_settings, "REDIS_URL": redis.url, "LAB": "1"}
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -55,14 +55,14 @@ def servers(
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Poll until `holds` is true, for entries in a log."""
+    """Wait for a log entry: call `holds` repeatedly until the result is true."""
     async with asyncio.timeout(LIVE_SECONDS):
         while not holds():  # noqa: ASYNC110 - a log tells nobody
             await asyncio.sleep(0.05)
 
 
 async def told(socket: Fixture, count: int) -> list[int]:
-    """Return the numbers of the next `count` messages on a socket, and check that no other message follows."""
+    """Return the numbers of the next `count` messages on a socket. No further message may follow."""
     frames = [await socket.next() for _ in range(count)]
     await socket.say({"type": "ping"})
     assert (await socket.next())["type"] == "pong"
@@ -102,7 +102,6 @@ async def test_while_redis_is_away_nothing_is_lost_and_nobody_has_to_reload(
 
 
 async def lab(server: Fixture, path: str, body: object = None) -> httpx.Response:
-    """Send a request to a server's lab."""
     address = f"http://localhost:{server.port}"
     async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE, headers={"origin": address}) as http:
         return await http.post(f"{address}{path}", json=body)
@@ -121,7 +120,7 @@ async def agents_page(server: Fixture) -> AsyncIterator[Fixture]:
 
 
 async def frame_of(page: Fixture, kind: str) -> Any:
-    """Return the next frame of one kind."""
+    """Return the next frame of this kind. Frames of other kinds are skipped."""
     async with asyncio.timeout(PATIENCE):
         while (frame := json.loads(await page.recv()))["type"] != kind:
             pass
@@ -133,7 +132,7 @@ async def frame_of(page: Fixture, kind: str) -> Any:
 async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches_open_pages(
     seconds: int, servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
-    """No further message follows the outage. The tab that never asked for its history receives the message as well."""
+    """The sender's clock is slow. Every page must receive the message, even if its history was never requested."""
     behind, here = servers
     shop = behind.open_shop()
     for server in servers:
@@ -163,7 +162,7 @@ async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches
 async def test_what_a_killed_server_did_not_tell_any_more_is_told_by_the_others(
     servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
-    """The server dies while Redis is paused: its last message is stored, but was published to no other server."""
+    """The test kills a server that has stored a message but could not publish it, because Redis was paused."""
     here, there = servers
     shop = here.open_shop()
     for server in servers:

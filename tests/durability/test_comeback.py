@@ -1,4 +1,4 @@
-"""The load on a restarted server: everyone it disconnected comes back, each after the wait that their widget chose."""
+"""Tests of the load on a restarted server. All widgets reconnect, each after a delay that the widget chose."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOW: Final = 1_800_000_000.0
 
 
 async def close_of(socket: Fixture) -> int:
-    """Read a socket until it closes and return the close code, or 1006 if there is none."""
+    """Read a socket until it closes, and return the close code. Returns 1006 if there was no close code."""
     try:
         while True:
             await socket.next()
@@ -36,7 +36,7 @@ async def close_of(socket: Fixture) -> int:
 
 
 class Chance:
-    """Random values that are the same in every run with one seed."""
+    """A reproducible source of random values. The same seed gives the same values in every run."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -49,7 +49,7 @@ class Chance:
 
 
 def second_of_return(seed: int, close: int, person: Fixture, token: str) -> int:
-    """Let a widget handle the close, and return the second after it in which the widget plans to reconnect."""
+    """Report a closed socket to a widget, and return the whole seconds that the widget waits before it reconnects."""
     address = f"http://localhost:{person.shop.server.port}"
     machine = Machine(Settings(address, address, "http://localhost", person.shop.id), Chance(seed))
     done: list[effects.Effect] = []
@@ -66,7 +66,7 @@ def second_of_return(seed: int, close: int, person: Fixture, token: str) -> int:
 
 
 def one(done: Sequence[effects.Effect], kind: type[E]) -> E:
-    """Return the only effect of this kind."""
+    """Return the only effect of type `kind`."""
     (effect,) = (effect for effect in done if isinstance(effect, kind))
     return effect
 
@@ -78,7 +78,7 @@ async def come_back(person: Fixture) -> None:
 
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
 async def test_two_hundred_widgets_that_a_restart_cut_off_come_back_scattered(make_server: Fixture) -> None:
-    """F143: each of the ten seconds gets about a tenth of the widgets, and the server accepts all of them."""
+    """F143: about a tenth of the widgets must reconnect in each of ten seconds. The server must accept them all."""
     with make_server() as server:
         shop = server.open_shop()
         server.start()

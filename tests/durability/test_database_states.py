@@ -1,4 +1,4 @@
-"""All states in which a database refuses a valid statement. Each counts as an outage, and service resumes by itself."""
+"""Tests of the states in which a database refuses valid statements. The server must report an outage and recover."""
 
 from __future__ import annotations
 
@@ -38,23 +38,21 @@ PASSWORD: Final = "correct horse battery"
 
 @dataclass(frozen=True)
 class Database:
-    """A database owned by the server's user, who is not a superuser."""
+    """A database whose owner is not a superuser. The server connects as this owner."""
 
     postgres: PostgresServer
     name: str
 
     @property
     def url(self) -> str:
-        """The address with which the server connects."""
         return self.postgres.get_uri(self.name).replace("postgres:@", f"{self.name}:@")
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings of a server that uses this database."""
         return {"DATABASE_URL": self.url, "MASTER_KEY": "m" * 40}
 
     async def sql(self, *statements: str, inside: bool = False) -> Any:
-        """Run statements as the superuser, in this database (`inside`) or outside. Returns the last one's value."""
+        """Run statements as the superuser, in this database only if `inside` is true. Returns the last value."""
         connection = await asyncpg.connect(self.postgres.get_uri(self.name if inside else None))
         try:
             values = [await connection.fetchval(statement) for statement in statements]
@@ -63,7 +61,7 @@ class Database:
         return values[-1]
 
     async def cut(self) -> None:
-        """Terminate every session of the server."""
+        """Terminate every database session of the server."""
         await self.sql(
             f"SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE usename = '{self.name}'"
         )
@@ -73,7 +71,7 @@ State = Callable[[Database], AbstractAsyncContextManager[None]]
 
 
 def altered(set_: str, reset: str, *, cut: bool = True, inside: bool = False) -> State:
-    """Return a state that one statement sets and another resets; `$` is the name of database and user."""
+    """Return a state that `set_` begins and `reset` ends. In both statements, `$` stands for database and user."""
 
     @asynccontextmanager
     async def state(database: Database) -> AsyncIterator[None]:
@@ -89,7 +87,7 @@ def altered(set_: str, reset: str, *, cut: bool = True, inside: bool = False) ->
 
 
 def limited(setting: str) -> State:
-    """Return a state in which another session locks the messages while the server's sessions have a time limit."""
+    """Return a state in which another session locks the messages. `setting` is a time limit for the server."""
 
     @asynccontextmanager
     async def state(database: Database) -> AsyncIterator[None]:
@@ -111,7 +109,7 @@ def limited(setting: str) -> State:
 
 @asynccontextmanager
 async def full(database: Database) -> AsyncIterator[None]:
-    """The disk that holds the messages is full."""
+    """Fill the disk that holds the messages."""
     with mounted(database.postgres) as place:
         await database.sql(f"CREATE TABLESPACE small LOCATION '{place}'")
         await database.sql("ALTER TABLE message SET TABLESPACE small", inside=True)
@@ -141,7 +139,7 @@ def mounted(postgres: PostgresServer) -> Iterator[Path]:
 
 @asynccontextmanager
 async def dropped(database: Database) -> AsyncIterator[None]:
-    """The database is renamed, so that no database has its name."""
+    """Rename the database during the context, so that the server cannot find it."""
     await database.sql(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS false")
     await database.cut()
     await database.sql(f"ALTER DATABASE {database.name} RENAME TO aside", "ALTER DATABASE aside ALLOW_CONNECTIONS true")
@@ -153,7 +151,7 @@ async def dropped(database: Database) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def ended_again_and_again(database: Database) -> AsyncIterator[None]:
-    """Every session is terminated as soon as it appears."""
+    """Terminate every session as soon as the session appears."""
 
     async def end() -> None:
         while True:
@@ -172,7 +170,7 @@ READ_ONLY: Final = "default_transaction_read_only"
 
 @asynccontextmanager
 async def read_only_server(database: Database) -> AsyncIterator[None]:
-    """The whole PostgreSQL server is read-only, starting with each session's next transaction."""
+    """Make the whole PostgreSQL server read-only. Open sessions become read-only with their next transaction."""
     await _set_for_all(database, "on")
     try:
         yield
@@ -207,14 +205,13 @@ STATES: Final[dict[str, State]] = {
 def own_postgres(
     make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]],
 ) -> Iterator[PostgresServer]:
-    """A PostgreSQL for this module only, which can be made read-only or a standby."""
+    """A PostgreSQL server for this module only. Tests can make it read-only or a standby."""
     with make_postgres_server() as server:
         yield server
 
 
 @pytest.fixture
 async def database(own_postgres: PostgresServer) -> AsyncIterator[Database]:
-    """An empty database."""
     made = Database(own_postgres, f"state_{token_hex(6)}")
     await made.sql(f"CREATE ROLE {made.name} LOGIN", f"CREATE DATABASE {made.name} OWNER {made.name}")
     yield made
@@ -222,7 +219,7 @@ async def database(own_postgres: PostgresServer) -> AsyncIterator[Database]:
 
 
 async def refused(person: Fixture, socket: Fixture) -> dict[str, Any]:
-    """Write until a message is refused, and return the refusal."""
+    """Send messages until the server refuses one, and return the refusal."""
     for _ in range(MOST):
         answer: dict[str, Any] = await person.post(socket, "x" * 3000)
         if answer["type"] != "ack":
@@ -259,12 +256,11 @@ class People:
     server: Fixture
 
     def add(self) -> None:
-        """Add both with the command line."""
         for kind in ("agent", "admin"):
             assert self.server.command(kind, "add", "eve", typed=PASSWORD).returncode == 0
 
     async def sign_in(self) -> tuple[int, int]:
-        """Sign both in, and return the statuses of the responses."""
+        """Sign in as the agent and as the administrator, and return the status of each response."""
         origin = f"http://localhost:{self.server.port}"
         form = {"username": "eve", "password": PASSWORD}
         async with httpx.AsyncClient(base_url=origin, trust_env=False, timeout=PATIENCE) as http:
@@ -275,7 +271,7 @@ class People:
         return agent.status_code, admin.status_code
 
     async def ready(self) -> tuple[int, str]:
-        """Return the status of /health/ready, and its reason."""
+        """Return the status of /health/ready and the reason in the response."""
         async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
             answer = await http.get(f"http://localhost:{self.server.port}/health/ready")
         body = answer.json()
@@ -283,7 +279,7 @@ class People:
 
 
 async def until(ask: Callable[[], Awaitable[object]], expected: object) -> None:
-    """Poll until the answer is `expected`, since readiness caches its answer for a second."""
+    """Call `ask` repeatedly until the result is `expected`. The readiness endpoint caches its result for one second."""
     async with asyncio.timeout(PATIENCE):
         while (answer := await ask()) != expected:
             assert answer
@@ -291,7 +287,7 @@ async def until(ask: Callable[[], Awaitable[object]], expected: object) -> None:
 
 @asynccontextmanager
 async def standby(database: Database) -> AsyncIterator[None]:
-    """Restart PostgreSQL as a standby, and promote it when the context ends."""
+    """Restart PostgreSQL as a standby. When the context ends, promote the standby."""
     postgres = database.postgres
     await asyncio.to_thread(_pg_ctl, postgres, "stop", "--mode=fast")
     (postgres.pgdata / "standby.signal").touch()
@@ -308,14 +304,14 @@ def _pg_ctl(server: PostgresServer, *arguments: str) -> None:
 
 @asynccontextmanager
 async def read_only_folder(server: Fixture) -> AsyncIterator[None]:
-    """The embedded database is read-only: its file system, or its files if the user may not mount."""
+    """Make the embedded database read-only: its file system, or only its files if the user may not mount."""
     with read_only(server.file.parent):
         yield
 
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Make a folder, or the files in it, read-only."""
+    """Make a folder read-only with a mount. If the user may not mount, make the files in the folder read-only."""
     if mounts(["--bind", folder, folder], ["-o", "remount,ro,bind", folder]):
         try:
             yield
@@ -331,13 +327,13 @@ def read_only(folder: Path) -> Iterator[None]:
 
 
 def mounts(*calls: list[object]) -> bool:
-    """Run mount commands. Returns whether all of them succeeded."""
+    """Run the given mount commands, and return whether all of them succeeded."""
     return not any(subprocess.run(["mount", *map(str, call)], check=False).returncode for call in calls)
 
 
 @dataclass(frozen=True)
 class NotWritable:
-    """A server's settings, the way its database stops accepting writes, and the messages that report it."""
+    """A way in which a database stops accepting writes: the settings, the state, and the expected messages."""
 
     settings: dict[str, str]
     state: Callable[[Any], AbstractAsyncContextManager[None]]
@@ -356,7 +352,7 @@ NOT_WRITABLE: Final[dict[str, tuple[State, str]]] = {
 
 @pytest.fixture(params=["sqlite", *NOT_WRITABLE])
 def not_writable(request: pytest.FixtureRequest) -> NotWritable:
-    """Each way in which a database stops accepting writes."""
+    """Run the test once for each way in which a database stops accepting writes."""
     if request.param == "sqlite":
         remedy = "the database file cannot be opened (attempt to write a readonly database); set it to a place with"
         return NotWritable({}, read_only_folder, "read-only", "OperationalError", remedy)

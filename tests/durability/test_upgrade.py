@@ -1,4 +1,4 @@
-"""An upgrade with two releases on one PostgreSQL: the older one can write during the migrations and afterwards."""
+"""Tests of an upgrade with two releases on one PostgreSQL. The older release must be able to write at all times."""
 
 from __future__ import annotations
 
@@ -33,28 +33,27 @@ WRITERS_WAITING: Final = """
 
 @pytest.fixture
 async def store(postgres_settings: dict[str, str]) -> dict[str, str]:
-    """The settings of a PostgreSQL that holds some thousand messages."""
+    """The settings for a PostgreSQL database that contains some thousand messages."""
     await filled(postgres_settings["DATABASE_URL"], MESSAGES, 5)
     return postgres_settings
 
 
 @pytest.fixture
 def settings(store: dict[str, str], redis: Fixture) -> dict[str, str]:
-    """The settings of both servers."""
     no_limits = {name.removeprefix("CHATKEY_"): value for name, value in NO_LIMITS.items()}
     return {**store, **no_limits, "REDIS_URL": redis.url}
 
 
 @pytest.fixture
 def older(make_server: Fixture, settings: dict[str, str]) -> Iterator[Fixture]:
-    """A server of this release, not started yet."""
+    """A server of this release that is not started yet."""
     with make_server(**settings) as made:
         yield made
 
 
 @pytest.fixture
 def newer(make_server: Fixture, settings: dict[str, str], next_starter: Fixture, tmp_path: Path) -> Iterator[Fixture]:
-    """A server of the next release on the same database, not started yet."""
+    """A server of the next release, on the same database and not started yet."""
     folder = tmp_path / "newer"
     folder.mkdir()
     with make_server(folder, next_starter, **settings) as made:
@@ -63,7 +62,6 @@ def newer(make_server: Fixture, settings: dict[str, str], next_starter: Fixture,
 
 @pytest.fixture
 async def database(store: dict[str, str]) -> AsyncIterator[Any]:
-    """A connection to the database."""
     connection = await asyncpg.connect(store["DATABASE_URL"])
     yield connection
     await connection.close()
@@ -71,7 +69,7 @@ async def database(store: dict[str, str]) -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def backup(store: dict[str, str]) -> AsyncIterator[None]:
-    """Keep open a transaction that sees the database as it is now and has locked no table, as a backup does."""
+    """Hold a transaction open, as a backup does. It sees one snapshot of the database and locks no table."""
     connection = await asyncpg.connect(store["DATABASE_URL"])
     try:
         async with connection.transaction(isolation="repeatable_read"):
@@ -82,7 +80,7 @@ async def backup(store: dict[str, str]) -> AsyncIterator[None]:
 
 
 async def until(database: Any, query: str) -> None:
-    """Poll until a query returns a true value."""
+    """Run a query repeatedly until its result is true."""
     async with asyncio.timeout(4 * PATIENCE):
         while not await database.fetchval(query):  # noqa: ASYNC110 - PostgreSQL tells nobody
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Runs the shipped server in a process of its own and measures its CPU time from outside."""
+"""Fixtures that run the shipped server in a separate process and measure the CPU time of this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORST = 10
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the hostile inputs that cost the server most, even if they stayed within the limit."""
+    """List the hostile inputs that cost the server the most CPU time, even if they stayed within the limit."""
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
     met = [(value, report.nodeid) for report in reports for name, value in report.user_properties if name == TIMES]
     if met:
@@ -26,7 +26,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests that measure CPU time, except on Linux: elsewhere there is no clock of another process."""
+    """Skip the tests that measure CPU time, except on Linux. Other systems have no CPU clock of another process."""
     if not sys.platform.startswith("linux"):
         reason = pytest.mark.skip(reason="another process's processor time is read as Linux tells it")
         for item in items:
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A server without rate limits, because they would refuse the harmless inputs as well."""
+    """A server without rate limits. The limits would also refuse the harmless inputs."""
     free = {
         f"LIMIT_{what}_PER_{of}": "0"
         for what, ofs in {
@@ -53,13 +53,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def shop(service: Service) -> Shop:
-    """A business that is registered with the server."""
     return service.shop()
 
 
 @pytest.fixture(scope="session")
 def cost(service: Service) -> Cost:
-    """Measures the server's CPU time with the clock of its process (clock_getcpuclockid(3))."""
+    """Measure the server's CPU time with the clock of its process (clock_getcpuclockid(3))."""
     clock = ~service.process.pid << 3 | 2
 
     def spent(act: Callable[[], None]) -> float:

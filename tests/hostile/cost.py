@@ -1,4 +1,4 @@
-"""A type for measuring how much CPU time an input costs the server."""
+"""The type of a function that measures how much CPU time an input costs the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks that once worked, run over the network while honest people use the server; each beside an honest request."""
+"""Tests of attacks that once worked. Each attack runs over the network while honest people use the same server."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Serve = Callable[..., Any]
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The settings of a server for each kind of database in turn."""
+    """The settings for a server. The test runs once with each kind of database."""
     if request.param == "sqlite":
         yield {}
         return
@@ -63,7 +63,6 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[st
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An empty folder for the server's data and log."""
     made = tmp_path / "served"
     made.mkdir()
     return made
@@ -76,7 +75,6 @@ async def _sql(server: PostgresServer, statement: str) -> None:
 
 
 def visitor(service: Service, shop: Shop, peer: Peer) -> None:
-    """Connect as a new visitor."""
     key = BrowserKey()
     answer = service.http.get(f"{shop.path}/token", params={"uid": key.uid})
     token = answer.json()["data"]["auth_token"]
@@ -84,7 +82,7 @@ def visitor(service: Service, shop: Shop, peer: Peer) -> None:
 
 
 def slowest_answer(service: Service, shop: Shop, until: threading.Event) -> float:
-    """Send requests as an honest page does until the attack is over, and return the longest wait in seconds."""
+    """Send honest requests until `until` is set, and return the longest response time in seconds."""
     slowest = 0.0
     while True:
         started = time.monotonic()
@@ -114,7 +112,7 @@ def test_ten_frames_whose_last_member_repeats_stop_nobody(service: Service, shop
 
 
 def test_searches_for_what_is_nearly_there_stop_nobody(settings: dict[str, str], folder: Path) -> None:
-    """Twelve such searches once held every database connection, and the log reported the database as unavailable."""
+    """Twelve slow searches used to occupy every database connection, and the log reported an unavailable database."""
     rows = {"LIMIT_MESSAGES_PER_IDENTITY": "0", "LIMIT_KILOBYTES_PER_IDENTITY": "0", "LIMIT_KILOBYTES_PER_ADDRESS": "0"}
     with serving(folder, {**settings, **rows, "LIMIT_SEARCH_CHARS": "1000"}) as service:
         shop = service.shop()
@@ -152,7 +150,7 @@ def test_searches_for_what_is_nearly_there_stop_nobody(settings: dict[str, str],
 
 
 def test_what_one_address_writes_has_an_end(settings: dict[str, str], folder: Path) -> None:
-    """Forty sockets with one visitor each once stored 2.5 MB/s."""
+    """Forty sockets, each with one visitor, used to store 2.5 MB/s."""
     with serving(folder, {**settings, "LIMIT_KILOBYTES_PER_ADDRESS": "2400"}) as service:
         shop = service.shop()
 
@@ -193,7 +191,7 @@ def test_a_limit_is_the_same_for_all_of_one_ipv6_network(tmp_path: Path) -> None
 
 
 def test_a_crowd_that_guesses_passwords_keeps_nobody_waiting(service: Service, shop: Shop) -> None:
-    """Checking a password takes 0.1 s of a CPU core, and there is no limit on how many clients a proxy has."""
+    """Each check of a password takes 0.1 s of a CPU core. The attack repeats wrong passwords without a rate limit."""
     over = threading.Event()
 
     def guess(number: int) -> int:
@@ -211,7 +209,7 @@ def test_a_crowd_that_guesses_passwords_keeps_nobody_waiting(service: Service, s
 
 
 def panel_page(service: Service, name: str) -> AbstractContextManager[ClientConnection]:
-    """Create an agent, sign them in, and open the socket of one of their panel pages."""
+    """Create an agent, sign the agent in, and open the WebSocket of a panel page."""
     service.lab.add_agent(name, "correct horse battery")
     form = {"username": name, "password": "correct horse battery"}
     answer = service.http.post("/agent/sign-in", data=form, headers={"Origin": service.base_url})
@@ -222,7 +220,7 @@ def panel_page(service: Service, name: str) -> AbstractContextManager[ClientConn
 
 
 def test_an_agent_who_asks_for_200_lists_at_once_is_cut_off_and_another_is_not(service: Service) -> None:
-    """The server once answered all 200, which took 4.3 s."""
+    """The server used to answer all 200 requests, which took 4.3 s."""
     with panel_page(service, "greedy") as greedy, panel_page(service, "patient") as patient:
         kinds = [json.loads(page.recv(timeout=WAIT))["type"] for page in (greedy, patient)]
         with suppress(ConnectionClosed):

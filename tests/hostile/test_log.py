@@ -1,4 +1,4 @@
-"""How much an anonymous caller can log: at most one line for each request, and few lines of a kind per second."""
+"""Tests how much an anonymous caller can log: at most one line per request, and few lines of one kind per second."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINE_BYTES: Final = 600
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A server with the shipped log settings, except that it allows fewer lines per second."""
+    """A server with the shipped log settings, but a lower limit of log lines per second."""
     folder = tmp_path_factory.mktemp("log")
     with serving(folder, {"LOG_LEVEL": "info", "LIMIT_LOG_LINES": str(PER_SECOND)}) as made:
         yield made
@@ -32,7 +32,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def shop(service: Service) -> Shop:
-    """A business that is registered with the server."""
     return service.shop()
 
 
@@ -40,7 +39,7 @@ Act = Callable[[Service, Shop], None]
 
 
 def raw(request: bytes) -> Act:
-    """Return an action that sends these bytes over a connection of its own."""
+    """Return an action that sends these bytes over a new connection."""
 
     def send(service: Service, _: Shop) -> None:
         service.raw(request)
@@ -49,7 +48,7 @@ def raw(request: bytes) -> Act:
 
 
 def get(path: str) -> Act:
-    """Return an action that requests a path, in which `{id}` stands for the business."""
+    """Return an action that requests `path`, with the business's id in place of `{id}`."""
 
     def ask(service: Service, shop: Shop) -> None:
         assert 400 <= service.http.get(path.replace("{id}", shop.id)).status_code < 500
@@ -58,7 +57,7 @@ def get(path: str) -> Act:
 
 
 def sign_in_as_admin(body: str, statuses: set[int]) -> Act:
-    """Return an action that posts a body to the admin panel's sign-in."""
+    """Return an action that posts `body` to the admin panel's sign-in, and expects one of `statuses`."""
 
     def send(service: Service, _: Shop) -> None:
         headers = {"Origin": service.base_url, "X-CSRFToken": "x", "Cookie": "csrftoken=x"}

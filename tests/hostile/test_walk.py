@@ -1,8 +1,8 @@
-"""Sends input that is expensive to read to every public entry point, each at the largest accepted size.
+"""Tests every public entry point with input that is expensive to parse, at the largest accepted size.
 
-The server may spend on it a small multiple of what it spends on harmless input of that size at the same entry
-point. If you add an entry point (a frame, a parameter, a header, a form), add its rows here: the input that would
-cost most parsers most, and what an honest peer would send.
+Hostile input may cost the server only a small multiple of the CPU time for harmless input of the same size. If you add
+an entry point (a frame, a parameter, a header, a form), add rows here: the input that would cost most parsers most, and
+what an honest peer would send.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FRAME, BODY, HEAD, QUERY, TOKEN, PROOF, MESSAGE, SEARCH = 65_000, 65_000, 60_000
 
 
 class Pair(NamedTuple):
-    """A hostile and a harmless input for one entry point."""
+    """A hostile input and a harmless input for one entry point."""
 
     hostile: bytes | str
     harmless: bytes | str
@@ -43,7 +43,7 @@ class Pair(NamedTuple):
 
 
 def filled(start: str, piece: Callable[[int], str], end: str, size: int) -> str:
-    """Return `start`, as many pieces as fit into `size` with commas between them, and `end`."""
+    """Join `start`, comma-separated pieces and `end`. The number of pieces is the highest that fits into `size`."""
     pieces, used = [], len(start) + len(end)
     for number in range(size):
         part = piece(number)
@@ -55,7 +55,7 @@ def filled(start: str, piece: Callable[[int], str], end: str, size: int) -> str:
 
 
 def json_texts(size: int) -> dict[str, str]:
-    """Return JSON objects of this size, by description, that take a careless parser a long time."""
+    """Return JSON objects of this size that take a careless parser a long time. The keys describe the objects."""
     member = '"m":' + '"x"'
     return {
         "one member that repeats at the end": filled("{", lambda n: f'"{n:x}":1', ',"z":1,"z":1}', size),
@@ -83,7 +83,7 @@ def json_texts(size: int) -> dict[str, str]:
 
 
 def honest_json(size: int) -> str:
-    """Return a harmless JSON object of this size that is read to its end."""
+    """Return a harmless JSON object of this size, which a parser reads to its end."""
     return filled('{"a":[', lambda n: f'"{n:06}"', "]}", size)
 
 
@@ -94,20 +94,18 @@ JSON_ROWS: Final = tuple(json_texts(64))
 
 
 def first_frame(service: Service, text: str) -> None:
-    """Send a frame before `connect`, and wait until the server closes the socket."""
+    """Send a frame in place of `connect`, and wait until the server closes the socket."""
     with service.socket() as peer:
         peer.say(text)
         peer.end()
 
 
 def get(service: Service, target: str, *headers: bytes) -> None:
-    """Send a GET with these header lines, and read the response."""
     lines = (b"GET " + target.encode() + b" HTTP/1.1", b"Host: localhost", b"Connection: close", *headers)
     service.raw(b"\r\n".join((*lines, b"", b"")))
 
 
 def post(service: Service, path: str, media_type: bytes, body: bytes, *headers: bytes) -> None:
-    """Send a POST, and read the response."""
     lines = (
         b"POST " + path.encode() + b" HTTP/1.1",
         b"Host: localhost",
@@ -121,7 +119,7 @@ def post(service: Service, path: str, media_type: bytes, body: bytes, *headers: 
 
 @pytest.fixture
 def judge(cost: Cost, request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Sends both inputs to one entry point, and compares what they cost the server."""
+    """Return a function that sends a hostile and a harmless input to one entry point and compares their CPU time."""
 
     def judged(act: Callable[[Any], None], pair: Pair) -> None:
         act(pair.harmless)  # warm up: what is loaded at first use does not count
@@ -155,7 +153,6 @@ def test_the_rest_of_a_first_frame(service: Service, judge: Any, row: str, kind:
 
 
 def connects(size: int) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield `connect` frames whose token or proof is expensive to read."""
     honest = {"token": "x.y.z", "proof": "x.y.z"}
     for name, text in json_texts(TOKEN * 3 // 4 - 100).items():
         header = b64(b'{"alg":"HS256"}')
@@ -200,7 +197,7 @@ def test_what_stands_in_a_proof(service: Service, shop: Shop, judge: Any, part: 
 
 
 def letters(seed: int, first: int, count: int) -> str:
-    """Return `count` different characters, picked at random from the code point `first` on."""
+    """Return `count` different random characters. The code point `first` is the lowest one that can be drawn."""
     return "".join(chr(first + number) for number in random.Random(seed).sample(range(20_000), count))
 
 
@@ -228,7 +225,7 @@ class Member:
         self._ids = iter(range(1_000_000))
 
     def ask(self, frames: list[dict[str, Any]]) -> None:
-        """Connect, send the frames, and read one answer to each."""
+        """Connect, send the frames, and read one response to each."""
         key = BrowserKey()
         token = self._shop.sign({**self._shop.claims(cnf={"jkt": key.jkt}), "uid": f"u{next(self._ids)}"})
         with self._service.socket() as peer:
@@ -239,7 +236,7 @@ class Member:
 
 @pytest.fixture
 def member(service: Service, shop: Shop) -> Member:
-    """A member who connects anew for each try."""
+    """A member who reconnects for each measurement."""
     return Member(service, shop)
 
 
@@ -514,7 +511,7 @@ def test_a_body_of_json(service: Service, judge: Any, path: str, row: str) -> No
 
 
 def test_the_walk_knows_a_hole_when_it_meets_one(service: Service, judge: Any) -> None:
-    """Tests the judge itself with 200 requests against one, as if a hostile input cost 200 times as much."""
+    """The test gives `judge` 200 requests in place of one, as if an input cost 200 times as much. `judge` must fail."""
 
     def ask(times: str) -> None:
         for _ in range(int(times)):

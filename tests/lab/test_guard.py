@@ -1,4 +1,4 @@
-"""Tests of the labs' guard: allowed peers, origins and tokens. Each refused request is paired with an accepted one."""
+"""Tests of a lab's access control: peers, origins and tokens. Each refused request is paired with an accepted one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ JSON = {"content-type": "application/json", "content-length": "2"}
 
 
 async def lab(scope: Any, receive: Any, send: Any) -> None:
-    """Answer every request with 200."""
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b'{"data": {}}'})
 
@@ -58,13 +57,13 @@ PASSED = (200, "")
 
 @pytest.fixture
 def here() -> LabGuard:
-    """The guard of a lab without a token, which only this machine may use."""
+    """The access control of a lab without a token, which only this machine may use."""
     return LabGuard(lab)
 
 
 @pytest.fixture
 def anywhere() -> LabGuard:
-    """The guard of a lab with a token, which other machines may use too."""
+    """The access control of a lab with a token, which other machines may use too."""
     return LabGuard(lab, token=TOKEN)
 
 

@@ -1,4 +1,4 @@
-"""Tests of the counters of the multi-host benchmark, without hosts: missing and duplicate messages are detected."""
+"""Tests how the multi-host benchmark detects missing and duplicate messages. The tests need no other hosts."""
 
 from __future__ import annotations
 

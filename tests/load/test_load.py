@@ -1,4 +1,4 @@
-"""A short run of Locust against a real server: all messages are acknowledged and arrive at the other end."""
+"""Runs Locust briefly against a real server. All messages must be acknowledged and delivered."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ SHORT: Final = ("--users", "6", "--run-time", "10s", "--json", "--only-summary")
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run `python -m benchmarks.load` as `nox -s load` does."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("CHATKEY_", "LOCUST_"))}
     command = [sys.executable, "-m", "benchmarks.load", *words]
     return subprocess.run(

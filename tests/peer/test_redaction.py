@@ -1,4 +1,4 @@
-"""Files saved for people to read contain no token and no secret."""
+"""Tests that files saved for people to read contain no token and no secret."""
 
 import zipfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The peer without a browser signs proofs as in D-10, and reports a refusal with its close code."""
+"""Tests of the client without a browser: it must sign proofs as in D-10, and report the close code of a refusal."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The social providers that the contract names: those that are supported, and those that are only announced."""
+"""The social providers that the contract supports, and those that it only announces."""
 
 from __future__ import annotations
 

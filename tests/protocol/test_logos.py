@@ -1,4 +1,4 @@
-"""Tests of the social providers' logos: they consist of plain shapes and differ even without colours."""
+"""Tests of the social providers' logos. The logos must consist of plain shapes and must differ even without colours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHAPES = [(social, shape) for social, shapes in LOGOS.items() for shape in shape
 
 
 def test_every_social_provider_of_the_contract_has_a_sign_of_its_own() -> None:
-    """The outlines of all logos differ."""
+    """The outlines of all logos must differ."""
     outlines = {social: tuple(shape.path for shape in shapes) for social, shapes in LOGOS.items()}
 
     assert {*SUPPORTED, *ANNOUNCED} <= set(outlines) <= set(SOCIALS)
@@ -24,7 +24,7 @@ def test_every_social_provider_of_the_contract_has_a_sign_of_its_own() -> None:
 
 @pytest.mark.parametrize(("social", "shape"), SHAPES)
 def test_a_sign_is_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
-    """Each shape is a path in absolute coordinates, closed if it is an area, in the button's text colour or its own."""
+    """Paths must have absolute coordinates. Areas must be closed, in the colour of the button's text or their own."""
     assert re.fullmatch(r"[MLHVACQZz0-9. -]+", shape.path), social
     assert all(-1 <= float(number) <= 25 for number in NUMBER.findall(shape.path))
     assert shape.path.endswith("z") or shape.width is not None
@@ -32,5 +32,5 @@ def test_a_sign_is_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
 
 
 def test_signs_weigh_little() -> None:
-    """The logos are in the snapshot that every page loads, so they must be small."""
+    """The logos must be small, because they are in the snapshot that every page loads."""
     assert sum(len(shape.path) for _, shape in SHAPES) < 4000

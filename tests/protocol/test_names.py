@@ -1,4 +1,4 @@
-"""Compares shared names with the contract, word for word. Server and widget share them, so both could be wrong."""
+"""Compares shared names with the contract, word for word. Server and widget share the names, so both could be wrong."""
 
 import pytest
 from tests.protocol.contract_socials import ANNOUNCED, SUPPORTED
@@ -25,7 +25,7 @@ def test_the_public_paths_are_the_contracts() -> None:
 
 @pytest.mark.contract("4.4/names")
 def test_the_social_providers_are_the_contracts() -> None:
-    """Others may follow as previews, which no business can enable unless the server's administrator asks for them."""
+    """Other providers must be previews. Businesses can enable a preview only if the server's settings allow it."""
     assert names.AVAILABLE_SOCIALS == SUPPORTED == ("google", "facebook", "github", "gitlab", "discord")
     assert names.ANNOUNCED_SOCIALS[: len(ANNOUNCED)] == ANNOUNCED == ("apple", "x", "tiktok", "amazon")
 

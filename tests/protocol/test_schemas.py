@@ -1,4 +1,4 @@
-"""The schemas in docs/schemas/ accept and refuse the same values as the server."""
+"""The schemas in docs/schemas/ and the server must accept and refuse the same values."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def reads(reader: Reader[Any], frame: dict[str, Any]) -> bool:
 @pytest.mark.contract("D-10/frame-schema")
 @pytest.mark.parametrize("kind", HONEST)
 def test_the_server_reads_the_frames_that_fit_and_no_others(kind: str) -> None:
-    """Each member in turn is missing, or has a wrong type or size."""
+    """The test omits each member in turn, and gives each member a wrong type or size."""
     honest = {"type": kind, **HONEST[kind]}
     bent = [{**honest, name: wrong} for name in HONEST[kind] for wrong in WRONG]
     cut = [{member: honest[member] for member in honest if member != name} for name in HONEST[kind]]

@@ -1,4 +1,4 @@
-"""Runs docs/vectors.json against our server and our widget, as docs/vectors.md describes."""
+"""Runs the vectors of docs/vectors.json against our server and our widget, as docs/vectors.md describes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ GIVEN: Final = VECTORS["tokens"]["given"]
 
 
 def cases(group: str, **only: str) -> list[Any]:
-    """Return the cases of a group in which the given members have the given values, each under its id."""
+    """Return the cases of a group with their ids. `only` selects the cases whose members have these values."""
     listed = VECTORS[group] if isinstance(VECTORS[group], list) else VECTORS[group]["cases"]
     chosen = [case for case in listed if all(case.get(name) == value for name, value in only.items())]
     return [pytest.param(case, id=str(case.get("id", number))) for number, case in enumerate(chosen)]
 
 
 def judged(where: str, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of `read`, or the code of its refusal with the `close` code or the `status`."""
+    """Return the result of `read`. For a refusal, return the code with the `close` code or the `status`."""
     try:
         return read()
     except Refused as refused:
@@ -129,7 +129,7 @@ def test_the_widget_passes_on_what_the_service_accepts(case: Any) -> None:
 
 
 def connected(now: float) -> tuple[Connection, ProviderView]:
-    """Return a connection that has accepted the group's token. The proof is not checked."""
+    """Return a connection that has accepted the group's token, without a check of the proof."""
     given = VECTORS["refreshes"]["given"]
     provider = ProviderView(
         id=given["pid"],

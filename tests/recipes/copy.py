@@ -1,4 +1,4 @@
-"""Makes a copy of the source tree, in which a test can follow a recipe of CONTRIBUTING.md."""
+"""Copies the source tree, so that a test can follow a recipe of CONTRIBUTING.md in the copy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def copy_of_the_tree(tmp_path: Path) -> Path:
 
 
 def follow(tree: Path, recipe: Recipe) -> None:
-    """Change the files of a copy as the recipe says."""
+    """Change the files of the copy as the recipe says."""
     for name, changes in recipe.items():
         file = tree / name
         text = file.read_text() if file.exists() else ""
@@ -43,7 +43,7 @@ def follow(tree: Path, recipe: Recipe) -> None:
 
 
 def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a copy, with the copy's components."""
+    """Run Python in the copy, with the copy's packages."""
     path = os.pathsep.join(str(tree / component) for component in (*COMPONENTS, "."))
     return subprocess.run(
         [sys.executable, *arguments],
@@ -56,7 +56,7 @@ def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def run_tests(tree: Path, *arguments: str) -> dict[str, str]:
-    """Run tests of a copy, and return their results by file and name."""
+    """Run tests in the copy, and return the results by file and test name."""
     ended = run(tree, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", *arguments)
     lines = (line.split(" ", 2) for line in ended.stdout.splitlines())
     found = {words[1]: words[0] for words in lines if words[0] in {"PASSED", "FAILED", "ERROR"}}

@@ -1,4 +1,4 @@
-"""Follows the recipe "Add a fault" of CONTRIBUTING.md in a copy of the tree: it works with two files."""
+"""Follows the recipe "Add a fault" of CONTRIBUTING.md in a copy of the tree. Two files must be enough."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TEST: Final = "tests/oauth/faults/test_strange_member.py"
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with one more fault, added as in the recipe, and with a test for it."""
+    """A copy of the tree to which the recipe has added a fault, with a test of this fault."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
     follow(tree, RECIPE)
     (tree / TEST).write_text(OF_THE_FAULT)

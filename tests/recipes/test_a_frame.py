@@ -1,4 +1,4 @@
-"""Follows the recipe "Add a frame" of CONTRIBUTING.md in a copy of the tree: the widget asks and the server answers."""
+"""Follows the recipe "Add a frame" of CONTRIBUTING.md in a copy of the tree. The server must answer the widget."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ TESTS: Final = {"tests/server/socket/test_tally.py": OF_THE_SERVER, "tests/widge
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with one more frame, added as in the recipe, and with tests for it."""
+    """A copy of the tree to which the recipe has added a frame, with tests of this frame."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
     follow(tree, RECIPE)
     for name, text in TESTS.items():

@@ -1,4 +1,4 @@
-"""Follows the recipe "Add a page object" of CONTRIBUTING.md in a copy of the tree: it works with one file."""
+"""Follows the recipe "Add a page object" of CONTRIBUTING.md in a copy of the tree. One file must be enough."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_cancelled_login_ends_with_the_consent_page(visitor, stack, context):
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with one more page object, added as in the recipe, and with a scenario that uses it."""
+    """A copy of the tree to which the recipe has added a page object, with a scenario that uses it."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
     follow(tree, RECIPE)
     (tree / "e2e/chatkey_e2e/scenarios/test_timeline_page.py").write_text(SCENARIO.lstrip())

@@ -1,4 +1,4 @@
-"""Follows the recipe "Add a social provider" of CONTRIBUTING.md in a copy of the tree: it works with three files."""
+"""Follows the recipe "Add a social provider" of CONTRIBUTING.md in a copy of the tree. Three files must be enough."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ NAMING: Final = (
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with one more social provider, added as in the recipe."""
+    """A copy of the tree to which the recipe has added a social provider."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
     follow(tree, RECIPE)
     return tree
@@ -129,7 +129,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tests_of_quill(tree: Path) -> dict[str, str]:
-    """The results of the copy's tests of the new provider, by file and name."""
+    """The results of the copy's tests that cover the new provider, by file and test name."""
     return run_tests(tree, "-k", "quill", *SEEING)
 
 

@@ -1,4 +1,4 @@
-"""Runs the recipes for the fake provider exactly as printed."""
+"""Runs the recipes for the fake provider exactly as the page prints them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def recipe(title: str) -> str:
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeOAuth]:
-    """A fake started as on the page. It approves every request as rhea."""
+    """A fake provider started as on the page. It approves every request as the person `rhea`."""
     with running(auto_approve="rhea") as one:
         yield one
 
@@ -62,14 +62,13 @@ async def test_authlib_with_fastapi_logs_in(fake: FakeOAuth, monkeypatch: pytest
 
 @pytest.fixture
 def spring() -> Callable[[str], str]:
-    """Return the value of a Spring property by the end of its name."""
+    """Return a function that finds a Spring property by the end of its name and returns the value."""
     lines = dict(line.split("=", 1) for line in recipe("Any client of OpenID Connect").splitlines())
     return lambda ending: next(value for name, value in lines.items() if name.endswith(f".{ending}"))
 
 
 @pytest.fixture
 def client() -> Iterator[httpx.Client]:
-    """An HTTP client that uses the network."""
     with httpx.Client(timeout=PATIENCE) as one:
         yield one
 

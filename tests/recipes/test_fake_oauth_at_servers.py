@@ -1,4 +1,4 @@
-"""Runs the recipes for the fake provider that need their own server exactly as printed: Django, and two in Node."""
+"""Runs recipes for the fake provider exactly as printed. Each needs its own server: one in Django, two in Node."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def blocks(title: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeOAuth]:
-    """A fake that approves every request as rhea."""
+    """A fake provider that approves every request as the person `rhea`."""
     with running(auto_approve="rhea") as one:
         yield one
 
 
 @pytest.fixture
 def environ(fake: FakeOAuth) -> dict[str, str]:
-    """Environment variables for the recipes. The fake's Google replaces the real one."""
+    """The environment variables for the recipes, which replace the real Google with the fake's."""
     return os.environ | {"GOOGLE": f"{fake.url}/google", "AUTH_SECRET": "only-for-tests-0123456789-abcdefghijkl"}
 
 
 @pytest.fixture
 def npm_recipe(pytestconfig: pytest.Config) -> Callable[[str], Path]:
-    """Install a recipe's packages in a folder that later runs reuse, write its code there, and return the file."""
+    """Install a recipe's packages with npm, and return the file with its code. Later runs reuse the folder."""
 
     def prepared(title: str) -> Path:
         line, code = blocks(title)
@@ -71,7 +71,7 @@ def npm_recipe(pytestconfig: pytest.Config) -> Callable[[str], Path]:
 
 
 def install(folder: Path, packages: Sequence[str]) -> None:
-    """Install packages in a folder with npm, unless that was done before. Skips if npm cannot reach its registry."""
+    """Install packages with npm, unless an earlier run did. Skips the test if npm cannot reach its registry."""
     done = folder / "installed"
     if done.exists():
         return
@@ -86,7 +86,7 @@ def install(folder: Path, packages: Sequence[str]) -> None:
 
 @contextmanager
 def served(command: Sequence[str], port: int, environ: dict[str, str], folder: Path) -> Iterator[httpx.Client]:
-    """Run a server until the block ends, and yield a browser for it once it listens."""
+    """Run a server during the context. Yields an HTTP client once the server listens."""
     log = folder / "recipe.log"
     with log.open("w") as output:
         server = subprocess.Popen(command, env=environ, cwd=folder, stdout=output, stderr=output)
@@ -101,7 +101,7 @@ def served(command: Sequence[str], port: int, environ: dict[str, str], folder: P
 
 
 def wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until the server listens on the port. Fails the test if it does not."""
+    """Wait until the server listens on the port. Fails the test if the server does not listen in time."""
     until = time.monotonic() + PATIENCE
     while server.poll() is None and time.monotonic() < until:
         with socket.socket() as line:

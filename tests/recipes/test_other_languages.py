@@ -1,4 +1,4 @@
-"""Tests of the page for other languages: its table matches `chatkey stack`, and its TypeScript runs as printed."""
+"""Tests of the page for other languages. The table must be correct, and the TypeScript must run as printed."""
 
 import json
 import os
@@ -30,7 +30,7 @@ BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[dict[str, Any]]:
-    """Run `chatkey stack`, and yield what it printed."""
+    """Run `chatkey stack`, and yield its first line of output as JSON."""
     command = [sys.executable, "-m", "chatkey_server", "stack"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environ()) as running:
         assert running.stdout is not None
@@ -66,7 +66,7 @@ def test_its_labs_take_the_token_that_it_printed_and_trust_is_in_the_file_that_i
 
 
 def test_the_typescript_of_the_page_runs_as_it_is_printed(stack: dict[str, Any], tmp_path: Path) -> None:
-    """A member of the shop writes a message, and the service receives it."""
+    """The example writes a message as a member of the shop. The service must receive the message."""
     node = shutil.which("node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if node is None or browser is None:

@@ -1,11 +1,11 @@
-"""Runs the shipped server, and makes honest callers (keys, tokens, proofs, peers) without using the server's code.
+"""Fixtures that run the shipped server and make honest callers (keys, tokens, proofs, peers) without the server's code.
 
-What can be asked of any service is a case of the suite (`chatkey_conform.suite`), which `test_suite.py` runs against
-ours. The other tests are of what only our service can be asked: crowds, raw requests, limits, its log, its commands.
+A refusal that any service can be tested for is a case of the suite (`chatkey_conform.suite`). `test_suite.py` runs the
+cases against our service. The other tests cover only our service: crowds, raw requests, limits, the log, commands.
 
-A test takes `service` and makes a business of its own with `service.shop()`. It sends an honest input, which is
-accepted, and the same input with one fault, which is refused. A case carries the id of its row in `rows.toml`: as
-the id of a parameter (`pytest.param(…, id="JWT-004")`, followed by a word if a row has several cases), or with
+A test takes `service` and creates a business with `service.shop()`. The test sends an honest input, which must be
+accepted, and the same input with one fault, which must be refused. A case carries the id of its row in `rows.toml`, as
+the id of a parameter (`pytest.param(…, id="JWT-004")`, followed by a word if a row has several cases) or with
 `@pytest.mark.row("JWT-079")`.
 """
 
@@ -30,14 +30,14 @@ from chatkey_stack.process import Process
 
 @pytest.fixture(scope="session")
 def service(make_service: MakeService) -> Iterator[Service]:
-    """The shipped server as one process for the whole run, without rate limits."""
+    """The shipped server without rate limits. All tests share this process."""
     with make_service() as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def make_service(tmp_path_factory: pytest.TempPathFactory) -> MakeService:
-    """Starts a shipped server with additional settings. Keyword arguments are `CHATKEY_*` without the prefix."""
+    """Start a shipped server with these settings, whose names leave out the prefix `CHATKEY_`."""
     return lambda **settings: serving(tmp_path_factory.mktemp("refusals"), settings)
 
 
@@ -53,13 +53,12 @@ def _time_restored(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def make() -> Maker:
-    """Makes signed tokens (JWS) and proofs, with any fault."""
+    """Make signed tokens (JWS) and proofs with any fault."""
     return Maker()
 
 
 @pytest.fixture
 def key() -> BrowserKey:
-    """A browser's key."""
     return BrowserKey()
 
 
@@ -71,7 +70,7 @@ def shop(service: Service) -> Shop:
 
 @pytest.fixture(scope="session")
 def provider(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeOAuth]:
-    """The fake provider, started only for tests that use it. The service knows its address from the beginning."""
+    """The fake provider, started at its first use. The service is configured with its address from the beginning."""
     folder = tmp_path_factory.mktemp("provider")
     clients = [
         {
@@ -104,12 +103,11 @@ def provider(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker `row`."""
     config.addinivalue_line("markers", "row(*ids): the rows of rows.toml that this test is; it runs under each id")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that is marked with rows once for each row id."""
+    """Run a test with the marker `row` once for each row id."""
     rows = [row for mark in metafunc.definition.iter_markers("row") for row in mark.args]
     if rows:
         metafunc.fixturenames.append("row")
@@ -118,5 +116,4 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def row(request: pytest.FixtureRequest) -> str:
-    """The id of the row for which the test runs."""
     return str(request.param)

@@ -1,4 +1,4 @@
-"""Every row of `rows.toml` is tested or declined with a reason, and tests and reasons name no other rows."""
+"""Every row of `rows.toml` must have a test or a reason for having none. Tests and reasons may name no other rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROW = re.compile(r"(?<![A-Za-z])(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP)[-_]\d{3}(?!\d)",
 
 @contextmanager
 def collection(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Collect the tests of a folder in a background process, which is killed when the context ends."""
+    """Collect the tests of a folder in a background process. The process is killed when the context ends."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(folder)]
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -45,19 +45,18 @@ def rows_in(collecting: subprocess.Popen[str]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def rows() -> list[str]:
-    """The ids of all rows."""
     return refusals_page.ids()
 
 
 @pytest.fixture(scope="module")
 def declined() -> dict[str, str]:
-    """The rows that have no test, with the reason."""
+    """Map the rows without a test to the reason."""
     return refusals_page.declined()
 
 
 @pytest.fixture(scope="module")
 def tested() -> set[str]:
-    """The rows that have tests, here and among the scenarios, where the callback page runs in a browser."""
+    """The rows that have a test, either in tests/refusals or among the browser scenarios."""
     with collection(HERE) as here, collection(SCENARIOS) as scenarios:
         return rows_in(here) | rows_in(scenarios)
 

@@ -1,4 +1,4 @@
-"""Every connection has a deadline, is counted, and is closed when the server stops, whatever bytes it sends."""
+"""Tests of network connections. Each one must have a deadline, be counted, and be closed when the server stops."""
 
 from __future__ import annotations
 
@@ -79,13 +79,12 @@ SILENT: Final[dict[str, Pieces]] = {
 
 @pytest.fixture(scope="module")
 def hasty(make_service: MakeService) -> Iterator[Service]:
-    """A server with short timeouts."""
     with make_service(**SHORT) as made:
         yield made
 
 
 async def heard(port: int, pieces: Pieces) -> bytes:
-    """Return what a connection receives until the server closes it. Fails if the server does not close it."""
+    """Return what a connection receives until the server closes it. Fails if the connection stays open."""
     reader, writer = await asyncio.open_connection(LOOPBACK, port)
     received = b""
     try:
@@ -104,7 +103,7 @@ async def heard(port: int, pieces: Pieces) -> bytes:
 
 
 async def all_heard(port: int, connections: Sequence[Pieces]) -> list[bytes]:
-    """Open these connections at the same time, and return what each received until its end."""
+    """Open all connections at the same time. Returns what each connection received until the server closed it."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(heard(port, pieces)) for pieces in connections]
     return [task.result() for task in tasks]
@@ -121,7 +120,7 @@ async def test_an_upgrade_that_cannot_be_read_is_refused_and_closed(service: Ser
 
 
 async def begun(service: Service, sent: bytes) -> bytes:
-    """Return the head of the response, and disconnect."""
+    """Send bytes, return the head of the response, and disconnect."""
     reader, writer = await asyncio.open_connection(LOOPBACK, service.port)
     writer.write(sent)
     async with asyncio.timeout(PATIENCE):
@@ -156,7 +155,7 @@ TAILS: Final = [b"", b"\r\n", b"hello", b"5\r\nhello\r\n", b"0\r\n\r\n", b"\x16\
 
 @st.composite
 def connections(draw: st.DrawFn) -> Pieces:
-    """Make a connection whose bytes begin with something like a request."""
+    """Generate a connection whose first bytes look like a request."""
     method = draw(st.sampled_from([b"GET", b"POST", b"HEAD", b"CONNECT", b"PRI"]))
     version = draw(st.sampled_from([b"1.1", b"1.1", b"1.0", b"2.0"]))
     wanted = LINES[:4] if draw(st.booleans()) else []
@@ -182,7 +181,7 @@ def test_no_connection_stays_open_whatever_it_sends(hasty: Service, opened: list
 
 
 async def all_ended(port: int, opened: list[Pieces]) -> None:
-    """Send all pieces without waiting for answers, and wait until the server has closed every connection."""
+    """Send all pieces without waiting for responses, and wait until the server has closed every connection."""
 
     async def ended(pieces: Pieces) -> None:
         reader, writer = await asyncio.open_connection(LOOPBACK, port)
@@ -262,12 +261,11 @@ def test_connections_of_a_trusted_proxy_are_not_counted(make_service: MakeServic
 
 
 def dialled(port: int, source: str = LOOPBACK) -> socket.socket:
-    """Open a connection from one of this machine's addresses."""
     return socket.create_connection((LOOPBACK, port), timeout=PATIENCE, source_address=(source, 0))
 
 
 def answered(wire: socket.socket, request: bytes = GET) -> bytes:
-    """Send a request and return the beginning of the response; nothing if the server closes the connection."""
+    """Send a request, and return the beginning of the response. Returns nothing if the server closes the connection."""
     try:
         wire.sendall(request + b"\r\n")
         return wire.recv(12)
@@ -276,7 +274,6 @@ def answered(wire: socket.socket, request: bytes = GET) -> bytes:
 
 
 def rest(wire: socket.socket) -> bytes:
-    """Return what is received until the server closes the connection."""
     received = b""
     with suppress(ConnectionError):
         while some := wire.recv(65536):
@@ -285,9 +282,9 @@ def rest(wire: socket.socket) -> bytes:
 
 
 def until_admitted(port: int, source: str, request: bytes) -> bytes:
-    """Retry until the server has noticed that another connection from this address was closed.
+    """Send the request again and again until the server accepts it, and return the beginning of the response.
 
-    Returns the beginning of the response.
+    The server must first notice that another connection from this address was closed.
     """
     ends_at = time.monotonic() + PATIENCE
     while time.monotonic() < ends_at:

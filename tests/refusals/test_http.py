@@ -1,4 +1,4 @@
-"""The HTTP interface beyond the contract: our other pages, raw request lines, and what tells the software apart."""
+"""Tests of the HTTP interface beyond the contract: other pages, raw requests, headers that name the software."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ SOFTWARE = ("litestar", "uvicorn", "starlette", "python", "traceback", "httptool
 
 
 def address(template: str, shop: Shop) -> str:
-    """Return the path and query of an honest request."""
     return template.format(path=shop.path, uid=shop.key.uid)
 
 
 def refused(answer: httpx.Response) -> tuple[int, str]:
-    """Return the status and code of an error, after checking that it has the documented shape."""
+    """Return the status and code of an error response, which must have the documented format."""
     body: Json = answer.json()
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["cache-control"] == "no-store"
@@ -44,12 +43,11 @@ def refused(answer: httpx.Response) -> tuple[int, str]:
 
 
 def status_of(response: bytes) -> int:
-    """Return the status of a raw response."""
     return int(response.split(b" ", 2)[1])
 
 
 def requested(service: Service, target: str, *, method: str = "GET", **headers: str) -> bytes:
-    """Send one raw request with the target exactly as given, and return everything that comes back."""
+    """Send one raw request with the target exactly as given, and return the whole response."""
     lines = [f"{method} {target} HTTP/1.1", "Host: localhost", "Connection: close"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return service.raw("\r\n".join([*lines, "", ""]).encode("latin-1"))

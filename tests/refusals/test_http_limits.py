@@ -1,4 +1,4 @@
-"""Limits for one request and for one client address. Each limit is a setting, and its error says what it limits."""
+"""Tests of the limits for one request and one client address. Each limit is a setting, which the error must name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ CALLBACK = "/v1/public/oauth/google/callback"
 
 @pytest.fixture(scope="module")
 def strict_service(make_service: MakeService) -> Iterator[Service]:
-    """A server with all limits set to low values."""
     with make_service(
         LIMIT_HEAD_BYTES=str(HEAD),
         LIMIT_QUERY_BYTES=str(QUERY),
@@ -41,14 +40,13 @@ def strict_service(make_service: MakeService) -> Iterator[Service]:
 
 @pytest.fixture
 def strict(strict_service: Service) -> Service:
-    """The server with low limits, its counters at zero."""
+    """The server with low limits. Its counters are reset to zero."""
     strict_service.reset()
     return strict_service
 
 
 @pytest.fixture
 def small(strict: Service) -> Shop:
-    """A business at the server with low limits."""
     return strict.shop()
 
 
@@ -115,7 +113,7 @@ def test_the_socket_has_the_same_limit_for_tokens(strict: Service, small: Shop) 
 
 
 def headed(size: int, shop: Shop) -> bytes:
-    """Return a request whose target and headers take `size` bytes."""
+    """Return a request whose target and headers together have `size` bytes."""
     headers = ["Host: localhost", "Connection: close", *(f"X-{number}: {'x' * 500}" for number in range(20))]
     known = len(shop.path) + sum(len(f"{line}\r\n") for line in headers)
     headers.append(f"X: {'x' * (size - known - 5)}")
@@ -242,7 +240,7 @@ def test_an_address_that_a_caller_says_of_itself_does_not_count(strict: Service,
 
 @pytest.fixture(scope="module")
 def proxied(make_service: MakeService) -> Iterator[Service]:
-    """A server that trusts a reverse proxy on this machine, and any proxy in another network."""
+    """A server that trusts a reverse proxy on this machine, and any proxy in one other network."""
     with make_service(
         TRUSTED_PROXIES="127.0.0.1, 10.0.0.0/8", LAB_TOKEN="a-token-of-the-lab", LIMIT_TOKEN_RATE=str(RATE)
     ) as made:

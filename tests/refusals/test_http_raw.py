@@ -1,4 +1,4 @@
-"""Bytes that different parsers read as different requests: one reading, or a refusal (RFC 9112 6.3, 11.2)."""
+"""Tests of requests that HTTP parsers read differently. The server must refuse or read one (RFC 9112 6.3, 11.2)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FORM = b"Content-Type: application/x-www-form-urlencoded\r\n"
 
 
 def statuses(response: bytes) -> list[int]:
-    """Return the status of every response."""
+    """Return the status of each response in the received bytes."""
     return [int(found) for found in re.findall(rb"HTTP/1\.[01] (\d{3}) ", response)]
 
 
 def get(shop: Shop, *headers: bytes, body: bytes = b"", version: bytes = b"1.1") -> bytes:
-    """Return a raw GET of a shop's configuration."""
+    """Return a raw GET request for a shop's configuration."""
     line = b"GET %s HTTP/%s" % (shop.path.encode(), version)
     return b"\r\n".join([line, b"Host: localhost", b"Connection: close", *headers, b"", b""]) + body
 
@@ -183,7 +183,7 @@ UPGRADE = {
 def upgrade(
     service: Service, path: bytes = b"/v1/socket", *, version: bytes = b"1.1", **changes: bytes | None
 ) -> bytes:
-    """Ask for a WebSocket upgrade, and return the head of the response."""
+    """Request a WebSocket upgrade, and return the head of the response."""
     changed = {name.replace("_", "-").encode(): value for name, value in changes.items()}
     lines = [b"%s: %s" % (name, value) for name, value in {**UPGRADE, **changed}.items() if value is not None]
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as wire:

@@ -1,4 +1,4 @@
-"""What the log of the service tells of its callers, and what it leaves out."""
+"""Tests which facts about callers the service logs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_token_among_the_subprotocols_is_not_echoed(service: Service, shop: Sh
 
 @pytest.mark.row("PRF-015")
 def test_a_private_key_in_a_proofs_header_is_not_logged(service: Service, shop: Shop, make: Maker) -> None:
-    """F130: neither the response nor the log repeats the private key."""
+    """F130: neither the response nor the log may repeat the private key."""
     d = make.b64(shop.key.private.private_numbers().private_value.to_bytes(32, "big"))
     token = shop.token()
 

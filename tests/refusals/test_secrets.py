@@ -1,4 +1,4 @@
-"""The secret that a business shares with the service: what it may be, common mistakes, and how it is replaced."""
+"""Tests of the secret that a business shares with the service: valid values, common mistakes, and replacement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.row("JWT-075")
 def test_a_mac_made_with_the_decoded_secret_is_refused_and_the_mistake_named(service: Service) -> None:
-    """F103: this happens if the code behind an integrator's `getToken` decodes the secret before it signs."""
+    """F103: integrators make this mistake if their `getToken` code decodes the secret before signing."""
     raw = bytes(range(100, 148))
     shop = service.shop(secret_key=base64.b64encode(raw).decode())
 
@@ -68,7 +68,7 @@ def test_the_command_line_refuses_a_weak_secret_too(service: Service, weak: str)
 
 @pytest.mark.row("JWT-164", "WSK-055")
 def test_after_a_rotation_without_an_overlap_only_open_sockets_outlive_the_old_secret(service: Service) -> None:
-    """F113: an open socket needs the new secret only with its next token, so that not all sockets reconnect at once."""
+    """F113: an open socket needs the new secret only for its next token. The sockets must not all reconnect at once."""
     shop = service.shop()
     identity, token = shop.identity_token(), shop.token()
     assert shop.exchange(identity).status_code == 200

@@ -1,4 +1,4 @@
-"""Two thousand peers open a socket, or only a connection, and send nothing. Other peers still connect at once."""
+"""Tests of two thousand peers that connect and send nothing. Other peers must still be able to connect at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NONCE: Final = re.compile(rb'"nonce":"([\w-]+)"')
 
 @pytest.fixture(scope="module")
 def busy(make_service: MakeService) -> Iterator[Service]:
-    """A server that lets each address have its share of the crowd, started with the usual limit on open files."""
+    """A server that allows each address a share of the crowd's connections, with the usual limit on open files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (USUAL_FILES, hard))  # the server inherits this limit, and raises it
     try:
@@ -50,8 +50,6 @@ def busy(make_service: MakeService) -> Iterator[Service]:
 
 
 class Silent(asyncio.Protocol):
-    """A peer that sends its first bytes and nothing afterwards."""
-
     def __init__(self, first: bytes) -> None:
         self._first = first
         self.heard = b""
@@ -100,7 +98,7 @@ async def crowd(service: Service, first: bytes) -> AsyncIterator[list[Silent]]:
 
 
 def opening(service: Service, shop: Shop, token: str) -> float:
-    """Return how many seconds an honest peer needs from the first packet to `ready`."""
+    """Return the time that an honest peer needs to reach `ready`, in seconds."""
     begun = time.perf_counter()
     with service.socket() as peer:
         assert peer.connect(token, peer.prove(shop.key, token)).granted

@@ -1,4 +1,4 @@
-"""RFC 6455 byte by byte, beyond the suite's cases: lengths, compression and floods."""
+"""Tests of RFC 6455 with raw bytes, beyond the suite's cases: lengths, compression and floods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\
 
 
 class Wire:
-    """The bytes of a socket after the handshake."""
+    """A raw WebSocket connection after the handshake."""
 
     def __init__(self, connection: socket.socket, head: bytes, rest: bytes) -> None:
         self.head = head
@@ -38,7 +38,7 @@ class Wire:
         self._connection.sendall(b"".join(frames))
 
     def next(self) -> tuple[int, bytes]:
-        """Return the next frame's opcode and payload."""
+        """Return the opcode and payload of the next frame."""
         first, size = self._take(2)
         assert first & 0x70 == 0, "reserved bits are set"
         if size == 126:
@@ -46,7 +46,7 @@ class Wire:
         return first & 0x0F, self._take(size)
 
     def say(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Send a message, and return the answer to it."""
+        """Send a message, and return the response."""
         self.send(frame(TEXT, json.dumps(message).encode()))
         return self.answer()
 
@@ -57,7 +57,7 @@ class Wire:
         return answer
 
     def end(self) -> tuple[list[dict[str, Any]], int]:
-        """Return the remaining messages and the close code. Fails if anything follows the close."""
+        """Return the remaining messages and the close code. Fails if any bytes follow the close frame."""
         said = []
         while True:
             opcode, payload = self.next()
@@ -81,7 +81,7 @@ class Wire:
 
 @contextmanager
 def opened(service: Service, headers: str = "") -> Iterator[Wire]:
-    """Open a socket by hand, without reading `hello`."""
+    """Open a raw WebSocket without reading `hello`."""
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
         connection.sendall(
             f"GET /v1/socket HTTP/1.1\r\nHost: localhost:{service.port}\r\nUpgrade: websocket\r\n"
@@ -98,7 +98,6 @@ def opened(service: Service, headers: str = "") -> Iterator[Wire]:
 
 @contextmanager
 def ready(service: Service, shop: Shop, headers: str = "") -> Iterator[Wire]:
-    """Open a socket by hand, and connect as a member."""
     token = shop.token()
     with opened(service, headers) as wire:
         nonce = wire.answer()["nonce"]
@@ -132,7 +131,7 @@ TEXT_BEGUN = b"\x81"
 def test_a_length_in_another_form_or_beyond_the_limit_ends_the_connection(
     service: Service, shop: Shop, sent: bytes, close: int | tuple[int, int]
 ) -> None:
-    """F141: the close code is the standard's own, and no error frame is sent."""
+    """F141: the close code must be the one of RFC 6455, without an error frame."""
     with ready(service, shop) as wire:
         assert wire.say({"type": "ping"})["type"] == "pong"
         wire.send(sent)

@@ -1,4 +1,4 @@
-"""Limits for one peer, over the network, against a server with tight limits. Each limit is a setting."""
+"""Tests of the limits for one peer, over the network, against a server with low limits. Each limit is a setting."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def join(service: Service, shop: Shop, ending: ExitStack, *, uid: str, **options
 
 
 class Fate(NamedTuple):
-    """How the server ended a peer, and after how long."""
+    """How the server closed a peer's connection, and after how many seconds."""
 
     close: int | None
     reason: str
@@ -70,7 +70,7 @@ class Fate(NamedTuple):
 
 
 def fate_of(connection: socket.socket, drip: Callable[[], bytes | None]) -> Fate:
-    """Send what `drip` returns, ten times a second, until the server ends the connection."""
+    """Send what `drip` returns, ten times a second, until the server closes the connection."""
     begun, received = time.monotonic(), b""
     connection.settimeout(0.1)
     while time.monotonic() - begun < 10:
@@ -103,7 +103,7 @@ def http_peer(service: Service, sent: bytes) -> Fate:
 
 
 def socket_peer(service: Service, shop: Shop, uid: str, pieces: Iterator[bytes], *, pongs: bool = False) -> Fate:
-    """Connect properly, then send `pieces` by hand. Pings get no pong unless `pieces` contains one."""
+    """Connect with a valid token and proof, then send `pieces` as raw bytes. Pings get no automatic pong."""
     with socket.create_connection(("127.0.0.1", service.port)) as connection:
         connection.sendall(
             b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -166,7 +166,7 @@ HALF = b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgr"
 
 @pytest.fixture(scope="module")
 def fates(tight: Service, business: Shop) -> Iterator[dict[str, Future[Fate]]]:
-    """How each slow or silent peer ended."""
+    """Map each slow or silent peer to the way in which its connection ended."""
     peers: dict[str, Callable[[], Fate]] = {
         "nothing": lambda: http_peer(tight, b""),
         "half a request": lambda: http_peer(tight, HALF),
@@ -304,7 +304,7 @@ def test_a_peer_that_talks_now_and_then_stays(fates: dict[str, Future[Fate]]) ->
 
 @pytest.mark.row("WSK-021")
 def test_a_silent_peer_is_closed_when_its_time_is_over(service: Service) -> None:
-    """F120: after ten seconds without `connect`."""
+    """F120: the server must close the connection after ten seconds without `connect`."""
     with service.socket() as silent:
         assert silent.hello["auth_timeout"] == 10
         service.advance(10)
@@ -314,7 +314,7 @@ def test_a_silent_peer_is_closed_when_its_time_is_over(service: Service) -> None
 
 @pytest.mark.row("WSK-050")
 def test_a_token_that_ends_ends_its_connection(service: Service, shop: Shop) -> None:
-    """F065: the server asks for a new token 30 seconds before the old one ends, and closes with 4419 if none comes."""
+    """F065: the server must ask for a new token 30 seconds before the old one expires, or else close with 4419."""
     token = shop.token(exp=shop.now + 100)
     with service.socket() as peer:
         peer.join(token, shop.key)

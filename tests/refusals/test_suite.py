@@ -1,4 +1,4 @@
-"""Our own service passes every case of the suite, and logs each refusal with its exact code, member and cause."""
+"""Runs every case of the suite against our service. Each refusal must be logged with exact code, member and cause."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ELSEWHERE: Final = (
 
 
 def is_applicable(case: Case) -> bool:
-    """Return whether a case can be run against the service of these tests."""
+    """Return whether a case can run against our service."""
     name, _, value = case.id.rstrip("]").rpartition("[")
     return not case.id.startswith(ELSEWHERE) and not (
         name.startswith("start/a-start-leads-to") and f"social:{value}" in UNDECLARED
@@ -64,7 +64,7 @@ def is_applicable(case: Case) -> bool:
 
 
 def each() -> Iterator[Any]:
-    """Return every applicable case as a parameter."""
+    """Yield every applicable case as a pytest parameter."""
     for case in filter(is_applicable, cases()):
         marks = [pytest.mark.contract(*case.sentences), *([pytest.mark.long] if case.id.startswith(SLOW) else [])]
         yield pytest.param(case, id=case.id, marks=marks)
@@ -72,7 +72,6 @@ def each() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def world(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Our own service as a target of the suite."""
     target = tmp_path_factory.mktemp("target") / "target.toml"
     target.write_text(f"""
 [target]
@@ -92,7 +91,6 @@ oauth_rate = 0
 
 @pytest.fixture(scope="session")
 def witness(service: Service) -> Witness:
-    """Reads the log of our service."""
     return Witness(service.lab)
 
 
@@ -116,12 +114,12 @@ def test_our_service_passes_and_logs_why_it_refuses(case: Case, world: World, wi
 
 
 def without_variant(case_id: str) -> str:
-    """Return a case's id without the name of its variant in brackets."""
+    """Return a case's id without the variant, which is in brackets."""
     return case_id.partition("[")[0]
 
 
 def is_of(kind: str, row: Verdict, logged: str) -> bool:
-    """Return whether a line of the log has the code and member of a table's row, and a cause as the row says it."""
+    """Return whether a log line has the code, member and cause that the row `row` requires."""
     start, _, cause = logged.partition(": ")
     return start == " ".join(filter(None, (kind, row.code, row.member))) and (row.cause or "") in cause
 

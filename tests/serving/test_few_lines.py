@@ -1,4 +1,4 @@
-"""Log lines of one kind: a burst is written, a flood is only counted, and other kinds are written as before."""
+"""Tests of the limit on log lines of one kind. A burst is written, a flood is counted, other kinds are unaffected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AT_ONCE: Final = AT_ONCE_SECONDS * PER_SECOND
 
 
 class Time:
-    """A clock that stands still, and the calls that are scheduled for later."""
+    """A clock that stands still. It also records the calls that are scheduled for later."""
 
     def __init__(self) -> None:
         self.now = 0.0

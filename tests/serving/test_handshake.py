@@ -1,4 +1,4 @@
-"""A usual handshake gets the answer that the library would give. The library itself answers all others."""
+"""Tests of our WebSocket handshake. It must respond to usual requests like the library, which gets all others."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ App = Callable[[Any, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[Non
 
 
 def request(headers: dict[str, str], first: str = "GET /v1/socket HTTP/1.1", more: Iterable[str] = ()) -> bytes:
-    """Build a request in the form in which uvicorn hands it over."""
+    """Build an upgrade request in the form in which uvicorn passes it on."""
     lines = [first, *(f"{name}: {value}" for name, value in headers.items()), *more, "", ""]
     return "\r\n".join(lines).encode("latin-1")
 
 
 class Pipe(asyncio.Transport):
-    """A connection whose peer does nothing by itself."""
+    """A connection whose peer does nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,11 +64,9 @@ class Pipe(asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.packets.append(bytes(data))
 
-    def pause_reading(self) -> None:
-        """Do nothing: the peer sends nothing by itself."""
+    def pause_reading(self) -> None: ...
 
-    def resume_reading(self) -> None:
-        """Do nothing: the peer sends nothing by itself."""
+    def resume_reading(self) -> None: ...
 
     def is_closing(self) -> bool:
         return self._is_closing
@@ -78,7 +76,7 @@ class Pipe(asyncio.Transport):
 
 
 class Line:
-    """One connection to an app, starting when uvicorn has read a request for an upgrade."""
+    """One connection to an app, after uvicorn has read the upgrade request."""
 
     def __init__(self, app: App, *, deflate: bool = False) -> None:
         self.scopes: list[Any] = []
@@ -98,7 +96,7 @@ class Line:
         self.protocol.connection_made(self.pipe)
 
     async def hear(self, *said: bytes) -> bytes:
-        """Let the peer send these pieces, and return everything that it has received so far."""
+        """Let the peer send these pieces. Returns everything that the peer has received so far."""
         for data in said:
             self.protocol.data_received(data)
             for _ in range(5):
@@ -106,14 +104,13 @@ class Line:
         return self.pipe.written
 
     async def lose(self) -> None:
-        """Cut the connection, and wait for the app to notice."""
         tasks = tuple(self.state.tasks)
         self.protocol.connection_lost(None)
         await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Accept with the first subprotocol that is offered and a header, and echo every message."""
+    """An app that accepts the first offered subprotocol, sends a header, and echoes every message."""
     await receive()
     first = (scope["subprotocols"] or [None])[0]
     await send({"type": "websocket.accept", "subprotocol": first, "headers": [(b"x-a", b"b")]})
@@ -122,20 +119,20 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def away(scope: Any, receive: Any, send: Any) -> None:
-    """Refuse the socket before it is open."""
+    """An app that refuses the socket before it is open."""
     await receive()
     await send({"type": "websocket.close", "code": 4400})
 
 
 async def busy(scope: Any, receive: Any, send: Any) -> None:
-    """Answer with an HTTP response."""
+    """An app that answers a handshake with an HTTP response."""
     await receive()
     await send({"type": "websocket.http.response.start", "status": 503, "headers": [(b"date", b"now")]})
     await send({"type": "websocket.http.response.body", "body": b"Later."})
 
 
 async def silent(scope: Any, receive: Any, send: Any) -> None:
-    """Neither accept nor refuse."""
+    """An app that neither accepts nor refuses the socket."""
     await receive()
 
 
@@ -231,7 +228,7 @@ async def test_where_messages_may_be_compressed_the_library_says_how() -> None:
 
 
 async def test_nothing_but_the_first_that_comes_is_a_handshake() -> None:
-    """Bytes after the head of an earlier request have not been checked."""
+    """Bytes after the head of an earlier request have not been validated as a handshake."""
     line = Line(echo)
 
     await line.hear(request(USUAL | {"transfer-encoding": "chunked"}), request(USUAL))

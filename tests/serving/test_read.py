@@ -1,4 +1,4 @@
-"""We use only those parts of uvicorn that we have reviewed, in the versions that we have reviewed."""
+"""Tests that we use only the parts and the versions of uvicorn that we have reviewed."""
 
 from __future__ import annotations
 
@@ -69,20 +69,19 @@ def test_only_this_room_knows_more_of_uvicorn_than_its_public_names() -> None:
 
 
 def classes() -> Iterator[ast.ClassDef]:
-    """Every class in the package `chatkey_serving`."""
     for path in ROOM.glob("*.py"):
         yield from (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
 
 
 def from_uvicorn(path: Path) -> Iterator[str]:
-    """The names that a file imports from uvicorn's submodules."""
+    """Yield the names that a file imports from uvicorn's submodules."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uvicorn."):
             yield from (alias.name for alias in node.names)
 
 
 def used(subclass: ast.ClassDef) -> set[str]:
-    """The names that a class defines, or uses of itself and of its base class."""
+    """Return the names that a class defines, and those that it uses through `self` or `super()`."""
     names = {node.name for node in ast.walk(subclass) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for node in ast.walk(subclass):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) in {"self", "super()"}:
@@ -91,7 +90,7 @@ def used(subclass: ast.ClassDef) -> set[str]:
 
 
 def members(owner: str) -> set[str]:
-    """The names in a module, or in a class and its bases, including attributes that their methods set."""
+    """Return the names in a module, or in a class and its bases. Attributes that methods set are included."""
     try:
         return set(dir(importlib.import_module(owner)))
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""A server reports when it is ready, finishes its tasks before it ends, and does not wait for idle connections."""
+"""Tests of a server's start and end. It must report when it is ready, finish tasks, and drop idle connections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Held:
 
 
 async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
-    """Answer the request. If the path is `/held`, only begin to answer."""
+    """Answer a request. If the path is `/held`, send only the beginning of the response."""
     if scope["path"] == "/held":
         scope["extensions"]["a.line"].held = True
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
@@ -44,7 +44,7 @@ async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[
 
 @asynccontextmanager
 async def serving(leaving: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[tuple[Server, int]]:
-    """Run a server, and yield it with its port once it is ready. The end of the block waits for the server's end."""
+    """Run a server. Yields the server and its port once it is ready. At its end, the context waits for the server."""
     listener = socket.create_server(("127.0.0.1", 0))
     ready = asyncio.Event()
     http = cast("type[asyncio.Protocol]", partial(Cuttable, "a.line", Held))
@@ -107,7 +107,7 @@ async def test_an_answer_that_is_withheld_keeps_no_server_from_its_end() -> None
 
 
 async def answered(port: int, request: bytes = REQUEST) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Return a connection on which a response has begun."""
+    """Open a connection, and wait for the beginning of a response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request)
     await reader.readuntil(b"\r\n\r\n")
@@ -115,7 +115,7 @@ async def answered(port: int, request: bytes = REQUEST) -> tuple[asyncio.StreamR
 
 
 async def is_cut(reader: asyncio.StreamReader) -> bool:
-    """Return whether the connection ended without any more data."""
+    """Return whether the connection ended without further data."""
     try:
         return await reader.read() == b""
     except ConnectionResetError:

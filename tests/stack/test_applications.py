@@ -1,4 +1,4 @@
-"""An OAuth application at a social provider: the data that the service gets, and the data that the provider has."""
+"""Tests of OAuth applications: what the service stores about one, and what the social provider stores."""
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key

@@ -1,4 +1,4 @@
-"""The choice of the browser: the documented order, and an error message if there is no browser."""
+"""Tests how a browser is chosen: the documented order, and an error if there is no browser."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ OWN: dict[Kind, Path] = {
 
 
 class Commands:
-    """Records the commands instead of running them, and reports for each whether it succeeded."""
+    """A replacement for running commands. It records each command, and reports whether the command succeeds."""
 
     def __init__(self, succeed: bool) -> None:
         self.ran: list[str] = []
@@ -31,7 +31,7 @@ class Commands:
 
 @pytest.fixture
 def bare() -> Machine:
-    """A machine without any browser, on which nothing can be installed."""
+    """A machine without a browser, on which none can be installed."""
     return Machine(
         environ={},
         own=OWN,
@@ -216,7 +216,7 @@ def test_a_firefox_that_is_too_old_is_told_with_the_line_to_type(bare: Machine) 
 
 
 def test_a_newer_firefox_beside_an_old_one_is_taken(bare: Machine) -> None:
-    """This includes a Firefox that does not report its version."""
+    """A Firefox that does not report its version counts as newer."""
     versions = {"/usr/bin/firefox-esr": 140, "/usr/bin/firefox": None}
     both = replace(bare, which=knows(firefox_esr="/usr/bin/firefox-esr", firefox="/usr/bin/firefox"))
 
@@ -226,7 +226,7 @@ def test_a_newer_firefox_beside_an_old_one_is_taken(bare: Machine) -> None:
 
 
 def test_the_version_of_a_browser_is_what_it_says(bare: Machine, tmp_path: Path) -> None:
-    """A browser that cannot be asked has no version, and is used anyway."""
+    """A browser that reports no version must still be used."""
     silent, old = tmp_path / "silent", tmp_path / "old"
     silent.write_text("#!/bin/sh\n")
     old.write_text("#!/bin/sh\necho Mozilla Firefox 140.5.0esr\n")

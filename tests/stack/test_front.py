@@ -1,4 +1,4 @@
-"""The front, a proxy before the service: traffic passes it unchanged, except for faults that a rule arms."""
+"""Tests of the front, a proxy before the service. The front must change no traffic except by armed fault rules."""
 
 import asyncio
 import json
@@ -28,24 +28,22 @@ HOST = "chat.example:8443"
 
 @dataclass
 class Running:
-    """A front, and a service behind it that records the requests it receives."""
+    """A front with a service behind it. The service records the requests."""
 
     url: str
     control: httpx.AsyncClient
     seen: list[Request]
 
     async def arm(self, **rule: object) -> None:
-        """Arm one fault rule."""
         assert (await self.control.post("/lab/faults", json=rule)).status_code == 201
 
     def open(self) -> connect:
-        """Open a socket through the front."""
         uri = self.url.replace("http", "ws") + "/v1/socket?a=1"
         return connect(uri, subprotocols=["wf.v1"], origin="https://shop.example", proxy=None)  # type: ignore[arg-type, list-item]
 
 
 async def answered(connection: ServerConnection) -> None:
-    """Send hello, and echo every frame. A frame of the type `bye` closes the socket."""
+    """Send `hello`, and echo every frame. The frame `bye` closes the socket."""
     await connection.send('{"type":"hello"}')
     async for content in connection:
         if content == '{"type":"bye"}':
@@ -55,7 +53,6 @@ async def answered(connection: ServerConnection) -> None:
 
 @pytest.fixture
 async def running() -> AsyncIterator[Running]:
-    """A front and its service."""
     seen: list[Request] = []
 
     def look(connection: ServerConnection, request: Request) -> Response | None:
@@ -78,7 +75,7 @@ async def running() -> AsyncIterator[Running]:
 
 @asynccontextmanager
 async def fronted(service: str) -> AsyncIterator[tuple[str, str]]:
-    """Run a front; yield its address and the address of its control API."""
+    """Run a front before `service`. Yields the address of the front and the address of its control API."""
     port, control = free_ports(2)
     app = Front(Upstream(service, HOST, trust(None)), control)
     config = uvicorn.Config(app, log_config=None, ws="websockets-sansio", date_header=False, server_header=False)
@@ -98,7 +95,7 @@ async def get(running: Running, path: str) -> httpx.Response:
 
 
 async def closing(connection: ClientConnection) -> tuple[int, str]:
-    """Read a socket to its end, and return the close code and the reason."""
+    """Read a socket until it closes, and return the close code and the reason."""
     with pytest.raises(ConnectionClosed) as closed:
         await drain(connection)
     assert closed.value.rcvd
@@ -106,13 +103,12 @@ async def closing(connection: ClientConnection) -> tuple[int, str]:
 
 
 async def drain(connection: ClientConnection) -> None:
-    """Read until the socket ends. Raises unless the service closed it normally."""
     async for _content in connection:
         pass
 
 
 async def test_a_request_and_its_answer_pass_whole(running: Running) -> None:
-    """Unchanged are path and query, the host name that browsers use, and each header of the response."""
+    """The front must not change the path, the query, the host name that browsers use, or a header of the response."""
     answer = await get(running, "/v1/a%2Fb?uid=%C3%A9&uid=2")
 
     (request,) = running.seen
@@ -123,7 +119,7 @@ async def test_a_request_and_its_answer_pass_whole(running: Running) -> None:
 
 
 async def test_frames_pass_both_ways_and_the_close_with_its_code(running: Running) -> None:
-    """The service receives origin, subprotocol and query. The browser receives the service's close code."""
+    """The service must receive origin, subprotocol and query. The browser must receive the service's close code."""
     async with running.open() as browser:
         assert browser.subprotocol == "wf.v1"
         assert await browser.recv() == '{"type":"hello"}'

@@ -1,4 +1,4 @@
-"""Installing a browser on request: Playwright's own before Debian's, and nothing if there already is one."""
+"""Tests of the installation of a browser: Playwright's build before Debian's, and none if there already is one."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ APT = "/usr/bin/apt-get"
 
 
 class Shelf:
-    """What can be installed: Playwright's own builds or not, and Debian packages with the command each provides."""
+    """The installable browsers: Playwright's builds, and Debian packages with the command that each provides."""
 
     def __init__(self, *, has_playwrights: bool = False, version: int = 143, **packages: str | None) -> None:
         self.version = version
@@ -24,23 +24,23 @@ class Shelf:
         self._packages = {name.replace("_", "-"): command for name, command in packages.items() if command}
 
     def run(self, command: list[str], seconds: float) -> bool:
-        """Record a command, and return whether it succeeds."""
+        """Record a command, and return whether the command succeeds."""
         self.ran.append(" ".join(command[-2:]))
         if "playwright" in command:
             return self._has_playwrights
         return command[-1] == "update" or (command[1] == "install" and command[-1] in self._packages)
 
     def which(self, name: str) -> str | None:
-        """Find the commands of installed packages, and apt."""
+        """Find `apt-get` and the commands of installed packages."""
         installed = f"--no-install-recommends {name}" in self.ran
         return APT if name == "apt-get" else self._packages.get(name) if installed else None
 
     def is_file(self, path: str) -> bool:
-        """Find Playwright's builds once they are installed."""
+        """Find Playwright's builds after their installation."""
         return self._has_playwrights and f"install {Path(path).name}" in self.ran and Path(path) in OWN.values()
 
     def machine(self, wanted: str = "", *, is_root: bool = True) -> Machine:
-        """Return a machine without a browser, on which the contents of this shelf can be installed."""
+        """Return a machine without a browser, on which the browsers of this shelf can be installed."""
         environ = {"CHATKEY_BROWSER": wanted}
         return Machine(environ, OWN, self.which, self.is_file, self.run, is_root, lambda _: self.version)
 
@@ -112,11 +112,11 @@ def test_a_named_browser_that_is_not_there_is_an_error_and_no_reason_to_install_
 
 
 class TestTheCommand:
-    """The command `chatkey browser`."""
+    """Tests of the command `chatkey browser`."""
 
     @pytest.fixture(autouse=True)
     def shelf(self, monkeypatch: pytest.MonkeyPatch) -> Shelf:
-        """What can be installed on the machine that the command sees."""
+        """The browsers that `chatkey browser` can install."""
         shelf = Shelf(chromium="/usr/bin/chromium")
         monkeypatch.setattr(command, "machine", lambda _, environ: shelf.machine(environ.get("CHATKEY_BROWSER", "")))
         monkeypatch.delenv("CHATKEY_BROWSER", raising=False)

@@ -1,4 +1,4 @@
-"""Commands that make private keys leave no key on disk, whichever signal ends them."""
+"""Tests that commands with private keys leave no key on disk, whichever signal ends the command."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ ENDINGS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 @contextmanager
 def started(folder: Path, *command: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a command that keeps its temporary files in this folder."""
     environ = {**os.environ, "TMPDIR": str(folder)}
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", RUN, *command], env=environ, stdout=pipe, text=True) as process:
@@ -43,14 +42,13 @@ def started(folder: Path, *command: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def ended(process: subprocess.Popen[str], ending: signal.Signals) -> int:
-    """End a command with a signal, and return its exit status."""
     process.send_signal(ending)
     process.communicate(timeout=PATIENCE)
     return process.returncode
 
 
 def exposed(folder: Path) -> list[Path]:
-    """Return the files with a private key that other users can read."""
+    """Return the files in `folder` that contain a private key and that other users can read."""
     files = [file for file in folder.rglob("*") if file.is_file()]
     keys = [file for file in files if b"BEGIN PRIVATE KEY" in file.read_bytes() or b"EC PRIVATE" in file.read_bytes()]
     return [file for file in keys if file.stat().st_mode & 0o077 or file.parent.stat().st_mode & 0o077]

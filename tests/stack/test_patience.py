@@ -1,4 +1,4 @@
-"""A single number decides how long the harness and the tests wait."""
+"""A single number must decide how long the harness and the tests wait."""
 
 import pytest
 

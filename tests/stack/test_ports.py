@@ -1,4 +1,4 @@
-"""Free ports for servers that are about to start."""
+"""Tests of the search for free ports for servers."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Only the owner can read files with secrets, even if an older file of that name was readable by others."""
+"""Tests of files with secrets. Only the owner may read them, even if an older file of that name was public."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A child process becomes ready, dies, is late, or does not end. Errors include the child's own output."""
+"""Tests of a child process that becomes ready, dies, is late, or does not end. Errors must include its output."""
 
 import fcntl
 import os
@@ -60,7 +60,7 @@ def test_a_child_that_dies_before_it_is_ready_fails_with_its_output(make_process
 
 
 def test_a_child_whose_output_ends_before_it_does_is_told_with_its_status(make_process: MakeProcess) -> None:
-    """Every child closes its output a moment before it ends. This child makes the moment long."""
+    """A child closes its output a moment before it ends. The test makes this moment long."""
     child = make_process("import os, time; os.close(1); os.close(2); time.sleep(0.2); os._exit(3)")
 
     with pytest.raises(ProcessError, match=r"child ended before it was ready \(exit status 3\)"), child:

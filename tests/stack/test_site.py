@@ -1,4 +1,4 @@
-"""The integrator's site: shops from the control API, sign-in, and the token endpoint that a widget calls."""
+"""Tests of the integrator's site: shops from the control API, sign-in, and the token endpoint for widgets."""
 
 import re
 from collections.abc import Iterator

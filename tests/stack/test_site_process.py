@@ -1,4 +1,4 @@
-"""The site as a process of its own, set up through its lab."""
+"""Tests of the site in a separate process. The tests configure the site through its lab."""
 
 import os
 import sys

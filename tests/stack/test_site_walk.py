@@ -1,4 +1,4 @@
-"""Sends hostile input to every route of the site: no request fails or leaves a traceback in the log."""
+"""Sends hostile input to every route of the site. No request may cause a server error or a traceback in the log."""
 
 import json
 from typing import Any, Final

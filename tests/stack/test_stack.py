@@ -1,4 +1,4 @@
-"""Three servers start together, know each other's addresses, move their clocks together and leave nothing running."""
+"""Tests of the stack's three servers: a common start, known addresses, a common clock, and a complete stop."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The throw-away CA: clients that were given its certificate trust the server's certificate, others do not."""
+"""Tests of the temporary CA. Clients with its certificate must trust the server; other clients must not."""
 
 import base64
 import hashlib
@@ -13,7 +13,6 @@ from chatkey_stack.tls import NAMES, issue
 
 
 def handshake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> None:
-    """Perform a TLS handshake in memory, for both ends."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [
         client.wrap_bio(to_client, to_server, server_hostname=name),

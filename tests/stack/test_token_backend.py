@@ -1,4 +1,4 @@
-"""The example getToken backend answers as contract 2.4 and 4.7 require."""
+"""The example getToken backend must respond as contract 2.4 and 4.7 require."""
 
 import jwt
 import pytest

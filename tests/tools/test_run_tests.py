@@ -1,4 +1,4 @@
-"""A test that fails only sometimes is rerun alone and listed. A test that always fails still fails the run."""
+"""Tests of the rerun of failed tests. A flaky test must be listed. A test that always fails must fail the run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALL_BROKEN = (
 
 @pytest.fixture(autouse=True)
 def _few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Disable installed plugins, so that the pytest runs here start ten times faster."""
+    """Disable installed plugins, so that pytest starts ten times faster here."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
@@ -42,7 +42,6 @@ def flaky(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, text: str, flaky: Path, *arguments: str) -> int:
-    """Run the tests in a text, in their own project."""
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_it.py").write_text(text)
     return run_tests.run([*PYTEST, *arguments, "-c", str(folder / "pytest.ini"), str(folder)], flaky)

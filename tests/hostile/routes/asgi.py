@@ -1,4 +1,4 @@
-"""Sends one request to an ASGI application in this process, without a client library that would tidy it up."""
+"""Sends one request to an ASGI application in this process. No client library changes the request."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Call(NamedTuple):
-    """One request."""
-
     method: str
     target: bytes
     """Path and query, as in the request line."""
@@ -20,7 +18,7 @@ class Call(NamedTuple):
     body: bytes = b""
 
     def with_headers(self, *headers: tuple[bytes, bytes]) -> Call:
-        """Return a copy in which these headers are replaced or added."""
+        """Return a copy of the request. `headers` are added, or replace headers with the same name."""
         names = {name for name, _ in headers}
         kept = tuple(header for header in self.headers if header[0] not in names)
         return self._replace(headers=kept + headers)
@@ -31,15 +29,13 @@ class Call(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The response."""
-
     status: int
     headers: Headers
     body: bytes
 
 
 async def ask(app: Asgi, call: Call) -> Answer:
-    """Send a request the way uvicorn would pass it to the application, and return the response."""
+    """Send a request as uvicorn would pass it to the application, and return the response."""
     path, _, query = call.target.partition(b"?")
     named = {name for name, _ in call.headers}
     usual = [(b"host", b"localhost:8800")] if b"host" not in named else []

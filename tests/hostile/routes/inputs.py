@@ -1,4 +1,4 @@
-"""Hostile values for each part of a request: its body, body members, path, query and headers."""
+"""Hostile values for each part of a request: body, members of the body, path, query and headers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ VALUES: Final[tuple[object, ...]] = (
 
 @cache
 def member_bodies(honest: bytes) -> list[tuple[bytes, bytes]]:
-    """Return variants of a JSON object, as JSON and as a form: with one member hostile, and with all of them."""
+    """Return variants of a JSON object, as JSON and as a form. One member or every member is hostile."""
     members: dict[str, object] = json.loads(honest)
     together: list[dict[str, object]] = [dict.fromkeys(members, value) for value in VALUES]
     single = [{**members, name: value} for name in members for value in VALUES]
@@ -97,7 +97,7 @@ WHOLE_QUERIES: Final = (
 
 
 def queries(names: tuple[str, ...]) -> list[str]:
-    """Return malformed and repetitive query strings, and each name with each hostile value."""
+    """Return malformed queries, repetitive queries, and a query for each combination of a name and a hostile value."""
     repeated = [f"{name}=1&{name}=2" for name in names]
     return [*WHOLE_QUERIES, *repeated, *(f"{name}={value}" for name in names for value in _QUERY_VALUES)]
 

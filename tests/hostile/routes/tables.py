@@ -1,4 +1,4 @@
-"""Reads the routes of an application from its own route table. An unknown kind of route is an error."""
+"""Reads the routes of an application from its route table. An unknown kind of route is an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVERY_METHOD: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT
 
 
 class Door(NamedTuple):
-    """A route: its path with `{name}` for each parameter, its methods, and the names that its requests may contain."""
+    """A route: its path with `{name}` for each parameter, its methods, and the names that a request may contain."""
 
     path: str
     methods: frozenset[str]
@@ -32,11 +32,10 @@ class Door(NamedTuple):
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the path parameters."""
         return PARAMETER.findall(self.path)
 
     def at(self, values: dict[str, str]) -> str:
-        """Return the path with these values for its parameters."""
+        """Return the path with `values` in place of the parameters."""
         return PARAMETER.sub(lambda found: values[found[1]], self.path)
 
     def __str__(self) -> str:
@@ -44,7 +43,7 @@ class Door(NamedTuple):
 
 
 def litestar_doors(app: Litestar, *, mounted: Iterable[str] = ()) -> Iterator[Door]:
-    """Yield the HTTP routes of a Litestar application. `mounted` lists the paths that another table covers."""
+    """Yield the HTTP routes of a Litestar application. `mounted` must list the paths of all other routes."""
     known = set(mounted)
     for route in app.routes:
         if isinstance(route, HTTPRoute):
@@ -87,7 +86,7 @@ def _query(route: HTTPRoute) -> tuple[str, ...]:
 
 
 def starlette_doors(app: Any, *, prefix: str = "") -> Iterator[Door]:
-    """Yield the routes of a Starlette or FastAPI application and of all applications mounted in it."""
+    """Yield the routes of a Starlette or FastAPI application, including those of mounted applications."""
     routes = _routes_within(app)
     if routes is None:  # no route table: walk the application's root and a path below it
         yield Door(f"{prefix}/", frozenset(EVERY_METHOD))
@@ -103,7 +102,7 @@ def starlette_doors(app: Any, *, prefix: str = "") -> Iterator[Door]:
 
 
 def _routes_within(app: Any) -> list[Any] | None:
-    """Return the route table of an application behind any number of middlewares, or None if it has none."""
+    """Return the route table of the application behind any middleware, or None if there is no route table."""
     while not hasattr(app, "routes"):
         app = getattr(app, "app", None)
         if app is None or isinstance(app, StaticFiles):
@@ -117,7 +116,7 @@ def _asked(route: Any) -> tuple[str, ...]:
 
 
 def fake_doors(fake: Fake, name: str) -> Iterator[Door]:
-    """Yield the endpoints of one of the fake's social providers, below the provider's path."""
+    """Yield the endpoints of one provider of the fake. The paths begin with the provider's path."""
     for key in fake.provider(name).endpoints():
         *methods, path = key.split(" ")
         yield Door(f"/{name}{path}", frozenset(methods))

@@ -1,4 +1,4 @@
-"""Tests the walk itself: it finds failures, and a route that it cannot walk is an error."""
+"""Tests of `walk.py` itself: it must find failures, and must report a route that it does not support."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def answers(_: Request) -> Response:
 
 
 def below(*routes: Route) -> Starlette:
-    """Return an application that mounts a second one, with these routes, behind a middleware."""
+    """Return an application that mounts another application behind a middleware. `routes` belong to the mounted one."""
     inner: Any = Starlette(routes=list(routes))
 
     class Middleware:

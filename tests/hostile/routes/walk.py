@@ -1,4 +1,4 @@
-"""Sends every kind of hostile input to every route of an application, and reports what fails."""
+"""Sends every kind of hostile input to every route of an application, and reports failures."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Headed = Callable[[Door], Awaitable[Headers]]
 
 
 async def nobody(_: Door) -> Headers:
-    """Return no headers at all, as an anonymous caller sends."""
+    """Return no headers. The request comes from an anonymous caller."""
     return ()
 
 
 class Tried(NamedTuple):
-    """The outcome of one request: its status (None for an exception), and what is wrong with it."""
+    """The outcome of one request: the status (None for an exception), and a description of the failure."""
 
     status: int | None
     wrong: list[str]
@@ -35,7 +35,7 @@ class Tried(NamedTuple):
 
 @dataclass
 class Walk:
-    """An application and its honest requests. Each hostile request differs from an honest one in one thing."""
+    """An application, with a valid request for each route. Each hostile request changes one part of a valid request."""
 
     app: Asgi
     honest: Mapping[str, str]
@@ -54,7 +54,7 @@ class Walk:
     """The statuses of each route's honest requests."""
 
     async def past(self, doors: Iterable[Door]) -> list[str]:
-        """Send every input to every route in `doors`, and return what went wrong."""
+        """Send every hostile input to every route in `doors`, and return descriptions of the failures."""
         return [wrong for number, door in enumerate(doors) for wrong in await self._past(door, number)]
 
     async def _past(self, door: Door, number: int) -> list[str]:
@@ -122,7 +122,7 @@ class Walk:
         return value
 
     def unreached(self) -> set[str]:
-        """Return the paths of the routes whose honest requests reached no handler."""
+        """Return the paths of all routes whose valid request reached no handler."""
         return {door.path for door, statuses in self.seen.items() if not statuses - OUTSIDE}
 
 
@@ -140,7 +140,7 @@ def _wrong(answer: Answer) -> Iterator[str]:
 
 @contextmanager
 def failures(lines: list[str]) -> Iterator[None]:
-    """Collect the log records of every library that are errors or have a traceback."""
+    """Append log records to `lines` if they are errors or have a traceback. This covers the logs of all libraries."""
 
     class Failures(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

@@ -1,4 +1,4 @@
-"""Runs one process of the shipped server, with access to its address, lab and log, and with honest callers."""
+"""Runs one process of the shipped server. Tests can use its address, its lab, its log, and honest callers."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ _TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket
 
 
 class Service:
-    """The running server: its address, its lab, its log, and honest callers."""
-
     def __init__(
         self,
         process: Process,
@@ -64,41 +62,40 @@ class Service:
         self.socket_uri = f"ws://localhost:{port}/v1/socket"
 
     def now(self) -> float:
-        """The service's time: this machine's time plus the offset that was set in the lab."""
+        """The service's time: the time of this machine plus the offset that was set in the lab."""
         return time.time() + self.offset
 
     def advance(self, seconds: float) -> None:
-        """Move the service's clock. It is reset after the test."""
+        """Move the service's clock. A fixture resets the clock after the test."""
         self.lab.advance(seconds)
         self.offset += seconds
 
     def reset(self) -> None:
-        """Reset the clock, faults, caches and rate limits."""
         self.lab.reset()
         self.offset = 0.0
 
     def shop(self, **members: Any) -> Shop:
-        """Create a new business with Google login. Keyword arguments are passed to the lab."""
+        """Create a business with Google login. Keyword arguments are passed to the lab."""
         given: Json = {"domains": ["shop.example"], "socials": {"google": OWN_KEYS}, **members}
         made = self.lab.add_provider(**given)
         return Shop(self, made.id, made.secret_key)
 
     @contextmanager
     def socket(self, *, origin: str | None = None, path: str = "/v1/socket", **options: Any) -> Iterator[Peer]:
-        """Open a socket; `options` go to `chatkey_peer.wire.wire`."""
+        """Open a WebSocket to the service. `options` are passed to `chatkey_peer.wire.wire`."""
         given = {"subprotocols": ["wf.v1"], "origin": origin, **options}
         with wire(f"ws://{LOOPBACK}:{self.port}{path}", **given) as connection:
             yield Peer(connection, self.socket_uri, Transcript(), self.now, Patience(WAIT))
 
     def try_token(self, token: str, key: BrowserKey) -> Ended:
-        """Open a socket and connect with this token and an honest proof signed with `key`."""
+        """Connect with this token and an honest proof signed with `key`. Returns how the connection ended."""
         with self.socket() as peer:
             return peer.connect(token, peer.prove(key, token))
 
     def raw(self, sent: bytes) -> bytes:
-        """Send bytes over TCP, and return everything received until the server closes.
+        """Send bytes over TCP, and return everything that the server sends until it closes the connection.
 
-        If the request lets the server keep the connection open, this takes seconds.
+        If the server keeps the connection open after the request, this takes seconds.
         """
         received = b""
         with sockets.create_connection((LOOPBACK, self.port), timeout=WAIT) as wire:
@@ -110,8 +107,6 @@ class Service:
         return received
 
     def at_once(self, target: str, count: int) -> list[httpx.Response]:
-        """Send the same GET `count` times in parallel."""
-
         async def ask() -> list[httpx.Response]:
             async with httpx.AsyncClient(base_url=str(self.http.base_url), trust_env=False, timeout=WAIT) as client:
                 return await asyncio.gather(*(client.get(target) for _ in range(count)))
@@ -119,7 +114,7 @@ class Service:
         return asyncio.run(ask())
 
     def logged(self, text: str, *, since: int = 0) -> str:
-        """Wait for a log line that contains `text` and was written after line number `since`; return it."""
+        """Wait for a log line that contains `text` and comes after line number `since`. Returns the line."""
         deadline = time.monotonic() + WAIT
         while not (lines := [line for line in self.process.output(since).splitlines() if text in line]):
             assert time.monotonic() < deadline, f"no line with {text!r} was logged"
@@ -127,19 +122,19 @@ class Service:
         return lines[0]
 
     def heard(self, kind: str) -> Json:
-        """Return the newest event of this kind from the log's feed, redacted as it was logged."""
+        """Return the newest event of this kind from the lab's feed. Secrets are redacted as in the log."""
         events = self.lab.events(kind=kind)
         assert events, f"nothing of kind {kind} was logged"
         return dict(events[-1])
 
     def told(self, kind: str, error: Mapping[str, Any]) -> Json:
-        """Return what the caller was told of a refusal and what was logged: code, message, member, cause."""
+        """Return the error message that the caller received, and the logged code, member and cause of the refusal."""
         facts = self.heard(kind)["facts"]
         assert facts["code"] == error["code"]
         return {"cause": None, "member": None, **facts, "message": error["message"]}
 
     def run(self, *command: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Run a `chatkey` command on the service's own data, as its administrator would."""
+        """Run a `chatkey` command on the service's data, as an administrator would."""
         return subprocess.run(
             [sys.executable, "-m", "chatkey_server", *command],
             env={**self.environ, **environ},
@@ -152,7 +147,7 @@ class Service:
 
 @contextmanager
 def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
-    """Run a server. At its end, its log must not contain a traceback or anything like a token, whatever it was sent."""
+    """Run a server. When the context ends, the log must contain no traceback and nothing that looks like a token."""
     port, provider_port = free_ports(2)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {

@@ -1,4 +1,4 @@
-"""A business for one test, and the requests of its visitors and members."""
+"""A business for one test, and requests by its visitors and members."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ if TYPE_CHECKING:
 
 
 class Shop(Issuer):
-    """A business at the running service, made for one test."""
-
     def __init__(self, service: Service, provider_id: str, secret: str) -> None:
         super().__init__(provider_id, secret, service.now)
         self._service = service
         self.path = f"/v1/public/provider/{provider_id}"
 
     def visitor_token(self) -> str:
-        """Ask the service for a visitor's token."""
         answer = self._service.http.get(f"{self.path}/token", params={"uid": self.key.uid})
         assert answer.status_code == 200, answer.text
         return str(answer.json()["data"]["auth_token"])

@@ -1,4 +1,4 @@
-"""Reads what our server logs of a refusal and does not tell the caller: the exact code, the member and the cause."""
+"""Reads details of refusals from our server's log: the code, member and cause, which callers do not receive."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ VARYING: Final = re.compile(r"\d+ s\b")
 
 
 class Witness:
-    """Reads the refusals that the server logs."""
-
     def __init__(self, lab: ServiceLab) -> None:
         self._lab = lab
         self._last = 0
 
     def seen(self) -> list[str]:
-        """Return the refusals since the last call, each as `kind code member: cause`; equal ones in a row once.
+        """Return the refusals since the last call as `kind code member: cause`, without consecutive duplicates.
 
-        Numbers of seconds in a cause are replaced with `… s`, as they depend on the clock.
+        A number of seconds in a cause becomes `… s`, because the number depends on the clock.
         """
         events = self._lab.events(after=self._last)
         self._last = max([self._last, *(event["n"] for event in events)])

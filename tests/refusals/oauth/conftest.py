@@ -1,4 +1,4 @@
-"""One social login, step by step. Between any two steps, a test may change what the browser carries."""
+"""Fixtures for one social login, step by step. Between two steps, a test may change the browser's parameters."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ KEYS: Final = SocialKeys("own", Application("", "shop-client", "shop-client-secr
 
 @pytest.fixture(scope="module")
 def shop(service: Service) -> Shop:
-    """The business of one module, with two social logins: Google has an id_token, GitHub has none."""
+    """A business with two social logins, shared by one module. Google sends an id_token, GitHub does not."""
     return service.shop(socials=dict.fromkeys(("google", "github"), KEYS))
 
 
 @pytest.fixture(scope="session")
 def at_provider(provider: FakeOAuth) -> Iterator[httpx.Client]:
-    """A browser at the social provider, which approves every login at once for the person in the login hint."""
+    """A browser at the social provider. The provider approves every login for the person that the login hint names."""
     provider.auto_approve("rhea")
     with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
         yield client
@@ -42,7 +42,7 @@ def at_provider(provider: FakeOAuth) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def sign_in(service: Service, shop: Shop, at_provider: httpx.Client) -> MakeSignIn:
-    """Starts logins: `sign_in()`, `sign_in("github")`, `sign_in(shop=other, nonce="n")`."""
+    """Start logins: `sign_in()`, `sign_in("github")`, `sign_in(shop=other, nonce="n")`."""
 
     def start(social: str = "google", *, shop: Shop = shop, **query: str) -> SignIn:
         return SignIn(service, at_provider, shop, social, query)
@@ -52,7 +52,7 @@ def sign_in(service: Service, shop: Shop, at_provider: httpx.Client) -> MakeSign
 
 @pytest.fixture
 def misbehave(provider: FakeOAuth) -> Iterator[Misbehave]:
-    """Arms faults of the social provider. A fault that never occurred fails the test."""
+    """Arm faults of the social provider. The test fails if an armed fault never occurs."""
     armed: list[Rule] = []
 
     def arm(fault: str, social: str, *, times: int | None = 1, **options: Any) -> Rule:
@@ -68,7 +68,7 @@ def misbehave(provider: FakeOAuth) -> Iterator[Misbehave]:
 
 @pytest.fixture
 def under_way(service: Service) -> Callable[[Shop], int]:
-    """Counts the unfinished logins of a business in the database."""
+    """Count a business's unfinished logins in the database."""
     path = Path(service.environ["CHATKEY_DATA_DIR"]) / "chatkey.sqlite"
 
     def count(shop: Shop) -> int:

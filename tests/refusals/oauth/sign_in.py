@@ -1,4 +1,4 @@
-"""One social login, and the page that ends it."""
+"""One social login, and the popup page that ends it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TOKEN: Final = re.compile(r"eyJ(?:hbGci|0eXAi)|eyJ[\w-]+\.")
 
 
 class Popup:
-    """The page in the popup: its status, the code it shows, and what its script posts to which origin."""
+    """The page in the popup: the status, the displayed code, and the message that its script posts to an origin."""
 
     def __init__(self, answer: httpx.Response) -> None:
         self.status = answer.status_code
@@ -66,20 +66,18 @@ class Popup:
 
     @property
     def message(self) -> Json:
-        """The message that the opener receives."""
         assert self.delivery is not None, self.text
         message: Json = self.delivery["message"]
         return message
 
     @property
     def token(self) -> str:
-        """The identity token that the opener receives."""
         assert self.status == 200, self.text
         return str(self.message["token"])
 
 
 class SignIn:
-    """One login of one person, which begins with the click on the button."""
+    """One login of one person, beginning with the click on the login button."""
 
     def __init__(
         self, service: Service, provider: httpx.Client, shop: Shop, social: str, query: dict[str, str]
@@ -97,7 +95,7 @@ class SignIn:
         self.state = self.request["state"]
 
     def approve(self, account: str = "rhea", **changes: str) -> dict[str, str]:
-        """Approve as a person at the social provider, and return the callback's parameters.
+        """Approve the login as a person at the social provider, and return the callback's parameters.
 
         `changes` alter the authorization request.
         """
@@ -110,28 +108,27 @@ class SignIn:
         return dict(parse_qsl(address.query, keep_blank_values=True))
 
     def arrive(self, given: Any, *, at: str | None = None, method: str = "GET") -> Popup:
-        """Send these parameters to the callback, in the query or as a posted form."""
+        """Send the parameters to the callback, as a query or as a posted form."""
         where = {"params": given} if method == "GET" else {"data": given}
         path = f"/v1/public/oauth/{at or self.social}/callback"
         return Popup(self._service.http.request(method, path, **where))
 
     def finish(self, account: str = "rhea") -> Popup:
-        """Complete the login as an honest person does."""
+        """Complete the login without changing anything."""
         return self.arrive(self.approve(account))
 
     def members(self) -> list[Json]:
-        """Return the member records of the business."""
         return self._service.lab.members(self.shop.id)
 
     def accept(self, given: Any = None, **how: Any) -> Json:
-        """Send parameters to the callback, which must accept them; return the claims of the identity token."""
+        """Send the parameters to the callback, which must accept them. Returns the claims of the identity token."""
         page = self.arrive(self.approve() if given is None else given, **how)
         claims = self.claims_of(page)
         assert claims["uid"] in [member["uid"] for member in self.members()]
         return claims
 
     def claims_of(self, page: Popup) -> Json:
-        """Check that the service accepts the identity token that a page hands over, and return the token's claims."""
+        """Return the claims of the identity token that a page posts. The service must accept this token."""
         assert page.delivery is not None, page.text
         message = {"type": "wf:oauth", "providerId": self.shop.id, "social": self.social, "nonce": NONCE}
         assert page.delivery == {"origin": ORIGIN, "message": {**message, "token": page.token}}
@@ -140,9 +137,9 @@ class SignIn:
         return claims
 
     def refuse(self, given: Any, code: str, *, told: bool = True, **how: Any) -> Popup:
-        """Send parameters to the callback, which must refuse them with this code.
+        """Send the parameters to the callback, which must refuse them with this code.
 
-        The page shows the code, the opener receives it if `told`, and no member is created.
+        The page must show the code, and no member may be created. If `told` is true, the opener must receive the code.
         """
         before = self.members()
         page = self.arrive(given, **how)

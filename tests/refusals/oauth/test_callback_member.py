@@ -1,4 +1,4 @@
-"""What a login produces: the identity token and the member's record (contract 2.5, 2.7, D-11)."""
+"""Tests of the results of a login: the identity token and the member's record (contract 2.5, 2.7, D-11)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def known(provider: FakeOAuth) -> Iterator[Known]:
-    """Adds people to the social providers, and returns their accounts."""
+    """Add people to the social providers, and return their accounts."""
     made: list[str] = []
 
     def know(**members: object) -> str:
@@ -171,7 +171,7 @@ def test_what_a_visitor_wrote_is_not_the_members(service: Service, sign_in: Make
 
 
 def wrote(service: Service, shop: Shop, token: str, body: str) -> list[str]:
-    """Connect with a token, write a message, and return the bodies of the whole conversation."""
+    """Connect with a token, send a message, and return the bodies of all messages in the conversation."""
     with service.socket() as peer:
         assert peer.connect(token, peer.prove(shop.key, token)).granted
         assert peer.ask({"type": "message", "id": f"m-{body}".replace(" ", "-"), "body": body})["type"] == "ack"

@@ -1,4 +1,4 @@
-"""Data from the social provider that must not be trusted: code, issuer, tokens, profile (OIDC Core, RFC 9700)."""
+"""Tests of invalid data from the social provider: code, issuer, tokens, profile (OIDC Core, RFC 9700)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DAY = 86_400
 
 
 def newest(provider: FakeOAuth) -> int:
-    """Return the number of the newest request that any social provider received."""
+    """Return the number of the newest request to any social provider."""
     return max((entry.number for entry in provider.requests()), default=0)
 
 
@@ -69,7 +69,7 @@ def test_a_code_for_another_challenge_is_refused(sign_in: MakeSignIn, make: Make
 
 @pytest.fixture
 def other_client(provider: FakeOAuth, service: Service) -> Iterator[str]:
-    """Another application at the social providers, with the same callback."""
+    """The client id of another application at the social providers. Both applications have the same callback."""
     client_id = "the-other-client"
     for social in ("google", "github"):
         callback = f"{service.base_url}/v1/public/oauth/{social}/callback"

@@ -1,4 +1,4 @@
-"""Requests that the callback accepts, and errors that a provider may report there (contract 4.5, RFC 6749 4.1.2.1)."""
+"""Tests which requests and provider errors the callback accepts (contract 4.5, RFC 6749 4.1.2.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `state` that returns to the callback after an approval, beyond the suite's cases (contract 4.5, 5.7, D-07)."""
+"""Tests of the `state` in the callback after an approval, beyond the suite's cases (contract 4.5, 5.7, D-07)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The start of a social login: which pages may start it, and where it sends the person (contract 4.4, D-03, D-08)."""
+"""Tests of the login start endpoint: which pages may use it, and its redirect (contract 4.4, D-03, D-08)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MOST_UNDER_WAY = 100_000
 
 
 def start(service: Service, shop: Shop, origin: str = ORIGIN, social: str = "google") -> httpx.Response:
-    """Request the start of a login, with the origin in the query exactly as given."""
+    """Request the login start endpoint, with the origin in the query exactly as given."""
     return service.http.get(f"{shop.path}/oauth/{social}?{urlencode({'origin': origin})}")
 
 
 def refused(service: Service, answer: httpx.Response, status: int, code: str) -> None:
-    """Assert that a page shows this code to the person, and that no message is posted to any opener."""
+    """Assert that the popup page shows this code and posts no message to the opener."""
     assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
     assert f"<code>{code}</code>" in answer.text
     assert "postMessage" not in answer.text
@@ -49,7 +49,7 @@ def refused(service: Service, answer: httpx.Response, status: int, code: str) ->
 def test_an_origin_that_is_not_registered_is_told_nothing_and_leaves_no_record(
     service: Service, shop: Shop, under_way: UnderWay
 ) -> None:
-    """F177: the person sees a page. There is no redirect to the provider and no message to the opener."""
+    """F177: the popup must show a page. It must not redirect to the provider, and must not post to the opener."""
     assert start(service, shop).status_code == 302
     before = under_way(shop)
 
@@ -93,7 +93,7 @@ def test_there_are_no_wildcards(service: Service) -> None:
 
 @pytest.mark.row("OAS-027")
 def test_an_international_name_is_known_by_its_punycode(service: Service, sign_in: MakeSignIn) -> None:
-    """F177: browsers send the punycode form, and no other form is accepted."""
+    """F177: browsers send the punycode form. The server must refuse all other forms."""
     shop = service.shop(domains=["bücher.example"])
 
     page = sign_in(shop=shop, origin="https://xn--bcher-kva.example").finish()
