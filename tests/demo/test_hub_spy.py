@@ -1,4 +1,4 @@
-"""Tests of the script that reports a shop's widget to the hub. A shop loads this script only inside the demo."""
+"""Tests of the script that reports a shop's widget to the hub. A shop loads this script only at the demo's request."""
 
 from collections.abc import Iterator
 

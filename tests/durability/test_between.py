@@ -132,7 +132,7 @@ async def frame_of(page: Fixture, kind: str) -> Any:
 async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches_open_pages(
     seconds: int, servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
-    """The sender's clock is slow. Every page must receive the message, even if its history was never requested."""
+    """The storing server's clock is slow. Pages must receive the message even if they never requested their history."""
     behind, here = servers
     shop = behind.open_shop()
     for server in servers:

@@ -94,7 +94,7 @@ JSON_ROWS: Final = tuple(json_texts(64))
 
 
 def first_frame(service: Service, text: str) -> None:
-    """Send a frame in place of `connect`, and wait until the server closes the socket."""
+    """Send a frame as the first one on a socket, and wait until the server closes the socket."""
     with service.socket() as peer:
         peer.say(text)
         peer.end()

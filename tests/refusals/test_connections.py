@@ -282,7 +282,7 @@ def rest(wire: socket.socket) -> bytes:
 
 
 def until_admitted(port: int, source: str, request: bytes) -> bytes:
-    """Send the request again and again until the server accepts it, and return the beginning of the response.
+    """Connect again and again until the server responds, and return the beginning of the response.
 
     The server must first notice that another connection from this address was closed.
     """

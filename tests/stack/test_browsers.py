@@ -226,7 +226,7 @@ def test_a_newer_firefox_beside_an_old_one_is_taken(bare: Machine) -> None:
 
 
 def test_the_version_of_a_browser_is_what_it_says(bare: Machine, tmp_path: Path) -> None:
-    """A browser that reports no version must still be used."""
+    """A browser that reports no version is used anyway."""
     silent, old = tmp_path / "silent", tmp_path / "old"
     silent.write_text("#!/bin/sh\n")
     old.write_text("#!/bin/sh\necho Mozilla Firefox 140.5.0esr\n")

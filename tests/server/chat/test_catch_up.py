@@ -303,7 +303,7 @@ async def test_a_tab_that_did_not_ask_for_its_history_is_told_what_is_about_as_n
 
 
 async def test_from_then_on_it_is_told_by_number(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
-    """The tab opened while Redis was unavailable. The process must read the conversation only once."""
+    """The tab opened while Redis was unavailable. After that, one read of the conversation must be enough."""
     elsewhere.ahead = -HOUR
     await elsewhere.post(ann, "before")
     tab = here.tab(ann, floor=None)

@@ -69,7 +69,7 @@ async def test_it_names_what_it_lacks(make_client: Fixture, redis_url: str, monk
 
 
 async def test_redis_away_is_not_ready_unless_it_is_passed_over(make_client: Fixture) -> None:
-    """If every process has lost Redis, a load balancer should still send people to some process."""
+    """`exclude=redis` lets a load balancer keep using the processes when all of them have lost Redis."""
     with capture_logs():
         async with make_client(redis_url="unix:///nowhere/redis.sock", master_key=KEYS) as client:
             assert await ready(client) == (503, "Not ready: redis away.")

@@ -185,10 +185,7 @@ SIGNED = {
 
 
 def any_answers(provider: SocialProvider) -> dict[str, tuple[Any, Any]]:
-    """Return made-up responses of a provider for which there are no recorded ones.
-
-    They suffice for tests of all failures except those of a profile.
-    """
+    """Return made-up responses of a provider. They suffice for tests of all failures except those of a profile."""
     token = {"access_token": "a", "token_type": "Bearer"}
     anything: dict[str, tuple[Any, Any]] = {"profile": (re.compile("https://"), {})}
     if provider.keys_url is None:

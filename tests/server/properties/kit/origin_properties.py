@@ -99,7 +99,7 @@ def check_domain(domain: str) -> str:
 
 
 def check_match(origin: str) -> str:
-    """Look an origin up. The server must accept the origin only if it equals a registered origin in every character."""
+    """Look an origin up. The server must accept exactly the registered origins, compared character by character."""
     literal = origins.match(origin, REGISTERED)
     if literal is None:
         assert origin not in REGISTERED
