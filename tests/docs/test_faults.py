@@ -28,7 +28,7 @@ def defined() -> Counter[str]:
 
 
 def refused() -> set[str]:
-    """Return the ids of all rows of refused inputs. Each row is a test."""
+    """Return the row ids of tests/refusals/rows.toml. Each row describes a tested input."""
     return set(refusals_page.ids())
 
 

@@ -1,4 +1,4 @@
-"""Tests of docs/ and the README. All names on them must exist, and all that needs documentation must have it."""
+"""Tests of docs/ and the README. All names must exist, and everything that needs documentation must have it."""
 
 import ast
 import inspect

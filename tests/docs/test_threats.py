@@ -33,7 +33,7 @@ def rows() -> set[str]:
 
 
 def exists(name: str) -> bool:
-    """Return whether `name` is a test function or a tested row of refused inputs."""
+    """Return whether `name` is a test function or the id of a tested row in tests/refusals/rows.toml."""
     if ROW_ID.fullmatch(name):
         return name in rows()
     path, _, function = name.partition("::")

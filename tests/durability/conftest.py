@@ -307,11 +307,10 @@ class Person:
         return Tab(self, name)
 
     def keep(self, ack: Json) -> None:
-        """Record an acknowledgement."""
         self.acked[ack["id"]] = Receipt(ack["seq"], ack["sent_at"])
 
     async def token(self) -> str:
-        """Return a socket token: a member's from the integrator (contract 2.4), a visitor's from the service (2.6)."""
+        """Return a socket token, signed by the integrator for members (contract 2.4), by the service for visitors (2.6)."""
         if self.uid is None:
             answer = await self.shop.get("/token", uid=f"v_{self.key.jkt}")
             return str(answer.json()["data"]["auth_token"])
@@ -377,7 +376,7 @@ class Person:
             before = {"before": messages[0]["seq"]}
 
     async def check(self, socket: Socket, above: int = 0) -> list[Json]:
-        """Return the history. It must contain each acknowledged message unchanged, and no message twice."""
+        """Return the history. The history must contain each acknowledged message unchanged, and no message twice."""
         acked = {name: receipt for name, receipt in self.acked.items() if receipt.seq > above}
         found = await self.history(socket, above)
         stored = {message["id"]: Receipt(message["seq"], message["sent_at"]) for message in found}
@@ -410,7 +409,6 @@ class Socket:
         return frame
 
     async def ask(self, frame: Mapping[str, object]) -> Json:
-        """Send a frame, and return the response."""
         await self.say(frame)
         return await self.answer()
 
@@ -429,7 +427,7 @@ class Tab:
         self._checked = 0
 
     async def write(self, on_ack: Callable[[], None]) -> int | None:
-        """Check that all acknowledged messages are stored, then write until the socket closes. Returns its close code."""
+        """Check that acknowledged messages are stored, and write until the socket closes. Returns the close code."""
         try:
             async with self.person.socket() as socket:
                 await self._check(socket)

@@ -132,7 +132,7 @@ async def frame_of(page: Fixture, kind: str) -> Any:
 async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches_open_pages(
     seconds: int, servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
-    """The storing server's clock is slow. Pages must receive the message even if they never requested their history."""
+    """The server that stores the message has a slow clock. Pages must get the message even without a loaded history."""
     behind, here = servers
     shop = behind.open_shop()
     for server in servers:

@@ -78,7 +78,7 @@ async def come_back(person: Fixture) -> None:
 
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
 async def test_two_hundred_widgets_that_a_restart_cut_off_come_back_scattered(make_server: Fixture) -> None:
-    """F143: about a tenth of the widgets must reconnect in each of ten seconds. The server must accept them all."""
+    """F143: in each of ten seconds, about a tenth of the widgets must reconnect. The server must accept all widgets."""
     with make_server() as server:
         shop = server.open_shop()
         server.start()

@@ -52,7 +52,7 @@ class Database:
         return {"DATABASE_URL": self.url, "MASTER_KEY": "m" * 40}
 
     async def sql(self, *statements: str, inside: bool = False) -> Any:
-        """Run statements as the superuser, in this database only if `inside` is true. Returns the last value."""
+        """Run statements as the superuser, and return the last value. If `inside` is true, use this database."""
         connection = await asyncpg.connect(self.postgres.get_uri(self.name if inside else None))
         try:
             values = [await connection.fetchval(statement) for statement in statements]
@@ -71,7 +71,7 @@ State = Callable[[Database], AbstractAsyncContextManager[None]]
 
 
 def altered(set_: str, reset: str, *, cut: bool = True, inside: bool = False) -> State:
-    """Return a state that `set_` begins and `reset` ends. In both statements, `$` stands for database and user."""
+    """Return a state that `set_` begins and `reset` ends. In them, `$` is the name of the database and of its owner."""
 
     @asynccontextmanager
     async def state(database: Database) -> AsyncIterator[None]:

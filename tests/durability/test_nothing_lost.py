@@ -25,7 +25,7 @@ LATER: Final = 0.01
 async def written(
     server: Fixture, tabs: Sequence[Fixture], luck: random.Random, by: signal.Signals
 ) -> list[int | None]:
-    """Start a server and end it at a random moment while all tabs write. Returns the close codes of their sockets."""
+    """Start a server, end it at a random moment while all tabs write, and return the tabs' close codes."""
     server.start()
     enough, left = asyncio.Event(), luck.randint(1, MOST_ACKS)
 
@@ -45,7 +45,7 @@ async def written(
 
 
 async def finished(tabs: Sequence[Fixture]) -> None:
-    """Send all unacknowledged messages. Each sent message must be stored exactly once, as it was acknowledged."""
+    """Send all unacknowledged messages. Each message must be stored once, and must match its acknowledgement."""
     for tab in tabs:
         await tab.finish()
     for person in {tab.person for tab in tabs}:

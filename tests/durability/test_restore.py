@@ -31,7 +31,7 @@ MASTER_KEY: Final = "k" * 40
 
 
 def shell(commands: str, folder: Path, **environ: str) -> None:
-    """Run shell commands from the page in a folder. Every command must succeed."""
+    """Run shell commands of docs/operators.md in `folder`. Every command must succeed."""
     everything = {**os.environ, **environ}
     missing = {
         name for name in re.findall(r"^\w+", commands, re.MULTILINE) if not shutil.which(name, path=everything["PATH"])
@@ -60,7 +60,7 @@ class Machine:
         return {"DATABASE_URL": f"postgresql://chatkey:{PASSWORD}@/chatkey?host={self._host}", "MASTER_KEY": MASTER_KEY}
 
     def shell(self, commands: str) -> None:
-        """Run shell commands from the page, with a password in place of `…`."""
+        """Run shell commands of docs/operators.md, with a password in place of `…`."""
         shell(commands.replace("…", PASSWORD), self._folder, PATH=self._path, PGHOST=self._host, PGUSER=self._user)
 
 
@@ -68,7 +68,7 @@ class Machine:
 def machines(
     make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]], tmp_path: Path
 ) -> Iterator[tuple[Machine, Machine]]:
-    """Two PostgreSQL servers. The first is prepared as the page describes. The second is new and empty."""
+    """Two PostgreSQL servers. The first is prepared as docs/operators.md describes. The second is new and empty."""
     with make_postgres_server() as old, make_postgres_server() as new:
         first, second = Machine(old, tmp_path), Machine(new, tmp_path)
         first.shell("".join(f'psql --command="{statement}" postgres\n' for statement in FIRST_START.split("; ")))

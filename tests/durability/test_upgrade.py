@@ -69,7 +69,7 @@ async def database(store: dict[str, str]) -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def backup(store: dict[str, str]) -> AsyncIterator[None]:
-    """Hold a transaction open, as a backup does. It sees one snapshot of the database and locks no table."""
+    """Hold a transaction open, as a backup does. The transaction sees one snapshot and locks no table."""
     connection = await asyncpg.connect(store["DATABASE_URL"])
     try:
         async with connection.transaction(isolation="repeatable_read"):

@@ -1,4 +1,4 @@
-"""Fixtures that run the shipped server in a separate process and measure the CPU time of this process."""
+"""Fixtures that run the shipped server in a separate process and measure the server's CPU time."""
 
 from __future__ import annotations
 

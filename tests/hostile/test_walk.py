@@ -217,8 +217,6 @@ BODIES: Final = {
 
 
 class Member:
-    """A member who connects and sends frames."""
-
     def __init__(self, service: Service, shop: Shop) -> None:
         self._service = service
         self._shop = shop

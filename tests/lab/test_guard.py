@@ -57,13 +57,13 @@ PASSED = (200, "")
 
 @pytest.fixture
 def here() -> LabGuard:
-    """The access control of a lab without a token, which only this machine may use."""
+    """The access control of a lab that only this machine may use. There is no token."""
     return LabGuard(lab)
 
 
 @pytest.fixture
 def anywhere() -> LabGuard:
-    """The access control of a lab with a token, which other machines may use too."""
+    """The access control of a lab that other machines may use too. There is a token."""
     return LabGuard(lab, token=TOKEN)
 
 

@@ -15,7 +15,6 @@ SHAPES = [(social, shape) for social, shapes in LOGOS.items() for shape in shape
 
 
 def test_every_social_provider_of_the_contract_has_a_sign_of_its_own() -> None:
-    """The outlines of all logos must differ."""
     outlines = {social: tuple(shape.path for shape in shapes) for social, shapes in LOGOS.items()}
 
     assert {*SUPPORTED, *ANNOUNCED} <= set(outlines) <= set(SOCIALS)
@@ -24,7 +23,7 @@ def test_every_social_provider_of_the_contract_has_a_sign_of_its_own() -> None:
 
 @pytest.mark.parametrize(("social", "shape"), SHAPES)
 def test_a_sign_is_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
-    """Paths must have absolute coordinates. Areas must be closed, in the colour of the button's text or their own."""
+    """Paths must be absolute, and areas closed. A colour is either that of the button's text or the logo's own."""
     assert re.fullmatch(r"[MLHVACQZz0-9. -]+", shape.path), social
     assert all(-1 <= float(number) <= 25 for number in NUMBER.findall(shape.path))
     assert shape.path.endswith("z") or shape.width is not None

@@ -36,7 +36,7 @@ def cases(group: str, **only: str) -> list[Any]:
 
 
 def judged(where: str, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of `read`. For a refusal, return the code with the `close` code or the `status`."""
+    """Return the result of `read`. If `read` refuses, return the code with the `close` code or the `status`."""
     try:
         return read()
     except Refused as refused:
@@ -129,7 +129,7 @@ def test_the_widget_passes_on_what_the_service_accepts(case: Any) -> None:
 
 
 def connected(now: float) -> tuple[Connection, ProviderView]:
-    """Return a connection that has accepted the group's token, without a check of the proof."""
+    """Return a connection that has accepted a token from the vectors. The proof is not checked."""
     given = VECTORS["refreshes"]["given"]
     provider = ProviderView(
         id=given["pid"],

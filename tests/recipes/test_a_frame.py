@@ -1,4 +1,4 @@
-"""Follows the recipe "Add a frame" of CONTRIBUTING.md in a copy of the tree. The server must answer the widget."""
+"""Follows the recipe "Add a frame" of CONTRIBUTING.md in a copy of the tree. The server must answer the new frame."""
 
 from __future__ import annotations
 

@@ -50,13 +50,13 @@ def fake() -> Iterator[FakeOAuth]:
 
 @pytest.fixture
 def environ(fake: FakeOAuth) -> dict[str, str]:
-    """The environment variables for the recipes, which replace the real Google with the fake's."""
+    """The environment variables with which the recipes use the fake's Google in place of the real one."""
     return os.environ | {"GOOGLE": f"{fake.url}/google", "AUTH_SECRET": "only-for-tests-0123456789-abcdefghijkl"}
 
 
 @pytest.fixture
 def npm_recipe(pytestconfig: pytest.Config) -> Callable[[str], Path]:
-    """Install a recipe's packages with npm, and return the file with its code. Later runs reuse the folder."""
+    """Install a recipe's packages with npm, and return the file with the code. Later runs reuse the folder."""
 
     def prepared(title: str) -> Path:
         line, code = blocks(title)

@@ -70,7 +70,7 @@ def shop(service: Service) -> Shop:
 
 @pytest.fixture(scope="session")
 def provider(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeOAuth]:
-    """The fake provider, started at its first use. The service is configured with its address from the beginning."""
+    """The fake provider, started at the first use. The service is configured with the fake's address beforehand."""
     folder = tmp_path_factory.mktemp("provider")
     clients = [
         {

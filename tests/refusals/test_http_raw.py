@@ -1,4 +1,4 @@
-"""Tests of requests that HTTP parsers read differently. The server must refuse or read one (RFC 9112 6.3, 11.2)."""
+"""Tests of ambiguous HTTP requests (RFC 9112 6.3, 11.2). The server must refuse them or read them as one request."""
 
 from __future__ import annotations
 

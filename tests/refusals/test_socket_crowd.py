@@ -98,7 +98,7 @@ async def crowd(service: Service, first: bytes) -> AsyncIterator[list[Silent]]:
 
 
 def opening(service: Service, shop: Shop, token: str) -> float:
-    """Return the time that an honest peer needs to reach `ready`, in seconds."""
+    """Return the number of seconds that an honest peer needs to reach `ready`."""
     begun = time.perf_counter()
     with service.socket() as peer:
         assert peer.connect(token, peer.prove(shop.key, token)).granted

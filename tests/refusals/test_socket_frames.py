@@ -131,7 +131,7 @@ TEXT_BEGUN = b"\x81"
 def test_a_length_in_another_form_or_beyond_the_limit_ends_the_connection(
     service: Service, shop: Shop, sent: bytes, close: int | tuple[int, int]
 ) -> None:
-    """F141: the close code must be the one of RFC 6455, without an error frame."""
+    """F141: the server must send the close code of RFC 6455, and no error frame."""
     with ready(service, shop) as wire:
         assert wire.say({"type": "ping"})["type"] == "pong"
         wire.send(sent)

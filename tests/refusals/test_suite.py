@@ -56,7 +56,6 @@ ELSEWHERE: Final = (
 
 
 def is_applicable(case: Case) -> bool:
-    """Return whether a case can run against our service."""
     name, _, value = case.id.rstrip("]").rpartition("[")
     return not case.id.startswith(ELSEWHERE) and not (
         name.startswith("start/a-start-leads-to") and f"social:{value}" in UNDECLARED

@@ -123,7 +123,7 @@ def redis_url(redis_server: Redis) -> str:
 
 @pytest.fixture(autouse=True)
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make password hashing take one millisecond. The shipped setting takes a tenth of a second, as a protection."""
+    """Make password hashing take one millisecond. The shipped setting takes a tenth of a second on purpose."""
     monkeypatch.setattr(passwords, "N", 2**4)
     monkeypatch.setattr(passwords, "P", 1)
 

@@ -87,7 +87,7 @@ class ServerSocket:
         return await self.next()
 
     async def leave(self, code: int = 1001) -> None:
-        """Disconnect, and wait until the app has handled this."""
+        """Disconnect, and wait until the app has handled the disconnection."""
         self._to_app.put_nowait({"type": "websocket.disconnect", "code": code})
         await asyncio.wait_for(self.running, PATIENCE)
 

@@ -1,4 +1,4 @@
-"""Waits in tests until two processes trust each other. Until then, processes read messages from the database."""
+"""Lets tests wait until two processes trust each other. Before that, processes read messages from the database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatkey_stack.patience import PATIENCE
 
 
 async def met(one: RedisLink, other: RedisLink) -> None:
-    """Wait until each of two links has proved to the other that it is live."""
+    """Wait until two links have proved to each other that they are live."""
     async with asyncio.timeout(PATIENCE):
         for link, peer in ((one, other), (other, one)):
             while not link._freshness.trusts(peer._seal.session):  # noqa: ASYNC110 - there is no event for it

@@ -40,8 +40,6 @@ UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 class Served:
-    """A server process on a separate port."""
-
     def __init__(self, process: subprocess.Popen[str], port: int, errors: Path) -> None:
         self.process = process
         self.port = port

@@ -1,4 +1,4 @@
-"""Tests of our WebSocket handshake. It must respond to usual requests like the library, which gets all others."""
+"""Tests of our WebSocket handshake. Usual requests must get the library's response. Others go to the library."""
 
 from __future__ import annotations
 

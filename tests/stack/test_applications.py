@@ -1,4 +1,4 @@
-"""Tests of OAuth applications: what the service stores about one, and what the social provider stores."""
+"""Tests of an OAuth application: the data that the service stores, and the data that the social provider stores."""
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key

@@ -1,4 +1,4 @@
-"""Tests of the front, a proxy before the service. The front must change no traffic except by armed fault rules."""
+"""Tests of the front, a proxy before the service. Without fault rules, the front must change no traffic."""
 
 import asyncio
 import json

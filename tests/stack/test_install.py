@@ -112,8 +112,6 @@ def test_a_named_browser_that_is_not_there_is_an_error_and_no_reason_to_install_
 
 
 class TestTheCommand:
-    """Tests of the command `chatkey browser`."""
-
     @pytest.fixture(autouse=True)
     def shelf(self, monkeypatch: pytest.MonkeyPatch) -> Shelf:
         """The browsers that `chatkey browser` can install."""

@@ -1,4 +1,4 @@
-"""Tests of a child process that becomes ready, dies, is late, or does not end. Errors must include its output."""
+"""Tests of a child process that becomes ready, dies, is late or does not end. Errors must quote its output."""
 
 import fcntl
 import os

@@ -60,7 +60,7 @@ VALUES: Final[tuple[object, ...]] = (
 
 @cache
 def member_bodies(honest: bytes) -> list[tuple[bytes, bytes]]:
-    """Return variants of a JSON object, as JSON and as a form. One member or every member is hostile."""
+    """Return variants of a JSON object, as JSON and as a form. In each variant, one or all members are hostile."""
     members: dict[str, object] = json.loads(honest)
     together: list[dict[str, object]] = [dict.fromkeys(members, value) for value in VALUES]
     single = [{**members, name: value} for name in members for value in VALUES]

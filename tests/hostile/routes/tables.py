@@ -43,7 +43,7 @@ class Door(NamedTuple):
 
 
 def litestar_doors(app: Litestar, *, mounted: Iterable[str] = ()) -> Iterator[Door]:
-    """Yield the HTTP routes of a Litestar application. `mounted` must list the paths of all other routes."""
+    """Yield the HTTP routes of a Litestar application. `mounted` must list the paths of WebSocket and ASGI routes."""
     known = set(mounted)
     for route in app.routes:
         if isinstance(route, HTTPRoute):

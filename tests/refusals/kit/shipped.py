@@ -1,4 +1,4 @@
-"""Runs one process of the shipped server. Tests can use its address, its lab, its log, and honest callers."""
+"""Runs one process of the shipped server. Tests can use the server's address, lab and log, and honest callers."""
 
 from __future__ import annotations
 

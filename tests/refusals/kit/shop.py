@@ -1,4 +1,4 @@
-"""A business for one test, and requests by its visitors and members."""
+"""A business for one test, and requests by the visitors and members of the business."""
 
 from __future__ import annotations
 

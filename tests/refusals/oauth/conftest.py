@@ -1,4 +1,4 @@
-"""Fixtures for one social login, step by step. Between two steps, a test may change the browser's parameters."""
+"""Fixtures for one social login, step by step. Between steps, a test may change what the browser sends."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ TOKEN: Final = re.compile(r"eyJ(?:hbGci|0eXAi)|eyJ[\w-]+\.")
 
 
 class Popup:
-    """The page in the popup: the status, the displayed code, and the message that its script posts to an origin."""
+    """The page in the popup: the status, the displayed code, and the message that the script posts to an origin."""
 
     def __init__(self, answer: httpx.Response) -> None:
         self.status = answer.status_code

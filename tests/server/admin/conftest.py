@@ -62,7 +62,7 @@ def heard() -> Iterator[list[dict[str, Any]]]:
 
 @pytest.fixture
 def panel_of() -> Callable[[Fixture], Awaitable[Panel]]:
-    """Sign in ada with a client, and return the client's panel."""
+    """Sign ada in through the given client, and return the client's panel."""
 
     async def signed_in(client: Fixture) -> Panel:
         await accounts.add(Administrator, "ada", PASSWORD)
@@ -92,7 +92,7 @@ async def stranger(make_client: Fixture, panel_database: str) -> AsyncIterator[P
 
 @pytest.fixture
 async def panel(stranger: Panel) -> Panel:
-    """The panel with ada signed in. Its provider has Google with its own keys, and GitHub with the service's keys."""
+    """The panel with ada signed in. The stored provider has its own keys for Google, and the service's for GitHub."""
     services = stranger.services
     now, vault = services.clock(), services.vault
     await admin.add_provider(vault, now=now, id=PROVIDER, name="Birch & Bone", domains=["shop.test"])

@@ -1,4 +1,4 @@
-"""Tests of a new master key while people are signed in or signing in. First both keys are set, then the new one."""
+"""Tests of a new master key while people sign in or are signed in. First both keys are set, then only the new one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def sign_in_begun(client: Fixture) -> str:
 
 
 async def came_back(client: Fixture, state: str) -> str:
-    """Return from the social provider with an error. Returns the page's text. The server checks the state first."""
+    """Request the callback with a provider's error, and return the page's text. The server checks the state first."""
     params = {"state": state, "error": "access_denied"}
     return str((await client.get("/v1/public/oauth/google/callback", params=params)).text)
 

@@ -1,4 +1,4 @@
-"""Tests of invalid queries in the admin panel. Many make Piccolo raise exceptions. The panel must give a reason."""
+"""Tests of invalid queries in the admin panel. Piccolo raises exceptions for many. The panel must give a reason."""
 
 from __future__ import annotations
 

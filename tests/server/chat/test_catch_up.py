@@ -1,4 +1,4 @@
-"""Tests of missed events. The process reads them from the database for its sockets. Agents' pages must ask again."""
+"""Tests of missed events. A process must read them from the database, and agents' pages must ask again."""
 
 from __future__ import annotations
 

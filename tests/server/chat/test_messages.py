@@ -243,7 +243,7 @@ class TestMemberRecords:
     async def test_a_new_name_updates_the_record_and_old_messages_keep_theirs(
         self, chat: Fixture, ann: Fixture
     ) -> None:
-        """F200: this rule covers custom logins."""
+        """F200: the test covers custom logins."""
         await post(chat, ann, "m1", name="Ann")
         await post(chat, ann, "m2", name="Anna")
 

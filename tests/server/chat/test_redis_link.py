@@ -1,4 +1,4 @@
-"""Tests of the Redis link. It must deliver messages and report gaps. Other users of Redis must not end or enter it."""
+"""Tests of the link through Redis: delivery, reported gaps, and protection from other programs on a shared Redis."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Running:
         return heard
 
     def trusts(self, other: Running) -> bool:
-        """Return whether the other process has proved that it is live, or the two share too few keys for a proof."""
+        """Return whether the other process has proved that it is live. Without common keys, no proof is needed."""
         hear_each_other = other.keys[0] in self.keys and self.keys[0] in other.keys
         return not hear_each_other or self.link._freshness.trusts(other.link._seal.session)
 
@@ -198,7 +198,7 @@ async def test_deployments_with_keys_of_their_own_hear_nothing_of_each_other(mak
 
 
 async def test_while_the_master_key_is_rotated_all_hear_each_other(make_hub: MakeHub) -> None:
-    """Each process gets the new key in three steps: behind the old key, in front of the old key, and alone."""
+    """The test rotates the key in three steps: the new key is second in the list, then first, then alone."""
     old, new = b"o" * 32, b"n" * 32
     for before, after in (((old,), (old, new)), ((old, new), (new, old)), ((new, old), (new,))):
         one, two = await make_hub(keys=before), await make_hub(keys=after)
@@ -429,7 +429,7 @@ def names(*channels: str) -> set[bytes]:
 async def test_a_process_that_began_later_hears_nothing_of_before(
     make_hub: MakeHub, redis_url: str, stack: AsyncExitStack
 ) -> None:
-    """The new process has seen nothing of that session, which may be over. The database has the withheld messages."""
+    """The old session may be over. The new process must ignore that session's messages and read the database."""
     here, gone = await make_hub(), Running(RedisLink(redis_url, [KEY], beat=BEAT))
     async with recording(redis_url) as recorded:
         async with gone.hub.running():

@@ -19,7 +19,7 @@ Fixture = Any
 
 @pytest.fixture(params=["newest", "index"])
 def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Whether a search reads the newest messages or the index. The index is used if no newest messages are read."""
+    """Run the test once with each way to search: in the newest messages, and in the index."""
     if request.param == "index":
         monkeypatch.setattr(search, "NEWEST", 0)
     return str(request.param)

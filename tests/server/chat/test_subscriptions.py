@@ -129,7 +129,7 @@ def test_a_new_connection_asks_for_all_that_is_wanted_and_tells_of_what_was_neve
     )
 )
 def test_in_whatever_order_nothing_wanted_stays_unheard_and_no_gap_untold(steps: list[tuple[str, str]]) -> None:
-    """The test uses random orders. A wanted channel without a subscription must be reported once it is subscribed."""
+    """Each wanted channel must be subscribed in the end, and a delayed subscription must be reported."""
     subscriptions = Subscriptions(SEAL)
     subscriptions.begin()
     broker, wanted, gaps = Broker(subscriptions), set[str](), set[str]()

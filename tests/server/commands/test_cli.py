@@ -56,7 +56,7 @@ def test_the_sentence_of_a_command_that_is_not_installed_says_so() -> None:
 
 
 class Announced(Distribution):
-    """The metadata of a package with two extras: `here` is installed, and half of the packages for `away` are."""
+    """The metadata of a package with two extras. `here` is complete; `away` lacks one of two packages."""
 
     TEXTS: ClassVar = {
         "METADATA": "Metadata-Version: 2.4\nName: announced\nVersion: 1\n"

@@ -21,8 +21,6 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class BrowserKey:
-    """A browser's key pair."""
-
     private: ec.EllipticCurvePrivateKey
 
     @property

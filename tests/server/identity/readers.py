@@ -30,7 +30,7 @@ class Reader(ABC):
 
     @abstractmethod
     def claims(self, **changes: Any) -> Json:
-        """Return claims that this reader accepts, changed by `changes`."""
+        """Return claims that this reader accepts, with `changes` applied."""
 
     @abstractmethod
     def read(self, token: str) -> str:

@@ -112,7 +112,7 @@ def test_what_is_needed_to_choose_the_key_is_asked_for_before_the_signature(
 
 @pytest.mark.contract("D-05/rotation")
 def test_the_previous_secret_counts_until_its_time_and_not_a_second_longer(make_token: MakeToken) -> None:
-    """F112: the integrator must use the new secret from that time on."""
+    """F112: the integrator must have switched to the new secret when the overlap ends."""
     rotated = Secrets(current=b"n" * 32, previous=SECRET.encode(), previous_until=int(NOW) + 10)
     token = make_token()
 
@@ -190,7 +190,7 @@ def test_a_social_members_socket_token_is_bound_and_short(secrets: Secrets) -> N
 
 @pytest.mark.contract("D-11/custom-not-social")
 def test_a_custom_uid_that_looks_social_stays_custom(make_token: MakeToken, secrets: Secrets) -> None:
-    """F106: the kind of login must decide which kind of member has this uid."""
+    """F106: the kind of login decides, whatever the uid looks like."""
     identity = tokens.read_socket_token(make_token(uid="google:123"), secrets, pid="prov_a", now=NOW)
 
     assert identity.login == "custom"

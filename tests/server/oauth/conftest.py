@@ -1,4 +1,4 @@
-"""Fixtures: two businesses with social login. `shop` uses the service's applications, `boutique` its own.
+"""Fixtures: two businesses with social login. `shop` uses the service's applications, `boutique` has its own.
 
 Both businesses have keys for announced providers too, but people can use these only on a server with previews.
 """
@@ -72,7 +72,7 @@ def shop() -> str:
 
 @pytest.fixture
 def boutique() -> str:
-    """The id of a provider. All of its social logins use its own applications."""
+    """The id of a provider. All of its social logins use the business's own applications."""
     return "boutique"
 
 

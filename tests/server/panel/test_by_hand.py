@@ -16,7 +16,7 @@ LOGGED_OUT = ["sign_in_required", Close.TOKEN]
 
 
 def by_hand(client: Fixture, statement: str) -> None:
-    """Run a statement like SQLite's shell, which does not enforce foreign keys."""
+    """Run a statement without enforcing foreign keys, as in SQLite's shell."""
     file = client.services.settings.database_url.removeprefix("sqlite:///")
     with sqlite3.connect(file) as connection:
         connection.execute(statement)

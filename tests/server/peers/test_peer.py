@@ -144,7 +144,7 @@ async def test_once_refused_it_reads_answers_and_refuses_no_more(make_page: Make
 
 @pytest.mark.parametrize("is_closed", [True, False])
 async def test_once_closed_it_may_be_cancelled_without_an_accident(make_page: MakePage, is_closed: bool) -> None:
-    """This happens when a server stops while the database does not respond."""
+    """A server that stops while the database does not respond cancels its sockets in this way."""
     began = asyncio.Event()
 
     async def serve(page: Page) -> None:

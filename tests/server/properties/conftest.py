@@ -8,6 +8,5 @@ from tests.server.properties.kit.served import Served, serving
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The shipped server in a separate process."""
     with serving(tmp_path_factory.mktemp("served")) as running:
         yield running

@@ -59,7 +59,7 @@ def _operations(served: Served) -> list[Any]:
 
 
 def _can_err(operation: Any) -> bool:
-    """Return whether a request can violate the document. Any path is valid text, and HEAD is judged like GET."""
+    """Return whether a request can violate the document. A path may have any text, and HEAD is judged like GET."""
     return operation.method.upper() != "HEAD" and any(
         parameter.location == "query" for parameter in operation.iter_parameters()
     )

@@ -1,4 +1,4 @@
-"""Sends hostile frames to both sockets. None may cause an internal failure or a traceback in the log."""
+"""Sends hostile frames to both sockets. No frame may cause an internal failure or a traceback in the log."""
 
 from __future__ import annotations
 

@@ -270,7 +270,6 @@ def make_back_channel(trusted: ssl.SSLContext) -> MakeBackChannel:
 
 @pytest.fixture
 def back_channel(make_back_channel: MakeBackChannel) -> BackChannel:
-    """A back channel whose requests respx answers."""
     return make_back_channel()
 
 

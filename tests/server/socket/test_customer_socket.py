@@ -1,4 +1,4 @@
-"""Tests of the socket from a client's view. It is accepted before it is checked, and works in every mode (D-10)."""
+"""Tests of the socket from a client's view, in every mode (D-10). The server accepts a socket before checking it."""
 
 from __future__ import annotations
 

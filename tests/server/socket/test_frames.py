@@ -1,4 +1,4 @@
-"""Tests that frames are parsed strictly. The server must refuse all other text, with an error that names the fault."""
+"""Tests that frames are parsed strictly. The server must refuse invalid frames with an error that names the fault."""
 
 from __future__ import annotations
 

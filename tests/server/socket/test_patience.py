@@ -181,7 +181,7 @@ async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -
 
 
 async def test_what_came_together_is_taken_apart_as_the_app_gets_to_it() -> None:
-    """Otherwise the server would parse thousands of small frames before the app could refuse the first one."""
+    """The server must not parse thousands of small frames before the app can refuse the first one."""
     pipe = Pipe()
     protocol = await opened(greedy, limits(), pipe)
     frame = b"\x81\x80\0\0\0\0"

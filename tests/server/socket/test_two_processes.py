@@ -92,7 +92,7 @@ async def test_what_is_said_before_redis_listens_for_a_socket_is_told_all_the_sa
 async def test_a_call_that_is_replayed_from_redis_does_not_ring_again(
     two: Fixture, open_socket: Fixture, browser: Fixture, redis_url: str
 ) -> None:
-    """The test replays everything that both servers published: ringing, messages, heartbeats. Then the chat goes on."""
+    """The test replays everything that both servers published: ringing, messages, heartbeats. The chat must go on."""
     await met(*(server.services.hub._link for server in two))
     calls, hears = [(await connected(open_socket, browser, server, "s" * 32))[0] for server in two]
     async with Redis.from_url(redis_url) as attacker, attacker.pubsub() as listening:

@@ -230,7 +230,7 @@ SLOW = {
 
 
 async def test_a_query_that_nobody_waits_for_any_more_ends(database: engine.Database) -> None:
-    """Otherwise the abandoned query would keep its connection and a CPU core busy until the query finishes."""
+    """An abandoned query must not keep a connection and a CPU core busy."""
     started = asyncio.get_running_loop().time()
 
     with pytest.raises(TimeoutError):
@@ -338,7 +338,7 @@ async def test_a_postgres_that_has_fallen_silent_is_unavailable_in_time_and_reco
 async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_connection_closes(
     postgres_url: str,
 ) -> None:
-    """In this situation, asyncpg refuses the next statement with `InternalClientError`."""
+    """If the server has ended the session, asyncpg refuses the next statement with `InternalClientError`."""
     async with engine.opened(postgres_url) as database:
         assert isinstance(database, engine.Postgres)
         assert database.pool is not None

@@ -16,7 +16,6 @@ NOW = 1_795_000_000
 
 
 async def _upsert(**changes: Any) -> ChatCustomer:
-    """Write Ada's record with these changes."""
     ada: dict[str, Any] = {
         "provider": "p",
         "login": "social",

@@ -66,7 +66,7 @@ def _client(social: str, keys: str, apple_key: ECKey) -> Client:
 
 @pytest.fixture
 async def client(make_client: MakeClient, fake: App) -> AsyncIterator[ServerClient]:
-    """A server that previews every provider. It uses the fake, at the fake's address for servers."""
+    """A server that previews every provider. It reaches the fake at the address that the fake has for servers."""
     socials = {
         social: SocialAddress(browser_url=f"{BROWSERS}/{social}", server_url=f"{SERVERS}/{social}")
         for social in SOCIALS
@@ -80,6 +80,6 @@ async def client(make_client: MakeClient, fake: App) -> AsyncIterator[ServerClie
 
 @pytest.fixture
 async def person(client: ServerClient, fake: App) -> AsyncIterator[Person]:
-    """A person whose browser opens the fake at the fake's address for browsers."""
+    """A person whose browser uses the fake. The browser has another address of the fake than the server."""
     async with httpx.AsyncClient(transport=httpx.ASGITransport(fake), base_url=BROWSERS) as browser:
         yield Person(client, browser)

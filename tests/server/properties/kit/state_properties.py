@@ -1,4 +1,4 @@
-"""Properties of the `state` of a social login that returns to the callback. The values are genuine or forged."""
+"""Properties of the `state` that returns to the callback of a social login. The values are genuine or forged."""
 
 from __future__ import annotations
 

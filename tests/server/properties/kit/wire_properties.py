@@ -98,8 +98,6 @@ _methods = st.sampled_from(("GET", "GET", "GET", "HEAD", "POST", "OPTIONS", "PUT
 
 
 class Call(NamedTuple):
-    """A request that a client might send."""
-
     method: str
     target: bytes
     body: bytes | None
