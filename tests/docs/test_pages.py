@@ -275,7 +275,7 @@ PASSED_ON = {
 
 
 def check_chatkey(words: list[str]) -> None:
-    """Find the subcommand that the words call. Assert that the subcommand has every option among the words."""
+    """Find the subcommand that the words name. Assert that the subcommand has every option among the words."""
     command: click.Command = click.Group(commands=chatkey())
     rest = list(words)
     while isinstance(command, click.Group) and rest:

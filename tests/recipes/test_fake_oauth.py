@@ -62,7 +62,7 @@ async def test_authlib_with_fastapi_logs_in(fake: FakeOAuth, monkeypatch: pytest
 
 @pytest.fixture
 def spring() -> Callable[[str], str]:
-    """Return a function that finds a Spring property by the end of its name and returns the value."""
+    """Return a function that looks up a Spring property by the end of the property's name."""
     lines = dict(line.split("=", 1) for line in recipe("Any client of OpenID Connect").splitlines())
     return lambda ending: next(value for name, value in lines.items() if name.endswith(f".{ending}"))
 

@@ -120,7 +120,7 @@ async def test_an_upgrade_that_cannot_be_read_is_refused_and_closed(service: Ser
 
 
 async def begun(service: Service, sent: bytes) -> bytes:
-    """Send bytes, return the head of the response, and disconnect."""
+    """Send bytes, receive the head of the response, and disconnect. Returns the head."""
     reader, writer = await asyncio.open_connection(LOOPBACK, service.port)
     writer.write(sent)
     async with asyncio.timeout(PATIENCE):

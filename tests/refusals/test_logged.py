@@ -63,7 +63,7 @@ def test_a_private_key_in_a_proofs_header_is_not_logged(service: Service, shop: 
 
 @pytest.mark.parametrize("seconds", [pytest.param(-10, id="PRF-071-past"), pytest.param(3600, id="PRF-071-future")])
 def test_a_browsers_clock_that_is_off_is_logged_with_the_difference(service: Service, shop: Shop, seconds: int) -> None:
-    """F133."""
+    """F133: the log must contain the difference between the browser's clock and the server's."""
     token = shop.token()
 
     with service.socket() as peer:

@@ -95,7 +95,7 @@ class SignIn:
         self.state = self.request["state"]
 
     def approve(self, account: str = "rhea", **changes: str) -> dict[str, str]:
-        """Approve the login as a person at the social provider, and return the callback's parameters.
+        """Approve the login at the social provider as the person `account`, and return the callback's parameters.
 
         `changes` alter the authorization request.
         """

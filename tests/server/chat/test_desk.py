@@ -154,7 +154,7 @@ class TestPaging:
 
     @pytest.mark.parametrize("database_kind", ["postgres"])
     async def test_of_the_last_messages_no_other_is_read(self, make_agent: Fixture, database: Fixture) -> None:
-        """The number of messages in the conversations must not matter."""
+        """The query must not read more rows if the conversations have more messages."""
         agent = await make_agent("zoe")
         await Conversation.raw(MANY)
         await Conversation.raw(SAID)

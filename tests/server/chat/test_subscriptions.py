@@ -48,7 +48,7 @@ class Broker:
         return heard
 
     def hears(self, channel: str) -> bool:
-        """Return whether a channel is subscribed under every key."""
+        """Return whether a channel is subscribed under the name that each key gives it."""
         return self.listening.issuperset(SEAL.names(channel))
 
 

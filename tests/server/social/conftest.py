@@ -224,7 +224,7 @@ def application(p8: str) -> Application:
 
 @pytest.fixture
 def grant() -> Grant:
-    """The values that the start and the callback of a login store for the requests to the provider."""
+    """The values that the login start endpoint and the callback save for requests to the provider."""
     return Grant(
         redirect_uri="https://chat.example/v1/public/oauth/any/callback",
         code="4/0Acode*!",

@@ -61,7 +61,7 @@ def lines() -> Lines:
 
 @pytest.fixture
 def apply(monkeypatch: pytest.MonkeyPatch, lines: Lines) -> Apply:
-    """Run changes in a background task, as the migrations of the next release."""
+    """Run the changes in a background task, as if they were migrations of the next release."""
     released = migrate.steps()
 
     def begin(*changes: Change) -> asyncio.Task[list[str]]:

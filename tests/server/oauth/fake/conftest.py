@@ -80,6 +80,6 @@ async def client(make_client: MakeClient, fake: App) -> AsyncIterator[ServerClie
 
 @pytest.fixture
 async def person(client: ServerClient, fake: App) -> AsyncIterator[Person]:
-    """A person whose browser uses the fake. The browser has another address of the fake than the server."""
+    """A person whose browser uses the fake. The fake has one address for browsers and another for the server."""
     async with httpx.AsyncClient(transport=httpx.ASGITransport(fake), base_url=BROWSERS) as browser:
         yield Person(client, browser)
