@@ -1,4 +1,4 @@
-"""Endpoints to check, taken from the mutants' folder. One of them has no fault."""
+"""Fixtures with endpoints for the checker to check."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -27,13 +27,12 @@ def endpoints() -> Iterator[Server]:
 
 @pytest.fixture
 def clock() -> Clock:
-    """A clock shared by endpoint and checker. Waiting on it takes no real time."""
+    """A clock shared by endpoint and checker. Waiting on this clock takes no real time."""
     return Clock()
 
 
 @pytest.fixture
 def backend(clock: Clock) -> Backend:
-    """An endpoint without faults."""
     return Backend(clock)
 
 
@@ -51,14 +50,14 @@ def url(base: str) -> str:
 
 @pytest.fixture
 def target(url: str) -> Target:
-    """An endpoint without faults, with its provider id, its secret and two logins."""
+    """An endpoint without faults, with its provider id, its secret, and two logins."""
     ada, bo = (Login((("Cookie", f"sid={SESSIONS[name]}"),)) for name in ("ada", "bo"))
     return Target(url, PROVIDER, SECRET, login=ada, login_b=bo)
 
 
 @pytest.fixture
 def make_run(clock: Clock) -> Iterator[MakeRun]:
-    """Open runs that use the shared clock."""
+    """Return a function that opens runs with the shared clock."""
     with ExitStack() as ending:
 
         def make(
@@ -73,11 +72,9 @@ def make_run(clock: Clock) -> Iterator[MakeRun]:
 
 @pytest.fixture
 def run(make_run: MakeRun, target: Target) -> Run:
-    """A run against the endpoint without faults."""
     return make_run(target)
 
 
 @pytest.fixture
 def calls(run: Run) -> Calls:
-    """The calls of a run against the endpoint without faults."""
     return run.calls

@@ -1,4 +1,4 @@
-"""Tests of the last part of a run, with a browser: a real widget on the integrator's page, and its error reports."""
+"""Tests of the last part of a run with a browser, in which a real widget runs on the integrator's page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ pytestmark = pytest.mark.long
 MEMBER, RELOAD, RENEW, LOGOUT = (f"e2e.widget-{name}" for name in ("member", "reload", "renew", "logout"))
 WIDGET = Selection(only=["e2e.widget-*"])
 TOKEN = re.compile(rb"eyJ(?:hbGci|0eXAi)|eyJ[\w-]{5,}\.eyJ")
-"""Matches the start of a JWT header, even a truncated one, or any token. A plain `eyJ` also occurs in random text."""
+"""Matches the beginning of a JWT header, even a truncated one, or any token.
+
+A plain `eyJ` also occurs in random text.
+"""
 STRICT = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'nonce-r4nd' https://chat.example/assets/; "
     "connect-src 'self' https://chat.example wss://chat.example https://chat.example/assets/; "
@@ -42,7 +45,7 @@ FORM = (("user", "ada"), ("password", "hunter-2"))
 
 
 class Site(Backend):
-    """A site with a page and an endpoint without faults. A test can change the answers to calls by browsers."""
+    """A site with a page and an endpoint without faults. A test can change the answers to browsers."""
 
     def __init__(self, policy: str = "", html: str = "<h1>Shop</h1>") -> None:
         super().__init__(Clock())
@@ -66,7 +69,7 @@ class Site(Backend):
         return answer
 
     def page(self) -> Answer:
-        """Return the page with the policy that the test set."""
+        """Return the page with the policy that the test has set."""
         policy = [("Content-Security-Policy", self.policy)] if self.policy else []
         return Answer(200, [("Content-Type", "text/html"), *policy], f"<html><head></head>{self.html}</html>".encode())
 
@@ -77,14 +80,14 @@ class Site(Backend):
 
 @pytest.fixture(scope="module")
 def ending() -> Iterator[ExitStack]:
-    """Closes at the end everything that the module's fixtures started."""
+    """When the module ends, closes everything that the module's fixtures have opened."""
     with ExitStack() as stack:
         yield stack
 
 
 @pytest.fixture(scope="module")
 def service(ending: ExitStack) -> Service:
-    """The reference server, with the provider and the secret of the endpoints in these tests."""
+    """The reference server. It has the provider and the secret of the endpoints in these tests."""
     target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
     return ending.enter_context(opened(target)).live.service
 
@@ -98,7 +101,10 @@ def browser(ending: ExitStack) -> Browser:
 
 @pytest.fixture
 def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Report]]:
-    """Check a site with a browser. Keyword arguments are options of the target; `page` uses the site's own page."""
+    """Return a function that checks a site with a browser.
+
+    Keyword arguments are options of the target. With `page`, the browser opens the page of the site.
+    """
     with ExitStack() as ending:
 
         def check(site: Site, *, page: bool = False, **given: Any) -> Report:
@@ -123,7 +129,7 @@ class Guarded(Site):
     """A site that shows its page only to people who are logged in."""
 
     async def handle(self, request: Request) -> Answer:
-        """Redirect requests for the page to the login if they have no session."""
+        """If there is no session, redirect requests for the page to the login."""
         if request.path == "/page" and not self.person(request, None):
             return Answer(302, [("Location", "/login")])
         return await super().handle(request)
@@ -140,7 +146,7 @@ def not_passed(report: Report) -> list[str]:
 
 
 def failure(report: Report) -> Outcome:
-    """Return the failed check. All checks after it must be blocked by it."""
+    """Return the failed check. All later checks must be blocked by this failure."""
     (failed,) = (outcome for outcome in report.outcomes if outcome.verdict is Verdict.FAIL)
     names = [MEMBER, RELOAD, RENEW, LOGOUT]
     after = [report.of(name) for name in names[names.index(failed.check.id) + 1 :]]
@@ -151,7 +157,9 @@ def failure(report: Report) -> Outcome:
 
 @pytest.mark.contract("3/get-token", "3/reuse-across-loads", "3/renewal", "3/logout")
 def test_an_honest_endpoint_makes_a_member_who_stays_and_leaves(visit: Any) -> None:
-    """The browser calls the endpoint once for the first page, not for the second, and again after most of an hour."""
+    """The browser must call the endpoint once for the first page, not at all for the second page, and again after most
+    of an hour.
+    """
     site = Site()
 
     report = visit(site)
@@ -225,7 +233,7 @@ def test_a_policy_that_blocks_the_widget_is_told_with_what_to_add(
     ],
 )
 def test_a_cookie_that_browsers_keep_back_is_told_with_the_reason(visit: Any, attributes: str, why: str) -> None:
-    """HTTP clients send every cookie they have, but browsers apply its attributes."""
+    """HTTP clients send every cookie that they have, but browsers apply the attributes of cookies."""
     site = Site()
     site.attributes = attributes
     form = Login(url="", fields=FORM, passwords=("hunter-2",))
@@ -396,7 +404,7 @@ def test_what_fails_before_blocks_the_browser(visit: Any) -> None:
 
 
 def test_a_login_by_hand_gives_its_cookies(endpoints: Server, browser: Browser) -> None:
-    """When the person closes the window, the checker takes over the cookies of the login."""
+    """When the person closes the window, the checker must use the cookies of the login."""
     site = Site(html='<a href="login">Log in</a>')
     base = endpoints.add("by-hand", site.handle)
     target = Target(f"{base}/chat/token", page_url=f"{base}/login", live=LiveOptions(browser=True, by_hand=True))

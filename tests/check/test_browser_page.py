@@ -1,4 +1,4 @@
-"""Tests of the page that the browser opens: the integrator's own page and policy, with the widget's script added."""
+"""Tests of the page that the browser opens: the integrator's page and policy, with the widget's script added."""
 
 from __future__ import annotations
 

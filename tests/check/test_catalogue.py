@@ -1,4 +1,4 @@
-"""The catalogue of checks is complete and in order, and its texts are readable."""
+"""Tests of the catalogue of checks: its completeness, its order, and its texts."""
 
 from __future__ import annotations
 

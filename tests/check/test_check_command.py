@@ -1,4 +1,4 @@
-"""Tests of the command: how options are read, the verdict it prints, and that it shows no secret."""
+"""Tests of the command: how it reads options, which verdict it prints, and that it shows no secret."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SESSION = f"Cookie: sid={SESSIONS['ada']}"
 
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Run:
-    """Run the command with the secret in CHAT_SECRET and the endpoint's clock."""
+    """Return a function that runs the command with the secret in CHAT_SECRET and the endpoint's clock."""
 
     monkeypatch.setattr(invocation, "opened", partial(opened, now=clock.now, sleep=clock.sleep))
 
@@ -52,13 +52,13 @@ GIVEN = ("--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET", "--login", SE
 
 
 def broken_url(endpoints: Server, clock: Clock, name: str) -> str:
-    """Serve a mutant and return the address of its endpoint."""
+    """Serve a mutant, and return the address of its endpoint."""
     assert name in {mutant.id for mutant in self_test.mutants()}
     return served(endpoints, clock, BROKEN[name])
 
 
 def served(endpoints: Server, clock: Clock, kind: type[Backend]) -> str:
-    """Serve a backend and return the address of its endpoint."""
+    """Serve a backend, and return the address of its endpoint."""
     return f"{endpoints.add(f'{kind.__name__}-{id(clock)}', kind(clock).handle)}/chat/token"
 
 

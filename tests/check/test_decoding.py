@@ -1,4 +1,4 @@
-"""Response bodies are decompressed as in browsers, up to a maximum size."""
+"""Tests of how response bodies are decompressed, up to a maximum size."""
 
 from __future__ import annotations
 

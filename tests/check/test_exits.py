@@ -1,4 +1,4 @@
-"""Tests of the exit status, which decides whether a CI job fails."""
+"""Tests of the exit status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNREADY = "the endpoint limits calls"
 
 
 def report_of(stale: tuple[str, ...] = (), **verdicts: Verdict | tuple[Verdict, str]) -> Report:
-    """Return a report with these verdicts. A verdict may come with the reason why the failure is known."""
+    """Return a report with these verdicts. A verdict may have the reason why the failure is known."""
     outcomes = []
     for name, verdict in verdicts.items():
         kind, known = verdict if isinstance(verdict, tuple) else (verdict, "")

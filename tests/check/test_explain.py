@@ -26,7 +26,7 @@ def invoke(*args: str) -> Result:
 
 
 def flat(text: str) -> str:
-    """Return a text as one line, with single spaces."""
+    """Return a text as one line with single spaces."""
     return " ".join(text.split())
 
 

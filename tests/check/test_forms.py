@@ -1,4 +1,4 @@
-"""Tests of login forms: the fields a browser would send, and which of several forms is used."""
+"""Tests of login forms: the fields that a browser would send, and the choice between several forms."""
 
 from __future__ import annotations
 

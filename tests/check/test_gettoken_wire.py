@@ -1,4 +1,4 @@
-"""Tests of connections: names under .localhost are this machine, and certificates are verified as in browsers."""
+"""Tests of connections: names under .localhost lead to this machine, and certificates are verified as in browsers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Quiet(BaseHTTPRequestHandler):
 
 
 class Dripping:
-    """A server that sends `begin` to each client and then one byte at a time until the block ends."""
+    """A server that sends `begin` to each client, and then one byte at a time until the block ends."""
 
     def __init__(self, begin: bytes) -> None:
         self._begin = begin

@@ -1,4 +1,4 @@
-"""Tests of concurrent calls: how many run at once, when one waits for another, and which are retried automatically."""
+"""Tests of concurrent calls: how many run simultaneously, when one waits for another, and which are retried."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_what_is_shared_is_made_once_whichever_thread_asks_first() -> None:
 
 
 class Crowded(HttpWire):
-    """Counts the calls in progress. If more than one is, answers with `failing`."""
+    """Counts the calls in progress. Answers with `failing` if there are several."""
 
     def __init__(self, target: Target, failing: Callable[[Request], Exchange] | None = None) -> None:
         super().__init__(target)
@@ -167,11 +167,11 @@ def test_a_session_that_is_replaced_meanwhile_asks_again(make_run: Callable[...,
 
 
 def test_while_one_call_is_patient_no_other_is_made(make_run: Callable[..., Run], target: Target) -> None:
-    """Other calls could use up the endpoint's rate limit while one call waits to be repeated."""
+    """While a call waits to be repeated, other calls could use up the endpoint's rate limit."""
 
     class Wide(Lanes):
         def narrow(self) -> None:
-            """Do not reduce the number of parallel calls, so that only the waiting call can block others."""
+            """Keep the number of parallel calls, so that only the waiting call can block other calls."""
 
     class Limited(HttpWire):
         def send(self, request: Request) -> Exchange:

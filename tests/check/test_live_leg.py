@@ -1,4 +1,4 @@
-"""Tests of the last part of a run without a browser: a real socket of the reference server or of a running service."""
+"""Tests of the last part of a run without a browser, in which the checker opens a socket at a real service."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOCKETS = Selection(only=["e2e.socket-*"])
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[str]:
-    """The address of a running service with the provider and the secret of the endpoints in these tests."""
+    """The address of a running service. It has the provider and the secret of the endpoints in these tests."""
     target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
     with opened(target) as run:
         yield run.live.service.url
@@ -56,7 +56,10 @@ def at(target: Target, service: str | None, **changes: Any) -> Target:
 
 @pytest.mark.contract("5.5/proof-matches", "2.4/cnf.jkt")
 def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_run: Any, target: Target) -> None:
-    """With the provider's secret, the run starts a service that accepts the token only with the key it is bound to."""
+    """The run has the provider's secret.
+
+    It must start a service that accepts the token only with the key in the token.
+    """
     run = make_run(at(target, None))
 
     accepts, refuses = judged(run)
@@ -131,7 +134,7 @@ def test_a_wrong_token_is_found_by_its_own_check_and_no_service_is_asked(
 def test_what_the_socket_refuses_is_told_with_its_code(
     make_run: Any, target: Target, endpoints: Server, clock: Clock, service: str
 ) -> None:
-    """Without the secret only the service can verify the signature, not the checker."""
+    """Without the secret, only the service can verify the signature."""
     base = endpoints.add("other-secret", Backend(clock, "another-secret-of-at-least-32-bytes!").handle)
 
     accepts, refuses = judged(make_run(at(target, service, url=f"{base}/chat/token", secret=None)))
@@ -193,7 +196,7 @@ def test_an_endpoint_that_fails_for_this_key_is_told(
 
 
 class AcceptsAnything(Live):
-    """A service that does not check the proof's key."""
+    """A service that does not verify which key signed the proof."""
 
     def connect(self, key: Any) -> Said:
         """Accept the token with any key."""
@@ -203,7 +206,10 @@ class AcceptsAnything(Live):
 def test_a_service_that_accepts_another_key_is_no_fault_of_the_endpoint(
     make_run: Any, target: Target, service: str
 ) -> None:
-    """If the service accepts any key, its acceptance proves nothing: an error, not a failure of the endpoint."""
+    """The service accepts any key, so the token proves nothing.
+
+    The checker must report an error of the service, not a failure of the endpoint.
+    """
     run = make_run(at(target, service), live=AcceptsAnything)
 
     accepts, refuses = judged(run)
@@ -218,7 +224,7 @@ class TakesForVisitor(AcceptsAnything):
     """A service that treats everybody as a visitor."""
 
     def connect(self, key: Any) -> Said:
-        """Answer as if the token were a visitor's."""
+        """Answer as if the token were a visitor's token."""
         return Said({"type": "ready", "identity": "visitor", "uid": "v_1"}, None)
 
 
@@ -235,7 +241,7 @@ def test_a_socket_that_takes_the_token_for_somebody_else_is_told(make_run: Any, 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceServer]:
-    """The reference servers that the run started."""
+    """The reference servers that the run has started."""
     begun: list[ReferenceServer] = []
     begin = ReferenceServer.begin
 
@@ -250,7 +256,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceServer]:
 def test_for_an_endpoint_without_a_token_no_service_is_started(
     make_run: Any, target: Target, started: list[ReferenceServer]
 ) -> None:
-    """A run that fails early does not wait for a server to start."""
+    """A run that fails early must not wait for a server to start."""
     report = report_of(make_run(at(target, None, url=f"{target.url}/nowhere")))
 
     assert report.of(ACCEPTS).verdict is Verdict.BLOCKED
@@ -260,7 +266,7 @@ def test_for_an_endpoint_without_a_token_no_service_is_started(
 def test_the_service_is_started_as_soon_as_there_is_a_token(
     make_run: Any, target: Target, started: list[ReferenceServer]
 ) -> None:
-    """The start takes a second or two, during which the other checks run."""
+    """Starting the service takes a second or two. The other checks run meanwhile."""
     report_of(make_run(at(target, None)), selection=Selection(only=["jwt.compact"]))
 
     assert len(started) == 1

@@ -1,4 +1,4 @@
-"""Tests of the options for the last part of a run, its plan, and the addresses that its browser uses."""
+"""Tests of the options for the last part of a run, of its plan, and of the addresses that its browser uses."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_script_is_for_a_widget_at_a_service_that_is_named(given: Any) -> None
 
 
 def test_a_service_elsewhere_makes_the_run_leave_this_machine() -> None:
-    """The service receives tokens, so a remote one needs the same permission as a remote endpoint."""
+    """The service receives tokens, so a remote service needs the same permission as a remote endpoint."""
     elsewhere = Given(url=URL, service_url="https://chat.localhost", sdk_url="https://cdn.example/sdk.js", browser=True)
 
     assert not target(elsewhere).local
@@ -124,7 +124,7 @@ def test_the_plan_of_the_end_holds_its_calls_and_starts_nothing(target: Target) 
 
 
 def test_a_login_by_hand_comes_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The login by hand only happens if the options ask for it."""
+    """The login by hand happens only if the options ask for it."""
     monkeypatch.setattr(login, "logged_in", lambda given: replace(given, login=Login((("Cookie", "sid=9"),))))
     by_hand = Target(URL, live=LiveOptions(browser=True, by_hand=True))
 

@@ -1,4 +1,4 @@
-"""Output contains no secret in any encoding, and the curl lines it shows can still be run."""
+"""Tests that output contains no secret in any encoding, and that the printed curl commands can still be run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PRETENDING = """curl() {
     printf '\\0\\0'
   done
 }"""
-"""A shell function in place of curl that prints its arguments and the contents of the files it would read."""
+"""A shell function that replaces curl. It prints its arguments and the contents of the files that curl would read."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The checker names common mistakes with signing keys and jkts, and does not report correct ones as mistakes."""
+"""Tests of how the checker recognises common mistakes with signing keys and jkts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ NONE = reading.encoded(b'{"alg": "none"}')
 
 
 def signed(key: bytes) -> str:
-    """Return a token signed with this key."""
     segments = f"{HEADER}.{PAYLOAD}"
     return f"{segments}.{reading.encoded(reading.hs256(key, segments.encode()))}"
 
 
 KEYS = list(signatures.keys(SECRET, "prov_1", {"STAGING": "another secret"}))
 OTHER_KEYS = [made for made in KEYS if made.key != SECRET.encode()]
-"""The mistakes that change this secret. Some do not, such as cutting it off after its last character."""
+"""The mistakes that change this secret.
+
+Some mistakes leave it unchanged, such as cutting it off after its last character.
+"""
 CHANGES = [made for made in jkts._changes(JKT) if made[1] != JKT]
 
 

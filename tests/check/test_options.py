@@ -1,4 +1,4 @@
-"""Options are parsed into a target, or refused before any request is sent."""
+"""Tests of how options are parsed into a target, or refused before any request is sent."""
 
 from __future__ import annotations
 

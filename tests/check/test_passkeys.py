@@ -1,4 +1,7 @@
-"""Tests with a site that only accepts passkeys: the first login by hand creates one in a file, and the next uses it."""
+"""Tests of the login by hand at a site that only accepts passkeys.
+
+The first login creates a passkey in a file, and the next login uses this passkey.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ class PasskeysOnly(Backend):
 
 @pytest.fixture
 def shop(endpoints: Server, tmp_path: Path) -> Target:
-    """The shop under a host name that passkeys can be bound to, with a file to store them."""
+    """The shop, with a file for its passkeys. Its host name allows passkeys."""
     base = endpoints.add("passkeys", PasskeysOnly(Clock()).handle).replace("127.0.0.1", "localhost")
     live = LiveOptions(browser=True, by_hand=True, passkeys=tmp_path / "passkeys.json")
     return Target(f"{base}/chat/token", page_url=f"{base}/", live=live)
@@ -50,7 +53,6 @@ def shop(endpoints: Server, tmp_path: Path) -> Target:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A headless browser."""
     with sync_playwright() as playwright:
         found = browsers.find(browsers.machine(playwright, {}))
         with browsers.launch(playwright, found) as launched:
@@ -58,7 +60,7 @@ def browser() -> Iterator[Browser]:
 
 
 def clicking(button: str) -> Callable[[Page], None]:
-    """Return a function that acts as the person: it clicks the button and closes the window afterwards."""
+    """Return a function that clicks the button and then closes the window, as a person would."""
 
     def act(page: Page) -> None:
         page.click(button)

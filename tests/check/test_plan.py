@@ -1,4 +1,4 @@
-"""Tests of the plan: the requests that a clean run would send, without sending them."""
+"""Tests of the plan, which lists the requests of a clean run without sending them."""
 
 from __future__ import annotations
 

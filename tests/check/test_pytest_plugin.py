@@ -1,4 +1,7 @@
-"""Tests of the pytest plugin, which runs each check as a test. Each test here starts pytest as an integrator would."""
+"""Tests of the pytest plugin, which runs each check as a test.
+
+Each test in this module starts pytest as an integrator would.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ NOT_IN_PYTEST = {
     "ui",
     "passkeys",
 }
-"""Options that the plugin does not have: pytest has its own for them, or they need a person."""
+"""Options that the plugin does not have. For some, pytest has its own options, and the others need a person."""
 
 
 class Done(NamedTuple):
@@ -53,15 +56,15 @@ Run = Callable[..., Done]
 
 
 class Everyday(Clock):
-    """The real time, because the checker under pytest uses the real clock."""
+    """The real time, because the checker uses the real clock when it runs under pytest."""
 
     def sleep(self, seconds: float) -> None:
-        """Do not move the clock."""
+        """Do nothing: the real clock cannot be moved."""
 
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run pytest in an empty folder with only this plugin."""
+    """Return a function that runs pytest in an empty folder with only this plugin."""
     monkeypatch.setenv("CHAT_SECRET", SECRET)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 

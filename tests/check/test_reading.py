@@ -1,4 +1,7 @@
-"""Tests of the checker's parsers: strict with tokens, like the socket, and lenient with responses, like a browser."""
+"""Tests of the checker's parsers.
+
+They are strict with tokens, like the socket, and lenient with responses, like a browser.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the report formats: all have the same content, show no secrets, and escape text from the endpoint."""
+"""Tests of the report formats. All must have the same content, show no secrets, and escape text from the endpoint."""
 
 from __future__ import annotations
 
@@ -81,8 +81,6 @@ def test_no_form_shows_secret_session_or_token(form: str, name: str, endpoints: 
 
 @each_form
 def test_no_form_shows_a_password_however_it_was_given(form: str, endpoints: Server) -> None:
-    """A password from --login-field, unlike one from --login-field-env, used to be shown in the report."""
-
     def plain(full: Target) -> Target:
         form = full.login.url if full.login else ""
         return replace(full, login=Login(url=form, fields=(("user", "ada"), ("pin", "x + y"))))
@@ -169,7 +167,7 @@ def test_the_json_tells_failures_apart() -> None:
 
 
 def cases(made: Report) -> dict[str, list[str]]:
-    """Return the JUnit test cases by name, each with the tags of its children."""
+    """Return the JUnit test cases by name. Each has the tags of its children."""
     root = ET.fromstring(written("junit", made))
     return {case.attrib["name"]: [child.tag for child in case] for case in root.iter("testcase")}
 
@@ -240,7 +238,7 @@ def test_a_comment_on_a_run_with_gaps_has_no_tick_and_says_which() -> None:
 
 
 def outside_code(text: str) -> str:
-    """Return Markdown text without its code blocks, inline code and escaped characters."""
+    """Return Markdown text without code blocks, inline code and escaped characters."""
     without_blocks = re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"\\.", "", re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", without_blocks))
 

@@ -1,4 +1,4 @@
-"""Imports between the checker's packages only go down the table of docs/architecture.md."""
+"""Tests that imports between the checker's packages only go down the table in docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODULES = {
 
 
 def rows() -> list[list[str]]:
-    """Return the package and file names of each row of the table, from the top, without slashes and `.py`."""
+    """Return the names of packages and files in each row of the table, from the top, without slashes and `.py`."""
     section = PAGE.read_text().partition("## In the checker")[2].partition("\n## ")[0]
     firsts = re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
     return [[name.removesuffix("/").removesuffix(".py") for name in re.findall(r"`(.+?)`", first)] for first in firsts]

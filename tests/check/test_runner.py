@@ -1,4 +1,4 @@
-"""Tests of the runner: checks run once and in order, the first failure is the cause, internal errors hide nothing."""
+"""Tests of the runner: the order of checks, the first failure as the cause, and internal errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOW = 1_800_000_000.0
 
 
 class StandingClock(Clock):
-    """A clock that only advances when somebody waits on it, so that slow machines do not matter."""
+    """A clock that advances only when somebody waits on it, so that slow computers do not affect the tests."""
 
     def now(self) -> float:
         return NOW + self._moved
@@ -50,7 +50,7 @@ def clock() -> Clock:
 def check_of(
     name: str, judge: Judge, *, needs: tuple[str, ...] = (), phase: Phase = Phase.FIRST, group: str = ANSWERS
 ) -> Check:
-    """Return a check with this judge function and placeholder texts."""
+    """Return a check with this function and placeholder texts."""
     return Check(name, group, Severity.MUST, "", "sent", "passes", "The hint.", "Why.", (), {}, needs, phase, judge)
 
 

@@ -1,4 +1,4 @@
-"""Tests of sessions: cookies are updated as in a browser, and made up for calls that test an invalid session."""
+"""Tests of sessions: how the checker updates cookies, and how it invents cookies for calls with an invalid session."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_made_up_session_has_the_same_shape_and_other_values() -> None:
 
 
 def test_a_made_up_cookie_keeps_what_is_percent_encoded() -> None:
-    """Changed digits could encode a line break, which a header with the decoded cookie cannot carry."""
+    """Changed digits could encode a line break, which a header with the decoded cookie cannot contain."""
     session = Session("ada", [("Cookie", "XSRF-TOKEN=c%2B79%3D%3d-100%")])
 
     made = session.garbage().cookies["XSRF-TOKEN"]

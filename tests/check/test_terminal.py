@@ -1,4 +1,4 @@
-"""Tests of the terminal output: verdict first and last, groups on a terminal, findings in a pipe, the cause in both."""
+"""Tests of the terminal output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the --ui page: which requests it accepts, which calls it repeats, and how it explains a pasted token."""
+"""Tests of the `--ui` page: which requests it accepts, which calls it repeats, and how it explains a pasted token."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ QUICK = Selection(only=("req.post-json", "jwt.*", "anon.null"))
 
 @pytest.fixture
 def desk(target: Target) -> Desk:
-    """The state behind the page for an endpoint without faults, with only a few checks."""
+    """The state of the page for an endpoint without faults, with only a few checks."""
     return Desk(target, QUICK)
 
 
 @pytest.fixture
 def server(desk: Desk) -> Iterator[UiServer]:
-    """The page's server."""
     with UiServer(desk) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
@@ -40,7 +39,7 @@ def server(desk: Desk) -> Iterator[UiServer]:
 
 
 def asked_again(state: dict[str, Any], **changes: object) -> Again:
-    """Return the request that the page sends to repeat the first call, with optional changes."""
+    """Return the request with which the page repeats the first call, with optional changes."""
     return msgspec.convert(state["calls"][0] | changes, Again)
 
 

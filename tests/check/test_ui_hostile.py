@@ -1,4 +1,7 @@
-"""The --ui page answers every hostile request with a readable error, never with a closed connection or a traceback."""
+"""Tests of hostile requests to the `--ui` page.
+
+It must answer with a readable error, never with a closed connection or a traceback.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +144,6 @@ TOKENS: Final[dict[str, str]] = {
 
 @pytest.fixture
 def server(target: Target) -> Iterator[UiServer]:
-    """The page's server."""
     with UiServer(Desk(target, Selection(only=("req.post-json",)))) as server:
         thread = Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
@@ -152,7 +154,7 @@ def server(target: Target) -> Iterator[UiServer]:
 
 @pytest.fixture(autouse=True)
 def _quiet(server: UiServer, capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """After each test the page must still work, and nothing may have been written to the terminal."""
+    """Assert after each test that the page still works and that nothing was printed to the terminal."""
     yield
     state = httpx.get(f"{server.url}state", timeout=PATIENCE).json()
     again = posted(server, "send", whole(state))
@@ -161,14 +163,14 @@ def _quiet(server: UiServer, capsys: pytest.CaptureFixture[str]) -> Iterator[Non
 
 
 def posted(server: UiServer, place: str, asked: object) -> httpx.Response:
-    """Post to the server as the page does."""
+    """Send a POST request to the server as the page does."""
     content = asked if isinstance(asked, bytes) else json.dumps(asked).encode()
     headers = {"Origin": server.origin, "Content-Type": "application/json"}
     return httpx.post(f"{server.url}{place}", headers=headers, content=content, timeout=PATIENCE)
 
 
 def whole(state: dict[str, Any], **changes: object) -> dict[str, object]:
-    """Return the body that the page sends to repeat the first call, with optional changes."""
+    """Return the body with which the page repeats the first call, with optional changes."""
     return {name: state["calls"][0][name] for name in ("id", "method", "url", "headers", "body")} | changes
 
 
@@ -302,7 +304,7 @@ def test_a_browser_that_goes_away_is_no_traceback(server: UiServer) -> None:
 
 
 def over_the_wire(server: UiServer, sent: bytes, *, is_over: bool = True) -> bytes:
-    """Send bytes over a plain connection, and return the whole response."""
+    """Send bytes over a plain connection, and return the complete response."""
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=PATIENCE) as wire:
         wire.sendall(sent)
         if is_over:

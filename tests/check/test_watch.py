@@ -1,4 +1,4 @@
-"""Tests of `--watch`: a change triggers a run once the files stop changing."""
+"""Tests of `--watch`, which repeats the run after files have changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sample adapter of grade `command` for a service with a lab; implementers write theirs in any language."""
+"""A sample adapter of grade `command` for a service with a lab. Implementers may write adapters in any language."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LAB = os.environ["ADAPTER_LAB"]
 
 
 def ask(method: str, path: str, body: object = None) -> Any:
-    """Send a request to the lab, and return the `data` of its response."""
+    """Send a request to the lab, and return the `data` of the response."""
     content = None if body is None else json.dumps(body).encode()
     with urlopen(Request(LAB + path, content, {"Content-Type": "application/json"}, method=method)) as answer:
         return json.load(answer)["data"]
 
 
 def main(verb: str, given: dict[str, Any]) -> Any:
-    """Run a verb, and return the lab's answer."""
+    """Carry out a verb, and return the lab's answer."""
     business = given.pop("id", None)
     asked: dict[str, tuple[str, str, object]] = {
         "provision": ("POST", "/providers", given),

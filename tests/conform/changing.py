@@ -1,4 +1,4 @@
-"""The sample service in Node with a change in its source, judged as a foreign target."""
+"""Runs and judges the sample service in Node with changes in its source."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from chatkey_stack.ports import LOOPBACK, free_ports
 
 HERE = Path(__file__).parent
 NOBODY = f"http://{LOOPBACK}:9"
-"""An address where no social provider listens. Over the wire, no case logs in at one."""
+"""An address at which no social provider listens. The cases that are judged over HTTP never log in there."""
 UNLIMITED = {"tokenRate": 0, "oauthRate": 0}
 DECLARED = {"token_rate": 0, "oauth_rate": 0}
 OVER_HTTP: Final = ("http", "paths", "start", "callback", "exchange", "visitors", "rates")
 OVER_THE_SOCKET: Final = ("tokens", "proofs", "opening", "frames", "staying", "chat")
-"""Families of cases that use the socket; those of `OVER_HTTP` use the endpoints."""
+"""Families of cases that use the socket. The families in `OVER_HTTP` use the endpoints."""
 TARGET = """\
 [target]
 name = "Sample in Node"
@@ -51,7 +51,7 @@ def broken(*families: str) -> list[Any]:
 
 
 def judged_of_its_family(folder: Path, service: Mapping[str, str]) -> Result:
-    """Judge a broken service with the cases of the family that must detect its fault."""
+    """Judge a broken service with the family of cases that must detect the fault."""
     [port] = free_ports(1)
     rated = service["family"] == "rates"
     limits = {"tokenRate": 60 if rated else 0, "oauthRate": 30 if rated else 0}
@@ -63,7 +63,9 @@ def judged_of_its_family(folder: Path, service: Mapping[str, str]) -> Result:
 
 @contextmanager
 def target_of(folder: Path, home: Path, wishes: Wishes, declared: Mapping[str, int]) -> Iterator[Path]:
-    """Run the service with its own applications for the social providers, and yield the path of its TARGET.toml."""
+    """Run the service with its own applications for the social providers, and yield the path of the service's
+    TARGET.toml.
+    """
     base = wishes.base_url
     with node_service(folder, wishes, home):
         with closing(ServiceLab(base, None)) as lab:
@@ -75,18 +77,17 @@ def target_of(folder: Path, home: Path, wishes: Wishes, declared: Mapping[str, i
 
 
 def wished(port: int, limits: Mapping[str, int], base: str = "") -> Wishes:
-    """Return settings for a service with social logins. The addresses of its providers are never called."""
+    """Return settings for a service with social logins. Nothing calls the addresses of its social providers."""
     return Wishes(base or f"http://{LOOPBACK}:{port}", port, socials=places(NOBODY, NOBODY), limits=limits)
 
 
 def judged(target: Path, chosen: list[Case]) -> Result:
-    """Judge a target with the chosen cases."""
     with closing(World(read_target(target))) as world:
         return Run(world).judge(chosen)
 
 
 def of_families(*keys: str) -> list[Case]:
-    """Return the smoke cases and those of the given families, or all cases if no family is given."""
+    """Return the smoke cases and those of the given families. If no family is given, return all cases."""
     return [case for case in cases() if not keys or case.id.partition("/")[0] in {"smoke", *keys}]
 
 

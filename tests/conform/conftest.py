@@ -1,4 +1,4 @@
-"""One process of our own server, which the suite knows only through its TARGET.toml."""
+"""One process of our own server for the tests of the suite."""
 
 from __future__ import annotations
 

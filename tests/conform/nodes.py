@@ -1,4 +1,4 @@
-"""Runs the sample service in Node, which was written from the published pages, in its own process."""
+"""Runs the sample service in Node in a process."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def places(browser_url: str, server_url: str) -> dict[str, dict[str, Any]]:
 
 
 def changed(folder: Path, *edits: Mapping[str, str]) -> Path:
-    """Copy the service and apply the edits. The text that an edit replaces must occur exactly once in its file."""
+    """Copy the service and apply the edits. The text that an edit replaces must occur exactly once in the file."""
     home = Path(shutil.copytree(HOME, folder / "changed"))
     for edit in edits:
         path = home / edit["file"]
@@ -67,7 +67,7 @@ def changed(folder: Path, *edits: Mapping[str, str]) -> Path:
 
 @contextmanager
 def node_service(folder: Path, wishes: Wishes, home: Path = HOME) -> Iterator[Server]:
-    """Run the service until the block ends. Raises `ProcessError` with the process's output."""
+    """Run the service until the block ends. Raises `ProcessError` with the output of the process."""
     settings = folder / "node-service.json"
     settings.touch(mode=0o600)
     settings.write_text(json.dumps(wishes.settings()))

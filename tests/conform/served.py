@@ -1,4 +1,4 @@
-"""Our own server as a foreign target, and the TARGET.toml files that describe it."""
+"""Runs our own server as a target, and writes the TARGET.toml files that describe it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ UNLIMITED = "token_rate = 0\noauth_rate = 0"
 
 @dataclass(frozen=True)
 class Served:
-    """A running process of our own service."""
-
     base_url: str
     folder: Path
 
     @property
     def lab(self) -> str:
-        """The address of its lab."""
+        """The address of the service's lab."""
         return f"{self.base_url}/lab"
 
     def target(self, businesses: str, *, have: list[str] | None = None, limits: str = "", name: str = "t") -> Path:
-        """Write a TARGET.toml with the given [businesses] table, and return its path."""
+        """Write a TARGET.toml with the given [businesses] table, and return the path of the file."""
         path = self.folder / f"{name}.toml"
         declared = f"have = {have!r}\n" if have is not None else ""
         limits = limits or UNLIMITED
@@ -40,11 +38,9 @@ class Served:
         return path
 
     def by_lab(self, **given: Any) -> Path:
-        """Write a TARGET.toml of grade `lab`."""
         return self.target(f'grade = "lab"\nurl = "{self.lab}"', **given)
 
     def by_command(self, **given: Any) -> Path:
-        """Write a TARGET.toml of grade `command`."""
         command = [sys.executable, str(ADAPTER)]
         return self.target(f'grade = "command"\ncommand = {command!r}', **given)
 

@@ -1,4 +1,4 @@
-"""The commands on the page for implementers work as printed."""
+"""Tests that the commands on the page for implementers work as printed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_its_commands_lead_to_a_green_smoke(tmp_path: Path) -> None:
-    """Run the printed commands for vectors, service, adapter and smoke unchanged, except for the port."""
+    """The test runs the printed commands for vectors, service, adapter and smoke, and changes only the port."""
     [port] = free_ports(1)
     for folder in ("docs", "tests/conform/node_service"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
@@ -53,7 +53,7 @@ def test_its_commands_lead_to_a_green_smoke(tmp_path: Path) -> None:
 
 
 def test_its_workflows_name_inputs_and_variables_that_exist() -> None:
-    """The page's examples only use inputs of the action and variables of the template that exist."""
+    """The page's examples may use only existing inputs of the action and existing variables of the template."""
     workflow, pipeline = map(yaml.safe_load, blocks("yaml"))
     [step] = (step for step in workflow["jobs"]["staging"]["steps"] if "chatkey" in step["uses"])
     action = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -64,7 +64,7 @@ def test_its_workflows_name_inputs_and_variables_that_exist() -> None:
 
 
 def test_its_samples_are_all_there_are() -> None:
-    """The page links every file in docs/samples."""
+    """The page must link every file in docs/samples."""
     linked = set(re.findall(r"\(samples/([\w.-]+)\)", PAGE))
 
     assert linked == {file.name for file in (ROOT / "docs" / "samples").iterdir()}

@@ -1,4 +1,4 @@
-"""The GitHub action and the GitLab template are valid for their runners, and their commands and options exist."""
+"""Tests of the GitHub action and the GitLab template: their syntax, and the commands and options that they use."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ each_script = pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 
 
 def commands() -> dict[str, click.Command]:
-    """Return the commands by name, as pyproject.toml declares them."""
+    """Return the commands that pyproject.toml declares, by name."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["chatkey.commands"]
     return {name: cast("click.Command", EntryPoint(name, value, "").load()) for name, value in declared.items()}
 
 
 def called(script: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield the name of each `chatkey` command that a script calls, with the options that the script may pass to it."""
+    """Yield the name of each `chatkey` command that a script calls, with the options that the script may use."""
     for line in script.splitlines():
         if line.startswith("chatkey "):
             collected = " ".join(re.findall(r"options\+?=\((.*)\)", script)) if "options[@]" in line else ""
@@ -54,7 +54,7 @@ def called(script: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def test_every_input_is_used_and_every_one_that_is_used_is_declared() -> None:
-    """Every input has a description and a default."""
+    """Every input needs a description and a default."""
     used = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text()))
 
     assert used == set(ACTION["inputs"])
@@ -62,7 +62,7 @@ def test_every_input_is_used_and_every_one_that_is_used_is_declared() -> None:
 
 
 def test_every_step_is_one_that_a_composite_action_may_have() -> None:
-    """Each step uses an action with a pinned version, or names the shell that runs its script."""
+    """Each step must use an action with a pinned version, or name the shell that runs its script."""
     assert ACTION["runs"]["using"] == "composite"
     for step in STEPS:
         assert ("uses" in step) != ("run" in step)
@@ -71,19 +71,19 @@ def test_every_step_is_one_that_a_composite_action_may_have() -> None:
 
 
 def test_no_script_has_an_input_written_into_it() -> None:
-    """Inputs reach scripts through environment variables, so that no shell executes them as code."""
+    """Scripts must get inputs through environment variables, so that no shell executes an input as code."""
     assert not [name for name, script in SCRIPTS.items() if "${{" in script]
 
 
 def test_every_variable_of_a_step_is_given_to_it() -> None:
-    """Scripts only read variables that their step sets."""
+    """Scripts may read only variables that their step sets."""
     for step in STEPS:
         read = set(re.findall(r"\$\{?([A-Z_]+)", str(step.get("run", ""))))
         assert read <= {*step.get("env", {}), "GITHUB_STEP_SUMMARY"}
 
 
 def test_every_variable_of_the_template_is_declared_and_used() -> None:
-    """Every variable has a description, which GitLab shows when somebody starts a pipeline by hand."""
+    """Every variable needs a description. GitLab shows it when somebody starts a pipeline by hand."""
     jobs = yaml.safe_dump({name: job for name, job in GITLAB.items() if name != "variables"})
 
     assert set(re.findall(r"CONFORM_[A-Z_]+", jobs)) == set(GITLAB["variables"])
@@ -92,7 +92,7 @@ def test_every_variable_of_the_template_is_declared_and_used() -> None:
 
 @pytest.mark.parametrize("name", JOBS)
 def test_every_job_of_the_template_runs_only_where_it_is_asked_for(name: str) -> None:
-    """Each job has a stage, a rule, and reports that are also kept when it fails."""
+    """Each job needs a stage, a rule, and reports that are also kept if the job fails."""
     job = JOBS[name]
 
     assert {"stage", "image", "script", "rules"} <= job.keys()
@@ -103,7 +103,7 @@ def test_every_job_of_the_template_runs_only_where_it_is_asked_for(name: str) ->
 
 @each_script
 def test_every_script_can_be_read_by_its_shell(script: str) -> None:
-    """`bash -n` finds no syntax error."""
+    """`bash -n` must find no syntax error."""
     read = subprocess.run([BASH, "-n"], input=script, capture_output=True, text=True, check=False)
 
     assert (read.returncode, read.stderr) == (0, "")
@@ -142,7 +142,7 @@ def test_pytests_options_are_known_and_a_misspelt_one_is_not() -> None:
 
 
 def test_the_action_judges_a_service(tmp_path: Path) -> None:
-    """Running the action's step as a runner does succeeds and writes the reports."""
+    """The test runs the action's step as a GitHub runner does. The step must succeed and write the reports."""
     [port] = free_ports(1)
     target = tmp_path / "target.toml"
     address = f"http://127.0.0.1:{port}"

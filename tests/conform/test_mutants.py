@@ -1,4 +1,4 @@
-"""The suite judges our server with one fault in its code, and must report a sentence of the contract that it breaks."""
+"""Tests of the suite with our server, with one fault at a time in the server's code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ BROKEN = {
     "the last of two parameters counts": ("D-03/parameter-400", "http"),
     "redirect for any origin": ("4.4/origin-checked", "start"),
 }
-"""Per mutant: a sentence of the contract that it breaks, and the family of cases that detects it."""
+"""For each mutant, a sentence of the contract that the mutant breaks, and the family of cases that must detect the
+fault.
+"""
 
 
 def test_every_mutant_that_is_said_to_be_hidden_is_one_and_has_one_reason() -> None:

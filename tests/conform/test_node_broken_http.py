@@ -1,4 +1,4 @@
-"""The suite detects each fault that is put into the HTTP endpoints of the sample service in Node."""
+"""Tests of the suite with faults in the HTTP endpoints of the sample service in Node."""
 
 from __future__ import annotations
 

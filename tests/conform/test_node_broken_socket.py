@@ -1,4 +1,4 @@
-"""The suite detects each fault that is put into the socket of the sample service in Node."""
+"""Tests of the suite with faults in the socket of the sample service in Node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chatkey conform` finds no fault in the service written from the published pages, for every grade of business."""
+"""Tests of `chatkey conform` with the sample service in Node, for every grade of business."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chatkey_stack.ports import LOOPBACK, free_ports
 
 SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
 NOBODY = f"http://{LOOPBACK}:9"
-"""An address where no social provider listens. Over the wire, no case logs in at one."""
+"""An address at which no social provider listens. The cases that are judged over HTTP never log in there."""
 LIMITS = {"tokenRate": 0, "oauthRate": 0}
 
 
@@ -35,7 +35,7 @@ class Judge:
     address: str
 
     def __call__(self, sample: str, *options: str, **environ: str) -> dict[str, Any]:
-        """Run the command on a sample TARGET.toml, with this service's address put in, and return the report."""
+        """Run the command on a sample TARGET.toml, with the address of this service inserted, and return the report."""
         text = (SAMPLES / sample).read_text().replace("http://localhost:8800", self.address)
         text = text.replace("https://chat.staging.example", self.address).replace('"node"', json.dumps(NODE))
         (self.folder / sample).write_text(text + "\n[limits]\ntoken_rate = 0\noauth_rate = 0\n")
@@ -58,7 +58,7 @@ class Judge:
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
-    """Start the service in Node with its own keys for the social providers, and return the command's runner."""
+    """Start the service in Node with its own keys for the social providers. Return an object that runs the command."""
     folder = tmp_path_factory.mktemp("judged")
     shutil.copy(SAMPLES / "adapter.mjs", folder)
     [port] = free_ports(1)
@@ -76,7 +76,7 @@ def verdicts(report: Mapping[str, Any]) -> set[str]:
 
 
 def test_the_smoke_is_green(judge: Judge) -> None:
-    """Businesses come from the sample adapter. The test of the action covers the lab."""
+    """The sample adapter creates the businesses."""
     report = judge("command-node.toml", "--smoke", ADMIN_URL=f"{judge.address}/lab")
 
     assert "failed" not in verdicts(report)
@@ -96,7 +96,7 @@ def test_the_smoke_is_green_for_a_business_made_by_hand(judge: Judge) -> None:
 
 @pytest.mark.long
 def test_nothing_fails_over_the_wire(judge: Judge) -> None:
-    """Run every applicable case of every family."""
+    """The test runs every applicable case of every family."""
     report = judge("lab.toml")
 
     assert "failed" not in verdicts(report)

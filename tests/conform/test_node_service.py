@@ -1,4 +1,4 @@
-"""Tests of the Node service over the wire, for behaviour of the published pages that no vector covers."""
+"""Tests of the Node service that no vector covers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Open = Callable[..., Peer]
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start the service over plain HTTP, and return its address."""
+    """Start the service over plain HTTP, and return the service's address."""
     [port] = free_ports(1)
     with node_service(tmp_path_factory.mktemp("node"), Wishes(f"http://localhost:{port}", port)) as server:
         yield server.browser_url
@@ -35,7 +35,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def lab(served: str) -> Iterator[ServiceLab]:
-    """The service's lab, which is reset after each test."""
+    """The lab of the service. It is reset after each test."""
     with closing(ServiceLab(served.replace("localhost", "127.0.0.1"), None)) as lab:
         yield lab
         lab.reset()
@@ -43,7 +43,6 @@ def lab(served: str) -> Iterator[ServiceLab]:
 
 @pytest.fixture
 def provider(lab: ServiceLab) -> Provider:
-    """A new business for each test."""
     return lab.add_provider(domains=["shop.example"])
 
 
@@ -56,7 +55,7 @@ def ask(served: str) -> Iterator[Callable[..., httpx.Response]]:
 
 @pytest.fixture
 def open_socket(served: str) -> Iterator[Open]:
-    """Open sockets as a page of the shop does."""
+    """Return a function that opens sockets as a page of the shop does."""
     with ExitStack() as ending:
         uri = served.replace("http", "ws", 1) + SOCKET_PATH
         yield lambda: ending.enter_context(peer(uri, origin=ORIGIN, ca=None))
@@ -64,7 +63,7 @@ def open_socket(served: str) -> Iterator[Open]:
 
 @pytest.fixture
 def visitor(ask: Callable[..., httpx.Response], provider: Provider, open_socket: Open) -> Callable[[BrowserKey], Peer]:
-    """Open a socket and connect as a visitor."""
+    """Return a function that opens a socket and connects as a visitor."""
 
     def connect(key: BrowserKey) -> Peer:
         path = VISITOR_TOKEN_PATH.format(id=provider.id)
@@ -77,14 +76,17 @@ def visitor(ask: Callable[..., httpx.Response], provider: Provider, open_socket:
 
 
 def custom(provider: Provider, key: BrowserKey, *, now: float | None = None, **claims: object) -> str:
-    """Sign a custom-login token."""
     issued = int(time.time() if now is None else now)
     honest: dict[str, Any] = {"pid": provider.id, "uid": "ada", "type": "user", "iat": issued, "exp": issued + 3600}
     return jwt.encode({**honest, "cnf": {"jkt": key.jkt}, **claims}, provider.secret_key, algorithm="HS256")
 
 
 def test_what_is_said_is_kept_found_and_heard(visitor: Callable[[BrowserKey], Peer]) -> None:
-    """A message sent twice gets the same ack twice, reaches the other socket once, and is found in any letter case."""
+    """The test sends one message twice.
+
+    The sender gets the same ack twice, the other socket receives the message once, and a search in any letter case
+    finds it.
+    """
     key = BrowserKey()
     one, other = visitor(key), visitor(key)
     said = {"type": "message", "id": "m-1", "body": "Große Straße", "headers": {"name": " Ada\n"}}
@@ -118,7 +120,7 @@ def test_history_comes_in_pages(visitor: Callable[[BrowserKey], Peer]) -> None:
 
 
 def test_a_call_is_one(visitor: Callable[[BrowserKey], Peer]) -> None:
-    """Starting or ending a call twice has no second effect. Afterwards there is no call left to end."""
+    """Starting or ending a call twice must have no second effect. Afterwards there must be no call left to end."""
     socket = visitor(BrowserKey())
     answers = []
     for number, action in enumerate(("start", "start", "end", "end")):
@@ -133,7 +135,7 @@ def test_a_call_is_one(visitor: Callable[[BrowserKey], Peer]) -> None:
 
 
 def test_a_member_is_let_in_and_nobody_with_another_key(provider: Provider, open_socket: Open) -> None:
-    """A token opens a socket only with the key that it is bound to."""
+    """A token must open a socket only with the key to which the token is bound."""
     key = BrowserKey()
     token = custom(provider, key)
 
@@ -144,7 +146,10 @@ def test_a_member_is_let_in_and_nobody_with_another_key(provider: Provider, open
 
 
 def test_a_token_is_asked_for_in_time_and_ends(lab: ServiceLab, provider: Provider, open_socket: Open) -> None:
-    """The server sends `reauth` 30 seconds before expiry and accepts a newer token. Expiry closes with 4419."""
+    """The server must send `reauth` 30 seconds before expiry and accept a newer token.
+
+    After expiry, it must close with 4419.
+    """
     key = BrowserKey()
     socket = open_socket()
     first = socket.connect_with(custom(provider, key), key).frame["expires_at"]
@@ -162,7 +167,7 @@ def test_a_token_is_asked_for_in_time_and_ends(lab: ServiceLab, provider: Provid
 
 
 def test_a_refresh_of_somebody_else_ends_the_connection(provider: Provider, open_socket: Open) -> None:
-    """A refresh token with another uid closes the connection with `identity_changed`, 4409."""
+    """The server must close the connection with `identity_changed`, 4409."""
     key = BrowserKey()
     socket = open_socket()
     socket.connect_with(custom(provider, key), key)
@@ -189,7 +194,10 @@ def test_a_refresh_of_somebody_else_ends_the_connection(provider: Provider, open
 def test_a_frame_is_answered_or_ends_the_connection(
     visitor: Callable[[BrowserKey], Peer], frame: dict[str, Any], code: str, close: int | None
 ) -> None:
-    """A valid frame that cannot be carried out gets an error reply. A malformed frame closes the connection."""
+    """If a valid frame cannot be carried out, the server must reply with an error.
+
+    A malformed frame must close the connection.
+    """
     socket = visitor(BrowserKey())
     socket.send(frame)
 
@@ -218,7 +226,7 @@ def test_a_frame_is_answered_or_ends_the_connection(
 def test_an_endpoint_refuses_by_status_and_code(
     ask: Callable[..., httpx.Response], provider: Provider, asked: tuple[str, str], status: int, code: str
 ) -> None:
-    """Every error response has the same form, is never cached, and is readable from any origin."""
+    """Every error response must have the same form, must not be cached, and must be readable from any origin."""
     method, path = asked
 
     answer = ask(method, path.format(id=provider.id))
@@ -229,7 +237,7 @@ def test_an_endpoint_refuses_by_status_and_code(
 
 
 def test_the_configuration_is_revalidated(ask: Callable[..., httpx.Response], provider: Provider) -> None:
-    """The current ETag gets 304, and any other gets the whole configuration."""
+    """A request with the current ETag gets 304. With any other ETag, the response must be the whole configuration."""
     path = CONFIG_PATH.format(id=provider.id)
     tag = ask("GET", path).headers["etag"]
 
@@ -238,7 +246,7 @@ def test_the_configuration_is_revalidated(ask: Callable[..., httpx.Response], pr
 
 
 def test_it_says_what_its_lab_can_do(ask: Callable[..., httpx.Response]) -> None:
-    """The lab returns its profile, and its capabilities under the names that a TARGET.toml may declare."""
+    """The lab must return its profile and its capabilities, with names that a TARGET.toml may declare."""
     told = ask("GET", "/lab").json()["data"]
 
     assert told["profile"] == "lab.v1"
@@ -246,7 +254,7 @@ def test_it_says_what_its_lab_can_do(ask: Callable[..., httpx.Response]) -> None
 
 
 def test_a_lab_with_a_token_is_closed_to_others(tmp_path: Path) -> None:
-    """A lab with a token refuses requests without it, even from this machine."""
+    """A lab with a token must refuse requests without the token, even from this machine."""
     [port] = free_ports(1)
     wishes = Wishes(f"http://localhost:{port}", port, lab_token="only-for-this-test")
     with node_service(tmp_path, wishes) as server:

@@ -1,4 +1,4 @@
-"""The suite finds no fault in correct but unusual Node services. Each broken service is tested in one of two files."""
+"""Tests of the suite with correct but unusual Node services. The suite must find no fault."""
 
 from __future__ import annotations
 

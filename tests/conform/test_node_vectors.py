@@ -1,4 +1,4 @@
-"""The service written from the published pages passes all published vectors."""
+"""Tests of the sample service in Node with all published vectors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cases() -> int:
 
 
 def test_every_vector_holds() -> None:
-    """No vector fails, and no vector is left out."""
+    """The checker must report neither failed nor skipped vectors."""
     told = run(VECTORS)
 
     assert len(told) == 1, "\n".join(told)
@@ -49,7 +49,7 @@ def test_every_vector_holds() -> None:
     ids=["a-thumbprint", "a-domain"],
 )
 def test_a_vector_that_does_not_hold_is_told(group: str, change: dict[str, object], tmp_path: Path) -> None:
-    """Changing one case adds one line to the output."""
+    """A change in one case must add one line to the output."""
     vectors = json.loads(VECTORS.read_text())
     vectors[group][0].update(change)
     changed = tmp_path / "vectors.json"

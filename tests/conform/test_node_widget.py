@@ -1,4 +1,4 @@
-"""Our widget runs in a browser against the service written from the published pages."""
+"""Tests of our widget in a browser with the sample service in Node."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROJECT = Path(__file__).parent / "project"
 
 
 def test_it_runs_unchanged(tmp_path: Path) -> None:
-    """The unchanged widget passes the tests for visitor, custom login, social login and renewal in a browser."""
+    """The widget must pass the tests for visitor, custom login, social login and renewal."""
     faulthandler.cancel_dump_traceback_later()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     command = (sys.executable, "-m", "pytest", "--output", str(tmp_path / "results"), "-p", "no:cacheprovider", ".")

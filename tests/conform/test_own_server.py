@@ -1,4 +1,4 @@
-"""The suite judges our own server as a foreign target. Single cases, and what ours logs: `tests/refusals`."""
+"""Tests of the suite with our own server as the target. `tests/refusals` tests single cases and the server's logs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def judged(target: Path, wanted: Callable[[Case], bool] = lambda _: True) -> Res
 
 
 def is_brief(case: Case) -> bool:
-    """Return whether a case is in a short run, which includes about one in fifty cases of the long tables."""
+    """Return whether a case is in a short run. A short run includes about one in fifty cases of the long tables."""
     return case.id.partition("/")[0] not in TABLES or hash_of(case.id) % 50 == 0
 
 
@@ -53,12 +53,12 @@ def hash_of(text: str) -> int:
 
 
 def wrong(result: Result) -> list[tuple[str, str]]:
-    """Return the failed cases and the errors of the harness itself, with their reasons."""
+    """Return the failed cases and the internal errors of the suite, with their reasons."""
     return [(outcome.case.id, outcome.reason) for outcome in result.of(Verdict.FAILED, Verdict.ERROR)]
 
 
 def absent(result: Result) -> set[str]:
-    """Return the undeclared capabilities because of which cases were not applicable."""
+    """Return the undeclared capabilities that made cases not applicable."""
     reasons = [outcome.reason for outcome in result.of(Verdict.NOT_APPLICABLE)]
     return {reason.partition("not declared: ")[2].partition(" ")[0] for reason in reasons if "not declared" in reason}
 
@@ -88,11 +88,14 @@ BY_COMMAND = (
     "exchange/an-identity-token-ends",
     "chat/a-custom-members-record",
 )
-"""Prefixes of cases that together use every verb. There are few, because each call of the command starts a process."""
+"""Prefixes of cases that together use every verb of the adapter.
+
+The list is short because each verb starts a process.
+"""
 
 
 def is_short(case: Case) -> bool:
-    """Return whether a case of the short run involves no waiting."""
+    """Return whether a case belongs to the short run and does not wait."""
     return is_brief(case) and case.id.partition("/")[0] not in {"opening", "staying"}
 
 

@@ -1,4 +1,7 @@
-"""The suite repeats a request that got 429 when `Retry-After` allows it, and never counts a rate limit as a failure."""
+"""Tests of how the suite handles rate limits.
+
+It must repeat a request when `Retry-After` allows, and must not report a 429 as a failure.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class Rated:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make all waits return at once."""
+    """Make all waits return immediately."""
     monkeypatch.setattr("threading.Event.wait", lambda *_: True)
 
 

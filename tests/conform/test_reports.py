@@ -1,4 +1,6 @@
-"""Tests of a run's results: verdicts per sentence, the share that was judged, the exit status, and report formats."""
+"""Tests of a run's results: verdicts of sentences, the share of judged sentences, the exit status, and report
+formats.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def case(name: str, *sentences: str) -> Case:
 
 
 def result(*verdicts: Verdict, known: dict[str, str] | None = None) -> Result:
-    """Return a run in which the cases of the first sentence have these verdicts, and the case of the other passed."""
+    """Return a run with two sentences.
+
+    The cases of the first sentence have these verdicts, and the case of the second passed.
+    """
     steps = (Step("GET /v1", "200 <b>no</b>"),)
     outcomes = [
         Outcome(case(f"smoke/{at}", "4.1/no-token"), verdict, "" if verdict is Verdict.PASSED else "so it is", steps)

@@ -1,4 +1,4 @@
-"""The sample adapters in both languages do what they document, and the sample targets are valid."""
+"""Tests of the sample adapters and the sample targets."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Ask = Callable[..., Any]
 
 
 class Told(dict[str, Any]):
-    """The answer of an adapter. If a member is missing, the error shows the whole answer."""
+    """The answer of an adapter. If a test reads a missing member, the error shows the whole answer."""
 
     def __missing__(self, member: str) -> Any:
-        """Fail the test with the whole answer, which contains the reason."""
+        """Fail the test, and show the whole answer, which contains the reason."""
         raise AssertionError(f"the adapter told no {member}: {dict(self)}")
 
 
 def run(command: tuple[str, ...], verb: str, given: dict[str, object], **environ: str) -> Told:
-    """Call an adapter as the suite does, and return its whole answer."""
+    """Call an adapter as the suite does, and return the complete answer."""
     done = subprocess.run(
         [*command, verb],
         input=json.dumps(given),
@@ -62,7 +62,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def by_node(served: str) -> Ask:
-    """Call the adapter in Node."""
     command = (NODE, "adapter.mjs")
     environ = {"ADMIN_URL": f"{served}/lab", "ADMIN_TOKEN": "of-this-test"}
     return lambda verb, **given: run(command, verb, given, **environ)
@@ -70,12 +69,11 @@ def by_node(served: str) -> Ask:
 
 @pytest.fixture
 def by_python(tmp_path: Path) -> Ask:
-    """Call the adapter in Python."""
     return lambda verb, **given: run((sys.executable, "adapter.py"), verb, given, CHATKEY_DATA_DIR=str(tmp_path))
 
 
 def test_the_adapter_in_node_makes_changes_and_removes(by_node: Ask, served: str) -> None:
-    """The adapter creates a business, switches it off, and removes it."""
+    """The adapter must create a business, switch it off, and remove it."""
     made = by_node("provision", domains=["shop.example"])["data"]
     statuses = []
     for verb, given in (("capabilities", {}), ("change", {"id": made["id"], "enabled": False}), ("remove", made)):
@@ -88,7 +86,7 @@ def test_the_adapter_in_node_makes_changes_and_removes(by_node: Ask, served: str
 
 
 def test_the_adapter_in_node_moves_the_clock_and_reads_members(by_node: Ask) -> None:
-    """The adapter moves the clock and resets it. A new business has no members."""
+    """The adapter must move the clock and reset it. A new business must have no members."""
     now = by_node("reset")
     later = by_node("advance", seconds=3600)["data"]["now"]
     again = by_node("advance", seconds=0)["data"]["now"]
@@ -100,7 +98,7 @@ def test_the_adapter_in_node_moves_the_clock_and_reads_members(by_node: Ask) -> 
 
 
 def test_the_adapter_in_python_makes_a_business(by_python: Ask, tmp_path: Path) -> None:
-    """The business is in the service's own database, with its domain and its social login."""
+    """The service's database must contain the business with its domain and its social login."""
     keys = {"key_source": "own", "client_id": "an-id", "client_secret": "a-secret"}
     made = by_python("provision", domains=["shop.example"], socials={"google": keys})["data"]
 
@@ -116,7 +114,7 @@ def test_the_adapter_in_python_makes_a_business(by_python: Ask, tmp_path: Path) 
 
 @pytest.mark.parametrize("language", ["by_node", "by_python"])
 def test_what_cannot_be_done_is_told_in_a_sentence(language: str, request: pytest.FixtureRequest) -> None:
-    """An unknown verb gets an error that names it, and the exit status is 1."""
+    """For an unknown verb, the error must name the verb, and the exit status must be 1."""
     ask: Ask = request.getfixturevalue(language)
 
     assert "dance" in ask("dance")["error"]["message"]
@@ -124,13 +122,13 @@ def test_what_cannot_be_done_is_told_in_a_sentence(language: str, request: pytes
 
 @pytest.mark.parametrize("name", ["adapter.mjs", "adapter.py"])
 def test_an_adapter_is_short(name: str) -> None:
-    """Users read an adapter before they copy it, so it has to be short."""
+    """Users read an adapter before they copy it."""
     assert len((SAMPLES / name).read_text().splitlines()) < MOST_LINES
 
 
 @pytest.mark.parametrize("file", TARGETS, ids=lambda file: str(file.stem))
 def test_a_sample_target_names_one_grade_and_files_that_are_there(file: Path) -> None:
-    """Each sample has the entry that its grade requires, and the adapter it names is in the same folder."""
+    """Each sample must have the entry that its grade requires. The adapter that it names must be in the same folder."""
     target = tomllib.loads(file.read_text())
     businesses = target["businesses"]
 

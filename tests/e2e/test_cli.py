@@ -48,7 +48,9 @@ def test_what_is_asked_for_reaches_pytest_whose_status_is_returned(
 
 
 def test_a_path_is_what_chatkey_browser_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """pytest-playwright's `--browser` only accepts kinds of browsers, so a path goes into CHATKEY_BROWSER."""
+    """pytest-playwright's `--browser` only accepts kinds of browsers, so `chatkey e2e` puts a path into
+    CHATKEY_BROWSER.
+    """
     monkeypatch.setenv("CHATKEY_BROWSER", "firefox")
     monkeypatch.setattr(pytest, "main", lambda args: 0 if "--browser" not in args else 1)
 

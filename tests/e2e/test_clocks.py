@@ -1,4 +1,7 @@
-"""Clocks of servers and pages are moved together, but not while a window waits for the page that will replace it."""
+"""Tests that the clocks of servers and pages move together.
+
+They must not move while a window waits for the page that will replace its current page.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +18,7 @@ PATIENCE = 0.2
 
 
 class Context:
-    """A fake browser context that records changes of its clock and fires events while the test waits."""
+    """A fake browser context that records changes of its clock, and fires events while the test waits."""
 
     def __init__(self, moved: list[str]) -> None:
         self.listeners: dict[str, Callable[[Any], None]] = {}

@@ -1,4 +1,7 @@
-"""Tests of reading a window that may close itself: a closed window yields the default, and other errors are raised."""
+"""Tests of reading a window that may close.
+
+A closed window must give the default, and any other error must be raised.
+"""
 
 from typing import cast
 
@@ -9,7 +12,10 @@ from chatkey_e2e.closing import unless_closing
 
 
 class Window:
-    """A window whose content cannot be read, and which closes while somebody waits for it, or never."""
+    """A window whose content cannot be read.
+
+    Depending on the test, it closes while it is being waited for, or never.
+    """
 
     def __init__(self, *, closed: bool, closes: bool) -> None:
         self.closed = closed

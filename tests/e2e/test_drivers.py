@@ -1,4 +1,7 @@
-"""Tests that a browser's driver does not support are skipped with a reason. A missing browser is reported first."""
+"""Tests of scenarios that a browser's driver does not support.
+
+Such a scenario must be skipped with a reason, but a missing browser must be reported first.
+"""
 
 from contextlib import nullcontext
 from types import SimpleNamespace

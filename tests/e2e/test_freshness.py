@@ -1,4 +1,4 @@
-"""In a checkout, stale browser files are rebuilt. Outside a checkout nothing is built."""
+"""Tests of rebuilding stale browser files. They must be rebuilt in a checkout, and only there."""
 
 from pathlib import Path
 

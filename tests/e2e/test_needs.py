@@ -1,4 +1,7 @@
-"""Tests of the scenarios' marks: unknown names are errors, and a mark that does not match the scenario is reported."""
+"""Tests of the marks of scenarios.
+
+An unknown name must be an error, and a mark that does not match the scenario must be reported.
+"""
 
 import pytest
 
@@ -9,7 +12,7 @@ pytest_plugins = ["pytester"]
 
 @pytest.fixture
 def item(request: pytest.FixtureRequest, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Item:
-    """A test with the marks of the parameter. Installed plugins are not loaded."""
+    """Return a test with the marks in the parameters. Installed plugins are not loaded."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeini("[pytest]\nmarkers = needs\n any_widget")
     return pytester.getitem(f"import pytest\n\n{request.param}\ndef test_it(): pass\n", "test_it")
@@ -17,7 +20,7 @@ def item(request: pytest.FixtureRequest, pytester: pytest.Pytester, monkeypatch:
 
 @pytest.fixture(autouse=True)
 def nothing_noted() -> None:
-    """Reset the recorded needs, as at the start of every scenario."""
+    """Reset the recorded needs, as happens before every scenario."""
     needs.begin()
 
 

@@ -1,4 +1,4 @@
-"""Tests of returning people: one browser at a time per profile, whose recordings are saved when it closes."""
+"""Tests of returning people. A profile must have one browser at a time, whose recordings are saved when it closes."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,6 @@
-"""Tests of the pytest plugin beside pytest-playwright: files saved on failure, and a leaked token fails its test."""
+"""Tests of the pytest plugin together with pytest-playwright: the files saved on failure, and the check for leaked
+tokens.
+"""
 
 import zipfile
 

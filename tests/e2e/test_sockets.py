@@ -1,4 +1,4 @@
-"""The reports of a page's script about its sockets become sockets and frames, in the same order."""
+"""Tests of how the reports of a page's script about its sockets are turned into sockets and frames."""
 
 from collections.abc import Callable
 from typing import Any, cast

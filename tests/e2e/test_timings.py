@@ -1,4 +1,6 @@
-"""Tests of the timings of a run: every phase of each scenario, servers started once, and each widget's start."""
+"""Tests of the timings of a run: the phases of each scenario, the start of the servers, and the start of each
+widget.
+"""
 
 import json
 from collections.abc import Callable

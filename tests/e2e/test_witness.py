@@ -1,4 +1,7 @@
-"""The leak check finds tokens in every place where the contract does not allow them, and reports no other place."""
+"""Tests of the leak check.
+
+It must report a token in every place where the contract forbids tokens, and in no other place.
+"""
 
 import json
 from dataclasses import dataclass, field
@@ -72,7 +75,7 @@ class FakeStack:
 
 
 def make_witness(written: str = "") -> Witness:
-    """Return a witness that has seen a socket opened with each kind of token."""
+    """Return a function that makes a witness. The witness has recorded a socket opened with each kind of token."""
     witness = Witness(cast("Stack", FakeStack([FakeServer(FakeProcess(written=written))])), {SECRET})
     witness.sent += [Sent(URI, json.dumps({"type": "connect", "token": token})) for token in (VISITOR, CUSTOM, SOCIAL)]
     witness.requests.append(cast("Request", FakeRequest(f"{EXCHANGE}?auth={IDENTITY}&jkt=x")))

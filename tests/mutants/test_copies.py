@@ -1,4 +1,4 @@
-"""A mutant's test run ends as passed, failed or inconclusive, and the three are distinguished."""
+"""Tests of how a mutant's test run ends: passed, failed or inconclusive."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_last_line_counts_the_others_only_if_there_are_any() -> None:
 
 
 def _run(folder: Path, name: str, *, package: str = "chatkey_widget", patience: float = 60) -> Ended:
-    """Run one of the tests against a component that contains only an empty package."""
+    """Run one of the tests for a component that contains only an empty package."""
     component = folder / "widget_sim"
     (component / package).mkdir(parents=True)
     (component / package / "__init__.py").touch()

@@ -1,4 +1,4 @@
-"""The lists of mutants match the code of server and widget whatever its private names. `nox -s mutants` runs them."""
+"""Tests that the lists of mutants match the code of server and widget, whatever the private names in the code are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns match code that means the same, and distinguish between occurrences in different places."""
+"""Tests of patterns. They must match equivalent code, and distinguish occurrences in different places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fake without a network. At every provider it has one application of ours and one of somebody else."""
+"""Fixtures for a fake without a network. Every provider has one application of ours and one of another owner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def signing_key() -> RSAPrivateKey:
-    """One key for the whole run, because creating one takes longer than any test."""
+    """One key for the whole run, because creating a key takes longer than any test."""
     return make_key()
 
 
@@ -33,7 +33,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def make_fake(clock: Clock, signing_key: RSAPrivateKey) -> Callable[..., App]:
-    """Create a fake with the two applications. Keyword arguments are further settings."""
+    """Return a function that creates a fake with both applications. Keyword arguments are added to the settings."""
 
     def make(**settings: Any) -> App:
         clients = tuple(client(name, who) for name in NAMES for who in ("ours", "theirs"))
@@ -46,7 +46,6 @@ def make_fake(clock: Clock, signing_key: RSAPrivateKey) -> Callable[..., App]:
 
 @pytest.fixture
 def fake(make_fake: Callable[..., App]) -> App:
-    """A fake with its lab enabled."""
     return make_fake(lab=True)
 
 
@@ -58,77 +57,66 @@ def sites() -> Mapping[str, Site]:
 
 @pytest.fixture
 def visit(fake: App) -> Callable[[str], Visitor]:
-    """Return a visitor for a provider by its name."""
+    """Return a function that creates a visitor for the provider with this name."""
     return lambda name: Visitor(fake, name)
 
 
 @pytest.fixture
 def make_secret() -> Callable[..., str]:
-    """Sign a client secret for an Apple application. Keyword arguments replace claims."""
+    """Return a function that signs a client secret for an Apple application. Keyword arguments replace claims."""
     return apple_secret
 
 
 @pytest.fixture(name="parameters")
 def _parameters() -> Callable[[Answer], dict[str, str]]:
-    """Return the callback's parameters from a redirect."""
     return parameters
 
 
 @pytest.fixture(name="content")
 def _content() -> Callable[[Answer], Any]:
-    """Return the parsed JSON of an answer."""
     return content
 
 
 @pytest.fixture
 def google(fake: App) -> Visitor:
-    """A visitor for Google."""
     return Visitor(fake, "google")
 
 
 @pytest.fixture
 def facebook(fake: App) -> Visitor:
-    """A visitor for Facebook."""
     return Visitor(fake, "facebook")
 
 
 @pytest.fixture
 def github(fake: App) -> Visitor:
-    """A visitor for GitHub."""
     return Visitor(fake, "github")
 
 
 @pytest.fixture
 def gitlab(fake: App) -> Visitor:
-    """A visitor for GitLab."""
     return Visitor(fake, "gitlab")
 
 
 @pytest.fixture
 def discord(fake: App) -> Visitor:
-    """A visitor for Discord."""
     return Visitor(fake, "discord")
 
 
 @pytest.fixture
 def apple(fake: App) -> Visitor:
-    """A visitor for Apple."""
     return Visitor(fake, "apple")
 
 
 @pytest.fixture
 def x(fake: App) -> Visitor:
-    """A visitor for X."""
     return Visitor(fake, "x")
 
 
 @pytest.fixture
 def tiktok(fake: App) -> Visitor:
-    """A visitor for TikTok."""
     return Visitor(fake, "tiktok")
 
 
 @pytest.fixture
 def amazon(fake: App) -> Visitor:
-    """A visitor for Amazon."""
     return Visitor(fake, "amazon")

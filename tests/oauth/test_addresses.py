@@ -1,4 +1,4 @@
-"""Tests of redirect URIs: which are valid and where they lead. URIs that browsers parse differently are refused."""
+"""Tests of redirect URIs."""
 
 from __future__ import annotations
 

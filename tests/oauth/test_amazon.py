@@ -1,4 +1,4 @@
-"""Tests of behaviour that only Amazon has."""
+"""Tests of Amazon's peculiarities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def ordered(answer: Answer) -> list[tuple[str, str]]:
-    """Return the callback's parameters in the order of the URL."""
+    """Return the callback's parameters in the order in which they appear in the URL."""
     return parse_qsl(urlsplit(dict(answer.headers)["location"]).query)
 
 

@@ -1,4 +1,4 @@
-"""Tests of `--any-client`, off by default: it accepts any client id, any secret and local redirect URIs."""
+"""Tests of `--any-client`, with which a fake accepts any client id, any secret, and any local redirect URI."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def visit(make_fake: Callable[..., App]) -> Callable[[str], Visitor]:
 
 
 def code_for(visitor: Visitor) -> str:
-    """Approve a request of an unregistered application, and return its code."""
+    """Approve a request of an unregistered application, and return the code."""
     location = dict(visitor.decide(client_id="whoever-asks", redirect_uri=HERE).headers)["location"]
     assert location.startswith(f"{HERE}?")
     return location.partition("code=")[2].partition("&")[0].partition("#")[0]

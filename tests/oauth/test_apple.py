@@ -1,4 +1,4 @@
-"""Tests of behaviour that only Apple has."""
+"""Tests of Apple's peculiarities."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HYBRID = {"response_type": "code id_token", "response_mode": "form_post"}
 
 
 class Form(HTMLParser):
-    """The form of a page: its action and its fields."""
+    """Parses the form of a page: the form's action and fields."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ def posted(answer: Answer) -> dict[str, str]:
 
 
 def approved(apple: Visitor, person: str = "rhea", also: str = "", **changes: str | None) -> dict[str, str]:
-    """Approve with name and e-mail, and return the fields that are posted to the callback."""
+    """Approve with name and e-mail, and return the fields that the page posts to the callback."""
     return posted(apple.decide(person, decision="approve", also=also, **(FULL | changes)))
 
 
@@ -71,7 +71,6 @@ def claims_of(id_token: str) -> dict[str, Any]:
 
 
 def token_of(apple: Visitor, content: Content, code: str) -> dict[str, Any]:
-    """Return the token response for a code."""
     answer = apple.redeem(code)
     assert answer.status == 200, answer
     token: dict[str, Any] = content(answer)
@@ -79,7 +78,6 @@ def token_of(apple: Visitor, content: Content, code: str) -> dict[str, Any]:
 
 
 def switch(apple: Visitor, name: str, *, on: bool) -> None:
-    """Set a switch."""
     apple.fake.world.switches.set(f"apple.{name}", on=on)
 
 

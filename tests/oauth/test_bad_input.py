@@ -1,4 +1,4 @@
-"""Every request gets an answer whose headers cannot be split, and never causes an exception."""
+"""Tests that malformed requests never cause an exception or a split header."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PARAMETERS = (
 )
 GOOD = ("ours", "ours-secret", "https://chat.example/callback", "code", "openid", "S256", "approve", "rhea", "me")
 BAD_SCOPE = {"facebook": "The requested scope is invalid", "linkedin": "unauthorized_scope_error"}
-"""The answer to a bad scope, where it is not the `invalid_scope` of RFC 6749 4.1.2.1."""
+"""The answer to a bad scope, for providers that do not use the `invalid_scope` of RFC 6749 4.1.2.1."""
 odd_text = st.one_of(st.sampled_from(GOOD), st.text(max_size=30), st.sampled_from(["a\r\nb: c", "\0", "\udcff", "{}"]))
 parameters = st.dictionaries(st.sampled_from(PARAMETERS), odd_text, max_size=10)
 authorizations = st.one_of(st.just(""), st.text("Basicertok bYXJ=: \r\n", max_size=30).map("Basic ".__add__), odd_text)
@@ -73,7 +73,7 @@ bodies = st.one_of(parameters.map(lambda form: encode(form).encode("utf-8")), st
 
 
 def whole(answer: Answer) -> None:
-    """Assert that an answer can be sent: it has a status below 500 and no line breaks in its headers."""
+    """Assert that the status of an answer is below 500 and that no header contains a line break."""
     assert 200 <= answer.status < 500
     for name, value in answer.headers:
         assert name == name.lower()

@@ -1,4 +1,6 @@
-"""Tests of providers under their own host names: `google.localhost`, or a real host that is redirected to the fake."""
+"""Tests of providers under host names of their own: `google.localhost`, or a real host that is redirected to the
+fake.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,11 @@ DISCOVERY = "/.well-known/openid-configuration"
 
 
 class Named(Visitor):
-    """A visitor who calls a provider by its host name, with the paths at the root."""
+    """A visitor who calls a provider by its host name, with paths that begin at the root."""
 
     host = ""
 
     def send(self, method: str, path: str, query: str = "", body: bytes = b"", headers: Any = ()) -> Answer:
-        """Send any request to the host."""
         named = {"user-agent": "tests", "host": self.host} | {
             name.replace("_", "-"): value for name, value in dict(headers).items()
         }
@@ -164,7 +165,7 @@ def test_a_client_with_built_in_hosts_logs_in_over_https_by_trusting_the_ca_of_t
 
 
 class Led(httpx.HTTPTransport):
-    """A transport that connects to one address for every host, like a hosts file."""
+    """A transport that connects to one address for every host name, as with a hosts file."""
 
     def __init__(self, netloc: str, trust: ssl.SSLContext) -> None:
         super().__init__(verify=trust)
@@ -172,7 +173,7 @@ class Led(httpx.HTTPTransport):
         self._port = int(port)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Connect to the fixed address, with the original host name for TLS."""
+        """Connect to the fixed address. The TLS handshake names the original host."""
         request.extensions = {**request.extensions, "sni_hostname": request.url.host}
         request.url = request.url.copy_with(host=self._host, port=self._port)
         return super().handle_request(request)

@@ -1,4 +1,4 @@
-"""Tests of the typed client: all operations of the lab, answers as structs, and refusals as exceptions with a code."""
+"""Tests of the Python client of the fake."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ def make_client() -> Callable[[App], FakeOAuth]:
 
 @pytest.fixture
 def client(make_client: Callable[[App], FakeOAuth], fake: App) -> Iterator[FakeOAuth]:
-    """A client of the fake."""
     with make_client(fake) as client:
         yield client
 

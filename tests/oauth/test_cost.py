@@ -1,4 +1,4 @@
-"""The largest requests take time in proportion to their size. Too deeply nested ones are refused as invalid."""
+"""Tests that the cost of a request grows linearly with its size, and that deeply nested requests are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ pytestmark = pytest.mark.long
 
 SIZE = BODY_BYTES // 4
 TIMES = 8
-"""The larger of two requests is 8 times as large. Its time may be `LIMIT` times as long: linear is 8, quadratic 64."""
+"""The factor in size between the larger and the smaller request. Linear cost grows by 8, quadratic cost by 64.
+
+The test allows a factor of `LIMIT`.
+"""
 LIMIT = 24
 EVERY = pytest.mark.parametrize("name", NAMES)
 APPROVAL = b"account=rhea&decision=approve"
@@ -37,7 +40,7 @@ FORM = {"content_type": "application/x-www-form-urlencoded"}
 
 
 def cost(work: Work, size: int) -> float:
-    """Return the least CPU time in seconds that three runs of this size took."""
+    """Return the shortest CPU time, in seconds, of three runs with this size."""
     taken = []
     for _ in range(3):
         began = time.process_time()
@@ -47,7 +50,7 @@ def cost(work: Work, size: int) -> float:
 
 
 def in_proportion(work: Work) -> bool:
-    """Return whether the work's time grows linearly. Times below a millisecond are too short to compare."""
+    """Return whether the CPU time grows linearly. Times below a millisecond are too short to compare."""
     return cost(work, SIZE * TIMES) < LIMIT * max(cost(work, SIZE), 0.001)
 
 
@@ -171,7 +174,7 @@ def test_the_oldest_rule_is_disarmed_when_there_are_too_many(fake: App) -> None:
 
 
 def deep(start: bytes, size: int = 30_000) -> bytes:
-    """Return JSON with this start and `size` opening brackets."""
+    """Return JSON with this beginning and then `size` opening brackets."""
     return start + b"[" * size
 
 
@@ -187,7 +190,6 @@ def test_a_client_secret_that_is_nested_too_deeply_is_refused_like_a_wrong_one(a
 
 
 def base64url(raw: bytes) -> str:
-    """Return base64url without padding."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 

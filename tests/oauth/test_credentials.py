@@ -1,4 +1,4 @@
-"""Tests of client authentication: which applications may be registered, Basic headers, and Apple's signed secrets."""
+"""Tests of client authentication: registered applications, Basic headers, and Apple's signed secrets."""
 
 from __future__ import annotations
 
@@ -41,13 +41,12 @@ CLAIMS: dict[str, Any] = {
 
 
 def application(**members: Any) -> Client:
-    """Return an Apple application."""
     keys: dict[str, Any] = {"team_id": "TEAM000001", "key_id": "KEY0000001", "public_key": PEM}
     return Client(provider="apple", client_id="com.example.web", redirect_uris=CALLBACK, **(keys | members))
 
 
 def signed(key: Any = KEY, alg: str = "ES256", headers: dict[str, Any] | None = None, **changes: Any) -> str:
-    """Return a client secret. None omits a claim."""
+    """Return a client secret. Claims with the value None are omitted."""
     claims = {name: value for name, value in (CLAIMS | changes).items() if value is not None}
     return jwt.encode(claims, key, alg, {"kid": "KEY0000001"} if headers is None else headers)
 
@@ -58,7 +57,6 @@ def judge(secret: str, client: Client | None = None) -> None:
 
 
 def base64url(raw: bytes) -> str:
-    """Return base64url without padding."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 

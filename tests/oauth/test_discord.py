@@ -1,4 +1,4 @@
-"""Tests of behaviour that only Discord has."""
+"""Tests of Discord's peculiarities."""
 
 from __future__ import annotations
 

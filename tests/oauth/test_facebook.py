@@ -1,4 +1,4 @@
-"""Tests of behaviour that only Facebook has."""
+"""Tests of Facebook's peculiarities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of flows: where one begins, which requests belong to it, and that old ones are dropped."""
+"""Tests of flows: how one begins, which requests belong to it, and when it is deleted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEGS = {
     **dict.fromkeys(("connections", "guilds", "older_profile", "token_info_v2"), Leg.PROFILE),
     **dict.fromkeys(("avatar", "device", "device_page", "gone", "rate_limit"), None),
 }
-"""The leg of each provider endpoint, by the name of the method that answers it."""
+"""The step of the login to which each provider endpoint belongs, by the name of the method that answers."""
 
 
 @EVERY
@@ -162,7 +162,6 @@ def test_the_consent_form_belongs_to_the_flow_of_its_page(google: Visitor) -> No
 
 
 def query(visitor: Visitor, state: str) -> str:
-    """Return the query of an authorization request."""
     return encode(visitor.request(state=state))
 
 

@@ -1,4 +1,4 @@
-"""Tests of behaviour that only GitHub has."""
+"""Tests of GitHub's peculiarities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of GitHub's device flow: the two codes, the page to approve on, and the answers to polling."""
+"""Tests of GitHub's device flow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE = "/login/device"
 
 
 class Device:
-    """A device that requests codes and polls. Its application has the device flow enabled."""
+    """A device that requests codes and polls. The device flow is enabled for its application."""
 
     def __init__(self, github: Visitor, content: Content) -> None:
         self.github = github
@@ -35,13 +35,11 @@ class Device:
         github.fake.world.switches.set("github.device-flow", on=True)
 
     def begin(self, scope: str = "read:user user:email") -> dict[str, Any]:
-        """Request the codes."""
         form = {"client_id": "ours", "scope": scope}
         codes: dict[str, Any] = self.content(self.github.post("/login/device/code", form, accept="application/json"))
         return codes
 
     def poll(self, codes: dict[str, Any], client_id: str = "ours") -> dict[str, Any]:
-        """Request the token once."""
         form = {"client_id": client_id, "device_code": codes["device_code"], "grant_type": GRANT}
         answer = self.github.post("/login/oauth/access_token", form, accept="application/json")
         assert answer.status == 200, answer
@@ -49,14 +47,12 @@ class Device:
         return said
 
     def decide(self, codes: dict[str, Any], decision: str = "approve", also: str = "") -> Answer:
-        """Submit the page's form."""
         body = f"account=rhea&decision={decision}&{also}".encode()
         return self.github.post(PAGE, body, f"user_code={codes['user_code']}")
 
 
 @pytest.fixture
 def device(github: Visitor, content: Content) -> Device:
-    """A device whose application has the device flow enabled."""
     return Device(github, content)
 
 

@@ -1,4 +1,4 @@
-"""Tests of behaviour that only GitLab has."""
+"""Tests of GitLab's peculiarities."""
 
 from __future__ import annotations
 

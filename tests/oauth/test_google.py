@@ -1,4 +1,4 @@
-"""Tests of behaviour that only Google has."""
+"""Tests of Google's peculiarities."""
 
 from __future__ import annotations
 

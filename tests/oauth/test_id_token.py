@@ -1,4 +1,4 @@
-"""Two independent libraries verify the id_tokens, and the claims are as expected."""
+"""Tests that verify id_tokens with two independent libraries and compare the claims."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LIVES = {
     "oidc": 3600,
 }
 UNBOUND = {"microsoft": "at_hash", "linkedin": "nonce"}
-"""The claim that a provider's id_token lacks."""
+"""The claim that is missing from a provider's id_token."""
 ISSUERS = {"microsoft": f"/{CONSUMERS}/v2.0", "linkedin": "/oauth"}
 SIGNING = pytest.mark.parametrize("name", KEY_PATHS)
 

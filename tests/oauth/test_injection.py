@@ -1,4 +1,4 @@
-"""Text in a URL, a form, a name or a fault comes out as text and never as a header, a tag or a script."""
+"""Tests that text from a URL, a form, a name or a fault never becomes a header, a tag or a script."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChe
 EVERY = pytest.mark.parametrize("name", NAMES)
 HARMLESS = "harmless"
 SIGN = ("svg", "class", "viewbox", "aria-hidden")
-"""The tag and attributes of the provider's logo, which is the only drawing on a page."""
+"""The tag and the attributes of the provider's logo, the only drawing on a page."""
 NASTY = (
     "\r\nset-cookie: a=b",
     "\nlocation: https://evil.test/",
@@ -80,7 +80,7 @@ class Outline(HTMLParser):
 
     @property
     def shape(self) -> tuple[list[tuple[str, ...]], list[str]]:
-        """The tags and the code of the page, which must not depend on user input."""
+        """The tags and the code of the page. They must not depend on user input."""
         return self.tags, self.code
 
 
@@ -97,19 +97,21 @@ def sent(answer: Answer) -> list[tuple[bytes, bytes]]:
 
 
 def unsplit(answer: Answer) -> None:
-    """Assert that the headers sent are exactly those of the answer and contain no control characters."""
+    """Assert that the headers sent are exactly those of the answer, and contain no control characters."""
     headers = sent(answer)
     assert [name.decode() for name, _ in headers] == [*(name for name, _ in answer.headers), "content-length"]
     assert not any(set(value) & {*range(32), 127} for _, value in headers)
 
 
 def is_page(answer: Answer) -> bool:
-    """Return whether an answer is HTML."""
     return dict(answer.headers).get("content-type", "").startswith("text/html")
 
 
 def ask(visitor: Visitor, path: str, body: bytes = b"", **changes: str) -> Answer:
-    """Open the authorization endpoint or, with a body, submit the consent form. Parameters are sent unchecked."""
+    """Open the authorization endpoint.
+
+    If there is a body, submit the consent form instead. Parameters are not validated.
+    """
     query = urlencode(visitor.request(**changes), errors="surrogatepass")
     return visitor.send(
         "POST" if body else "GET", path, query, body, {"content_type": "application/x-www-form-urlencoded"}

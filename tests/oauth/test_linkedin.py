@@ -1,4 +1,4 @@
-"""Tests of behaviour that only LinkedIn has: no nonce, PKCE only if enabled, and its own wording."""
+"""Tests of LinkedIn's peculiarities."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"}
 
 @pytest.fixture
 def linkedin(fake: App) -> Visitor:
-    """A visitor for LinkedIn."""
     return Visitor(fake, "linkedin")
 
 

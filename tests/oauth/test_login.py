@@ -1,4 +1,4 @@
-"""Tests of behaviour that all providers share: a complete login, and each way in which it must fail."""
+"""Tests of what all providers share: a complete login, and the ways in which a login fails."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REFUSED = {
     "linkedin": (400, "invalid_request"),
     "tiktok": (200, "invalid_grant"),
 }
-"""The status and error for a used code, where they are not those of RFC 6749 5.2."""
+"""The status and error for a used code, for providers that deviate from RFC 6749 5.2."""
 USUAL = (400, "invalid_grant")
 
 DENIED = {"apple": "user_cancelled_authorize", "linkedin": "user_cancelled_authorize"}
@@ -45,11 +45,11 @@ MISMATCHED = {
 }
 
 WITH_PKCE = pytest.mark.parametrize("name", [name for name in NAMES if name != "linkedin"])
-"""The providers with PKCE. LinkedIn only has it if a switch is on."""
+"""The providers with PKCE. LinkedIn supports PKCE only if a switch is on."""
 
 
 def refusal(answer: Answer, content: Content) -> tuple[int, str]:
-    """Return the status and error of a refused token request. Facebook's error is an object."""
+    """Return the status and error code of a refused token request. Facebook's error is an object."""
     error = content(answer)["error"]
     return answer.status, error["type"] if isinstance(error, dict) else error
 

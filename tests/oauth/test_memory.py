@@ -1,4 +1,4 @@
-"""Memory is bounded for any number of requests, and no request is turned away."""
+"""Tests that memory use is bounded for any number of requests, and that no request is rejected to save memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType)
 
 
 def owned(root: object) -> Iterator[object]:
-    """Yield every object that this one keeps alive."""
+    """Yield every object that the given object keeps alive."""
     seen, waiting = {id(root)}, [root]
     while waiting:
         yield (one := waiting.pop())
@@ -46,13 +46,13 @@ def shrink(app: App) -> None:
 
 
 def kept(app: App) -> Counter[str]:
-    """Count the structs that an application holds, by type, and all its objects."""
+    """Count an application's structs by type, and all of its objects."""
     kinds = Counter(type(one).__name__ for one in owned(app) if isinstance(one, msgspec.Struct))
     return kinds + Counter(objects=sum(1 for _ in owned(app)))
 
 
 def use(visitor: Visitor) -> None:
-    """Log in, and send every kind of failing request around a login."""
+    """Log in, and send every kind of failing request before and after the login."""
     token = visitor.login()
     visitor.profile(token["access_token"])
     visitor.profile("unknown")

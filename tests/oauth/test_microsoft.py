@@ -1,4 +1,4 @@
-"""Tests of behaviour that only Microsoft has: tenants, numeric error codes, and claims that it lacks."""
+"""Tests of Microsoft's peculiarities."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ TENANT = "8eaef023-2b34-4da1-9baa-8bc8c9d6a490"
 
 @pytest.fixture
 def microsoft(fake: App) -> Visitor:
-    """A visitor for Microsoft."""
     return Visitor(fake, "microsoft")
 
 

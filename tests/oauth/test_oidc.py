@@ -1,4 +1,4 @@
-"""Tests of behaviour that only the generic issuer has: custom claims, lifetimes, client credentials, its errors."""
+"""Tests of what only the generic issuer has: custom claims, lifetimes, client credentials, and error messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ CREDENTIALS = {"grant_type": "client_credentials", "client_id": "ours", "client_
 
 @pytest.fixture
 def oidc(fake: App) -> Visitor:
-    """A visitor for the generic issuer."""
     return Visitor(fake, "oidc")
 
 

@@ -1,4 +1,4 @@
-"""Tests of the pages: what they say, that all text is escaped, and what their policy forbids the browser."""
+"""Tests of the provider's pages: their text, escaping, and content security policy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NASTY = "</title><script>alert(1)</script>\"'<img src=x onerror=y>&$label ${styl
 
 
 class Read(HTMLParser):
-    """The tags and the text of a page, as a browser would parse them."""
+    """Parses the tags and the text of a page."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(convert_charrefs=True)
@@ -42,11 +42,10 @@ class Read(HTMLParser):
         self.text += data
 
     def names(self) -> set[str]:
-        """Return the names of the page's tags."""
         return {tag for tag, _ in self.tags}
 
     def radios(self) -> list[tuple[str | None, bool]]:
-        """Return the offered accounts, and whether each is selected."""
+        """Return the offered accounts, and for each whether it is selected."""
         return [(a["value"], "checked" in a) for tag, a in self.tags if tag == "input" and a.get("type") == "radio"]
 
 

@@ -1,4 +1,6 @@
-"""Tests of how each provider shows the awkward seeded people. Apple has no profile and is covered in test_apple.py."""
+"""Tests of how each provider presents the awkward ready-made people. test_apple.py covers Apple, which has no
+profile.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ PEOPLE = {person.id: person for person in SEEDED}
 
 
 class Shown(NamedTuple):
-    """A person as an application sees them. `verified` is None if the provider does not say."""
+    """A person as an application sees them. `verified` is None if the provider does not report it."""
 
     name: str | None
     email: str | None
@@ -32,7 +34,6 @@ class Shown(NamedTuple):
 
 
 def members(answer: Answer) -> Any:
-    """Return the JSON of a profile."""
     assert answer.status == 200, answer
     return msgspec.json.decode(answer.body)
 
@@ -44,20 +45,18 @@ def at_others(visitor: Visitor, token: str) -> Shown:
 
 
 def at_facebook(visitor: Visitor, token: str) -> Shown:
-    """Read the requested fields."""
     profile = members(visitor.profile(token, fields="name,email"))
     return Shown(profile.get("name"), profile.get("email"), None)
 
 
 def at_github(visitor: Visitor, token: str) -> Shown:
-    """Read the profile and the primary e-mail address."""
+    """Read the user and the primary e-mail address."""
     rows = [row for row in members(visitor.profile(token, "/user/emails")) if row["primary"]]
     primary = rows[0] if rows else {}
     return Shown(members(visitor.profile(token))["name"], primary.get("email"), primary.get("verified"))
 
 
 def at_gitlab(visitor: Visitor, token: str) -> Shown:
-    """Read the user from the API."""
     user = members(visitor.profile(token))
     return Shown(user["name"], user["email"], user["confirmed_at"] is not None)
 
@@ -69,13 +68,13 @@ def at_discord(visitor: Visitor, token: str) -> Shown:
 
 
 def at_x(visitor: Visitor, token: str) -> Shown:
-    """Read the user. Only confirmed addresses are included."""
+    """Read the user. X includes only confirmed addresses."""
     user = members(visitor.profile(token, **{"user.fields": "confirmed_email"}))["data"]
     return Shown(user["name"], user.get("confirmed_email"), None)
 
 
 def at_tiktok(visitor: Visitor, token: str) -> Shown:
-    """Read the display name. TikTok never returns an address."""
+    """Read the display name. TikTok never returns an e-mail address."""
     return Shown(members(visitor.profile(token))["data"]["user"]["display_name"], None, None)
 
 
@@ -100,7 +99,7 @@ WITH_EMAIL = pytest.mark.parametrize("name", [name for name in WITH_PROFILE if n
 
 
 def login(visitor: Visitor, person: str, **changes: str) -> str:
-    """Log in and return the access token. At X the scope for the e-mail address is added."""
+    """Log in, and return the access token. At X, the scope for the e-mail address is added."""
     scope = {"scope": "tweet.read users.read users.email"} if visitor.name == "x" else NOTHING
     token: str = visitor.login(person, **{**scope, **changes})["access_token"]
     return token
@@ -112,7 +111,6 @@ def seen(visitor: Visitor, person: str) -> Shown:
 
 
 def shown(visitor: Visitor, token: str) -> Shown:
-    """Return what the application sees with an access token."""
     return SHOWN.get(visitor.name, at_others)(visitor, token)
 
 

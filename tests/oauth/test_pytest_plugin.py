@@ -1,4 +1,4 @@
-"""Tests of the pytest fixtures in a separate project that only knows the plugin's name."""
+"""Tests of the pytest fixtures, in a separate project that only names the plugin."""
 
 from __future__ import annotations
 
@@ -36,14 +36,13 @@ def log_in(oidc):
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project whose conftest.py loads this plugin and no other."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest(CONFTEST)
     return pytester
 
 
 def passed(project: pytest.Pytester, tests: str) -> int:
-    """Run these tests, and return how many passed. None may fail."""
+    """Run these tests, and return how many passed. No test may fail."""
     project.makepyfile(LOGIN + tests)
     ended = project.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error")
     assert ended.ret == 0, ended.outlines

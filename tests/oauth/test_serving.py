@@ -1,4 +1,4 @@
-"""Tests of the fake over ASGI and in its own process."""
+"""Tests of the fake over ASGI and in a process."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_a_body_is_read_up_to_its_limit(http: httpx.AsyncClient, length: i
 
 @contextmanager
 def running(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run the fake in a process, and yield its address and the process."""
+    """Run the fake in a process, and yield the fake's address and the process."""
     command = [sys.executable, "-c", RUN, "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

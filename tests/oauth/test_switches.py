@@ -1,4 +1,4 @@
-"""Tests of switches: providers declare them, tests set them by key, and unknown names are refused."""
+"""Tests of the switches that change a provider's behaviour."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DECLARED = {"one": (Switch("a", True, "A."), Switch("b", False, "B.")), "other":
 
 @pytest.fixture
 def switches() -> Switches:
-    """A provider with two switches, and a provider without any."""
+    """A provider with two switches, and a provider without switches."""
     return Switches(lambda: DECLARED)
 
 

@@ -1,4 +1,4 @@
-"""Tests of behaviour that only TikTok has."""
+"""Tests of TikTok's peculiarities."""
 
 from __future__ import annotations
 

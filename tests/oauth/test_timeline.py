@@ -1,4 +1,4 @@
-"""Tests of a login's timeline: its steps, and its verdicts on PKCE, state, nonce, client and redirect URI."""
+"""Tests of a login's timeline: its steps, and what it reports on PKCE, state, nonce, client and redirect URI."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ EVERY = pytest.mark.parametrize("name", NAMES)
 
 
 def timeline(visitor: Visitor) -> list[Step]:
-    """Return the steps of the newest flow."""
     flow: Flow = visitor.fake.flows.all()[0]
     return flow.steps
 
@@ -40,7 +39,7 @@ def marks(step: Step) -> dict[str, str]:
 
 
 def said(step: Step, name: str) -> tuple[str, str]:
-    """Return the mark and the words of one verdict."""
+    """Return the mark and the text of one verdict."""
     return step.verdicts[name].mark, step.verdicts[name].words
 
 

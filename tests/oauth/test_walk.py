@@ -1,4 +1,4 @@
-"""Sends hostile input to every route of the fake provider: no request fails or leaves a traceback in the log."""
+"""Tests that send hostile input to every route of the fake provider."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARAMETERS: Final = (
     *("token", "access_token", "fields", "prompt", "login_hint", "account", "decision", "offered", "share", "max_age"),
     *("device_code", "user_code", "picture", "flow"),
 )
-"""Parameters that some provider reads from a query or a form."""
+"""Parameters that at least one provider reads from a query or a form."""
 HONEST: Final = {"client_id": "ours", "redirect_uri": "https://chat.example/callback", "response_type": "code"}
 PATH: Final = {
     "client_id": "ours",

@@ -1,4 +1,4 @@
-"""Tests of behaviour that only X has."""
+"""Tests of X's peculiarities."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def decoded(token: str) -> list[str]:
 
 
 def register(visitor: Visitor, **members: Any) -> None:
-    """Register or change an application of ours."""
     known = {"provider": "x", "client_id": "ours", "client_secret": "ours-secret", "redirect_uris": (CALLBACK,)}
     visitor.fake.world.clients.add(Client(**(known | members)))
 

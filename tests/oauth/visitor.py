@@ -1,4 +1,4 @@
-"""A browser and a backend in one, with its applications, that drives a fake without a network."""
+"""A combined browser and backend that logs in at a fake without a network."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ APPLE_KEYS: dict[str, Any] = {
 
 
 class Site(NamedTuple):
-    """A provider's main endpoints, the scope of a login, and the fields to request from the profile.
+    """What a login needs to know about a provider: the paths of its endpoints, its scope, and its parameters.
 
-    `subject` is the path to the id in a profile, `client` the name of the client id parameter, `proof` the way a client
-    authenticates, and `demands` are additional parameters that an authorization request must have.
+    `fields` are the fields to request from the profile, `subject` is the path to the id in a profile, `client` is the
+    name of the client id parameter, `proof` is how a client authenticates, and `demands` are additional parameters that
+    an authorization request must have.
     """
 
     authorize: str
@@ -53,7 +54,7 @@ class Site(NamedTuple):
     demands: Mapping[str, str] = NONE
 
     def named(self, params: Mapping[str, str | None]) -> dict[str, str]:
-        """Return parameters under the provider's names. None omits a parameter."""
+        """Return the parameters with the names that the provider uses. Parameters with the value None are omitted."""
         names = {"client_id": self.client}
         return {names.get(name, name): value for name, value in params.items() if value is not None}
 
@@ -88,7 +89,10 @@ WRITTEN = {
 
 
 def declared(name: str) -> Site:
-    """Derive the site of a provider from its declared routes and scopes, for providers that `WRITTEN` does not list."""
+    """Derive the site of a provider from its declared routes and scopes.
+
+    Use it for providers that `WRITTEN` does not list.
+    """
     provider = create_app().provider(name)
     routes = provider.routes().items()
     authorize, token, profile = (
@@ -102,19 +106,19 @@ SITES = {name: WRITTEN.get(name) or declared(name) for name in NAMES}
 
 
 def client(provider: str, who: str) -> Client:
-    """Return an application with a secret or, at Apple, with a key."""
+    """Return an application. It has a secret or, at Apple, a key."""
     keys: dict[str, Any] = APPLE_KEYS if provider == "apple" else {"client_secret": f"{who}-secret"}
     return Client(provider=provider, client_id=who, name=who, redirect_uris=(CALLBACK,), **keys)
 
 
 def apple_secret(client_id: str, *, now: int = NOW, **changes: Any) -> str:
-    """Return the client secret of an Apple application, signed with its key."""
+    """Return a client secret for an Apple application, signed with the application's key."""
     claims = {"iss": "TEAM000001", "sub": client_id, "aud": "https://appleid.apple.com", "iat": now, "exp": now + 3600}
     return jwt.encode(claims | changes, APPLE_KEY, "ES256", {"kid": "KEY0000001"})
 
 
 class Visitor:
-    """A browser and a backend in one that talks to one provider of a fake."""
+    """A combined browser and backend that talks to one provider of a fake."""
 
     def __init__(self, fake: App, name: str) -> None:
         self.fake = fake
@@ -122,7 +126,6 @@ class Visitor:
         self.site = SITES[name]
 
     def get(self, path: str, params: Mapping[str, str] | None = None, **headers: str) -> Answer:
-        """Send a GET request."""
         return self.send("GET", path, encode(params or {}), headers=headers)
 
     def post(self, path: str, form: Mapping[str, str] | bytes, query: str = "", **headers: str) -> Answer:
@@ -144,7 +147,7 @@ class Visitor:
         return self.fake.answer(Call(method, f"/{self.name}{path}", query, named, body))
 
     def request(self, **changes: str | None) -> dict[str, str]:
-        """Return the parameters of an authorization request. None omits a parameter."""
+        """Return the parameters of an authorization request. Parameters with the value None are omitted."""
         params: dict[str, str | None] = {
             "client_id": "ours",
             "redirect_uri": CALLBACK,
@@ -155,13 +158,12 @@ class Visitor:
         return self.site.named({**params, **self.site.demands, **changes})
 
     def ask(self, **changes: str | None) -> Answer:
-        """Open the authorization endpoint."""
         return self.get(self.site.authorize, self.request(**changes))
 
     def decide(
         self, person: str = "rhea", *, decision: str = "approve", also: str = "", **changes: str | None
     ) -> Answer:
-        """Submit the consent form. `also` is appended to its fields."""
+        """Submit the consent form. The text in `also` is appended to the form's fields."""
         form = encode({"account": person, "decision": decision})
         return self.post("/consent", f"{form}&{also}".encode(), encode(self.request(**changes)))
 
@@ -178,7 +180,7 @@ class Visitor:
         content_type: str = FORM,
         **changes: str | None,
     ) -> Answer:
-        """Send the token request. None omits a parameter."""
+        """Send the token request. Parameters with the value None are omitted."""
         params: dict[str, str | None] = {
             "grant_type": "authorization_code",
             "code": code,
@@ -193,9 +195,9 @@ class Visitor:
         return self.post(self.site.token, form, accept=accept, content_type=content_type, **headers)
 
     def prove(self, form: dict[str, str]) -> dict[str, str]:
-        """Convert the client's id and secret to the provider's kind of authentication.
+        """Convert the client's id and secret to the kind of authentication that the provider uses.
 
-        `authorization` in the result is the value for the header.
+        `authorization` in the result is the value for the header of that name.
         """
         who, secret = form.get("client_id", ""), form.get("client_secret")
         if self.site.proof == "jwt" and secret == f"{who}-secret":
@@ -207,19 +209,16 @@ class Visitor:
         return form
 
     def login(self, person: str = "rhea", **changes: str | None) -> dict[str, Any]:
-        """Log in, and return the token response."""
         answer = self.redeem(self.callback(person, **changes)["code"])
         assert answer.status == 200, answer
         token: dict[str, Any] = content(answer)
         return token
 
     def profile(self, token: str, path: str = "", **params: str) -> Answer:
-        """Request the profile."""
         asked = {"fields": self.site.fields} if self.site.fields and not path else {}
         return self.get(path or self.site.profile, asked | params, authorization=f"Bearer {token}")
 
     def subject(self, token: str) -> Any:
-        """Return the id in the profile."""
         found = content(self.profile(token))
         for step in self.site.subject.split("."):
             found = found[step]
@@ -235,5 +234,4 @@ def parameters(answer: Answer) -> dict[str, str]:
 
 
 def content(answer: Answer) -> Any:
-    """Return the parsed JSON of an answer."""
     return msgspec.json.decode(answer.body)

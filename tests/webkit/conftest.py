@@ -1,4 +1,4 @@
-"""Fixtures for WebKitGTK: a new browser for each test, on servers that all tests share."""
+"""Fixtures for WebKitGTK: a new browser for each test, and servers that all tests share."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def display() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def stack(display: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Service, fake provider and shops, over http on localhost, which browsers treat as a secure context."""
+    """Service, fake provider and shops, over http on localhost. Browsers treat localhost as a secure context."""
     with running(Flavour.PLAIN, folder=tmp_path_factory.mktemp("stack")) as started:
         yield started
 
 
 @pytest.fixture
 def make_business(stack: Stack) -> Iterator[MakeBusiness]:
-    """Open shops, each with its own provider."""
+    """Return a function that creates a shop with a separate provider."""
     with ExitStack() as ending:
 
         def make(**wishes: object) -> Business:
@@ -52,6 +52,6 @@ def business(make_business: MakeBusiness) -> Business:
 
 @pytest.fixture
 def tab(display: str, tmp_path: Path) -> Iterator[Tab]:
-    """The one tab of a new browser."""
+    """The only tab of a new browser."""
     with browser(display, tmp_path / "driver.log") as driver:
         yield Tab(driver)

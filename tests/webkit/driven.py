@@ -1,4 +1,4 @@
-"""Drives WebKitGTK over WebDriver on a virtual screen, and the widget in its page."""
+"""Drives WebKitGTK over WebDriver on a virtual screen, and the widget in the browser's page."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def browser(display: str, log: Path) -> Iterator[WebKitGTK]:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """The tab that the driver controls at the moment."""
+    """The tab that the driver currently controls."""
 
     driver: WebKitGTK
 
     def run(self, script: str, *arguments: object) -> Any:
-        """Run a script in the page and return its result."""
+        """Run a script in the page, and return the script's result."""
         return self.driver.execute_script(script, *arguments)
 
     def until(self, script: str, *arguments: object) -> Any:
@@ -84,17 +84,17 @@ class Tab:
         return wait.until(lambda _: self.run(script, *arguments), f"in vain: {script} {arguments}")
 
     def open(self, url: str) -> None:
-        """Open a page and wait until its widget is connected."""
+        """Open a page, and wait until the page's widget is connected."""
         self.driver.get(url)
         self.until("return window.Service?.identity")
 
     def reload(self) -> None:
-        """Reload the page and wait until its widget is connected."""
+        """Reload the page, and wait until the page's widget is connected."""
         self.driver.refresh()
         self.until("return window.Service?.identity")
 
     def debug(self) -> dict[str, Any]:
-        """Return the handle's debug bundle."""
+        """Return the result of the widget's `debug()`."""
         bundle: dict[str, Any] = self.run("return JSON.parse(JSON.stringify(Service.debug()))")
         return bundle
 
@@ -112,7 +112,7 @@ class Tab:
         self.until("return Service.debug().troubles.some(({ detail }) => detail.code === arguments[0])", code)
 
     def press(self, name: str) -> None:
-        """Press a button by name: in the widget, or in the page if it has no widget."""
+        """Press a button of the widget, by name. If the page has no widget, press a button of the page."""
         button: WebElement = self.until(BY_NAME, name)
         button.click()
 
@@ -122,7 +122,7 @@ class Tab:
         WebDriverWait(self.driver, PATIENCE, POLL_SECONDS).until(element_to_be_clickable(button), name).click()
 
     def send(self, text: str) -> None:
-        """Open the panel, send a message, and wait until the server has stored it."""
+        """Open the panel, send a message, and wait until the server has stored the message."""
         if not self.debug()["panel"]["open"]:
             self.press("Open chat")
         box: WebElement = self.until(IN_WIDGET, "textarea")
@@ -136,12 +136,12 @@ class Tab:
         return int(self.debug()["counters"].get(name, 0))
 
     def lines(self, count: int) -> list[str]:
-        """Wait for `count` messages in the conversation and return their texts."""
+        """Wait for `count` messages in the conversation, and return their texts."""
         bodies: list[str] = self.until(BODIES, count)
         return bodies
 
     def sign_in_with(self, provider: str) -> str:
-        """Press a social provider's button, switch to its window, and return the handle of the first window."""
+        """Press a social provider's button, switch to the new window, and return the handle of the first window."""
         here = self.driver.current_window_handle
         known = set(self.driver.window_handles)
         self.press("Open chat")

@@ -1,4 +1,4 @@
-"""The most important widget tests, in Safari's engine: `nox -s webkit`."""
+"""Tests of the most important behaviour of the widget in WebKitGTK, whose engine Safari also uses."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_sign_in_window_that_is_closed_is_told(tab: Tab, make_business: MakeBu
 
 @pytest.mark.parametrize("identity", ["visitor", "member"])
 def test_a_logout_is_followed_in_the_other_tab(tab: Tab, business: Business, identity: str) -> None:
-    """Logging out as a visitor changes nothing: the visitor keeps the same uid."""
+    """When a visitor logs out, the visitor keeps the same uid."""
     tab.open(business.url)
     if identity == "member":
         tab.press_in_page("Ada")

@@ -1,4 +1,4 @@
-"""Fixtures for a widget without a browser, in a service, page and clock that the test controls."""
+"""Fixtures for a widget without a browser. The test controls the service, the page and the clock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from chatkey_widget.context import Settings
 
 @pytest.fixture
 def make_widget() -> MakeWidget:
-    """Make a widget. With `custom_login=True` the page has a `getToken`, which `page` answers."""
+    """Return a function that makes a widget.
+
+    With `custom_login=True`, the page has a `getToken`, and `page` gives its answers.
+    """
 
     def make(*, custom_login: bool = False, **options: object) -> Driver:
         settings = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID, custom_login)

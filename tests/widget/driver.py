@@ -1,4 +1,4 @@
-"""A widget in a simulated world, and the people of its tests."""
+"""Runs a widget in a simulated browser, with simulated people."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ Verdict = Callable[[Mapping[str, object]], tuple[str, Close] | None]
 
 
 def jwt(**claims: object) -> str:
-    """Make a token with an invalid signature, which the widget does not verify."""
+    """Make a token with an invalid signature. The widget does not verify signatures."""
     parts = (json.dumps({"alg": "HS256"}), json.dumps(claims), "signature")
     return ".".join(base64.urlsafe_b64encode(part.encode()).rstrip(b"=").decode() for part in parts)
 
 
 def claims_of(token: str) -> dict[str, object]:
-    """Read a token's claims, as the simulated service does."""
+    """Return a token's claims."""
     payload = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     assert isinstance(claims, dict)
@@ -54,7 +54,7 @@ def claims_of(token: str) -> dict[str, object]:
 
 
 class FixedChance:
-    """Random values for tests: numbered tokens, and always the same fraction."""
+    """Random values for tests: numbered tokens, and a constant fraction."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -69,7 +69,7 @@ class FixedChance:
 
 
 class SeededChance(FixedChance):
-    """Random values for tests: numbered tokens, and random fractions that are the same in every run with one seed."""
+    """Random values for tests: numbered tokens, and random fractions. The same seed gives the same fractions."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class SeededChance(FixedChance):
 
 @dataclass
 class Driver:
-    """Feeds events to the machine, answers as the service and the page, and records all effects."""
+    """Feeds events to the state machine, answers as the service and as the page, and records all effects."""
 
     settings: Settings
     now: float = NOW
@@ -109,12 +109,12 @@ class Driver:
     # actions of the test
 
     def start(self, *, secure: bool = True) -> Driver:
-        """Start the widget, and answer all its requests."""
+        """Start the widget, and answer all requests that it makes."""
         self.feed(events.Started(secure=secure))
         return self
 
     def feed(self, *given: events.Event) -> None:
-        """Feed events, and then the answers of the service and the page to the resulting effects."""
+        """Feed events. Then feed the answers of the service and the page to the effects that result."""
         queue = list(given)
         while queue:
             for effect in self.machine.handle(queue.pop(0), self.now):
@@ -126,18 +126,18 @@ class Driver:
                 queue.extend(answers)
 
     def frame(self, **frame: object) -> None:
-        """Send the widget a frame on the open socket, as the service."""
+        """Send a frame to the widget on the open socket, as the service would."""
         assert self.socket is not None, "there is no open socket"
         self.feed(events.FrameReceived(self.socket, frame))
 
     def close(self, code: int) -> None:
-        """Close the socket, as the service."""
+        """Close the socket, as the service would."""
         ref, self.socket = self.socket, None
         assert ref is not None, "there is no open socket"
         self.feed(events.SocketClosed(ref, code))
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, firing each timer when it is due."""
+        """Let time pass, and fire each timer when it is due."""
         end = self.now + seconds
         while self.timers and min(self.timers.values()) <= end:
             name = min(self.timers, key=lambda name: self.timers[name])
@@ -146,7 +146,7 @@ class Driver:
         self.now = end
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass as on a sleeping laptop: every timer that became due fires once, at the end."""
+        """Let time pass as on a sleeping laptop. Every timer that became due fires once, at the end."""
         self.now += seconds
         overdue: list[Timer] = [name for name, due in self.timers.items() if due <= self.now]
         for name in overdue:
@@ -157,11 +157,9 @@ class Driver:
     # what happened
 
     def all(self, kind: type[E]) -> list[E]:
-        """Return the effects of this kind."""
         return [effect for effect in self.done if isinstance(effect, kind)]
 
     def last(self, kind: type[E]) -> E:
-        """Return the newest effect of this kind."""
         return self.all(kind)[-1]
 
     def emitted(self, name: str) -> list[Mapping[str, object]]:
@@ -177,7 +175,6 @@ class Driver:
         return [send.frame for send in self.all(effects.Send) if send.frame["type"] == kind]
 
     def counts(self) -> Counter[str]:
-        """Count the effects by kind."""
         return Counter(type(effect).__name__ for effect in self.done)
 
     def calls(self) -> list[tuple[str, int]]:
@@ -189,12 +186,10 @@ class Driver:
         return [str(frame["token"]) for frame in self.frames(Kind.CONNECT)]
 
     def sockets(self) -> int:
-        """Count the sockets that were opened."""
         return self.counts()["OpenSocket"]
 
     @property
     def view(self) -> View:
-        """The current content of the screen."""
         shown = self.all(effects.Show)
         return shown[-1].view if shown else View()
 
@@ -225,7 +220,7 @@ class Driver:
         return jwt(**{name: value for name, value in (claims | changes).items() if value is not ...})
 
     def identity_token(self, **changes: object) -> str:
-        """Make the token of a social login (contract 2.5)."""
+        """Make the identity token of a social login (contract 2.5)."""
         now = self.server_now
         standard = {"uid": "google:42", "type": "identity", "name": "Grace Hopper", "exp": now + 86_400}
         return self.custom(**(standard | changes))
@@ -327,5 +322,4 @@ def click(widget: Driver, social: str = "google") -> dict[str, object]:
 
 
 def post(widget: Driver, message: object, *, origin: str = "https://chat.test", from_popup: bool = True) -> None:
-    """Send the page a message from a window."""
     widget.feed(events.PopupMessage(origin, from_popup, message))

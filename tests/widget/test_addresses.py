@@ -1,6 +1,7 @@
-"""Addresses in messages: links lead where they say, and the text of the message stays unchanged.
+"""Tests of links in messages.
 
-The agent panel implements the same rules in JavaScript, and is tested with the same file of cases.
+A link must lead where its text says, and the text of the message must stay unchanged. The agent panel implements the
+same rules in JavaScript and is tested with the same file of cases.
 """
 
 from __future__ import annotations
@@ -37,24 +38,26 @@ def test_an_address_of_the_web_can_be_followed(body: str, found: list[str]) -> N
 
 @pytest.mark.parametrize(("body", "found"), CASES["ends_of_sentences"])
 def test_the_end_of_a_sentence_is_no_part_of_an_address(body: str, found: list[str]) -> None:
-    """A closing bracket belongs to the address only if its opening bracket does."""
+    """A closing bracket belongs to the address only if the opening bracket does, too."""
     assert addresses(body) == found
 
 
 @pytest.mark.parametrize("body", CASES["not_whole"])
 def test_what_is_no_whole_address_of_the_web_is_text(body: str) -> None:
-    """F216: only http and https addresses become links, and the widget does not guess a missing scheme."""
+    """F216: only http and https addresses become links. The widget does not guess a missing scheme."""
     assert addresses(body) == []
 
 
 @pytest.mark.parametrize("body", [*CASES["elsewhere"], "https://shop.example/" + "x" * ADDRESS_CHARS])
 def test_an_address_that_could_lead_elsewhere_than_it_seems_is_text(body: str) -> None:
-    """F216: a user before the host, a non-ASCII host, invisible characters, hosts that browsers read differently."""
+    """F216: an address does not become a link if it has a user before the host, a non-ASCII host, invisible characters,
+    or a host that browsers read differently.
+    """
     assert addresses(body) == []
 
 
 def test_an_address_can_be_followed_exactly_if_browsers_read_its_host_as_it_is_written() -> None:
-    """F216: tested with all combinations of the parts of IPv4 addresses."""
+    """F216: this test uses all combinations of the parts of IPv4 addresses."""
     parts = ["0", "1", "07", "0x", "0xf", "a", "256", "."]
     hosts = ["".join(some) for length in range(1, 6) for some in product(parts, repeat=length)]
 
@@ -64,7 +67,7 @@ def test_an_address_can_be_followed_exactly_if_browsers_read_its_host_as_it_is_w
 
 
 def as_written(hosts: list[str]) -> list[str]:
-    """Return the hosts that Node leaves unchanged; its URL parser is the one of browsers."""
+    """Return the hosts that Node's URL parser leaves unchanged. Browsers use the same algorithm."""
     script = """
         const hosts = JSON.parse(require("node:fs").readFileSync(0));
         const isRead = (host) => URL.canParse(`http://${host}/`) && new URL(`http://${host}/`).hostname === host;
@@ -101,14 +104,16 @@ def as_written(hosts: list[str]) -> list[str]:
 )
 @pytest.mark.parametrize("before", ["", "https://a.example/", "https://", "("])
 def test_the_work_grows_with_the_length_of_a_message(before: str, shape: str) -> None:
-    """Work is linear: four times the length takes about four times the work, for any repeated character or sequence."""
+    """A message of four times the length takes about four times the work, for any repeated character or sequence."""
     short, long = (work(before + shape * (chars // len(shape))) for chars in (4_000, 16_000))
 
     assert long < 5 * short
 
 
 def work(body: str) -> int:
-    """Count executed lines, characters of each string created, and of each string whose methods are called."""
+    """Return the executed lines plus the characters of each created string and of each string whose methods are
+    called.
+    """
     count = 0
     bound: dict[tuple[FrameType, str], object] = {}
 
@@ -146,6 +151,6 @@ def test_what_is_around_an_address_does_not_matter(body: str, found: list[str]) 
 
 @pytest.mark.parametrize("body", [*(body for body, _ in CASES["odd"]), *LONG])
 def test_the_pieces_of_a_message_are_the_message(body: str) -> None:
-    """Nothing is lost, added or changed, even for strange messages, and no piece is empty."""
+    """The pieces must add up to the message, and no piece may be empty."""
     assert "".join(piece.text for piece in pieces(body)) == body
     assert all(piece.text for piece in pieces(body))

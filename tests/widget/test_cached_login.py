@@ -1,4 +1,4 @@
-"""A cached login: the widget uses it after a page load, or drops it before connecting, by the server's time."""
+"""Tests of a login that was cached before the page was loaded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/reuse-across-loads", "2.8/exp-before-reuse", "D-12/visitor-beside", "4.2/not-for-members")
 def test_a_cached_token_connects_the_member_directly(make_widget: MakeWidget) -> None:
-    """WDG-009: no visitor token, no getToken, one socket."""
+    """WDG-009: the widget requests no visitor token, does not call `getToken`, and opens one socket."""
     widget = make_widget(custom_login=True)
     widget.stored = widget.custom()
 
@@ -58,7 +58,7 @@ def test_a_cached_member_waits_for_the_sockets_address(make_widget: MakeWidget) 
 def test_a_cached_token_that_will_not_do_is_dropped_before_anything_connects(
     make_widget: MakeWidget, cached: dict[str, object]
 ) -> None:
-    """F010, F068: it is deleted and never reaches a socket; the widget calls `getToken` with the current key."""
+    """F010, F068: the token must be deleted and must not be sent. The widget calls `getToken` with the current key."""
     widget = make_widget(custom_login=True)
     useless = widget.stored = widget.custom(**cached)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(uid="bob"))
@@ -74,7 +74,7 @@ def test_a_cached_token_that_will_not_do_is_dropped_before_anything_connects(
 
 @pytest.mark.parametrize("garbage", ["{", "null", "", "x" * 1_000_000])
 def test_garbage_in_the_cache_is_dropped(make_widget: MakeWidget, garbage: str) -> None:
-    """F017, WDG-003: the widget then starts as usual."""
+    """F017, WDG-003: the widget must start as if nothing were cached."""
     widget = make_widget(custom_login=True, cached=garbage).start()
 
     assert widget.stored is None
@@ -85,7 +85,9 @@ def test_garbage_in_the_cache_is_dropped(make_widget: MakeWidget, garbage: str) 
 
 @pytest.mark.contract("D-12/clock-skew")
 def test_a_fast_page_clock_does_not_throw_a_good_cached_token_away(make_widget: MakeWidget) -> None:
-    """F053, WDG-013: a token that seems expired is kept until the first response of the service reveals the time."""
+    """F053, WDG-013: a token that seems expired is kept until the first response of the service tells the server's
+    time.
+    """
     widget = make_widget(custom_login=True, server_ahead=-86_400)
     widget.stored = widget.custom()
 
@@ -98,7 +100,10 @@ def test_a_fast_page_clock_does_not_throw_a_good_cached_token_away(make_widget: 
 
 @pytest.mark.contract("D-12/clock-skew", "2.8/exp-before-reuse")
 def test_a_slow_page_clock_does_not_keep_a_dead_cached_token(make_widget: MakeWidget) -> None:
-    """A token that seems valid but has expired by the server's time is never sent; getToken is called once."""
+    """The token seems valid but has expired by the server's time.
+
+    The widget must not send it, and must call `getToken` once.
+    """
     widget = make_widget(custom_login=True, server_ahead=86_400)
     widget.stored = widget.custom(iat=int(NOW), exp=int(NOW) + 3600)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -111,7 +116,7 @@ def test_a_slow_page_clock_does_not_keep_a_dead_cached_token(make_widget: MakeWi
 
 
 def test_a_cached_token_that_has_ended_is_dropped_at_once_where_the_time_is_known(make_widget: MakeWidget) -> None:
-    """A widget restarted on the same page already knows the server's time, so it judges the token at once."""
+    """A widget that is restarted on the same page already knows the server's time."""
     page = ServerTime()
     make_widget(page_time=page).start().feed(events.ShutdownAsked())
     widget = make_widget(custom_login=True, page_time=page)
@@ -126,7 +131,7 @@ def test_a_cached_token_that_has_ended_is_dropped_at_once_where_the_time_is_know
 
 
 def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidget) -> None:
-    """Until the server's time is known, the widget trusts the token's own `iat`."""
+    """Until the widget knows the server's time, it trusts the `iat` of the token."""
     widget = make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
 
@@ -137,7 +142,10 @@ def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidge
 
 
 def test_a_token_judged_by_its_own_time_is_so_even_if_that_is_zero(make_widget: MakeWidget) -> None:
-    """A backend whose clock starts at 1970 issues `iat: 0`. Until the real time is known, the widget uses that time."""
+    """A backend whose clock starts at 1970 issues `iat: 0`.
+
+    The widget uses this time until it knows the server's time.
+    """
     widget = make_widget(custom_login=True, answers_tokens=False).start()
     token = widget.custom(iat=0, exp=3600)
 

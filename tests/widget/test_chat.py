@@ -1,4 +1,4 @@
-"""The conversation, which works the same for every identity."""
+"""Tests of the conversation, for visitors and members alike."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def bodies(widget: Driver) -> list[tuple[str, str]]:
 
 @pytest.fixture(params=["visitor", "member"])
 def anyone(request: pytest.FixtureRequest) -> Driver:
-    """A connected widget, once as the visitor and once as a member."""
+    """A connected widget. Each test runs once as the visitor and once as a member."""
     driver: Driver = request.getfixturevalue(request.param)
     return driver
 
 
 @pytest.mark.contract("D-10/messages")
 def test_a_message_is_shown_at_once_and_acknowledged(anyone: Driver) -> None:
-    """The message is sent and shown as being sent, then shown as sent when the server has stored it."""
+    """The message is first shown as being sent. It is shown as sent when the server has stored it."""
     anyone.feed(events.MessageWritten("  Hello  "))
     sent = anyone.frames(Kind.MESSAGE)[0]
     assert bodies(anyone) == [("Hello", "sending")]
@@ -44,7 +44,7 @@ def test_a_message_is_shown_at_once_and_acknowledged(anyone: Driver) -> None:
 
 
 def test_a_message_written_before_the_key_is_ready_is_sent(make_widget: MakeWidget) -> None:
-    """A browser may take seconds to provide its key. Messages written before that are not lost."""
+    """A browser may take seconds to provide the key."""
     widget = make_widget()
 
     widget.feed(events.MessageWritten("Hello"), events.Started(secure=True))
@@ -66,7 +66,6 @@ def test_the_members_name_travels_in_a_header(member: Driver, visitor: Driver) -
 
 @pytest.mark.parametrize("body", ["", "   ", "\n"])
 def test_nothing_is_not_sent(visitor: Driver, body: str) -> None:
-    """The widget sends no empty messages."""
     visitor.feed(events.MessageWritten(body))
 
     assert visitor.frames(Kind.MESSAGE) == []
@@ -74,7 +73,7 @@ def test_nothing_is_not_sent(visitor: Driver, body: str) -> None:
 
 @pytest.mark.contract("D-10/messages")
 def test_what_was_not_acknowledged_is_sent_again_with_its_id(anyone: Driver) -> None:
-    """Acknowledged messages are not sent again."""
+    """The widget must send unacknowledged messages again, and must not repeat acknowledged ones."""
     anyone.feed(events.MessageWritten("one"), events.MessageWritten("two"))
     first, second = anyone.frames(Kind.MESSAGE)
     anyone.frame(type="ack", id=first["id"], seq=1, sent_at=200)
@@ -86,7 +85,7 @@ def test_what_was_not_acknowledged_is_sent_again_with_its_id(anyone: Driver) -> 
 
 
 def test_a_message_written_offline_is_sent_when_the_connection_is_back(visitor: Driver) -> None:
-    """Until then it is shown as waiting."""
+    """Without a connection, the message is shown as waiting."""
     visitor.close(1006)
     visitor.feed(events.MessageWritten("later"))
     assert visitor.frames(Kind.MESSAGE) == []
@@ -97,14 +96,13 @@ def test_a_message_written_offline_is_sent_when_the_connection_is_back(visitor: 
 
 
 def test_a_message_longer_than_the_limit_is_cut_off(visitor: Driver) -> None:
-    """The composer accepts no more; text from any other source is cut to the same length."""
+    """The composer has the same limit. Text from other sources is cut to this length."""
     visitor.feed(events.MessageWritten("x" * (MESSAGE_CHARS + 1)))
 
     assert visitor.frames(Kind.MESSAGE)[0]["body"] == "x" * MESSAGE_CHARS
 
 
 def test_an_acknowledgement_of_a_message_that_is_not_there_changes_nothing(visitor: Driver) -> None:
-    """The widget matches acknowledgements to messages by id."""
     visitor.feed(events.MessageWritten("Hello"))
 
     visitor.frame(type="ack", id="other", seq=1, sent_at=200)
@@ -115,7 +113,7 @@ def test_an_acknowledgement_of_a_message_that_is_not_there_changes_nothing(visit
 
 @pytest.mark.contract("D-10/messages")
 def test_a_message_whose_acknowledgement_was_lost_is_found_in_the_history(anyone: Driver) -> None:
-    """It is shown once, as sent."""
+    """The message must be shown once, as sent."""
     anyone.feed(events.MessageWritten("Hello"))
     sent = anyone.frames(Kind.MESSAGE)[0]
     anyone.close(1006)
@@ -128,7 +126,7 @@ def test_a_message_whose_acknowledgement_was_lost_is_found_in_the_history(anyone
 
 
 def test_a_refused_message_says_nothing_about_the_connection(visitor: Driver) -> None:
-    """If the socket closes a moment later, that has a reason of its own."""
+    """If the socket closes a moment later, the cause is not the refused message."""
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
 
@@ -139,7 +137,7 @@ def test_a_refused_message_says_nothing_about_the_connection(visitor: Driver) ->
 
 
 def test_a_message_that_the_server_refuses_is_marked(visitor: Driver) -> None:
-    """The screen marks the message and gives the reason in plain words. It is not sent again."""
+    """The screen marks the message and explains why it was refused. The widget does not send the message again."""
     visitor.feed(events.MessageWritten("x" * 4000))
     sent = visitor.frames(Kind.MESSAGE)[0]
 
@@ -154,7 +152,7 @@ def test_a_message_that_the_server_refuses_is_marked(visitor: Driver) -> None:
 
 
 def test_the_history_is_shown_in_the_servers_order(anyone: Driver) -> None:
-    """Messages are ordered by `seq`, whatever order they arrived in; unsent messages come last."""
+    """Messages are sorted by `seq`, in whatever order they were received. Unsent messages come last."""
     ask = anyone.frames(Kind.HISTORY)[-1]
     anyone.feed(events.MessageWritten("new"))
 
@@ -166,7 +164,7 @@ def test_the_history_is_shown_in_the_servers_order(anyone: Driver) -> None:
 
 
 def load(widget: Driver, *seqs: int, more: bool = False, before: int | None = None) -> None:
-    """Answer the newest history request with these messages, after checking that it is for this page."""
+    """Check that the newest history request is for this page, and answer with these messages."""
     ask = widget.frames(Kind.HISTORY)[-1]
     assert ask.get("before") == before
     widget.frame(type="history", id=ask["id"], messages=[entry(seq, f"number {seq}") for seq in seqs], more=more)
@@ -178,7 +176,7 @@ def seqs(widget: Driver) -> list[int | None]:
 
 @pytest.mark.contract("D-15/deaf")
 def test_what_was_not_told_is_noticed_and_asked_for(anyone: Driver) -> None:
-    """If a number is missing, the widget waits a moment for the message and then requests the history."""
+    """If a number is missing, the widget waits a moment for the message, and then requests the history."""
     load(anyone, 1, 2)
     asked = len(anyone.frames(Kind.HISTORY))
 
@@ -194,7 +192,7 @@ def test_what_was_not_told_is_noticed_and_asked_for(anyone: Driver) -> None:
 
 @pytest.mark.contract("D-15/deaf")
 def test_a_gap_below_ones_own_message_is_noticed(visitor: Driver) -> None:
-    """The missing number belongs to a message that an agent sent just before the visitor's own."""
+    """The missing number belongs to a message that an agent sent just before the visitor's message."""
     load(visitor, 1)
     visitor.feed(events.MessageWritten("three"))
     visitor.frame(type="ack", id=visitor.frames(Kind.MESSAGE)[0]["id"], seq=3, sent_at=200)
@@ -220,7 +218,7 @@ def test_what_only_comes_out_of_order_is_not_asked_for(visitor: Driver) -> None:
 
 @pytest.mark.contract("D-15/deaf")
 def test_a_gap_of_many_pages_is_filled_page_by_page(visitor: Driver) -> None:
-    """After a night without a connection, the newest page of history does not reach the last known message."""
+    """After a night without a connection, the newest page of history does not reach back to the last known message."""
     load(visitor, 1, 2)
     visitor.close(1006)
     visitor.advance(2)
@@ -248,7 +246,7 @@ def test_a_gap_that_the_server_cannot_fill_is_asked_for_once(visitor: Driver) ->
 
 
 def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None:
-    """The widget pages backwards until there are no more messages."""
+    """The widget requests earlier pages until there are no more messages."""
     ask = visitor.frames(Kind.HISTORY)[-1]
     visitor.frame(type="history", id=ask["id"], messages=[entry(7, "seven"), entry(8, "eight")], more=True)
 
@@ -263,14 +261,17 @@ def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None
 
 
 def test_a_history_nobody_asked_for_is_ignored(visitor: Driver) -> None:
-    """The widget matches answers to requests by id."""
+    """The widget must ignore a history answer whose id matches none of its requests."""
     visitor.frame(type="history", id="other", messages=[entry(1, "not mine")], more=False)
 
     assert visitor.view.lines == ()
 
 
 def test_unread_messages_of_agents_are_counted_while_the_panel_is_closed(visitor: Driver) -> None:
-    """Each counts once. Own messages from another tab do not count. Opening the panel resets the number."""
+    """Each message counts once.
+
+    Messages that the person sent from another tab do not count. Opening the panel resets the count.
+    """
     visitor.frame(type="message", **entry(1, "hi", "agent"))
     visitor.frame(type="message", **entry(1, "hi", "agent"))
     visitor.frame(type="message", **entry(2, "me, elsewhere"))
@@ -300,7 +301,7 @@ def test_a_search_shows_what_was_found(anyone: Driver) -> None:
 
 
 def test_a_call_rings_is_answered_and_ends(anyone: Driver) -> None:
-    """Every state is shown; the end of the call disappears after a while."""
+    """The screen shows each state of the call. The end of the call disappears after a while."""
     states = []
     anyone.feed(events.CallAsked("start"))
     states.append(anyone.view.call)
@@ -318,7 +319,7 @@ def test_a_call_rings_is_answered_and_ends(anyone: Driver) -> None:
 
 
 def test_a_call_is_timed_from_its_answer(anyone: Driver) -> None:
-    """The screen counts seconds during the call, and neither before nor after it."""
+    """The screen counts seconds only during the call."""
     seconds = []
     for state in ("ringing", "active", "active"):
         anyone.frame(type="call", call_id="c1", state=state)
@@ -347,7 +348,7 @@ def test_a_clock_that_is_set_back_during_a_call_shows_no_negative_time(visitor: 
 
 
 def test_a_call_that_is_refused_is_over(visitor: Driver) -> None:
-    """The call button works again."""
+    """The call button must work again."""
     visitor.feed(events.CallAsked("start"))
     sent = visitor.frames(Kind.CALL)[0]
 
@@ -367,7 +368,10 @@ def test_a_message_that_is_refused_ends_no_call(visitor: Driver) -> None:
 
 
 def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
-    """If the person calls again at once, hiding the end of the first call must not hide the second call."""
+    """The screen hides the end of a call after a while.
+
+    A second call that has begun meanwhile must stay on the screen.
+    """
     visitor.frame(type="call", call_id="c1", state="ended")
 
     visitor.feed(events.CallAsked("start"))
@@ -377,7 +381,7 @@ def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
 
 
 def test_a_search_that_is_refused_found_nothing(visitor: Driver) -> None:
-    """The search ends without results, so that the person does not wait for ever."""
+    """The search must end without results. Otherwise the person would wait forever."""
     visitor.feed(events.SearchAsked("tea"))
     asked = visitor.frames(Kind.SEARCH)[0]
 
@@ -389,7 +393,7 @@ def test_a_search_that_is_refused_found_nothing(visitor: Driver) -> None:
 
 
 def test_nothing_is_shown_before_the_server_has_accepted_the_person(make_widget: MakeWidget) -> None:
-    """Messages before `ready` cannot be assigned to a person, so they are not shown."""
+    """Messages that are received before `ready` cannot be assigned to a person."""
     widget = make_widget(answers_frames=False).start()
     ref = widget.last(effects.OpenSocket).ref
 
@@ -399,7 +403,7 @@ def test_nothing_is_shown_before_the_server_has_accepted_the_person(make_widget:
 
 
 def test_nothing_is_sent_while_there_is_no_connection(visitor: Driver) -> None:
-    """Search, calls and paging are not queued for later."""
+    """Searches, calls and history requests are not queued."""
     visitor.close(1006)
     before = visitor.counts()["Send"]
 
@@ -420,7 +424,7 @@ def test_nothing_is_sent_while_there_is_no_connection(visitor: Driver) -> None:
     ],
 )
 def test_a_chat_frame_that_cannot_be_read_is_named(visitor: Driver, frame: dict[str, object]) -> None:
-    """The widget reports one error that names the malformed member, and then reconnects."""
+    """The widget must report one error that names the malformed member, and then reconnect."""
     visitor.feed(events.FrameReceived(visitor.socket or 0, frame))
 
     assert visitor.errors() == [Fault.FRAME_UNREADABLE]
@@ -429,7 +433,7 @@ def test_a_chat_frame_that_cannot_be_read_is_named(visitor: Driver, frame: dict[
 
 
 def test_a_history_that_cannot_be_read_is_named(visitor: Driver) -> None:
-    """The answer matches the request, but does not contain a list of messages."""
+    """The history answer matches the request, but does not contain a list of messages."""
     visitor.frame(type="history", id=visitor.frames(Kind.HISTORY)[-1]["id"], messages=["one"], more=False)
 
     assert visitor.errors() == [Fault.FRAME_UNREADABLE]
@@ -437,7 +441,7 @@ def test_a_history_that_cannot_be_read_is_named(visitor: Driver) -> None:
 
 
 def test_frames_of_kinds_to_come_are_passed_over(visitor: Driver) -> None:
-    """Future versions of the profile may add frames."""
+    """Future versions of the profile may add kinds of frames."""
     visitor.frame(type="typing", who="agent")
 
     assert visitor.errors() == []
@@ -445,7 +449,7 @@ def test_frames_of_kinds_to_come_are_passed_over(visitor: Driver) -> None:
 
 
 def test_the_screen_is_drawn_only_when_something_changed(visitor: Driver) -> None:
-    """A heartbeat does not redraw the screen."""
+    """A heartbeat must not redraw the screen."""
     shown = len(visitor.all(effects.Show))
 
     visitor.advance(200)
@@ -455,7 +459,10 @@ def test_the_screen_is_drawn_only_when_something_changed(visitor: Driver) -> Non
 
 @pytest.mark.contract("D-15/outage")
 def test_what_the_server_cannot_do_just_now_is_asked_again(visitor: Driver) -> None:
-    """While the database is away, the message counts as being sent. Then it is stored, and the history loads."""
+    """While the database is unavailable, the message is shown as being sent.
+
+    Afterwards the message is stored, and the history loads.
+    """
     visitor.feed(events.MessageWritten("Hello"))
     sent, history = visitor.frames(Kind.MESSAGE)[0], visitor.frames(Kind.HISTORY)[-1]
     for frame in (sent, history):
@@ -471,7 +478,7 @@ def test_what_the_server_cannot_do_just_now_is_asked_again(visitor: Driver) -> N
 
 
 def test_what_was_put_off_waits_for_the_connection(visitor: Driver) -> None:
-    """Nothing is sent over a closed socket. The widget repeats these requests first on the next connection."""
+    """Nothing is sent over a closed socket. On the next connection, the widget repeats these requests first."""
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
     visitor.frame(type="error", id=sent["id"], code="unavailable", message="Away.", retryable=True)
@@ -487,7 +494,7 @@ def test_what_was_put_off_waits_for_the_connection(visitor: Driver) -> None:
 
 @pytest.mark.contract("2.7/custom-on-first")
 def test_a_name_that_is_new_goes_out_with_the_next_message(member: Driver) -> None:
-    """F200: the same person has a new name, which agents see with the next message."""
+    """F200: the same person has a new name. Agents see the new name with the next message."""
     member.feed(events.MessageWritten("Hello"))
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(name="Ada King"))
 

@@ -1,4 +1,4 @@
-"""Time in the widget: wrong or changed clocks, sleep, hidden tabs. Tokens are judged by the server's time."""
+"""Tests of time in the widget: wrong or changed clocks, sleep, and hidden tabs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WAKING = (events.Woken("visible"), events.Woken("online"), events.Woken("pagesho
 
 
 def in_hidden_tab(widget: Driver, minutes: int) -> None:
-    """Let time pass as in a hidden tab, where timers fire once a minute."""
+    """Let time pass as in a hidden tab, where browsers fire timers only once a minute."""
     for _ in range(minutes):
         widget.sleep(60)
 
 
 def set_the_pages_clock(widget: Driver, seconds: float) -> None:
-    """Change only the page's clock. Timers are unaffected, because they measure elapsed time."""
+    """Change only the page's clock. Timers are not affected, because they measure elapsed time."""
     widget.now += seconds
     widget.server_ahead -= seconds
     for name in widget.timers:
@@ -45,7 +45,7 @@ def clock_warnings(*widgets: Driver) -> list[object]:
 
 @pytest.mark.contract("D-12/clock-skew")
 def test_a_skew_is_told_once_for_each_page(make_widget: MakeWidget) -> None:
-    """F053: a new socket or a restarted widget on the same page does not report it again; a new page does."""
+    """F053: a new socket or a restarted widget on the same page does not repeat the warning. A new page does."""
     page = ServerTime()
     first = make_widget(server_ahead=HOUR, page_time=page).start()
     first.close(1006)
@@ -62,7 +62,7 @@ def test_a_skew_is_told_once_for_each_page(make_widget: MakeWidget) -> None:
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [HOUR, -HOUR, -5 * 365 * 24 * HOUR])
 def test_a_member_on_a_wrong_clock_is_renewed_as_on_a_right_one(make_widget: MakeWidget, ahead: float) -> None:
-    """F053: one call an hour, a minute before expiry. No token is judged expired too early or requested too often."""
+    """F053: the widget calls `getToken` once an hour, a minute before the token expires."""
     widget = make_widget(custom_login=True, server_ahead=ahead)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
 
@@ -77,7 +77,10 @@ def test_a_member_on_a_wrong_clock_is_renewed_as_on_a_right_one(make_widget: Mak
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [0, -5 * 365 * 24 * HOUR])
 def test_a_token_that_had_ended_is_seen_by_the_servers_time(make_widget: MakeWidget, ahead: float) -> None:
-    """F051: the server's greeting reveals the time. The token is not sent, and another is requested at most twice."""
+    """F051: the server's `hello` shows that the token has expired.
+
+    The widget does not send the token, and requests at most two new tokens.
+    """
     widget = make_widget(custom_login=True, server_ahead=ahead, answers_tokens=False)
     ended = {"iat": widget.server_now - 2 * HOUR, "exp": widget.server_now - HOUR}
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(**ended))
@@ -95,7 +98,7 @@ def test_a_token_that_had_ended_is_seen_by_the_servers_time(make_widget: MakeWid
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("seconds", [3 * HOUR, -3 * HOUR])
 def test_a_clock_that_is_set_does_not_end_a_membership(member: Driver, seconds: float) -> None:
-    """F053: the page's clock jumps by three hours. The new token is not mistaken for an expired one."""
+    """F053: the page's clock jumps by three hours. The widget must not treat the new token as expired."""
     told = len(member.emitted("identity:changed"))
 
     set_the_pages_clock(member, seconds)
@@ -109,7 +112,7 @@ def test_a_clock_that_is_set_does_not_end_a_membership(member: Driver, seconds: 
 
 
 def test_a_token_that_had_ended_is_seen_after_sleep_too(member: Driver) -> None:
-    """F051: after a sleep the backend returns an expired token. The widget asks twice, then becomes a visitor."""
+    """F051: after a sleep, the backend returns an expired token. The widget asks twice, and then becomes a visitor."""
     old = member.custom()
     member.page = lambda call: events.GetTokenReturned(call.ref, old)
 
@@ -126,7 +129,9 @@ def test_a_token_that_had_ended_is_seen_after_sleep_too(member: Driver) -> None:
 def test_waking_up_for_several_reasons_at_once_is_one_request_and_one_socket(
     visitor: Driver, *, timers_first: bool
 ) -> None:
-    """WDG-019, F062: after three hours the widget requests a token, then opens a socket, in any order of events."""
+    """WDG-019, F062: after three hours, the widget requests a token and then opens a socket, whatever the order of
+    events.
+    """
     before = len(visitor.done)
     if timers_first:
         visitor.sleep(3 * HOUR)
@@ -147,7 +152,10 @@ def test_waking_up_for_several_reasons_at_once_is_one_request_and_one_socket(
 @pytest.mark.contract("2.6/refresh")
 @pytest.mark.parametrize("open_for", [0, 1, 24, 26, 49])
 def test_a_hidden_tab_is_refreshed_a_little_later_and_stays_connected(visitor: Driver, open_for: int) -> None:
-    """F061: if timers fire once a minute, so does the refresh. The socket stays open, whenever the tab was hidden."""
+    """F061: the browser fires timers once a minute, so the refresh may be a minute late.
+
+    The socket must stay open, whenever the tab was hidden.
+    """
     visitor.advance(open_for)
     in_hidden_tab(visitor, minutes=30)
 
@@ -157,7 +165,10 @@ def test_a_hidden_tab_is_refreshed_a_little_later_and_stays_connected(visitor: D
 
 
 def test_a_hidden_tab_answers_the_server_at_once(visitor: Driver) -> None:
-    """F061: frames of the server arrive even when timers are delayed. They trigger the renewal of an expiring token."""
+    """F061: the widget receives the server's frames even when timers are delayed.
+
+    A frame can therefore trigger the renewal of an expiring token.
+    """
     visitor.now += 30
     visitor.frame(type="reauth", deadline=visitor.server_now + 30)
 
@@ -166,7 +177,10 @@ def test_a_hidden_tab_answers_the_server_at_once(visitor: Driver) -> None:
 
 @pytest.mark.contract("3/renewal")
 def test_a_member_in_a_hidden_tab_is_renewed_before_the_end(member: Driver) -> None:
-    """F061: a delay of up to a minute is no problem, because the widget requests the token a minute before expiry."""
+    """F061: timers may be up to a minute late.
+
+    The widget requests the next token a minute before the current token expires.
+    """
     member.advance(59)
     in_hidden_tab(member, minutes=59)
 
@@ -181,7 +195,7 @@ def test_a_member_in_a_hidden_tab_is_renewed_before_the_end(member: Driver) -> N
     [pytest.param(20, 6, id="20-s"), pytest.param(70, 2, id="70-s"), pytest.param(1, 6, id="1-s")],
 )
 def test_how_often_a_short_lived_token_is_renewed(make_widget: MakeWidget, lifetime: int, calls: int) -> None:
-    """F056: after half its lifetime, but not within ten seconds."""
+    """F056: the widget renews the token after half its lifetime, but not within ten seconds."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(exp=widget.server_now + lifetime))
     widget.start()
@@ -194,7 +208,10 @@ def test_how_often_a_short_lived_token_is_renewed(make_widget: MakeWidget, lifet
 
 
 def test_the_time_is_whole_seconds_and_a_way_over_the_network() -> None:
-    """Two seconds are within the precision. The widget corrects for a minute, but does not warn the page about it."""
+    """A difference of two seconds is within the precision.
+
+    The widget corrects for a difference of a minute without a warning.
+    """
     time = ServerTime()
 
     assert (time.learn(NOW - 2, NOW), time.offset) == (None, 0.0)
@@ -205,7 +222,10 @@ def test_the_time_is_whole_seconds_and_a_way_over_the_network() -> None:
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_member_who_looks_in_for_a_moment_every_few_hours_stays_one(member: Driver) -> None:
-    """F062: a token that expired while the phone slept was not refused, so the widget asks the page for another."""
+    """F062: the token expired while the phone slept.
+
+    An expired token is not a refused token, so the widget asks the page for another.
+    """
     for _ in range(3):
         member.now += 3 * HOUR
         member.feed(events.Woken("visible"))
@@ -216,7 +236,7 @@ def test_a_member_who_looks_in_for_a_moment_every_few_hours_stays_one(member: Dr
 
 
 def test_a_backend_whose_tokens_end_at_once_is_left_alone(member: Driver) -> None:
-    """A token that expires within moments is useless. After two of them the widget stops asking the page."""
+    """A token that expires within moments is useless. After two such tokens, the widget stops asking the page."""
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(exp=member.server_now + 20))
     calls = member.counts()["CallGetToken"]
 
@@ -234,7 +254,7 @@ def test_a_backend_whose_tokens_end_at_once_is_left_alone(member: Driver) -> Non
 def test_a_token_tells_the_time_only_if_it_says_when_it_was_made(
     make_widget: MakeWidget, claims: dict[str, int], told: list[str]
 ) -> None:
-    """`iat` is optional; without it the widget takes the time from the server's greeting."""
+    """`iat` is optional. Without `iat`, the widget learns the time from the server's `hello`."""
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
     token = jwt(pid=PID, uid=KEY.uid, type="visitor", exp=int(NOW) + 2 * HOUR, **claims)
 

@@ -1,4 +1,4 @@
-"""Custom login: when the widget calls `getToken`, how it uses the answers, and what it never does with them."""
+"""Tests of custom login: when the widget calls `getToken`, and what it does with the answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/get-token", "2.4/unchanged", "D-12/visitor-beside", "4.8/get-token-argument")
 def test_a_token_makes_a_member_and_is_used_unchanged_and_cached(member: Driver) -> None:
-    """The visitor is connected at once. When the token arrives, the widget opens a new connection as the member."""
+    """The visitor is connected first. When the token is received, the widget opens a new connection as the member."""
     token = member.stored
 
     assert token is not None
@@ -30,7 +30,9 @@ def test_a_token_makes_a_member_and_is_used_unchanged_and_cached(member: Driver)
 
 @pytest.mark.contract("3/get-token-null", "4.8/get-token-argument")
 def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget) -> None:
-    """F030, WDG-006: no error and no second call, until the page reports that its user may have changed."""
+    """F030, WDG-006: there must be no error, and no second call until the page reports that its user may have
+    changed.
+    """
     widget = make_widget(custom_login=True).start()
 
     widget.advance(4000)
@@ -63,7 +65,10 @@ def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget)
 def test_a_useless_answer_is_named_and_leaves_the_visitor(
     make_widget: MakeWidget, value: str | events.Unusable, code: Fault
 ) -> None:
-    """WDG-006: one error, one call; no token is stored or sent, and the visitor can chat."""
+    """WDG-006: the widget reports one error after one call.
+
+    It neither stores nor sends the token, and the visitor can chat.
+    """
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenReturned(call.ref, value)).start()
 
     widget.advance(600)
@@ -75,7 +80,7 @@ def test_a_useless_answer_is_named_and_leaves_the_visitor(
 
 
 def test_an_identity_token_is_no_answer_of_get_token(make_widget: MakeWidget) -> None:
-    """F108 in the page: token kinds are distinguished by `type` (D-05)."""
+    """F108 in the page: the `type` claim distinguishes the kinds of tokens (D-05)."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.identity_token())
 
@@ -95,7 +100,7 @@ def test_an_identity_token_is_no_answer_of_get_token(make_widget: MakeWidget) ->
 def test_another_key_or_time_gets_one_second_try(
     make_widget: MakeWidget, changes: dict[str, object], code: Fault
 ) -> None:
-    """If the backend caches tokens for too long, the widget asks it once more and then stops."""
+    """A backend may cache tokens for too long. The widget calls `getToken` once more, and then stops."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(**changes))
     widget.start()
@@ -108,7 +113,6 @@ def test_another_key_or_time_gets_one_second_try(
 
 
 def test_the_second_try_may_succeed(make_widget: MakeWidget) -> None:
-    """The positive counterpart of the test above."""
     widget = make_widget(custom_login=True)
     answers = [{"cnf": {"jkt": OTHER_JKT}}, {}]
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(**answers.pop(0)))
@@ -120,7 +124,10 @@ def test_the_second_try_may_succeed(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("3/get-token-failed", "D-12/get-token-bounds", "D-12/always-chat")
 def test_a_throw_is_tried_again_with_backoff(make_widget: MakeWidget) -> None:
-    """F037: after 1, 2, 4 … 60 seconds. The attempt is counted up, and the visitor is connected meanwhile."""
+    """F037: the widget retries after 1, 2, 4 … 60 seconds and increments the attempt each time.
+
+    The visitor stays connected.
+    """
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
 
     widget.advance(1 + 2 + 4 + 8 + 16 + 32 + 60 + 60)
@@ -132,7 +139,7 @@ def test_a_throw_is_tried_again_with_backoff(make_widget: MakeWidget) -> None:
 
 
 def test_the_waits_are_scattered_by_chance(make_widget: MakeWidget) -> None:
-    """F037: jitter keeps many pages from calling the backend at the same moment, or at once."""
+    """F037: without random waits, many pages would call the backend at the same moment."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500"))
     widget.chance.value = 0.0
 
@@ -146,7 +153,7 @@ def test_the_waits_are_scattered_by_chance(make_widget: MakeWidget) -> None:
 
 
 def test_recovering_after_throws_makes_the_member(make_widget: MakeWidget) -> None:
-    """The widget becomes a member as soon as the backend works again."""
+    """The widget must become a member when the backend works again."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
 
@@ -157,7 +164,7 @@ def test_recovering_after_throws_makes_the_member(make_widget: MakeWidget) -> No
 
 @pytest.mark.contract("D-12/get-token-bounds")
 def test_a_late_answer_is_ignored(make_widget: MakeWidget) -> None:
-    """F038, F039, WDG-006: after the timeout the visitor stays, even if an answer arrives later."""
+    """F038, F039, WDG-006: after the timeout, an answer must not change the identity."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -169,7 +176,7 @@ def test_a_late_answer_is_ignored(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("D-12/tabs")
 def test_only_one_call_is_in_flight(member: Driver) -> None:
-    """F042, WDG-008: other reasons to call `getToken` wait for the answer of the running call."""
+    """F042, WDG-008: if there are other reasons to call `getToken`, they wait for the answer to the running call."""
     member.page = lambda _: None
     member.feed(events.RefreshAsked())
 
@@ -181,7 +188,7 @@ def test_only_one_call_is_in_flight(member: Driver) -> None:
 
 @pytest.mark.contract("D-12/get-token-bounds")
 def test_the_answer_of_a_call_that_was_replaced_is_ignored(make_widget: MakeWidget) -> None:
-    """F196: the page reported meanwhile that its user may have changed. Only the newer call's answer counts."""
+    """F196: the page has reported that its user may have changed. Only the answer to the newer call counts."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     replaced = widget.last(effects.CallGetToken).ref
     widget.feed(events.RefreshAsked())
@@ -194,7 +201,7 @@ def test_the_answer_of_a_call_that_was_replaced_is_ignored(make_widget: MakeWidg
 
 
 def test_a_late_failure_is_ignored(make_widget: MakeWidget) -> None:
-    """After the page has answered, its call can no longer fail."""
+    """Once the page has answered, a failure of the same call must be ignored."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -206,7 +213,7 @@ def test_a_late_failure_is_ignored(make_widget: MakeWidget) -> None:
 
 
 def test_a_retry_that_was_planned_is_not_made_besides_another_call(member: Driver) -> None:
-    """F042: another call has replaced the planned retry."""
+    """F042: another call replaces the planned retry."""
     member.page = lambda call: events.GetTokenFailed(call.ref, "503")
     member.frame(type="reauth", deadline=member.server_now + 30)
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom())
@@ -228,7 +235,7 @@ def test_a_refresh_asked_by_the_page_switches_accounts(member: Driver) -> None:
 
 
 def test_a_refresh_asked_early_waits_for_the_key(make_widget: MakeWidget) -> None:
-    """Calls that the page queued before the widget ran are kept."""
+    """The page may queue calls before the widget runs."""
     widget = make_widget(custom_login=True, page=lambda _: None)
 
     widget.feed(events.RefreshAsked(), events.Started(secure=True))
@@ -240,7 +247,10 @@ def test_a_refresh_asked_early_waits_for_the_key(make_widget: MakeWidget) -> Non
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_token_of_another_tab_is_adopted(make_widget: MakeWidget) -> None:
-    """F043: another tab got a token while this one waited for the lock. This tab uses it, without `getToken`."""
+    """F043: another tab has received a token while this tab waited for the lock.
+
+    This tab must use that token without calling `getToken`.
+    """
     widget = make_widget(custom_login=True)
     widget.turn = lambda turn: events.TurnCame(turn.ref, widget.custom())
 
@@ -251,7 +261,7 @@ def test_a_token_of_another_tab_is_adopted(make_widget: MakeWidget) -> None:
 
 
 def test_renewal_by_another_tab_keeps_the_socket(member: Driver) -> None:
-    """The storage event delivers the same member's newer token."""
+    """The storage event delivers a newer token of the same member."""
     opened = member.sockets()
     member.advance(100)
 
@@ -262,7 +272,7 @@ def test_renewal_by_another_tab_keeps_the_socket(member: Driver) -> None:
 
 
 def test_a_member_without_a_name_goes_by_the_uid(make_widget: MakeWidget) -> None:
-    """Integrators may leave `name` out."""
+    """Integrators may omit `name`."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(name=...))
 
@@ -272,7 +282,7 @@ def test_a_member_without_a_name_goes_by_the_uid(make_widget: MakeWidget) -> Non
 
 
 def test_a_member_sees_no_sign_in_page(make_widget: MakeWidget) -> None:
-    """The sign-in page was open when the page's own login arrived, and closes."""
+    """The sign-in page was open when the page's `getToken` returned a token. The sign-in page must close."""
     widget = make_widget(custom_login=True).start()
     widget.feed(events.PageChosen("sign-in"))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -284,7 +294,7 @@ def test_a_member_sees_no_sign_in_page(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("4.1/edge-cache")
 def test_a_newer_configuration_opens_no_other_socket(member: Driver) -> None:
-    """The widget reloads the configuration while the panel is open. That does not affect the connection."""
+    """The widget reloads the configuration while the panel is open. The connection must stay open."""
     opened = member.sockets()
     member.advance(100)
 

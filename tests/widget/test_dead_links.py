@@ -1,4 +1,7 @@
-"""Detects dead connections that seem open: the widget pings when there is a reason to doubt, not all the time."""
+"""Tests of how the widget detects a dead connection.
+
+It sends pings only when it has a reason to doubt the connection.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,12 @@ if TYPE_CHECKING:
 
 PING = 25.0
 LIVELY = SILENCE_SECONDS + PROBE_SECONDS
-"""Seconds after which the widget gives up a dead connection during a conversation."""
+"""The time in seconds after which the widget gives up a dead connection during a conversation."""
 
 pytestmark = pytest.mark.contract("D-10/reconnect")
 
 
 def hear(visitor: Driver, seq: int = 1) -> None:
-    """Deliver a message from an agent."""
     visitor.frame(
         type="message", id=f"a{seq}", seq=seq, sender="agent", name="Grace", body="Hello", sent_at=visitor.server_now
     )
@@ -59,7 +61,7 @@ def test_an_idle_widget_leaves_a_dead_connection_after_one_ping_without_an_answe
 
 
 def test_a_message_without_an_answer_puts_the_connection_in_doubt(idle: Driver) -> None:
-    """The message is sent again on the next connection, under the same id."""
+    """On the next connection, the widget must send the message again with the same id."""
     idle.answers_frames = False
     idle.feed(events.MessageWritten("Are you there?"))
 
@@ -85,7 +87,7 @@ def test_whoever_goes_on_writing_does_not_put_the_doubt_off(idle: Driver) -> Non
 
 
 def test_a_message_that_is_answered_late_keeps_its_connection(idle: Driver) -> None:
-    """The positive counterpart: the service is slow with the message, but answers the ping."""
+    """The service is slow to acknowledge the message, but answers the ping."""
     idle.feed(events.MessageWritten("Are you there?"))
 
     idle.advance(ANSWER_SECONDS + PROBE_SECONDS)
@@ -139,7 +141,10 @@ def test_on_a_slow_network_a_ping_has_as_long_as_connecting_took(make_widget: Ma
 
 
 def test_after_a_loss_the_first_attempts_are_given_up_early(idle: Driver) -> None:
-    """The network may return at any moment; an attempt that began before that would time out late."""
+    """The network may return at any moment.
+
+    A connection attempt that began without a network would take too long to fail.
+    """
     idle.answers_frames = False
     before = len(idle.all(effects.SetTimer))
     idle.close(1006)

@@ -1,4 +1,4 @@
-"""The bundle of `debug()`: shows the widget's state, and is safe to paste into a ticket (D-12)."""
+"""Tests of the result of `debug()`, which people paste into tickets (D-12)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def strings(value: object) -> Iterator[str]:
 
 
 def bundle(widget: Driver) -> dict[str, object]:
-    """Return the bundle as JSON, as people paste it."""
+    """Return the result of `debug()` as JSON."""
     read: dict[str, object] = json.loads(json.dumps(widget.machine.debug()))
     return read
 
@@ -46,7 +46,10 @@ def well_known_member(make_widget: MakeWidget, **claims: object) -> Driver:
 
 @pytest.mark.contract("D-12/debug")
 def test_the_state_is_in_the_bundle(make_widget: MakeWidget) -> None:
-    """The bundle has the identity, the stage and all claims of the token. Values that identify a person are hidden."""
+    """`debug()` must return the identity, the stage and the names of all claims.
+
+    Values that identify a person must be hidden.
+    """
     widget = well_known_member(make_widget)
 
     told = bundle(widget)
@@ -105,7 +108,7 @@ def test_nothing_in_the_bundle_opens_a_door_or_names_a_person(make_widget: MakeW
 
 
 def test_troubles_outlive_the_list_of_events(make_widget: MakeWidget) -> None:
-    """Errors from the start are still in the bundle after hundreds of later events."""
+    """Errors from the beginning must still be listed after hundreds of later events."""
     widget = make_widget(custom_login=True, server_ahead=3600)
     widget.page = lambda call: events.GetTokenTimedOut(call.ref)
     widget.start()
@@ -146,7 +149,7 @@ def test_a_uid_that_is_an_address_is_not_told(make_widget: MakeWidget) -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_taken_out_and_nothing_else(text: str, shown: str) -> None:
-    """The rest of the text stays readable."""
+    """The rest of the text must stay readable."""
     assert redaction.plain(text) == shown
 
 

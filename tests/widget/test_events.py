@@ -1,4 +1,4 @@
-"""Checks over all events that the widget handles."""
+"""Tests of the groups of events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ GROUPS = (
 
 
 def test_every_event_belongs_to_one_group() -> None:
-    """So exactly one part of the widget handles it, and type checkers can verify that."""
     grouped = [event for group in GROUPS for event in get_args(group)]
     declared = {kind for kind in vars(events).values() if is_dataclass(kind) and kind.__module__ == events.__name__}
 

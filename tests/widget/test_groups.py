@@ -1,4 +1,7 @@
-"""Groups of consecutive messages by one author: the first message shows the name, the last the time."""
+"""Tests of how consecutive messages of one author are grouped.
+
+In a group, the first message shows the name and the last shows the time.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ def line(at: float, sender: Sender = "agent", name: str | None = "Maya") -> Line
 
 
 def shape(*lines: Line) -> str:
-    """Return one dot for each message, with `(` before the first and `)` after the last of each group."""
+    """Return one dot for each message, with `(` before the first and `)` after the last message of each group."""
     return "".join("(" * each.is_first + "." + ")" * each.is_last for each in placed(lines))
 
 
@@ -33,7 +36,6 @@ def test_what_one_author_writes_within_minutes_belongs_together() -> None:
 
 
 def test_each_author_has_a_group() -> None:
-    """This also holds if the first author writes again at once."""
     assert shape(line(0), line(1), line(2, "customer", None), line(3)) == "(..)(.)(.)"
 
 
@@ -42,7 +44,7 @@ def test_two_agents_are_two_authors() -> None:
 
 
 def test_ones_own_messages_belong_together_under_any_name() -> None:
-    """An unsent message has no name yet, and stored ones have the name from a token."""
+    """An unsent message has no name yet. A stored message has the name from the token."""
     assert shape(line(0, "customer", "Ada"), line(1, "customer", None), line(2, "customer", "Ada King")) == "(...)"
 
 
@@ -50,7 +52,10 @@ def test_ones_own_messages_belong_together_under_any_name() -> None:
     ("seconds", "groups"), [(TOGETHER_SECONDS, "(..)"), (TOGETHER_SECONDS + 1, "(.)(.)"), (-TOGETHER_SECONDS, "(..)")]
 )
 def test_a_pause_begins_a_new_group(seconds: float, groups: str) -> None:
-    """The pause counts from the previous message. An unsent message may be earlier, by the page's clock."""
+    """The pause is measured from the previous message.
+
+    By the page's clock, an unsent message may seem earlier than the previous one.
+    """
     assert shape(line(0), line(seconds)) == groups
 
 

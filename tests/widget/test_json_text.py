@@ -1,4 +1,4 @@
-"""Parses JSON from others, and refuses nesting that is too deep for a page's Python."""
+"""Tests of how untrusted JSON is parsed. JSON that is nested too deeply for Python in the page must be refused."""
 
 import json
 
@@ -8,12 +8,12 @@ from chatkey_widget.json_text import DEEPEST, read_json
 
 
 def nested(levels: int) -> str:
-    """Return alternating nested arrays and objects, with a number in the innermost."""
+    """Return alternating nested arrays and objects, with a number in the innermost one."""
     return '[{"a":' * (levels // 2) + "1" + "}]" * (levels // 2)
 
 
 def test_what_is_nested_within_the_limit_is_read() -> None:
-    """The number of arrays and objects side by side does not matter."""
+    """Any number of arrays and objects may stand side by side."""
     assert json.dumps(read_json(nested(DEEPEST)), separators=(",", ":")) == nested(DEEPEST)
     assert read_json(f"[{','.join(['[{}]'] * 1000)}]") == [[{}]] * 1000
 
@@ -33,6 +33,5 @@ def test_brackets_in_a_text_are_no_nesting(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "NaN", "[Infinity]", "[1,]", "9" * 5000])
 def test_what_is_no_json_is_refused(text: str) -> None:
-    """Every kind of invalid JSON raises `ValueError`."""
     with pytest.raises(ValueError, match=r"Expecting|Illegal|NaN|Infinity|limit"):
         read_json(text)

@@ -1,4 +1,4 @@
-"""Tests the widget's choice of language, and that all texts for people are in the language files."""
+"""Tests of the widget's choice of language, and of its texts."""
 
 from __future__ import annotations
 
@@ -47,18 +47,20 @@ KEYS = {"Enter", "Escape"}
 def test_the_pages_choice_comes_before_the_businesss_and_the_browsers(
     page: str, business: str, browser: tuple[str, ...], chosen: str
 ) -> None:
-    """The first language that the widget speaks wins. Times follow its region, or the reader's."""
+    """The widget uses the first language for which it has texts.
+
+    Times follow the region of this language, or the reader's region.
+    """
     assert texts.choose((page, business, *browser)) == chosen
 
 
 def test_a_tag_in_any_case_has_its_texts() -> None:
-    """Pages and browsers write language tags in upper or lower case."""
     assert texts.speaking(texts.choose(("AR-eg",))) is texts.LANGUAGES["ar"]
 
 
 @pytest.mark.contract("D-12/language")
 def test_a_notice_is_in_the_readers_language() -> None:
-    """The page's language applies before and after the configuration has loaded."""
+    """The widget must use the page's language before and after the configuration has loaded."""
     settings = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID, locale="de")
     widget = Driver(settings, verdict=lambda _: (Code.PROVIDER_OFF, Close.FORBIDDEN)).start()
 
@@ -66,14 +68,17 @@ def test_a_notice_is_in_the_readers_language() -> None:
 
 
 def test_without_any_wish_the_businesss_language_is_spoken(make_widget: MakeWidget) -> None:
-    """The widget uses the configuration's `ui.locale` when it arrives."""
+    """The widget uses the `ui.locale` of the configuration."""
     assert make_widget().start().view.locale == "en"
 
 
 @pytest.mark.contract("D-12/language")
 @pytest.mark.parametrize("language", texts.LANGUAGES)
 def test_what_the_business_did_not_write_is_said_in_the_readers_language(language: str) -> None:
-    """This covers a new business's title, greeting and call title, and empty titles. An empty greeting stays empty."""
+    """The widget translates the title, greeting and call title of a new business, and titles that are empty.
+
+    An empty greeting stays empty.
+    """
     words = texts.LANGUAGES[language]
     widget = Driver(replace(SETTINGS, languages=(language,)))
     standard = {"title": STANDARD_TITLE, "greeting": STANDARD_GREETING}
@@ -89,7 +94,6 @@ def test_what_the_business_did_not_write_is_said_in_the_readers_language(languag
 
 @pytest.mark.contract("D-12/language")
 def test_what_the_business_wrote_is_shown_as_it_is() -> None:
-    """The widget does not translate texts of the business."""
     widget = Driver(replace(SETTINGS, languages=("de",)))
     written = {"livechat": {"title": "Ahoy", "greeting": "What is it?"}, "service": {"title": "Shout"}}
 
@@ -101,7 +105,10 @@ def test_what_the_business_wrote_is_shown_as_it_is() -> None:
 
 @pytest.mark.parametrize("language", texts.LANGUAGES)
 def test_every_language_says_everything(language: str) -> None:
-    """No text is missing, only texts that are empty in all languages are empty, and all have the same placeholders."""
+    """Every language must have every text, with the same placeholders.
+
+    A text may be empty only if it is empty in all languages.
+    """
     spoken, english = dict(_texts(language)), dict(_texts("en"))
 
     assert spoken.keys() == english.keys()
@@ -122,7 +129,7 @@ def test_no_text_is_left_in_english(language: str) -> None:
 
 
 def test_the_words_are_those_of_the_screen() -> None:
-    """Every state that the screen can show has a text, and there are no unused texts."""
+    """Every state that the screen can show needs a text, and every text must be used."""
     assert set(get_args(Notice)) == set(Notices.__annotations__)
     assert set(get_args(Link)) == set(Links.__annotations__)
     assert {name for part in get_args(CallShown) for name in get_args(part)} == set(Calls.__annotations__)
@@ -130,13 +137,13 @@ def test_the_words_are_those_of_the_screen() -> None:
 
 
 def test_every_notice_is_told_of_some_error() -> None:
-    """Notices that no error leads to should be removed, so that nobody translates them."""
+    """A notice that no error leads to should be removed, so that nobody has to translate it."""
     assert {meaning.said for meaning in MEANINGS.values()} - {None} == set(get_args(Notice))
 
 
 @pytest.mark.parametrize("path", SCREEN, ids=lambda path: path.stem)
 def test_no_text_stands_in_the_code(path: Path) -> None:
-    """All texts are in the language files: no string literal in the screen's modules looks like words for people."""
+    """Texts belong in the language files. No string literal in the screen's modules may look like words for people."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
@@ -160,7 +167,7 @@ def _values(text: str) -> list[str]:
 
 
 def _docstrings(tree: ast.Module) -> Iterator[str]:
-    """Yield all strings that are statements of their own, including those that document constants."""
+    """Yield all strings that are statements, including those that document constants."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value

@@ -1,4 +1,4 @@
-"""Logging out in this tab, in another tab, or during another action."""
+"""Tests of logging out in this tab, in another tab, or during another action."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout", "4.8/logout", "1/logout-visitor")
 def test_logout_makes_the_same_visitor_again(member: Driver) -> None:
-    """F189: the token is deleted, the socket closed with 1000, and the visitor with the same key connected."""
+    """F189: the widget deletes the token, closes the socket with 1000, and connects the visitor with the same key."""
     member.feed(events.LogoutAsked())
 
     assert member.stored is None
@@ -31,7 +31,7 @@ def test_logout_makes_the_same_visitor_again(member: Driver) -> None:
 
 
 def test_after_a_logout_the_page_is_not_asked_on_its_own(member: Driver) -> None:
-    """The widget must not log the person in again unasked."""
+    """Otherwise the page's `getToken` would log the person in again."""
     asked = member.counts()["CallGetToken"]
 
     member.feed(events.LogoutAsked())
@@ -43,7 +43,7 @@ def test_after_a_logout_the_page_is_not_asked_on_its_own(member: Driver) -> None
 
 @pytest.mark.contract("2.7/history-apart")
 def test_the_members_history_leaves_the_screen_and_the_visitors_comes_back(make_widget: MakeWidget) -> None:
-    """F189, F198: each identity sees only its own conversation, from the moment of the switch."""
+    """F189, F198: from the moment of the switch, each identity sees only the messages of its own conversation."""
     widget = make_widget(custom_login=True).start()
     widget.feed(events.MessageWritten("from the visitor"))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -58,7 +58,10 @@ def test_the_members_history_leaves_the_screen_and_the_visitors_comes_back(make_
 
 @pytest.fixture
 def away(member: Driver) -> Driver:
-    """Ada wrote offline, then her token expired and `getToken` failed once, so the widget continues as the visitor."""
+    """Ada writes a message offline.
+
+    Then her token expires and `getToken` fails once, so the widget continues as the visitor.
+    """
     member.page = lambda call: events.GetTokenFailed(call.ref, "503")
     member.close(1006)
     member.feed(events.MessageWritten("from ada"))
@@ -70,14 +73,14 @@ def away(member: Driver) -> Driver:
 
 
 def come(widget: Driver, uid: str) -> None:
-    """Let this person's login succeed from now on, and let the page report a change of user."""
+    """Let the page report a change of user. From now on, `getToken` returns a token for this person."""
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(uid=uid))
     widget.feed(events.RefreshAsked())
 
 
 @pytest.mark.contract("D-12/always-chat")
 def test_what_a_member_wrote_offline_is_sent_when_the_member_is_back(away: Driver) -> None:
-    """F064, F142: the visitor does not see the message, and it is sent under Ada's own name."""
+    """F064, F142: the visitor must not see the message. The widget sends the message under Ada's name."""
     shown, sent = away.view.lines, away.frames(Kind.MESSAGE)
     away.page = lambda call: events.GetTokenReturned(call.ref, away.custom())
     away.advance(4)
@@ -109,7 +112,7 @@ def another_member(widget: Driver) -> None:
 @pytest.mark.contract("2.7/history-apart")
 @pytest.mark.parametrize("end", [logged_out, logged_out_elsewhere, nobody_there, another_member])
 def test_what_a_member_wrote_offline_is_forgotten_with_the_login(away: Driver, end: Callable[[Driver], None]) -> None:
-    """F189: the counterpart of the test above. None of Ada's messages is sent later, even if she comes back."""
+    """F189: the widget must not send any of Ada's messages later, even if she logs in again."""
     end(away)
 
     come(away, "ada")
@@ -122,7 +125,10 @@ def test_what_a_member_wrote_offline_is_forgotten_with_the_login(away: Driver, e
 @pytest.mark.parametrize("how", ["heard", "storage", "both", "both-reversed"])
 @pytest.mark.contract("D-12/tabs")
 def test_a_logout_in_another_tab_is_followed_once(member: Driver, how: str) -> None:
-    """F190: the channel, the storage event or both report it, in any order. This tab does not announce it again."""
+    """F190: the channel, the storage event or both may report the logout, in any order.
+
+    This tab must not announce the logout again.
+    """
     channel, storage = events.LogoutAsked(heard=True), events.StoredTokenChanged(None)
     given: dict[str, list[events.Event]] = {
         "heard": [channel],
@@ -140,7 +146,7 @@ def test_a_logout_in_another_tab_is_followed_once(member: Driver, how: str) -> N
 
 
 def test_a_login_in_another_tab_is_followed(visitor: Driver) -> None:
-    """A browser has one identity at a time."""
+    """All tabs of a browser have the same identity."""
     visitor.feed(events.StoredTokenChanged(visitor.identity_token()))
 
     assert visitor.identity == GRACE
@@ -156,7 +162,7 @@ def test_garbage_written_by_someone_else_is_no_login(visitor: Driver) -> None:
 
 
 def test_a_token_that_comes_after_the_logout_is_dropped(make_widget: MakeWidget) -> None:
-    """F191: the running call is aborted and its answer ignored."""
+    """F191: the widget aborts the running `getToken` call, and ignores the answer."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -168,7 +174,7 @@ def test_a_token_that_comes_after_the_logout_is_dropped(make_widget: MakeWidget)
 
 
 def test_a_logout_ends_a_sign_in_under_way(visitor: Driver) -> None:
-    """F192: the popup is closed and its message ignored."""
+    """F192: the widget closes the popup, and ignores the popup's message."""
     visitor.feed(events.SocialClicked("google"))
 
     visitor.feed(events.LogoutAsked())
@@ -178,7 +184,7 @@ def test_a_logout_ends_a_sign_in_under_way(visitor: Driver) -> None:
 
 
 def test_a_logout_before_the_key_is_ready_counts(make_widget: MakeWidget) -> None:
-    """Calls that the page queued before the widget ran are kept, so the cached member never appears."""
+    """The page may queue calls before the widget runs. The cached member must never appear."""
     widget = make_widget()
     widget.stored = widget.custom()
 
@@ -190,7 +196,10 @@ def test_a_logout_before_the_key_is_ready_counts(make_widget: MakeWidget) -> Non
 
 
 def test_a_logout_offline_is_remembered(member: Driver) -> None:
-    """F193: the token is deleted and the page informed at once; the connection changes when the network is back."""
+    """F193: the widget deletes the token and informs the page at once.
+
+    The connection changes when the network is back.
+    """
     member.answers_tokens = False
 
     member.feed(events.LogoutAsked())
@@ -201,7 +210,7 @@ def test_a_logout_offline_is_remembered(member: Driver) -> None:
 
 
 def test_a_visitor_who_logs_out_stays_connected(visitor: Driver) -> None:
-    """There is no member to log out, so the socket stays."""
+    """There is no member to log out, so the socket stays open."""
     visitor.feed(events.LogoutAsked())
 
     assert visitor.counts()["OpenSocket"] == 1
@@ -209,7 +218,10 @@ def test_a_visitor_who_logs_out_stays_connected(visitor: Driver) -> None:
 
 
 def test_a_retry_that_was_planned_ends_with_the_logout(make_widget: MakeWidget) -> None:
-    """F191: `getToken` failed and a retry was planned. It must not log the person in again."""
+    """F191: `getToken` failed, and the widget planned a retry.
+
+    After the logout, the retry would log the person in again.
+    """
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
 
     widget.feed(events.LogoutAsked())

@@ -1,4 +1,6 @@
-"""The network between widget and service: flapping, portals, proxies, crowds, slow and hostile responses."""
+"""Tests of the network between widget and service: unstable networks, captive portals, proxies, and slow or hostile
+services.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ def nonces(widget: Driver) -> list[object]:
 
 
 def unanswered(widget: Driver, frame: Mapping[str, object]) -> None:
-    """Send the widget a frame, and answer only its request for a signature. All other effects stay unanswered."""
+    """Send a frame to the widget, and answer only the resulting signature request.
+
+    All other effects stay unanswered.
+    """
     ref = widget.last(effects.OpenSocket).ref
     done = widget.machine.handle(events.FrameReceived(ref, frame), widget.now)
     widget.done += done
@@ -54,7 +59,7 @@ def unanswered(widget: Driver, frame: Mapping[str, object]) -> None:
 
 
 def greet(widget: Driver) -> None:
-    """Send `hello`, as the service."""
+    """Send `hello`, as the service would."""
     hello = {"type": "hello", "nonce": "n-1", "server_time": widget.server_now, "auth_timeout": 10, "ping": 25}
     unanswered(widget, hello)
 
@@ -66,7 +71,7 @@ def accept(widget: Driver) -> None:
 
 
 def drop(widget: Driver, code: int) -> None:
-    """Close the current socket, open or opening, and wait until the widget reconnects."""
+    """Close the current socket, which may still be opening. Then wait until the widget reconnects."""
     widget.socket = widget.last(effects.OpenSocket).ref
     widget.close(code)
     widget.advance(widget.timers["reconnect"] - widget.now)
@@ -80,7 +85,10 @@ def drop(widget: Driver, code: int) -> None:
 def test_a_flapping_network_costs_one_socket_a_time_and_no_call_of_get_token(
     make_widget: MakeWidget, seed: int
 ) -> None:
-    """F094: 20 outages in a minute. No nonce is used twice, and the widget reuses its current token."""
+    """F094: there are 20 outages in a minute.
+
+    The widget must not use a nonce twice, and must reuse the current token.
+    """
     widget = make_widget(custom_login=True, chance=SeededChance(seed))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
     widget.start()
@@ -103,7 +111,7 @@ def test_a_flapping_network_costs_one_socket_a_time_and_no_call_of_get_token(
 
 
 def test_waking_up_again_and_again_does_not_put_off_the_next_attempt(make_widget: MakeWidget) -> None:
-    """F094: a sign that the network is back can only bring the next attempt forward."""
+    """F094: a sign that the network is back may only bring the next attempt forward."""
     widget = make_widget(answers_frames=False).start()
     widget.socket = widget.last(effects.OpenSocket).ref
     widget.close(1006)
@@ -117,7 +125,7 @@ def test_waking_up_again_and_again_does_not_put_off_the_next_attempt(make_widget
 
 
 def test_a_network_that_is_back_does_not_bring_everybody_back_at_once(visitor: Driver) -> None:
-    """F094: when a whole office comes online, its widgets reconnect at random moments within a second."""
+    """F094: when all widgets of an office come online together, they reconnect at random moments within a second."""
     visitor.close(1006)
     visitor.chance.value = 0.4
 
@@ -127,7 +135,7 @@ def test_a_network_that_is_back_does_not_bring_everybody_back_at_once(visitor: D
 
 
 def test_a_network_that_is_back_during_a_failing_attempt_is_tried_again_soon(make_widget: MakeWidget) -> None:
-    """F094: the attempt began without a network, and the network came back before the browser gave the attempt up."""
+    """F094: the attempt begins without a network. The network comes back before the browser gives up the attempt."""
     widget = make_widget(answers_frames=False).start()
     widget.chance.value = 0.9
     for _ in range(8):
@@ -146,7 +154,7 @@ def test_a_network_that_is_back_during_a_failing_attempt_is_tried_again_soon(mak
 
 
 def test_whoever_looked_at_the_page_before_a_restart_waits_with_the_crowd(visitor: Driver) -> None:
-    """F143: waking up shortens only the current wait, not a later one."""
+    """F143: when the page becomes visible, only the current wait becomes shorter. Later waits keep their length."""
     visitor.chance.value = 0.9
     visitor.feed(events.Woken("visible"))
 
@@ -161,13 +169,12 @@ def fail_to_open(widget: Driver) -> None:
 
 
 def test_a_line_that_is_down_for_days_is_still_tried() -> None:
-    """After any number of failures the wait stays at its maximum."""
+    """After any number of failures, the wait stays at its maximum."""
     assert full_jitter(100_000, fraction=1.0) == SOCKET_CAP
     assert equal_jitter(100_000, fraction=1.0) == GET_TOKEN_CAP
 
 
 def test_a_notice_about_the_line_goes_when_the_line_is_back(make_widget: MakeWidget) -> None:
-    """The positive counterpart of the test in which the handshake never succeeds."""
     widget = make_widget(answers_frames=False).start()
     for _ in range(3):
         drop(widget, 1006)
@@ -181,7 +188,9 @@ def test_a_notice_about_the_line_goes_when_the_line_is_back(make_widget: MakeWid
 
 
 def test_offline_at_the_start_begins_by_itself_once_there_is_a_network() -> None:
-    """F091: after ten minutes offline, the first sign of a network loads token and configuration within a second."""
+    """F091: after ten minutes offline, the first sign of a network makes the widget load token and configuration within
+    a second.
+    """
     widget = Unplugged(SETTINGS)
     widget.start()
     widget.advance(600)
@@ -205,7 +214,7 @@ def test_offline_at_the_start_begins_by_itself_once_there_is_a_network() -> None
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
 @pytest.mark.parametrize("code", [Close.RESTART, Close.TRY_LATER])
 def test_a_crowd_that_a_server_lost_at_once_comes_back_scattered(code: Close) -> None:
-    """F143: of 200 widgets, about a tenth come back in each of the ten seconds."""
+    """F143: of 200 widgets, about a tenth must reconnect in each of the next ten seconds."""
     crowd = [Driver(SETTINGS, chance=SeededChance(seed)).start() for seed in range(200)]
 
     for widget in crowd:
@@ -222,7 +231,10 @@ def test_a_crowd_that_a_server_lost_at_once_comes_back_scattered(code: Close) ->
 
 @pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
 def test_a_handshake_that_never_succeeds_is_tried_a_few_times_a_minute(make_widget: MakeWidget) -> None:
-    """F092: reported once by name, and the screen shows that the widget keeps trying. Waits average half of 30 s."""
+    """F092: the widget reports the failure once, and the screen shows that the widget keeps trying.
+
+    The average wait is 15 s.
+    """
     widget = make_widget(answers_frames=False, chance=SeededChance(1)).start()
     begun = widget.now
 
@@ -246,7 +258,9 @@ def test_a_socket_that_is_dropped_as_soon_as_it_is_accepted_is_tried_ever_more_r
 
 @pytest.mark.contract("D-10/sockets")
 def test_a_service_that_says_why_it_takes_no_socket_is_quoted(make_widget: MakeWidget) -> None:
-    """The widget reports too many sockets as such, once, and not as a lost connection. It keeps trying."""
+    """If there are too many sockets, the widget reports this reason once instead of a lost connection, and keeps
+    trying.
+    """
     widget = make_widget(answers_frames=False).start()
     error = {"type": "error", "code": "too_many_sockets", "message": "Too many.", "retryable": True}
 
@@ -260,14 +274,17 @@ def test_a_service_that_says_why_it_takes_no_socket_is_quoted(make_widget: MakeW
 
 
 def test_a_provider_the_widget_does_not_know_is_not_offered() -> None:
-    """F088: the known ones are offered, in the configured order."""
+    """F088: known providers are offered in the configured order."""
     data = {"auth": {"oauth_providers": ["github", "myspace", 5, None, "google"]}}
 
     assert appearance(data).socials == ("github", "google")
 
 
 def test_an_exchange_that_the_service_calls_malformed_is_told_as_such(make_widget: MakeWidget) -> None:
-    """F089: 400 is a fault of the widget or the service, reported with the service's code. The login is kept."""
+    """F089: status 400 means a fault of the widget or the service.
+
+    The widget reports the service's code and keeps the login.
+    """
     widget = make_widget(answers_tokens=False)
     widget.stored = identity_token = widget.identity_token()
     widget.start()
@@ -287,7 +304,7 @@ def test_an_exchange_that_the_service_calls_malformed_is_told_as_such(make_widge
 
 @pytest.mark.contract("D-10/auth-timeout", "D-10/nonce")
 def test_three_seconds_on_every_frame_are_borne(make_widget: MakeWidget) -> None:
-    """F095: one socket and one proof, without a timeout."""
+    """F095: the widget must connect with one socket and one proof, without a timeout."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -302,7 +319,7 @@ def test_three_seconds_on_every_frame_are_borne(make_widget: MakeWidget) -> None
 
 
 def test_a_server_that_wants_no_pause_between_pings_is_given_one(make_widget: MakeWidget) -> None:
-    """The interval is at least one second."""
+    """The interval must be at least one second."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -331,7 +348,10 @@ def test_a_second_challenge_in_one_connection_gets_no_second_proof(make_widget: 
 
 @pytest.mark.contract("D-10/refresh")
 def test_a_token_that_comes_while_an_older_one_is_judged_follows_at_once(make_widget: MakeWidget) -> None:
-    """F065: the proof is for the older token, so the newer one is sent as a refresh when the socket is ready."""
+    """F065: the proof is for the older token.
+
+    When the socket is ready, the widget sends the newer token in a `refresh` frame.
+    """
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = older = widget.custom()
     widget.start()
@@ -346,7 +366,7 @@ def test_a_token_that_comes_while_an_older_one_is_judged_follows_at_once(make_wi
 
 
 def test_a_token_that_comes_before_the_proof_is_the_one_that_is_proved(make_widget: MakeWidget) -> None:
-    """The socket opens with the newest token, and needs no refresh."""
+    """The widget must open the socket with the newest token, without a refresh."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -361,7 +381,7 @@ def test_a_token_that_comes_before_the_proof_is_the_one_that_is_proved(make_widg
 
 
 def test_the_refusal_of_an_older_token_says_nothing_about_the_newer(make_widget: MakeWidget) -> None:
-    """The widget tries the newer token on a new socket, and does not call `getToken`."""
+    """The widget must try the newer token on a new socket, without calling `getToken`."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -385,7 +405,7 @@ def test_the_refusal_of_an_older_token_says_nothing_about_the_newer(make_widget:
 
 @pytest.mark.parametrize(("code", "close"), [("token_expired", Close.TOKEN_EXPIRED), ("token_signature", Close.TOKEN)])
 def test_a_token_of_the_services_own_is_no_fault_of_get_token(make_widget: MakeWidget, code: str, close: Close) -> None:
-    """F206: the likely cause is a service worker that answers from its cache. The error names this cause."""
+    """F206: the likely cause is a service worker that answers from its cache. The error must name this cause."""
     widget = make_widget(verdict=lambda _: (code, close)).start()
 
     widget.advance(60)
@@ -396,7 +416,7 @@ def test_a_token_of_the_services_own_is_no_fault_of_get_token(make_widget: MakeW
 
 
 def test_a_social_sign_in_that_has_ended_is_told_as_such(grace: Driver) -> None:
-    """The page's code is not at fault, so the error says to sign in again."""
+    """The page's code is not at fault, so the error must ask the person to sign in again."""
     grace.answers_tokens = False
     grace.close(1006)
     grace.advance(31)

@@ -1,4 +1,4 @@
-"""The page that opened a sign-in window is reloaded or replaced by another before the window has finished."""
+"""Tests of a sign-in window whose opening page is reloaded or replaced before the sign-in has finished."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def left(visitor: Driver) -> tuple[Driver, dict[str, object]]:
 
 
 def test_the_next_page_of_the_tab_takes_the_sign_in(left: tuple[Driver, dict[str, object]]) -> None:
-    """F209: the person who approved becomes the member. The window is recognised by its origin and its nonce."""
+    """F209: the person who approved becomes the member.
+
+    The widget recognises the window by its origin and its nonce.
+    """
     widget, message = left
 
     post(widget, message, from_popup=False)
@@ -33,7 +36,7 @@ def test_the_next_page_of_the_tab_takes_the_sign_in(left: tuple[Driver, dict[str
 
 
 def test_what_the_window_said_before_the_key_was_there_counts(left: tuple[Driver, dict[str, object]]) -> None:
-    """F209: a page takes a while to load, so the message may come before the key is ready."""
+    """F209: a page takes a while to load, so the window may send its message before the key is ready."""
     _, message = left
     widget = Driver(SETTINGS, sign_in=f"google {message['nonce']}")
 
@@ -44,7 +47,7 @@ def test_what_the_window_said_before_the_key_was_there_counts(left: tuple[Driver
 
 
 def test_a_refusal_is_told_to_the_next_page(left: tuple[Driver, dict[str, object]]) -> None:
-    """F209: the refusal also ends the sign-in."""
+    """F209: a refusal must also end the sign-in."""
     widget, message = left
     declined = {**message, "token": None, "error": {"code": "oauth_denied", "message": "Declined."}}
 
@@ -57,7 +60,7 @@ def test_a_refusal_is_told_to_the_next_page(left: tuple[Driver, dict[str, object
 
 @pytest.mark.parametrize("changes", [{"nonce": "another"}, {"social": "github"}, {"providerId": f"{PID}x"}])
 def test_another_sign_in_is_nobodys(left: tuple[Driver, dict[str, object]], changes: dict[str, object]) -> None:
-    """F175: only the sign-in that this tab began counts."""
+    """F175: the widget must accept only the sign-in that this tab has begun."""
     widget, message = left
 
     post(widget, {**message, **changes}, from_popup=False)
@@ -67,7 +70,7 @@ def test_another_sign_in_is_nobodys(left: tuple[Driver, dict[str, object]], chan
 
 
 def test_another_origin_says_nothing(left: tuple[Driver, dict[str, object]]) -> None:
-    """F168: its message is ignored even though it contains the nonce."""
+    """F168: the widget must ignore a message from another origin, even if the message contains the nonce."""
     widget, message = left
 
     post(widget, message, origin="https://evil.test", from_popup=False)
@@ -79,7 +82,7 @@ def test_another_origin_says_nothing(left: tuple[Driver, dict[str, object]]) -> 
     "ending", [events.LogoutAsked(), events.LogoutAsked(heard=True), events.SocialClicked("github")]
 )
 def test_a_logout_or_another_sign_in_ends_it(left: tuple[Driver, dict[str, object]], ending: events.Event) -> None:
-    """F192: the earlier sign-in is no longer wanted."""
+    """F192: the person no longer wants the earlier sign-in."""
     widget, message = left
 
     widget.feed(ending)

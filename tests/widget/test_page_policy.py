@@ -1,4 +1,4 @@
-"""A page whose Content-Security-Policy does not allow the service."""
+"""Tests of pages whose Content-Security-Policy does not allow the service."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 def test_a_policy_that_blocks_the_service_is_told_once_and_nothing_is_tried_again(
     make_widget: MakeWidget, address: str, source: str
 ) -> None:
-    """F208: a page's policy never changes. Requests that fail because of it are not reported as unreachable."""
+    """F208: a page's policy never changes.
+
+    The widget must not report requests that the policy blocks as an unreachable service.
+    """
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
     configured = {"socket_uri": "wss://sockets.test/v1/socket"}
     widget.feed(events.ConfigurationLoaded(configured), events.PolicyBlocked(address, "connect-src"))
@@ -55,7 +58,7 @@ def test_a_retry_that_was_planned_before_is_not_made(make_widget: MakeWidget) ->
 
 @pytest.mark.contract("D-12/always-chat")
 def test_opening_the_panel_tries_again_what_the_policy_blocked(make_widget: MakeWidget) -> None:
-    """F208: each opening tries once. If the page has been fixed meanwhile, the visitor can chat."""
+    """F208: each opening tries once. If the policy allows the service by then, the visitor can chat."""
     widget = make_widget(answers_tokens=False).start()
     widget.feed(events.PolicyBlocked("https://chat.test/v1/public/provider/prov_1/token?uid=v_1", "connect-src"))
     widget.answers_tokens = True
@@ -67,7 +70,10 @@ def test_opening_the_panel_tries_again_what_the_policy_blocked(make_widget: Make
 
 
 def test_a_request_that_fails_late_is_no_news_where_the_policy_was_told(make_widget: MakeWidget) -> None:
-    """F208: on a busy machine the request may fail after the panel was opened. Only the policy is reported."""
+    """F208: on a slow computer, the request may fail after the panel was opened.
+
+    The widget must report only the policy.
+    """
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
     widget.feed(events.PolicyBlocked("https://chat.test/v1/public/provider/prov_1", "connect-src"))
     widget.feed(events.PanelToggled(open=True))
@@ -79,7 +85,7 @@ def test_a_request_that_fails_late_is_no_news_where_the_policy_was_told(make_wid
 
 @pytest.mark.parametrize("address", ["https://chat.test.evil/v1", "https://shop.test/api", "wss", "inline", ""])
 def test_what_the_policy_blocks_of_the_pages_own_is_the_pages(make_widget: MakeWidget, address: str) -> None:
-    """Pages often violate their own policies, which does not concern the widget."""
+    """Pages often violate their own policies. The widget must ignore this."""
     widget = make_widget(answers_tokens=False).start()
 
     widget.feed(events.PolicyBlocked(address, "connect-src"))
@@ -89,7 +95,6 @@ def test_what_the_policy_blocks_of_the_pages_own_is_the_pages(make_widget: MakeW
 
 
 def test_a_picture_that_the_policy_blocks_keeps_nobody_from_chatting(make_widget: MakeWidget) -> None:
-    """Only blocked requests matter, not blocked pictures."""
     widget = make_widget(answers_tokens=False).start()
 
     widget.feed(events.PolicyBlocked("https://chat.test/avatar.png", "img-src"))

@@ -1,4 +1,4 @@
-"""A page comes back from the browser's back/forward cache: which identity it has, and on which connection."""
+"""Tests of a page that comes back from the browser's back/forward cache."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ if TYPE_CHECKING:
     from tests.widget.driver import Driver
 
 MINUTES = 600.0
-"""Shorter than the token's lifetime."""
+"""A time in seconds that is shorter than the token's lifetime."""
 
 HOURS = 3 * 3600.0
-"""Longer than the token's lifetime."""
+"""A time in seconds that is longer than the token's lifetime."""
 
 
 def come_back(widget: Driver, *, after: float, stored: str | None) -> None:
-    """Show the page again after a time in which its timers did not run. The close of its socket is reported last."""
+    """Show the page again after a time in which the page's timers did not run.
+
+    The browser reports the closed socket last.
+    """
     kept = widget.socket
     assert kept is not None
     widget.now += after
@@ -29,7 +32,10 @@ def come_back(widget: Driver, *, after: float, stored: str | None) -> None:
 
 @pytest.mark.contract("2.8/exp-before-reuse")
 def test_a_member_whose_token_ended_meanwhile_is_asked_for_before_anything_connects(member: Driver) -> None:
-    """F081: the stored token has expired, so the widget asks the page for its user. With no user it is the visitor."""
+    """F081: the stored token has expired, so the widget asks the page for its user.
+
+    If the page has no user, the widget becomes the visitor.
+    """
     member.page = lambda call: events.GetTokenReturned(call.ref, None)
     before = len(member.done)
 
@@ -44,7 +50,7 @@ def test_a_member_whose_token_ended_meanwhile_is_asked_for_before_anything_conne
 
 @pytest.mark.contract("2.8/deleted-by-logout")
 def test_a_member_who_logged_out_meanwhile_is_the_visitor_at_once(member: Driver) -> None:
-    """F081: the stored token is gone. The screen shows the visitor before the one new socket opens."""
+    """F081: the stored token is gone. The screen must show the visitor before the one new socket opens."""
     before = len(member.done)
 
     come_back(member, after=MINUTES, stored=None)
@@ -57,7 +63,7 @@ def test_a_member_who_logged_out_meanwhile_is_the_visitor_at_once(member: Driver
 
 
 def test_a_member_who_is_still_logged_in_comes_back_on_one_new_socket(member: Driver) -> None:
-    """F081: the positive counterpart. `getToken` returns the member, who continues on one new socket."""
+    """F081: `getToken` returns the member, who continues on one new socket."""
     before = len(member.done)
 
     come_back(member, after=HOURS, stored=member.stored)

@@ -1,4 +1,4 @@
-"""The window of a social login: when it opens, which messages count, and how it ends."""
+"""Tests of the window of a social login."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def texts_of(module: Path) -> Iterator[str]:
 
 @pytest.mark.contract("3/no-automatic-oauth")
 def test_nothing_but_a_click_opens_the_popup(make_widget: MakeWidget) -> None:
-    """WDG-016: none of the events in an hour opens a popup."""
+    """WDG-016: during an hour, no event may open a popup."""
     widget = make_widget(custom_login=True).start()
 
     widget.feed(events.PanelToggled(open=True), events.PageChosen("sign-in"), events.RefreshAsked())
@@ -44,7 +44,10 @@ def test_nothing_but_a_click_opens_the_popup(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("4.6/popup", "4/paths")
 def test_the_popup_opens_the_start_endpoint_within_the_click(visitor: Driver) -> None:
-    """The address has provider, social, origin, jkt and a nonce. The click itself causes the effect."""
+    """The address must contain provider, social, origin, jkt and a nonce.
+
+    The effect must follow directly from the click.
+    """
     opened = [
         effect
         for effect in visitor.machine.handle(events.SocialClicked("github"), visitor.now)
@@ -62,9 +65,8 @@ def test_the_popup_opens_the_start_endpoint_within_the_click(visitor: Driver) ->
 
 
 def test_no_window_is_opened_without_its_opener() -> None:
-    """F162: with `noopener`, `window.open` returns null, and the callback page has no opener to send its message to.
-
-    Only links in messages are opened with it.
+    """F162: with `noopener`, `window.open` returns null, and the callback page has no `opener` to which it can send its
+    message. The widget uses `noopener` only for links in messages.
     """
     said = [text for module in WIDGET.rglob("*.py") for text in texts_of(module)] + [SDK.read_text()]
 
@@ -90,7 +92,10 @@ def test_no_window_is_opened_without_its_opener() -> None:
 def test_a_message_that_is_not_the_popups_own_is_ignored(
     visitor: Driver, change: dict[str, object], origin: str, *, from_popup: bool
 ) -> None:
-    """F168, F175: no error and no member. The genuine message still counts afterwards."""
+    """F168, F175: the message must cause neither an error nor a login.
+
+    The popup's real message must still be accepted afterwards.
+    """
     message = click(visitor)
 
     post(visitor, message | change, origin=origin, from_popup=from_popup)
@@ -103,7 +108,6 @@ def test_a_message_that_is_not_the_popups_own_is_ignored(
 
 @pytest.mark.parametrize("data", [None, "wf:oauth", 5, [], {}])
 def test_a_message_of_any_shape_is_harmless(visitor: Driver, data: object) -> None:
-    """Pages receive all kinds of messages."""
     click(visitor)
 
     post(visitor, data)
@@ -113,7 +117,7 @@ def test_a_message_of_any_shape_is_harmless(visitor: Driver, data: object) -> No
 
 @pytest.mark.contract("D-09/accepted-once")
 def test_a_message_counts_once(grace: Driver) -> None:
-    """F169: after a logout, the same message does not sign anyone in."""
+    """F169: after a logout, the same message must not sign anyone in."""
     message = click(grace)
     post(grace, message)
     grace.feed(events.LogoutAsked())
@@ -139,7 +143,7 @@ def test_a_double_click_is_one_click(visitor: Driver) -> None:
 
 
 def test_the_second_click_replaces_the_first(visitor: Driver) -> None:
-    """F170: one sign-in at a time, with exactly one result."""
+    """F170: there must be only one sign-in at a time, with exactly one result."""
     first = click(visitor, "google")
     second = click(visitor, "github")
 
@@ -162,7 +166,7 @@ def test_the_second_click_replaces_the_first(visitor: Driver) -> None:
     ],
 )
 def test_an_identity_token_that_will_not_do_is_not_taken(visitor: Driver, changes: dict[str, object]) -> None:
-    """The widget reports it, neither stores nor exchanges it, and the button works again."""
+    """The widget reports the token, and neither stores nor exchanges it. The button works again."""
     message = click(visitor) | {"token": visitor.identity_token(**changes)}
 
     post(visitor, message)
@@ -186,7 +190,7 @@ def test_an_identity_token_that_will_not_do_is_not_taken(visitor: Driver, change
     ],
 )
 def test_an_error_of_the_callback_is_said_in_plain_words(visitor: Driver, error: object, code: str, said: str) -> None:
-    """The page gets the code, the person reads a sentence, and the visitor stays connected."""
+    """The page gets the code, and the person sees a sentence. The visitor stays connected."""
     message = {**click(visitor), "token": None, "error": error}
 
     post(visitor, message)
@@ -201,7 +205,7 @@ def test_an_error_of_the_callback_is_said_in_plain_words(visitor: Driver, error:
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_blocked_popup_is_said(visitor: Driver) -> None:
-    """F160: the notice offers to open the window. The next click removes both."""
+    """F160: the notice offers to open the window. The next click removes notice and offer."""
     click(visitor)
 
     visitor.feed(events.PopupBlocked(visitor.last(effects.OpenPopup).ref))
@@ -216,7 +220,9 @@ def test_a_blocked_popup_is_said(visitor: Driver) -> None:
 
 
 def test_the_offer_to_open_a_blocked_popup_stays_no_longer_than_its_sentence(visitor: Driver) -> None:
-    """F160: it disappears with the notice, whether the person closes the notice or another one replaces it."""
+    """F160: the offer disappears with the notice, whether the person closes the notice or another notice replaces
+    it.
+    """
     for news in (events.NoticeDismissed(), events.ConfigurationFailed(403, "provider_off", "Switched off.")):
         click(visitor)
         visitor.feed(events.PopupBlocked(visitor.last(effects.OpenPopup).ref))
@@ -239,7 +245,7 @@ def test_the_offer_to_open_a_blocked_popup_stays_no_longer_than_its_sentence(vis
 def test_a_popup_that_is_gone_is_said(
     visitor: Driver, after: float, code: Fault, *, reached: bool, blank: bool
 ) -> None:
-    """The person closed it, or the browser detached it when its first page loaded, however quickly that happened."""
+    """The person has closed the window, or the browser detached it from the page."""
     click(visitor)
     ref = visitor.last(effects.OpenPopup).ref
     visitor.advance(after)
@@ -255,7 +261,7 @@ def test_a_popup_that_is_gone_is_said(
 
 
 def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
-    """F170: if the first popup reached its provider, that says nothing about the second one."""
+    """F170: the first popup has reached its provider. This must not count for the second popup."""
     click(visitor, "google")
     first = visitor.last(effects.OpenPopup).ref
     visitor.feed(events.PopupReached(first))
@@ -270,7 +276,7 @@ def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor:
 
 
 def test_a_blocked_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
-    """A blocked window is reported only for the newest click."""
+    """A blocked window must be reported only for the newest click."""
     click(visitor, "google")
     first = visitor.last(effects.OpenPopup).ref
     click(visitor, "github")
@@ -282,7 +288,10 @@ def test_a_blocked_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(
 
 
 def test_a_popup_that_stays_open_is_waited_for(visitor: Driver) -> None:
-    """F172: while it is open, nothing is reported, the button works, and its message still counts."""
+    """F172: while the window is open, the widget reports nothing and the button works.
+
+    The window's message must be accepted.
+    """
     message = click(visitor)
     visitor.feed(events.PopupReached(visitor.last(effects.OpenPopup).ref))
 
@@ -296,14 +305,13 @@ def test_a_popup_that_stays_open_is_waited_for(visitor: Driver) -> None:
 
 
 def test_the_popup_closing_after_its_message_is_no_error(grace: Driver) -> None:
-    """This is the usual end of a sign-in."""
     grace.feed(events.PopupClosed(grace.last(effects.OpenPopup).ref))
 
     assert grace.errors() == []
 
 
 def test_a_click_before_the_key_is_ready_opens_nothing(make_widget: MakeWidget) -> None:
-    """The configuration, and with it the buttons, may arrive before the key."""
+    """The configuration, and with it the buttons, may load before the key."""
     widget = make_widget()
     widget.machine.handle(events.Started(secure=True), widget.now)
     widget.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))

@@ -1,4 +1,4 @@
-"""Connections that are lost, silent, refused or malformed: when the widget opens the next one, and after which wait.
+"""Tests of when the widget reconnects after a lost, silent, refused or malformed connection.
 
 `test_network` tests what networks and proxies do to connections.
 """
@@ -37,7 +37,10 @@ def test_a_lost_socket_is_reopened_with_a_fresh_token(visitor: Driver, code: int
 
 @pytest.mark.contract("D-10/reconnect")
 def test_reconnecting_backs_off_with_jitter_and_a_cap(make_widget: MakeWidget) -> None:
-    """The waits double up to 30 seconds, each scaled at random. The unreachable service is reported once."""
+    """The waits double up to 30 seconds, and each is multiplied by a random fraction.
+
+    The widget reports the unreachable service once.
+    """
     widget = make_widget(answers_frames=False)
     widget.start()
     for _ in range(8):
@@ -51,7 +54,7 @@ def test_reconnecting_backs_off_with_jitter_and_a_cap(make_widget: MakeWidget) -
 
 
 def test_jitter_scales_the_wait(visitor: Driver) -> None:
-    """Full jitter: the wait is a random fraction of its maximum, from none to all."""
+    """The wait is a random fraction of its maximum, from 0 to 1."""
     visitor.chance.value = 0.25
 
     visitor.close(1006)
@@ -61,7 +64,7 @@ def test_jitter_scales_the_wait(visitor: Driver) -> None:
 
 @pytest.mark.parametrize("stage", ["hello", "ready"])
 def test_a_silent_server_is_left_after_10_seconds(make_widget: MakeWidget, stage: str) -> None:
-    """F139: if the server never sends `hello` or never accepts, the widget gives up and tries again."""
+    """F139: if the server sends no `hello` or no `ready`, the widget must give up this connection and open another."""
     widget = make_widget(answers_frames=False)
     widget.start()
     ref = widget.last(effects.OpenSocket).ref
@@ -80,7 +83,7 @@ def test_a_silent_server_is_left_after_10_seconds(make_widget: MakeWidget, stage
 
 
 def test_waking_up_probes_the_socket_once(visitor: Driver) -> None:
-    """F062: three wake-ups at one moment cause one ping. Without an answer the socket is replaced in 3 s."""
+    """F062: three events at the same moment cause one ping. If there is no answer, the socket is replaced after 3 s."""
     visitor.answers_frames = False
 
     visitor.feed(events.Woken("visible"), events.Woken("online"), events.Woken("pageshow"))
@@ -91,7 +94,7 @@ def test_waking_up_probes_the_socket_once(visitor: Driver) -> None:
 
 
 def test_waking_up_with_a_living_socket_changes_nothing(visitor: Driver) -> None:
-    """The positive counterpart: the pong arrives and the socket stays."""
+    """The server answers the ping, so the socket stays open."""
     visitor.feed(events.Woken("online"))
     visitor.advance(20)
 
@@ -100,7 +103,7 @@ def test_waking_up_with_a_living_socket_changes_nothing(visitor: Driver) -> None
 
 
 def test_a_jump_in_time_refreshes_first_and_reconnects_second(visitor: Driver) -> None:
-    """After three hours of sleep: one new token, then one new socket, the same visitor."""
+    """After three hours of sleep, the widget requests one token and opens one socket, as the same visitor."""
     before = len(visitor.done)
 
     visitor.sleep(10_800)
@@ -114,7 +117,7 @@ def test_a_jump_in_time_refreshes_first_and_reconnects_second(visitor: Driver) -
 
 @pytest.mark.contract("D-12/no-hammering")
 def test_a_refused_visitor_is_not_tried_for_ever(make_widget: MakeWidget) -> None:
-    """F138: if 4401 follows every attempt, the widget stops after two, with a notice in plain words."""
+    """F138: if 4401 follows every attempt, the widget must stop after two attempts, and show a notice."""
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
 
     widget.advance(300)
@@ -126,7 +129,7 @@ def test_a_refused_visitor_is_not_tried_for_ever(make_widget: MakeWidget) -> Non
 
 @pytest.mark.parametrize("code", ["provider_off", "origin_not_allowed", "insecure_origin"])
 def test_a_refusal_of_the_page_or_provider_stops_at_once(make_widget: MakeWidget, code: str) -> None:
-    """Another token would be refused as well, so the widget does not try one."""
+    """The server would also refuse another token, so the widget must not request one."""
     widget = make_widget(verdict=lambda _: (code, Close.FORBIDDEN)).start()
 
     widget.advance(300)
@@ -143,7 +146,7 @@ def test_a_refusal_of_the_page_or_provider_stops_at_once(make_widget: MakeWidget
 def test_a_token_endpoint_that_fails_is_asked_again(
     make_widget: MakeWidget, status: int, code: str | None, retry_after: float | None, waits: float
 ) -> None:
-    """F087: the widget waits, and never less than `Retry-After`."""
+    """F087: the widget waits at least as long as `Retry-After` says."""
     widget = make_widget(answers_tokens=False).start()
     ref = widget.last(effects.LoadVisitorToken).ref
 
@@ -158,7 +161,7 @@ def test_a_token_endpoint_that_fails_is_asked_again(
 
 
 def test_a_refresh_that_fails_keeps_the_socket(visitor: Driver) -> None:
-    """The widget keeps the connection, since the token may arrive a second later."""
+    """The token may be received a second later, so the widget keeps the connection."""
     visitor.answers_tokens = False
     visitor.advance(50)
 
@@ -171,7 +174,7 @@ def test_a_refresh_that_fails_keeps_the_socket(visitor: Driver) -> None:
 
 
 def test_a_refresh_that_fails_is_not_asked_again_within_the_second(visitor: Driver) -> None:
-    """Even with the smallest jitter, the widget waits a second before it calls a failing endpoint again."""
+    """Even with the smallest random wait, the widget waits a second before it calls a failing endpoint again."""
     visitor.chance.value = 0.0
     visitor.answers_tokens = False
     visitor.advance(50)
@@ -186,7 +189,7 @@ def test_a_refresh_that_fails_is_not_asked_again_within_the_second(visitor: Driv
 
 
 def test_a_refresh_under_way_is_not_asked_for_twice(visitor: Driver) -> None:
-    """F062: when the server sends `reauth`, the token is already being fetched."""
+    """F062: the widget is already requesting a token when the server sends `reauth`."""
     visitor.answers_tokens = False
     visitor.advance(50)
 
@@ -196,7 +199,7 @@ def test_a_refresh_under_way_is_not_asked_for_twice(visitor: Driver) -> None:
 
 
 def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    """It belongs to a closed connection, and must not delay the next one."""
+    """The answer belongs to a closed connection and must not delay the next one."""
     visitor.answers_tokens = False
     visitor.advance(50)
     ref = visitor.last(effects.LoadVisitorToken).ref
@@ -209,7 +212,7 @@ def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) ->
 
 
 def test_a_late_refusal_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    """Only the next connection's token counts. The widget reports nothing and keeps going."""
+    """The refusal belongs to a closed connection. The widget must report nothing and stay connected."""
     visitor.answers_tokens = False
     visitor.advance(50)
     ref = visitor.last(effects.LoadVisitorToken).ref
@@ -225,7 +228,7 @@ def test_a_late_refusal_of_a_lost_connection_is_ignored(visitor: Driver) -> None
 def test_a_frame_that_cannot_be_read_leads_to_a_new_connection(
     make_widget: MakeWidget, frame: dict[str, object] | None
 ) -> None:
-    """The error names the malformed member, and nothing crashes."""
+    """The error must name the malformed member."""
     widget = make_widget(answers_frames=False).start()
 
     widget.feed(events.FrameReceived(widget.last(effects.OpenSocket).ref, frame))
@@ -235,7 +238,10 @@ def test_a_frame_that_cannot_be_read_leads_to_a_new_connection(
 
 
 def test_a_token_of_the_service_that_cannot_be_read_is_told_and_left_to_the_server(make_widget: MakeWidget) -> None:
-    """The widget cannot verify the token, so it sends it anyway. The error says what is wrong with it."""
+    """The widget does not verify the token, so it sends the token anyway.
+
+    The error must say what is wrong with the token.
+    """
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
 
     widget.feed(events.TokenLoaded(widget.last(effects.LoadVisitorToken).ref, "garbage", URI))
@@ -249,7 +255,7 @@ def test_a_token_of_the_service_that_cannot_be_read_is_told_and_left_to_the_serv
 def test_a_second_answer_for_one_token_changes_nothing(
     make_widget: MakeWidget, twice: events.TokenLoaded | events.TokenFailed
 ) -> None:
-    """The widget is already opening the socket with the first one."""
+    """The widget is already opening the socket with the first token."""
     widget = make_widget(answers_frames=False).start()
     opening = widget.last(effects.OpenSocket)
     assert opening.ref == 1
@@ -287,7 +293,7 @@ def test_what_a_socket_says_before_it_is_opened_does_not_end_the_attempt(
 
 
 def test_waking_up_while_stopped_asks_for_nothing(make_widget: MakeWidget) -> None:
-    """F138: looking at the tab does not make the widget retry after a refusal."""
+    """F138: after a refusal, the widget must not retry because the tab became visible."""
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
     widget.advance(300)
     before = len(widget.done)
@@ -309,7 +315,7 @@ def test_a_refusal_long_ago_is_forgotten(visitor: Driver) -> None:
 
 
 def test_a_token_that_ended_is_no_refusal(visitor: Driver) -> None:
-    """This holds even for several in a row, because the next token may be valid."""
+    """This holds even for several expired tokens in a row, because the next token may be valid."""
     for _ in range(3):
         visitor.close(Close.TOKEN_EXPIRED)
         visitor.advance(10)
@@ -319,7 +325,7 @@ def test_a_token_that_ended_is_no_refusal(visitor: Driver) -> None:
 
 
 def test_a_refresh_revives_a_widget_that_was_stopped(make_widget: MakeWidget) -> None:
-    """The page reports that its user may have changed, so the widget tries again."""
+    """When the page reports that its user may have changed, the widget must try again."""
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
     widget.advance(300)
     stopped = widget.view.link
@@ -332,7 +338,10 @@ def test_a_refresh_revives_a_widget_that_was_stopped(make_widget: MakeWidget) ->
 
 @pytest.mark.contract("D-12/always-chat")
 def test_opening_the_panel_tries_again_what_was_refused(make_widget: MakeWidget) -> None:
-    """F138: the cause of a refusal an hour ago may be gone. Without that action the widget sends no requests."""
+    """F138: the cause of a refusal an hour ago may be gone.
+
+    Until the panel is opened, the widget must send no requests.
+    """
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
     widget.advance(300)
     sockets = widget.counts()["OpenSocket"]

@@ -1,4 +1,7 @@
-"""A business that is switched off: the service refuses before the key is ready, so the widget has no identity yet."""
+"""Tests of a service that refuses before the key is ready, because the business is switched off.
+
+The widget has no identity yet.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ OFF = events.ConfigurationFailed(403, "provider_off", "Switched off.")
 
 @pytest.fixture(params=["cached", "asked"])
 def member_of_a_business_that_is_off(request: pytest.FixtureRequest) -> Driver:
-    """A person with a cached or `getToken` login, on a page of a business that is switched off."""
+    """A person with a cached login or a `getToken` login. The page belongs to a business that is switched off."""
 
     def page(call: CallGetToken) -> events.Event:
         return events.GetTokenReturned(call.ref, widget.custom())
@@ -33,7 +36,10 @@ def member_of_a_business_that_is_off(request: pytest.FixtureRequest) -> Driver:
 
 
 def test_nobody_is_connected_when_the_key_comes(member_of_a_business_that_is_off: Driver) -> None:
-    """F207: the panel says that chat is off and shows no one as signed in. The widget sends no more requests."""
+    """F207: the panel must say that chat is off, and must show no one as signed in.
+
+    The widget must send no more requests.
+    """
     widget = member_of_a_business_that_is_off
     widget.advance(3600)
 
@@ -47,7 +53,7 @@ def test_nobody_is_connected_when_the_key_comes(member_of_a_business_that_is_off
 
 @pytest.mark.contract("D-12/always-chat")
 def test_opening_the_panel_begins_as_a_reload_would(member_of_a_business_that_is_off: Driver) -> None:
-    """If the business is on again, opening the panel connects the member, and the notice disappears."""
+    """The business is on again. Opening the panel connects the member, and the notice disappears."""
     widget = member_of_a_business_that_is_off
 
     widget.feed(events.PanelToggled(open=True))
@@ -58,7 +64,7 @@ def test_opening_the_panel_begins_as_a_reload_would(member_of_a_business_that_is
 
 
 def test_a_business_that_is_still_off_is_told_again(member_of_a_business_that_is_off: Driver) -> None:
-    """Opening the panel sends one request. The refusal stops the widget again."""
+    """Opening the panel sends one request. The widget stops again after the refusal."""
     widget = member_of_a_business_that_is_off
     widget.answers_frames = False
 
@@ -72,7 +78,7 @@ def test_a_business_that_is_still_off_is_told_again(member_of_a_business_that_is
 
 
 def test_what_was_written_meanwhile_goes_out_then() -> None:
-    """Messages written before the widget has an identity are kept while the page lives."""
+    """The widget keeps these messages as long as the page is open."""
     widget = Driver(SETTINGS)
     widget.machine.handle(events.Started(secure=True), NOW)
     widget.feed(OFF, events.KeyReady(KEY, None), events.MessageWritten("Are you there?"))

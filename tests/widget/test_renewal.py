@@ -1,4 +1,6 @@
-"""A member's token expires or is refused: how often the widget asks the page, and which identity it has meanwhile."""
+"""Tests of a member whose token expires or is refused: how often the widget asks the page, and which identity it has
+meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/renewal", "5.3/renews")
 def test_the_token_is_renewed_before_its_end_on_the_same_socket(member: Driver) -> None:
-    """One minute before `exp` the widget calls getToken again, and sends the new token in a `refresh` frame."""
+    """One minute before `exp`, the widget calls `getToken` again and sends the new token in a `refresh` frame."""
     opened, told = member.sockets(), len(member.emitted("identity:changed"))
 
     member.advance(3539)
@@ -32,7 +34,7 @@ def test_the_token_is_renewed_before_its_end_on_the_same_socket(member: Driver) 
 
 
 def test_a_short_lived_token_is_not_renewed_in_a_rush(make_widget: MakeWidget) -> None:
-    """F056: renewals are at least 10 seconds apart, and the page is warned once."""
+    """F056: renewals are at least 10 seconds apart. The widget warns the page once."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(exp=widget.server_now + 20))
 
@@ -45,7 +47,10 @@ def test_a_short_lived_token_is_not_renewed_in_a_rush(make_widget: MakeWidget) -
 
 @pytest.mark.contract("D-10/refresh")
 def test_another_uid_on_renewal_is_another_person(member: Driver) -> None:
-    """F046: no in-band refresh. The widget closes the old socket, clears the screen, and opens a new socket."""
+    """F046: the widget must not send a `refresh` frame.
+
+    It closes the old socket, clears the screen, and opens a new socket.
+    """
     member.feed(events.MessageWritten("of ada"))
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="bob", name="Bob"))
     before = len(member.done)
@@ -62,7 +67,7 @@ def test_another_uid_on_renewal_is_another_person(member: Driver) -> None:
 
 @pytest.mark.contract("2.7/history-apart")
 def test_null_on_renewal_ends_the_membership(member: Driver) -> None:
-    """The page has no user: the widget becomes a visitor, and deletes the cached token and the conversation."""
+    """The page has no user. The widget must become a visitor, and delete the cached token and the conversation."""
     member.feed(events.MessageWritten("from ada"))
     member.page = lambda call: events.GetTokenReturned(call.ref, None)
 
@@ -78,7 +83,10 @@ def test_null_on_renewal_ends_the_membership(member: Driver) -> None:
 
 
 def test_failing_renewals_keep_the_member_until_the_token_ends(member: Driver) -> None:
-    """F037, F142: the connection lasts until `exp`. Then 4419 makes the widget a visitor, without another call."""
+    """F037, F142: the connection lasts until `exp`.
+
+    The server then closes it with 4419, and the widget becomes a visitor without another call.
+    """
     member.page = lambda call: events.GetTokenFailed(call.ref, "503")
     member.advance(3590)
     assert member.identity == ADA
@@ -92,7 +100,7 @@ def test_failing_renewals_keep_the_member_until_the_token_ends(member: Driver) -
 
 
 def test_the_page_hears_that_the_server_took_the_newer_token(member: Driver) -> None:
-    """The event includes the new expiry time."""
+    """The event must contain the new expiry time."""
     member.frame(type="refreshed", expires_at=member.server_now + 7200, server_time=member.server_now)
 
     assert member.emitted("token:refreshed") == [{"expires_at": member.server_now + 7200}]
@@ -100,7 +108,7 @@ def test_the_page_hears_that_the_server_took_the_newer_token(member: Driver) -> 
 
 
 def test_a_reauth_asks_the_page_at_once(member: Driver) -> None:
-    """F065, F142: the widget renews on the same socket, before the server's deadline."""
+    """F065, F142: the widget must renew on the same socket before the server's deadline."""
     opened = member.sockets()
 
     member.frame(type="reauth", deadline=member.server_now + 30)
@@ -122,7 +130,9 @@ def test_a_reauth_asks_the_page_at_once(member: Driver) -> None:
     ],
 )
 def test_a_member_refused_for_ever_costs_two_calls(make_widget: MakeWidget, code: str, close: Close) -> None:
-    """F138, F044, WDG-007: after two tokens the widget is a visitor who can chat, and does not call again."""
+    """F138, F044, WDG-007: after two tokens, the widget must be a visitor who can chat, and must not call `getToken`
+    again.
+    """
     widget = make_widget(custom_login=True, verdict=lambda c: (code, close) if c["type"] == "user" else None)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
     widget.start()
@@ -138,7 +148,10 @@ def test_a_member_refused_for_ever_costs_two_calls(make_widget: MakeWidget, code
 
 @pytest.mark.contract("D-12/no-hammering")
 def test_tokens_that_are_called_ended_long_before_their_end_cost_two_calls(member: Driver) -> None:
-    """F205: 4419 for a token that is valid for another hour is a refusal, even on an old connection. One more call."""
+    """F205: close code 4419 for a token that is valid for another hour is a refusal, even on an old connection.
+
+    The widget may call `getToken` once more.
+    """
     for _ in range(4):
         member.advance(120)
         member.close(Close.TOKEN_EXPIRED)
@@ -149,7 +162,7 @@ def test_tokens_that_are_called_ended_long_before_their_end_cost_two_calls(membe
 
 
 def test_a_token_that_lasted_until_its_renewal_makes_good_an_earlier_refusal(member: Driver) -> None:
-    """F112, F113: rotating the secret every few hours must not turn members into visitors."""
+    """F112, F113: a business may rotate its secret every few hours. Its members must not become visitors."""
     for _ in range(3):
         member.close(Close.TOKEN)
         member.advance(3600)
@@ -159,7 +172,7 @@ def test_a_token_that_lasted_until_its_renewal_makes_good_an_earlier_refusal(mem
 
 @pytest.mark.contract("D-12/no-hammering")
 def test_everyone_refused_for_ever_costs_four_sockets(make_widget: MakeWidget) -> None:
-    """F138, worst case: at most four sockets and two calls in five minutes."""
+    """F138: the widget may open at most four sockets and call `getToken` at most twice in five minutes."""
     widget = make_widget(custom_login=True, verdict=lambda _: ("token_signature", Close.TOKEN))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
     widget.start()
@@ -172,7 +185,10 @@ def test_everyone_refused_for_ever_costs_four_sockets(make_widget: MakeWidget) -
 
 
 def test_a_rotated_secret_is_survived_without_becoming_a_visitor(member: Driver) -> None:
-    """F112, F113: one refusal and one call, then a member again. The page gets no visitor event in between."""
+    """F112, F113: after one refusal and one call, the widget must be a member again.
+
+    The page must not receive a visitor event in between.
+    """
     told, opened, old = len(member.emitted("identity:changed")), member.sockets(), member.stored
     member.advance(1)
     member.frame(type="error", code="token_signature", message="No.", retryable=False)
@@ -189,7 +205,7 @@ def test_a_rotated_secret_is_survived_without_becoming_a_visitor(member: Driver)
 
 
 def test_waking_after_the_token_ended_renews_before_connecting(member: Driver) -> None:
-    """After a laptop has slept for three hours, the widget calls getToken first, then opens one socket."""
+    """The laptop has slept for three hours. The widget must call `getToken` first, and then open one socket."""
     before = len(member.done)
 
     member.sleep(10_800)

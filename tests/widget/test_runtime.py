@@ -1,4 +1,4 @@
-"""The runtime turns effects into calls on the ports, and the results of the calls into events."""
+"""Tests of the runtime, which turns effects into calls of the ports, and the results of these calls into events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatkey_widget.runtime import Runtime
 
 
 class Wishing(Machine):
-    """A machine that returns prepared effects for one event, and records all other events."""
+    """A state machine that returns prepared effects for one event, and records all other events."""
 
     def __init__(self, *wishes: effects.Effect) -> None:
         super().__init__(SETTINGS, FixedChance())
@@ -34,7 +34,7 @@ class Wishing(Machine):
         self._heard = asyncio.Event()
 
     def drive(self, world: World) -> Runtime:
-        """Run this machine in a runtime, which carries out the prepared effects."""
+        """Run this state machine in a runtime, which carries out the prepared effects."""
         driven = Runtime(self, SETTINGS, world.ports())
         driven.feed(events.Started(secure=True))
         return driven
@@ -44,7 +44,7 @@ class Wishing(Machine):
         self._wishes = list(wishes)
 
     def handle(self, event: events.Event, now: float) -> list[effects.Effect]:
-        """Return the prepared effects if there are any; otherwise record the event."""
+        """Return the prepared effects if there are any. Otherwise record the event."""
         if self._wishes:
             wishes, self._wishes = self._wishes, []
             return wishes
@@ -53,7 +53,7 @@ class Wishing(Machine):
         return []
 
     async def until(self, fact: Callable[[], object]) -> None:
-        """Wait until `fact` returns true, checking after each event."""
+        """Wait until `fact` returns true. Check after each event."""
         async with asyncio.timeout(5):
             while not fact():
                 self._heard.clear()
@@ -76,14 +76,16 @@ async def timers(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    """A world whose page has no user, and whose tabs see changes of the storage at once."""
+    """A simulated browser. The page has no user, and tabs see changes of the storage at once."""
     monkeypatch.setattr(runtime, "SPREAD_SECONDS", 0.0)
     return World()
 
 
 @pytest.mark.contract("4/paths", "4.9/proof", "5.2/visitor")
 async def test_a_visitor_is_connected_through_the_ports(world: World) -> None:
-    """Loads configuration and token, opens the socket and sends the proof first, at the addresses of the contract."""
+    """The runtime must load configuration and token, open the socket, and send the proof first, at the addresses of the
+    contract.
+    """
     driven = run(world)
 
     await world.until(lambda: "ready" in world.names())
@@ -99,7 +101,7 @@ async def test_a_visitor_is_connected_through_the_ports(world: World) -> None:
 
 @pytest.mark.contract("D-12/tabs")
 async def test_get_token_is_called_under_the_browsers_lock_and_stored_before_it_is_let_go(world: World) -> None:
-    """The next tab that gets the lock finds the token."""
+    """The next tab that gets the lock must find the token."""
     stored_at_release: list[str | None] = []
     world.page = lambda: TOKEN
     driven = run(world)
@@ -114,7 +116,7 @@ async def test_get_token_is_called_under_the_browsers_lock_and_stored_before_it_
 
 
 async def test_a_token_that_another_tab_stored_spares_the_call(world: World) -> None:
-    """F043: the runtime reads the storage again after it has got the lock."""
+    """F043: the runtime must read the storage again after it has got the lock."""
     world.other_tab = TOKEN
     driven = run(world)
 
@@ -126,7 +128,7 @@ async def test_a_token_that_another_tab_stored_spares_the_call(world: World) -> 
 
 
 async def test_a_renewal_asks_the_page_although_the_old_token_is_stored(world: World) -> None:
-    """Only a token that is new to this tab makes the call unnecessary."""
+    """The call may be skipped only for a token that is new to this tab."""
     world.page = lambda: TOKEN
     driven = run(world)
     await world.until(lambda: world.names().count("socket:ready") and world.stored == TOKEN)
@@ -155,7 +157,10 @@ async def test_a_refresh_asks_the_page_whatever_another_tab_stored(world: World)
 
 @pytest.mark.contract("D-12/tabs")
 async def test_two_that_ask_at_once_make_one_call(world: World) -> None:
-    """WDG-008: two components of the page report at once that the user may have changed. The page is asked once."""
+    """WDG-008: two components of the page report at once that the user may have changed.
+
+    The runtime must ask the page once.
+    """
     driven = run(world)
     await world.until(lambda: "ready" in world.names() and "released" in world.held)
 
@@ -171,7 +176,7 @@ async def test_two_that_ask_at_once_make_one_call(world: World) -> None:
 async def test_a_get_token_that_never_settles_times_out_and_is_cancelled(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F038, WDG-006: cancelling the page's promise triggers its abort signal."""
+    """F038, WDG-006: the runtime must cancel the page's promise, which triggers the abort signal."""
     monkeypatch.setattr(runtime, "GET_TOKEN_SECONDS", 0.0)
     never = asyncio.get_running_loop().create_future()
     world.page = lambda: never
@@ -184,7 +189,7 @@ async def test_a_get_token_that_never_settles_times_out_and_is_cancelled(
 
 
 async def test_an_aborted_get_token_is_cancelled(world: World) -> None:
-    """F191: a logout also stops the page's call."""
+    """F191: a logout must also cancel the page's call."""
     never = asyncio.get_running_loop().create_future()
     world.page = lambda: never
     driven = run(world)
@@ -219,7 +224,7 @@ async def test_a_get_token_that_throws_is_told_with_its_reason(world: World) -> 
     ],
 )
 async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Exception, code: Fault) -> None:
-    """The page and `debug()` report the widget's own faults, too, in addition to the traceback in the console."""
+    """The page and `debug()` must report faults of the widget, in addition to the traceback in the console."""
     shown: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: shown.append(context))
     world.refuse = refuse
@@ -248,7 +253,7 @@ async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Except
 async def test_an_answer_without_a_token_is_a_failure(
     world: World, answer: Answer, status: int, code: str | None
 ) -> None:
-    """F086, F087: this holds for any response of a proxy or captive portal."""
+    """F086, F087: proxies and captive portals send such responses."""
     machine = Wishing(effects.LoadVisitorToken(7, "v"), effects.LoadConfiguration())
     world.answer = answer
 
@@ -265,7 +270,7 @@ async def test_an_answer_without_a_token_is_a_failure(
 
 
 async def test_a_service_that_does_not_answer_is_unreachable(world: World) -> None:
-    """F091: the event reports status 0."""
+    """F091: the event must have status 0."""
     world.refuse = Unreachable("https://chat.test could not be reached.")
     machine = Wishing(effects.LoadConfiguration(), effects.LoadVisitorToken(1, "v"))
 
@@ -277,7 +282,7 @@ async def test_a_service_that_does_not_answer_is_unreachable(world: World) -> No
 
 
 async def test_a_service_that_answers_too_late_is_unreachable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F086, F087: a request that hangs is cancelled, and the event reports its timeout in seconds."""
+    """F086, F087: the runtime must cancel a request that hangs. The event must contain the timeout in seconds."""
     never = asyncio.get_running_loop().create_future()
     machine = Wishing(effects.LoadConfiguration())
     monkeypatch.setattr(world, "get", lambda _: never)
@@ -293,7 +298,7 @@ async def test_a_service_that_answers_too_late_is_unreachable(world: World, monk
 
 @pytest.mark.parametrize("text", [None, "", "null", "[]", "{", "[" * 100_000, '{"a":' * 100_000, "9" * 5000])
 async def test_what_the_server_sends_that_is_no_object_is_fed_as_such(world: World, text: str | None) -> None:
-    """F141: binary, malformed or endlessly nested data raises no exception in the page."""
+    """F141: binary, malformed or endlessly nested data must not raise an exception in the page."""
     machine = Wishing(effects.OpenSocket(1, URI))
     machine.drive(world)
     assert world.listener is not None
@@ -304,7 +309,7 @@ async def test_what_the_server_sends_that_is_no_object_is_fed_as_such(world: Wor
 
 
 async def test_a_socket_that_cannot_be_opened_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the page's policy forbids the socket, the browser throws."""
+    """The browser raises an exception if the page's policy forbids the socket."""
 
     def refuse(uri: str, listener: WireListener) -> World:
         raise Unreachable(uri)
@@ -318,7 +323,7 @@ async def test_a_socket_that_cannot_be_opened_is_tried_again(world: World, monke
 
 
 async def test_events_that_effects_cause_keep_their_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a listener calls the handle, its event waits until all effects of the current event are done."""
+    """A listener may call the widget. The resulting event must wait until all effects of the current event are done."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names())
     emit, more = world.emit, ["two"]
@@ -336,7 +341,7 @@ async def test_events_that_effects_cause_keep_their_order(world: World, monkeypa
 
 
 async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
-    """F161: `feed` returns only after the browser has tried to open the window."""
+    """F161: `feed` must return only after the browser has tried to open the window."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names())
     world.popup_opens = False
@@ -350,7 +355,7 @@ async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
 
 
 async def test_shutdown_ends_everything_it_started(world: World, timers: list[asyncio.TimerHandle]) -> None:
-    """F073: socket, timers, tasks, screen, and listeners on the page's events."""
+    """F073: shutdown must end the socket, timers, tasks and screen, and remove the listeners on the page's events."""
     before = asyncio.all_tasks()
     never = asyncio.get_running_loop().create_future()
     world.page = lambda: never
@@ -369,7 +374,7 @@ async def test_shutdown_ends_everything_it_started(world: World, timers: list[as
 
 
 async def test_shutdown_ends_what_the_service_has_not_answered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F073: running requests are cancelled."""
+    """F073: shutdown must cancel running requests."""
     never = asyncio.get_running_loop().create_future()
 
     def ask(url: str) -> asyncio.Future[Answer]:
@@ -387,7 +392,7 @@ async def test_shutdown_ends_what_the_service_has_not_answered(world: World, mon
 
 
 async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World, timers: list[asyncio.TimerHandle]) -> None:
-    """Browsers fire timers beyond 2^31 ms immediately, so a day is the maximum."""
+    """Browsers immediately fire timers longer than 2^31 ms, so a timer lasts at most a day."""
     machine = Wishing(effects.SetTimer("renew", 1e9), effects.SetTimer("call", -5), effects.TearDown())
     now = asyncio.get_running_loop().time()
 
@@ -399,7 +404,7 @@ async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World, timers
 
 
 async def test_an_identity_token_is_exchanged_for_one_of_this_key(world: World) -> None:
-    """The request goes to the member token endpoint, with the key's thumbprint."""
+    """The request must go to the member token endpoint, with the key's thumbprint."""
     machine = Wishing(effects.ExchangeIdentityToken(7, "a.b.c", KEY.jkt))
 
     machine.drive(world)
@@ -414,7 +419,7 @@ async def test_an_identity_token_is_exchanged_for_one_of_this_key(world: World) 
 
 
 async def test_a_token_that_is_dropped_is_stored_no_more(world: World) -> None:
-    """Only that token is removed: another tab may have stored a newer one meanwhile."""
+    """Another tab may have stored a newer token meanwhile, which must stay."""
     world.stored = TOKEN
 
     Wishing(effects.DropToken("another")).drive(world)
@@ -426,7 +431,7 @@ async def test_a_token_that_is_dropped_is_stored_no_more(world: World) -> None:
 
 
 async def test_a_socket_that_was_closed_is_told_with_its_code_and_takes_nothing_more(world: World) -> None:
-    """Sending on a closed socket would throw in the browser, and closing it again is unnecessary."""
+    """In a browser, sending on a closed socket would raise an exception."""
     machine = Wishing(effects.OpenSocket(1, URI))
     driven = machine.drive(world)
     assert world.listener is not None
@@ -441,7 +446,6 @@ async def test_a_socket_that_was_closed_is_told_with_its_code_and_takes_nothing_
 
 
 async def test_a_popup_that_opens_is_not_called_blocked(world: World) -> None:
-    """The positive counterpart."""
     machine = Wishing(effects.OpenPopup(1, "https://chat.test/start"))
 
     machine.drive(world)
@@ -451,7 +455,7 @@ async def test_a_popup_that_opens_is_not_called_blocked(world: World) -> None:
 
 
 async def test_a_timer_that_comes_due_is_told_once_by_its_name(world: World) -> None:
-    """Then the runtime forgets it, so that it never cancels a timer that has fired."""
+    """The runtime must then forget the timer, so that it never cancels a timer that has fired."""
     machine = Wishing(effects.SetTimer("call", 0))
 
     driven = machine.drive(world)

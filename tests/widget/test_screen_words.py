@@ -1,4 +1,4 @@
-"""Data that the screen needs before it is drawn: configuration, readable colours, texts."""
+"""Tests of what the screen needs before it is drawn: configuration, readable colours, and texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatkey_widget.view import Appearance
 
 @pytest.mark.contract("2.2/members", "D-02/blocks")
 def test_a_configuration_is_read() -> None:
-    """This covers every block of contract 2.2 that the screen shows."""
+    """The test covers every block of contract 2.2 that the screen shows."""
     read = appearance(
         {
             "livechat": {"enabled": True, "title": "Ask us", "greeting": "Hi!"},
@@ -39,7 +39,7 @@ def test_a_configuration_is_read() -> None:
     ],
 )
 def test_what_is_missing_or_odd_has_a_default(data: dict[str, object]) -> None:
-    """F088: the configuration of a newer or faulty service does not break the widget."""
+    """F088: the configuration of a newer or faulty service must not break the widget."""
     assert appearance(data) == Appearance()
 
 
@@ -62,12 +62,12 @@ def test_text_on_the_businesss_colour_is_readable(colour: str, text: str) -> Non
     ("name", "letters"), [("Ada Lovelace", "AL"), ("ada", "A"), ("Ada B. Lovelace", "AL"), ("", ""), ("😀 !", "")]
 )
 def test_initials_stand_for_a_name(name: str, letters: str) -> None:
-    """There are at most two letters, and none without a name."""
+    """There are at most two letters. A person without a name has none."""
     assert texts.initials(name) == letters
 
 
 def test_every_social_provider_has_its_name() -> None:
-    """The name is spelt as the provider spells it."""
+    """The provider's spelling must be used."""
     assert all(texts.social_name(name) == social.title for name, social in SOCIALS.items())
     assert texts.social_name("github") == "GitHub"
     assert texts.social_name("newcomer") == "Newcomer"
@@ -76,7 +76,7 @@ def test_every_social_provider_has_its_name() -> None:
 @pytest.mark.contract("D-12/always-chat")
 @pytest.mark.parametrize("fault", Fault)
 def test_every_error_says_where_it_arises_and_what_to_do(fault: Fault) -> None:
-    """The detail has exactly these five members."""
+    """The detail must have exactly these five members."""
     error = WidgetError(fault, "What happened.")
 
     assert set(error.detail()) == {"code", "phase", "message", "remediation", "retryable"}
@@ -85,7 +85,7 @@ def test_every_error_says_where_it_arises_and_what_to_do(fault: Fault) -> None:
 
 
 def test_every_error_has_a_code_of_its_own() -> None:
-    """So people who look up a code find exactly one meaning."""
+    """People look up errors by code, so two errors must not share a code."""
     assert len(Fault) == len(Fault.__members__)
 
 

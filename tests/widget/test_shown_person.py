@@ -1,4 +1,7 @@
-"""The person shown on the screen and reported to the page: only once the server has accepted them, as safe text."""
+"""Tests of the person that the widget shows and reports to the page.
+
+The server must have accepted this person first.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,19 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def unjudged(make_widget: MakeWidget) -> Driver:
-    """A widget that has sent a member's token, to which the server has not responded yet."""
+    """A widget that has sent a member's token. The server has not responded yet."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
     return widget.start()
 
 
 def test_a_member_has_no_name_on_the_screen_before_the_server_agreed(unjudged: Driver) -> None:
-    """F202: the panel says that a sign-in is in progress, without a name."""
+    """F202: the panel must say that a sign-in is in progress, without a name."""
     assert unjudged.view.person == Person(member=True)
 
 
 def test_a_member_keeps_the_name_while_the_connection_is_lost(member: Driver) -> None:
-    """The server has accepted the member, and a lost connection does not change that."""
+    """The server has accepted the member. A lost connection does not change that."""
     member.answers_frames = False
 
     member.close(1006)
@@ -51,7 +54,7 @@ def test_the_next_member_has_no_name_before_the_server_agreed(member: Driver) ->
 
 
 def test_a_member_who_was_here_before_has_no_name_before_the_server_agrees_again(member: Driver) -> None:
-    """After the logout there is a new token, which the server has not accepted yet."""
+    """After the logout, the member has a new token, which the server has not accepted yet."""
     member.answers_frames = False
 
     member.feed(events.LogoutAsked(), events.RefreshAsked())
@@ -71,7 +74,10 @@ def test_a_member_who_was_here_before_has_no_name_before_the_server_agrees_again
     ],
 )
 def test_a_name_is_one_line_of_text_wherever_it_is_told(make_widget: MakeWidget, name: str, shown: str) -> None:
-    """F203: on the screen, in the page's events and in a message's header. The server normalises it the same way."""
+    """F203: the rule holds on the screen, in the page's events, and in a message's header.
+
+    The server normalises names in the same way.
+    """
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(name=name))
     widget.start()
@@ -94,7 +100,7 @@ def test_a_name_is_one_line_of_text_wherever_it_is_told(make_widget: MakeWidget,
     ],
 )
 def test_only_the_address_of_a_picture_is_an_avatar(make_widget: MakeWidget, avatar: str, told: str | None) -> None:
-    """F204: a page may use it in a link without checking it."""
+    """F204: a page must be able to use the avatar as the URL of a picture without a check."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(avatar=avatar))
 
@@ -108,9 +114,10 @@ def test_only_the_address_of_a_picture_is_an_avatar(make_widget: MakeWidget, ava
 
 
 def test_a_message_that_is_dropped_with_its_member_is_told(unjudged: Driver) -> None:
-    """F201: the message was written before the server judged the member's token.
+    """F201: the person writes a message before the server has checked the member's token.
 
-    The server refuses the token twice. The visitor's conversation does not contain the message, and the person is told.
+    The server refuses the token twice. The visitor's conversation must not contain the message, and the widget must
+    inform the person.
     """
     widget = unjudged
     widget.feed(events.MessageWritten("Is the oak table in stock?"))
@@ -125,7 +132,9 @@ def test_a_message_that_is_dropped_with_its_member_is_told(unjudged: Driver) -> 
 
 
 def test_a_logout_with_a_message_on_its_way_is_told(member: Driver) -> None:
-    """Nobody knows whether the message arrived, and the member's conversation is gone from the screen."""
+    """The widget does not know whether the server received the message, and the member's conversation is no longer on
+    the screen.
+    """
     member.feed(events.MessageWritten("Is the oak table in stock?"), events.LogoutAsked())
 
     assert member.errors() == [Fault.MESSAGE_DROPPED]
@@ -143,7 +152,6 @@ def test_a_logout_with_every_message_delivered_is_silent(member: Driver) -> None
 
 
 def test_a_message_that_a_visitor_wrote_stays_theirs(make_widget: MakeWidget) -> None:
-    """Signing in and out again drops none of the visitor's messages."""
     widget = make_widget().start()
     widget.feed(events.MessageWritten("Is the oak table in stock?"))
 
@@ -155,7 +163,7 @@ def test_a_message_that_a_visitor_wrote_stays_theirs(make_widget: MakeWidget) ->
 
 
 def test_a_member_who_comes_back_finds_the_message(member: Driver) -> None:
-    """While `getToken` fails, the member's messages wait, and the widget shows no notice about them."""
+    """While `getToken` fails, the widget keeps the member's messages, and shows no notice about them."""
     member.page = lambda call: events.GetTokenFailed(call.ref, "offline")
     member.answers_frames = False
     member.feed(events.MessageWritten("Is the oak table in stock?"))

@@ -1,4 +1,4 @@
-"""Social login: the identity token that it yields, how the widget exchanges it, and how long it is valid."""
+"""Tests of social login in the widget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("2.2/oauth-providers")
 def test_only_enabled_providers_are_shown_and_work(visitor: Driver) -> None:
-    """The login page shows exactly the configured providers, and a click on any other has no effect."""
+    """The login page must show exactly the configured providers. A click on any other provider must have no effect."""
     assert visitor.view.appearance.socials == ("google", "github")
 
     visitor.feed(events.SocialClicked("discord"))
@@ -28,7 +28,7 @@ def test_only_enabled_providers_are_shown_and_work(visitor: Driver) -> None:
 
 @pytest.mark.contract("3/social-click", "4.6/exchange", "4.3/exchange", "D-06/identity-cached", "2.6/memory-only")
 def test_the_identity_token_is_cached_and_exchanged(grace: Driver) -> None:
-    """The member connects with the token from the endpoint; the widget stores only the identity token."""
+    """The member connects with the token from the endpoint. The widget stores only the identity token."""
     stored = grace.last(effects.StoreToken).token
 
     assert grace.identity == GRACE
@@ -42,7 +42,7 @@ def test_the_identity_token_is_cached_and_exchanged(grace: Driver) -> None:
 
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_the_members_token_is_refreshed_every_50_seconds(grace: Driver) -> None:
-    """As for the visitor: same socket, a new token from the endpoint, nothing stored."""
+    """As for the visitor, the socket stays open, the endpoint issues a new token, and the widget stores nothing."""
     opened = grace.counts()["OpenSocket"]
 
     grace.advance(155)
@@ -54,7 +54,10 @@ def test_the_members_token_is_refreshed_every_50_seconds(grace: Driver) -> None:
 
 @pytest.mark.contract("3/reuse-across-loads")
 def test_a_reload_is_the_member_at_once(make_widget: MakeWidget) -> None:
-    """The widget exchanges the cached identity token. No visitor, no popup, no getToken."""
+    """The widget exchanges the cached identity token.
+
+    It must not connect as a visitor, open a popup, or call `getToken`.
+    """
     widget = make_widget(custom_login=True)
     widget.stored = widget.identity_token()
 
@@ -68,7 +71,7 @@ def test_a_reload_is_the_member_at_once(make_widget: MakeWidget) -> None:
 
 
 def test_an_identity_token_that_the_service_refuses_is_dropped(make_widget: MakeWidget) -> None:
-    """F089: after a 401 at the exchange the widget becomes a visitor, once, without a loop."""
+    """F089: after a 401 at the exchange, the widget must become a visitor and must not retry."""
     widget = make_widget(answers_tokens=False)
     widget.stored = widget.identity_token()
     widget.start()
@@ -86,7 +89,7 @@ def test_an_identity_token_that_the_service_refuses_is_dropped(make_widget: Make
 
 
 def test_a_social_member_refused_at_the_socket_gets_one_more_token(make_widget: MakeWidget) -> None:
-    """If that is refused as well, the widget becomes a visitor."""
+    """If the server refuses the second token as well, the widget must become a visitor."""
     widget = make_widget(verdict=lambda c: ("token_signature", Close.TOKEN) if c["type"] == "user" else None)
     widget.stored = widget.identity_token()
     widget.start()
@@ -100,7 +103,7 @@ def test_a_social_member_refused_at_the_socket_gets_one_more_token(make_widget: 
 
 @pytest.mark.contract("D-06/identity-cached")
 def test_when_the_identity_token_ends_the_widget_is_a_visitor_again(make_widget: MakeWidget) -> None:
-    """From then on the endpoint answers 401."""
+    """From then on, the endpoint answers 401."""
     widget = make_widget()
     widget.stored = widget.identity_token()
     widget.start()
@@ -117,7 +120,7 @@ def test_when_the_identity_token_ends_the_widget_is_a_visitor_again(make_widget:
 
 @pytest.mark.contract("D-12/latest-act")
 def test_signing_in_wins_over_a_get_token_still_under_way(make_widget: MakeWidget) -> None:
-    """F197: the person's click is the more recent action, so the page's late answer is dropped."""
+    """F197: the person's click is the more recent action, so the widget drops the page's late answer."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     call = widget.last(effects.CallGetToken)
 
@@ -130,7 +133,7 @@ def test_signing_in_wins_over_a_get_token_still_under_way(make_widget: MakeWidge
 
 @pytest.mark.contract("D-12/latest-act")
 def test_the_pages_own_login_wins_when_it_comes_later(make_widget: MakeWidget) -> None:
-    """If `refreshIdentity()` yields a token, its member replaces the social member."""
+    """If `getToken` returns a token after `refreshIdentity()`, the custom-login member replaces the social member."""
     widget = make_widget(custom_login=True).start()
     post(widget, click(widget))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -141,7 +144,7 @@ def test_the_pages_own_login_wins_when_it_comes_later(make_widget: MakeWidget) -
 
 
 def test_a_refresh_without_a_user_leaves_the_social_member(make_widget: MakeWidget) -> None:
-    """`null` says that the page has no user, but the person signed in with a social login."""
+    """`null` means that the page has no user. The person has signed in with a social login, which must stay."""
     widget = make_widget(custom_login=True).start()
     post(widget, click(widget))
 
@@ -152,7 +155,7 @@ def test_a_refresh_without_a_user_leaves_the_social_member(make_widget: MakeWidg
 
 @pytest.mark.contract("D-11/custom-not-social")
 def test_a_custom_uid_that_looks_social_is_not_the_social_member(make_widget: MakeWidget) -> None:
-    """F106: they are two different people, so the switch opens a new connection."""
+    """F106: the two are different people, so the widget must open a new connection."""
     widget = make_widget(custom_login=True).start()
     post(widget, click(widget))
     opened = widget.counts()["OpenSocket"]
@@ -166,7 +169,7 @@ def test_a_custom_uid_that_looks_social_is_not_the_social_member(make_widget: Ma
 
 @pytest.mark.contract("D-12/latest-act")
 def test_a_member_who_signs_in_is_not_renewed_as_before(member: Driver) -> None:
-    """F197: the renewal planned for the page's user would end the social login."""
+    """F197: a renewal was planned for the page's user. This renewal would end the social login."""
     post(member, click(member))
 
     member.advance(3600)
@@ -176,7 +179,7 @@ def test_a_member_who_signs_in_is_not_renewed_as_before(member: Driver) -> None:
 
 
 def test_a_member_who_signs_in_again_keeps_the_conversation(grace: Driver) -> None:
-    """The second sign-in, for instance in another tab, is by the same person."""
+    """The same person signs in again, for instance in another tab."""
     grace.feed(events.MessageWritten("of grace"))
 
     grace.feed(events.StoredTokenChanged(grace.identity_token(jti=2)))
@@ -198,7 +201,7 @@ def test_what_only_the_pages_author_can_mend_takes_no_sentence_off_the_screen(ma
 
 
 def test_a_401_that_is_not_the_services_own_is_tried_again(make_widget: MakeWidget) -> None:
-    """F087: a gateway that answers instead of the service cannot judge a token."""
+    """F087: the 401 comes from a gateway, which cannot judge a token."""
     widget = make_widget(answers_tokens=False)
     widget.stored = token = widget.identity_token()
     widget.start()

@@ -1,4 +1,4 @@
-"""Storage that fails: the widget uses memory instead and reports it. Some browsers cannot open windows either."""
+"""Tests of browsers whose storage fails. The widget must use memory instead, and report the failure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ ELSEWHERE = "open this page in your browser"
 
 
 async def test_a_key_in_memory_keeps_its_token_in_memory_too() -> None:
-    """F003, F004: the stored token's key may be readable again later, so the token is neither used nor overwritten."""
+    """F003, F004: the key of the stored token may be readable again later.
+
+    The widget must neither use nor overwrite this token.
+    """
     world = World(degraded="timeout", stored=TOKEN)
 
     driven = run(world)
@@ -30,7 +33,7 @@ async def test_a_key_in_memory_keeps_its_token_in_memory_too() -> None:
 
 @pytest.mark.contract("D-12/always-chat")
 async def test_a_token_that_is_not_stored_still_makes_the_member() -> None:
-    """F016, WDG-012: localStorage refuses the token. The page is informed, and the member connects."""
+    """F016, WDG-012: localStorage cannot store the token. The widget informs the page, and the member connects."""
     world = World(page=lambda: TOKEN, write_refused="QuotaExceededError")
 
     driven = run(world)
@@ -43,7 +46,7 @@ async def test_a_token_that_is_not_stored_still_makes_the_member() -> None:
 
 
 def test_storage_that_fails_again_and_again_is_told_once(member: Driver) -> None:
-    """Every renewal fails to be stored, but one report is enough."""
+    """The widget cannot store any of the renewed tokens, and must report this only once."""
     for _ in range(3):
         member.feed(events.TokenNotStored("SecurityError"))
 
@@ -52,7 +55,7 @@ def test_storage_that_fails_again_and_again_is_told_once(member: Driver) -> None
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_browser_without_storage_and_windows_shows_where_to_sign_in(make_widget: MakeWidget) -> None:
-    """F023: the first click opens no window. From then on a sentence replaces the buttons."""
+    """F023: the first click opens no window. From then on, a sentence replaces the buttons."""
     widget = make_widget(degraded="missing").start()
     assert not widget.view.sign_in_elsewhere
 
@@ -67,7 +70,7 @@ def test_a_browser_without_storage_and_windows_shows_where_to_sign_in(make_widge
 
 
 def test_a_page_that_cannot_open_windows_never_shows_a_button(make_widget: MakeWidget) -> None:
-    """F023: `window.open` is missing, which the widget knows before any click."""
+    """F023: `window.open` does not exist. The widget can detect this before any click."""
     with_windows = make_widget().start()
 
     without = Driver(replace(with_windows.settings, popups=False)).start()

@@ -1,6 +1,6 @@
-"""Several tabs of one browser: one cached token, one `getToken` call at a time, one logout.
+"""Tests of several tabs of one browser.
 
-No tab undoes another tab's work.
+The tabs must share a cached token, call `getToken` one at a time, and log out together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Tabs:
-    """Tabs with a common cache, whose changes reach the others late. A lock lets one tab at a time ask the page."""
+    """Tabs with a common cache.
+
+    Each tab learns late of changes by other tabs, and a lock allows one tab at a time to call `getToken`.
+    """
 
     make_widget: MakeWidget
     count: int
@@ -44,7 +47,7 @@ class Tabs:
         self.settle()
 
     def each(self, act: Callable[[Driver], object], *tabs: Driver) -> None:
-        """Let these tabs (or all) act before any of them receives the others' events."""
+        """Let these tabs act before any of them receives the others' events. By default, all tabs act."""
         for tab in tabs or self.all:
             act(tab)
             self._share(tab)
@@ -88,7 +91,10 @@ class Tabs:
         return self._come(turn)
 
     def _come(self, turn: effects.AwaitTurn) -> events.Event:
-        """Return the event of getting the lock, with the token that is in the cache at that moment."""
+        """Return the event with which a tab gets the lock.
+
+        It contains the token that is in the cache at that moment.
+        """
         for tab in self.all:
             self._share(tab)
         return events.TurnCame(turn.ref, self.stored)
@@ -98,7 +104,7 @@ class Tabs:
         return events.GetTokenReturned(call.ref, self.user and self.all[0].custom(uid=self.user, jti=len(self.calls)))
 
     def _share(self, tab: Driver) -> None:
-        """Apply a tab's effects to the cache, and queue events for the other tabs."""
+        """Apply the effects of a tab to the cache, and queue events for the other tabs."""
         news: list[events.Event] = []
         for effect in tab.done[self._seen.get(id(tab), 0) :]:
             before = self.stored
@@ -122,7 +128,7 @@ class Tabs:
 
 @pytest.fixture
 def make_tabs(make_widget: MakeWidget) -> Callable[..., Tabs]:
-    """Open tabs of one browser, one after another."""
+    """Return a function that opens tabs of one browser, one after another."""
 
     def make(count: int = 4, **options: object) -> Tabs:
         return Tabs(make_widget, count, **options)  # type: ignore[arg-type]
@@ -136,7 +142,7 @@ def sleep(seconds: float) -> Callable[[Driver], None]:
 
 @pytest.mark.contract("D-12/tabs")
 def test_tabs_that_were_opened_together_ask_once(make_tabs: Callable[..., Tabs]) -> None:
-    """F043: the first tab calls getToken, and the others become the same member with its token."""
+    """F043: the first tab calls `getToken`. The other tabs use the first tab's token, and become the same member."""
     tabs = make_tabs()
 
     assert tabs.identities == [ADA] * 4
@@ -145,7 +151,10 @@ def test_tabs_that_were_opened_together_ask_once(make_tabs: Callable[..., Tabs])
 
 @pytest.mark.contract("D-12/tabs", "3/renewal")
 def test_one_tab_renews_for_all(make_tabs: Callable[..., Tabs]) -> None:
-    """F043: a minute before expiry all tabs need a new token. One of them calls, and every socket gets the token."""
+    """F043: a minute before expiry, all tabs need a new token.
+
+    One tab calls `getToken`, and all tabs send the new token.
+    """
     tabs = make_tabs()
 
     tabs.each(lambda tab: tab.advance(3541))
@@ -160,7 +169,9 @@ def test_one_tab_renews_for_all(make_tabs: Callable[..., Tabs]) -> None:
 def test_tabs_that_slept_past_the_end_of_their_token_ask_once_and_nobody_is_logged_out(
     make_tabs: Callable[..., Tabs], *, slow: bool
 ) -> None:
-    """F043: the last tab to wake neither deletes the first one's new token nor takes the change for a logout."""
+    """F043: the last tab to resume must not delete the new token of the first tab, and must not treat the new token as
+    a logout.
+    """
     tabs = make_tabs()
     tabs.slow = slow
 
@@ -175,7 +186,7 @@ def test_tabs_that_slept_past_the_end_of_their_token_ask_once_and_nobody_is_logg
 
 @pytest.mark.contract("D-12/tabs")
 def test_tabs_that_slept_while_their_user_left_are_visitors(make_tabs: Callable[..., Tabs]) -> None:
-    """The counterpart of the test above: the page returns `null`."""
+    """The page returns `null`."""
     tabs = make_tabs()
     tabs.user = None
 
@@ -188,7 +199,10 @@ def test_tabs_that_slept_while_their_user_left_are_visitors(make_tabs: Callable[
 
 @pytest.mark.contract("D-12/no-hammering")
 def test_tabs_do_not_keep_each_other_asking(make_tabs: Callable[..., Tabs], make_widget: MakeWidget) -> None:
-    """WDG-007 in four tabs: every token is refused and each tab adopts the others' tokens, but the calls end."""
+    """WDG-007 in four tabs: the server refuses every token, and each tab adopts the other tabs' tokens.
+
+    The calls must end.
+    """
 
     def refusing(**options: object) -> Driver:
         return make_widget(
@@ -206,7 +220,10 @@ def test_tabs_do_not_keep_each_other_asking(make_tabs: Callable[..., Tabs], make
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_rotated_secret_logs_nobody_out_in_any_tab(make_tabs: Callable[..., Tabs]) -> None:
-    """F112: the server refuses one tab after another. One new token makes all members again, even if it is late."""
+    """F112: the server refuses one tab after another.
+
+    One new token makes all tabs members again, even if the token is late.
+    """
     tabs = make_tabs()
     tabs.slow = True
 
@@ -222,7 +239,7 @@ def test_a_rotated_secret_logs_nobody_out_in_any_tab(make_tabs: Callable[..., Ta
 
 @pytest.mark.contract("D-12/tabs", "2.8/deleted-by-logout")
 def test_a_logout_is_one_in_all_tabs(make_tabs: Callable[..., Tabs]) -> None:
-    """F190, WDG-011: each tab follows it once, whichever event arrives first."""
+    """F190, WDG-011: each tab must log out once, whichever event the tab receives first."""
     tabs = make_tabs()
 
     tabs.each(lambda tab: tab.feed(events.LogoutAsked()), tabs.all[0])
@@ -235,7 +252,10 @@ def test_a_logout_is_one_in_all_tabs(make_tabs: Callable[..., Tabs]) -> None:
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_logout_does_not_reach_who_logs_in_right_after_it(make_tabs: Callable[..., Tabs]) -> None:
-    """F196: the user logs out and another logs in before other tabs learn of either. They become the second user."""
+    """F196: the user logs out and another user logs in before other tabs receive either event.
+
+    The other tabs must become the second user.
+    """
     tabs = make_tabs()
     tabs.user = "bob"
 
@@ -246,7 +266,7 @@ def test_a_logout_does_not_reach_who_logs_in_right_after_it(make_tabs: Callable[
 
 
 def test_a_logout_deletes_a_token_this_tab_has_not_heard_of(make_tabs: Callable[..., Tabs]) -> None:
-    """F189: another tab stored that token a moment ago."""
+    """F189: another tab stored the token a moment ago."""
     tabs = make_tabs(2, user=None)
     first, second = tabs.all
     tabs.user = "ada"
@@ -261,7 +281,10 @@ def test_a_logout_deletes_a_token_this_tab_has_not_heard_of(make_tabs: Callable[
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_logout_elsewhere_drops_a_call_that_began_before_it(make_widget: MakeWidget) -> None:
-    """F191 across tabs: the visitor's call is aborted and its answer ignored. The page gets no logout event."""
+    """F191 across tabs: the visitor's `getToken` call is aborted and its answer ignored.
+
+    The page must not receive a logout event.
+    """
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -274,7 +297,10 @@ def test_a_logout_elsewhere_drops_a_call_that_began_before_it(make_widget: MakeW
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_token_of_another_tab_does_not_stop_what_the_page_asked_for(member: Driver) -> None:
-    """F196: the page reports a new user, so a token that another tab got for the previous user is no answer."""
+    """F196: the page reports a new user.
+
+    A token that another tab got for the previous user must not count as the answer.
+    """
     answers: list[str] = []
     member.page = lambda call: None
     member.feed(events.RefreshAsked())
@@ -290,7 +316,7 @@ def test_a_token_of_another_tab_does_not_stop_what_the_page_asked_for(member: Dr
 
 
 def test_garbage_in_the_cache_does_not_keep_a_tab_from_asking(make_widget: MakeWidget) -> None:
-    """F017: the cached value found under the lock is unusable, so the widget calls getToken."""
+    """F017: when the tab gets the lock, the cached value is unusable. The widget must call `getToken`."""
     widget = make_widget(custom_login=True)
     garbage = widget.custom(cnf={"jkt": OTHER_JKT})
     widget.turn = lambda turn: events.TurnCame(turn.ref, garbage)
@@ -304,7 +330,7 @@ def test_garbage_in_the_cache_does_not_keep_a_tab_from_asking(make_widget: MakeW
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_token_that_has_ended_may_be_deleted_by_any_tab(member: Driver) -> None:
-    """F190: this is not a logout, and the call for the next token continues."""
+    """F190: deleting an expired token is not a logout. The call for the next token must continue."""
     member.page = lambda _: None
     member.sleep(10_800)
 
@@ -317,25 +343,31 @@ def test_a_token_that_has_ended_may_be_deleted_by_any_tab(member: Driver) -> Non
 
 
 def waiting_for_the_time(widget: Driver, token: str) -> Driver:
-    """Start a widget with a cached token and a wrong clock: only the service's time shows if the token has expired."""
+    """Start a widget with a cached token and a wrong clock.
+
+    The widget needs the service's time to know whether the token has expired.
+    """
     widget.stored = token
     return widget.start()
 
 
 def told_the_time(widget: Driver) -> events.TokenLoaded:
-    """Return the event with the visitor's token, from which the widget learns the time."""
+    """Return the event with the visitor's token. The widget learns the service's time from this event."""
     token = widget.custom(uid=KEY.uid, type="visitor")
     return events.TokenLoaded(widget.last(effects.LoadVisitorToken).ref, token, "wss://chat.test/v1/socket")
 
 
 @pytest.fixture
 def in_doubt(make_widget: MakeWidget) -> Driver:
-    """A widget on a page whose clock is a day ahead, before the service responds. `getToken` returns `null`."""
+    """A widget on a page whose clock is a day ahead.
+
+    The service has not responded yet, and `getToken` returns `null`.
+    """
     return make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
 
 
 def test_a_cached_token_that_is_deleted_while_it_waits_for_the_time_is_not_taken(in_doubt: Driver) -> None:
-    """F190: on a page with a wrong clock, another tab logs out before the widget knows the service's time."""
+    """F190: the page's clock is wrong. Another tab logs out before this widget knows the service's time."""
     widget = waiting_for_the_time(in_doubt, in_doubt.custom())
     widget.stored = None
 
@@ -346,7 +378,7 @@ def test_a_cached_token_that_is_deleted_while_it_waits_for_the_time_is_not_taken
 
 
 def test_a_page_without_a_user_ends_a_cached_login_that_waits_for_the_time(in_doubt: Driver) -> None:
-    """F195: on a page with a wrong clock, `getToken` returns `null` before the widget knows the service's time."""
+    """F195: the page's clock is wrong. `getToken` returns `null` before the widget knows the service's time."""
     widget = waiting_for_the_time(in_doubt, in_doubt.custom())
 
     widget.feed(events.RefreshAsked())
@@ -357,7 +389,7 @@ def test_a_page_without_a_user_ends_a_cached_login_that_waits_for_the_time(in_do
 
 
 def test_a_page_without_a_user_ends_no_social_login_that_waits_for_the_time(in_doubt: Driver) -> None:
-    """D-12: the page's own login says nothing about users of a social login."""
+    """D-12: `getToken` concerns only custom logins."""
     widget = waiting_for_the_time(in_doubt, token := in_doubt.identity_token())
 
     widget.feed(events.RefreshAsked())
@@ -372,7 +404,10 @@ def test_a_page_without_a_user_ends_no_social_login_that_waits_for_the_time(in_d
 def test_tabs_do_not_wait_for_a_frozen_one_for_ever_nor_end_waiting_together(
     make_widget: MakeWidget, fraction: float, seconds: float
 ) -> None:
-    """F043: each waits longer than `getToken` may take, for a random time that differs between tabs."""
+    """F043: each tab waits longer than a `getToken` call may take.
+
+    The additional time is random and differs between tabs.
+    """
     widget = make_widget(custom_login=True)
     widget.chance.value = fraction
 
@@ -383,7 +418,10 @@ def test_tabs_do_not_wait_for_a_frozen_one_for_ever_nor_end_waiting_together(
 
 @pytest.mark.contract("D-12/force")
 def test_a_forced_refresh_shows_nothing_of_the_last_user_while_the_page_is_asked(member: Driver) -> None:
-    """F196: token, member and conversation disappear at once in all tabs; then the new user appears."""
+    """F196: the token, the member and the conversation must disappear at once in all tabs.
+
+    Then the new user appears.
+    """
     member.feed(events.MessageWritten("of ada"))
     member.page = lambda _: None
 
@@ -403,7 +441,10 @@ def test_a_forced_refresh_shows_nothing_of_the_last_user_while_the_page_is_asked
 def test_a_forced_refresh_ends_a_social_login_too(
     make_widget: MakeWidget, force: bool, identity: tuple[str, str]
 ) -> None:
-    """F197: with `force` the page says that the current person is not its user. Otherwise a social member stays."""
+    """F197: with `force`, the page says that the current person is not its user.
+
+    Without `force`, a social member stays.
+    """
     widget = make_widget(custom_login=True)
     widget.stored = widget.identity_token()
     widget.start()
@@ -415,7 +456,7 @@ def test_a_forced_refresh_ends_a_social_login_too(
 
 
 def test_a_token_of_another_tab_is_taken_while_the_time_is_in_doubt(member: Driver) -> None:
-    """F043, F053: the page's clock was changed. The other tab's token is new, so its `iat` reveals the time."""
+    """F043, F053: the page's clock was changed. The other tab's token is new, so its `iat` tells the time."""
     member.page = lambda _: None
     member.server_ahead = 10_800
     member.frame(type="pong", server_time=member.server_now)
@@ -430,7 +471,7 @@ def test_a_token_of_another_tab_is_taken_while_the_time_is_in_doubt(member: Driv
 
 
 def test_a_token_of_another_tab_ends_the_call_under_way(make_widget: MakeWidget) -> None:
-    """F043: the page's later answer is no longer needed, and changes nothing."""
+    """F043: the page's later answer is no longer needed and must change nothing."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -452,7 +493,7 @@ def test_a_token_found_after_the_logout_is_not_taken(make_widget: MakeWidget) ->
 
 
 def test_the_turn_of_a_call_that_was_replaced_is_not_its_successors(make_widget: MakeWidget) -> None:
-    """The widget calls getToken only when it holds the lock for this very call."""
+    """The widget may call `getToken` only while it holds the lock for this call."""
     widget = make_widget(custom_login=True, turn=lambda _: None).start()
     replaced = widget.last(effects.AwaitTurn).ref
     widget.feed(events.RefreshAsked())
@@ -466,7 +507,7 @@ def test_the_turn_of_a_call_that_was_replaced_is_not_its_successors(make_widget:
 
 
 def test_a_token_that_is_known_already_is_no_news(member: Driver) -> None:
-    """If it is reported again, the widget neither sends nor adopts it."""
+    """The widget must neither send nor adopt the token again."""
     member.feed(events.StoredTokenChanged(member.stored))
 
     assert member.frames(Kind.REFRESH) == []
@@ -475,7 +516,7 @@ def test_a_token_that_is_known_already_is_no_news(member: Driver) -> None:
 
 @pytest.mark.contract("2.8/exp-before-reuse")
 def test_a_token_of_another_tab_that_has_ended_is_not_adopted(visitor: Driver) -> None:
-    """Events may arrive late: a frozen tab may learn of a login after its token has expired."""
+    """A frozen tab may receive the event of a login after the token has expired."""
     now = visitor.server_now
 
     visitor.feed(events.StoredTokenChanged(visitor.custom(iat=now - 7200, exp=now - 3600)))

@@ -1,4 +1,4 @@
-"""How the widget reads a token before using it, and reports faults in it."""
+"""Tests of how the widget reads a token, and of the errors that it reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def raw(payload: bytes) -> str:
 
 @pytest.mark.contract("2.4/claims", "2.4/display")
 def test_a_good_token_is_read() -> None:
-    """All claims of contract 2.4 are read."""
+    """The widget reads all claims of contract 2.4."""
     token = jwt(**CLAIMS, name="Ada", email="ada@shop.test", avatar="https://shop.test/ada.png", plan="gold")
 
     claims = tokens.read(token)
@@ -35,7 +35,6 @@ def test_a_good_token_is_read() -> None:
 
 @pytest.mark.contract("2.6/member-token", "2.4/display")
 def test_a_social_token_has_its_avatar_and_provider_in_data() -> None:
-    """Social tokens have these members in `data`."""
     claims = tokens.read(jwt(**CLAIMS, data={"avatar": "https://x.test/a.png", "auth_provider": "github"}))
 
     assert (claims.avatar, claims.auth_provider) == ("https://x.test/a.png", "github")
@@ -43,7 +42,7 @@ def test_a_social_token_has_its_avatar_and_provider_in_data() -> None:
 
 @pytest.mark.contract("2.4/display")
 def test_names_are_read_in_any_script() -> None:
-    """Names are UTF-8 in base64url. This token contains both characters that differ from plain base64."""
+    """Names are UTF-8 in base64url. The token of this test contains both characters that differ from plain base64."""
     token = raw(json.dumps(CLAIMS | {"name": "Zoë ≥ 愛 ???>>>???"}, ensure_ascii=False).encode())
     assert {"-", "_"} <= set(token)
 
@@ -88,7 +87,7 @@ def test_names_are_read_in_any_script() -> None:
     ],
 )
 def test_a_token_that_cannot_be_read_is_named(token: str, code: Fault, told: str) -> None:
-    """The error names the malformed part or claim, and never quotes the token."""
+    """The error must name the malformed part or claim, and must not quote the token."""
     with pytest.raises(WidgetError) as caught:
         tokens.read(token)
 
@@ -121,7 +120,7 @@ def test_an_object_of_the_largest_size_is_still_read() -> None:
     ],
 )
 def test_a_token_of_another_provider_or_key_is_named(changes: dict[str, object], code: Fault, told: str) -> None:
-    """The widget checks the binding before it sends the token anywhere."""
+    """The widget must check provider and key before it sends the token anywhere."""
     claims = tokens.read(jwt(**(CLAIMS | changes)))
 
     with pytest.raises(WidgetError) as caught:
@@ -132,7 +131,6 @@ def test_a_token_of_another_provider_or_key_is_named(changes: dict[str, object],
 
 
 def test_a_token_of_this_provider_and_key_passes() -> None:
-    """The positive counterpart."""
     tokens.check_binding(tokens.read(jwt(**CLAIMS)), pid=PID, jkt=KEY.jkt)
 
 
@@ -140,7 +138,7 @@ def test_a_token_of_this_provider_and_key_passes() -> None:
     ("now", "margin", "good"), [(4599, 0, True), (4600, 0, False), (4589, 10, True), (4590, 10, False)]
 )
 def test_time_is_judged_to_the_second(now: float, margin: float, *, good: bool) -> None:
-    """A token expires exactly at `exp`, or earlier by the margin."""
+    """A token expires exactly at `exp`. With a margin, it expires that much earlier."""
     claims = tokens.read(jwt(**CLAIMS))
 
     if good:
@@ -152,7 +150,7 @@ def test_time_is_judged_to_the_second(now: float, margin: float, *, good: bool) 
 
 
 def test_a_token_does_not_show_in_what_is_printed() -> None:
-    """The `repr` of a principal, an event or an effect contains no token."""
+    """The `repr` of a principal, an event or an effect must not contain the token."""
     token = jwt(**CLAIMS)
     claims = tokens.read(token)
 

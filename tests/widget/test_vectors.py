@@ -1,4 +1,4 @@
-"""Checks the widget with published vectors, from the same file as the server's. Each name has its section."""
+"""Tests of the widget with published test vectors. The server is tested with the same file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def octets(text: str) -> bytes:
 @pytest.mark.contract("2.3/uid-derived", "D-04/jkt", "D-04/uid", "D-04/vectors")
 @pytest.mark.parametrize("section", ["RFC 9449 6.1", "RFC 7515 A.3"])
 def test_the_thumbprint_is_the_published_one(section: str) -> None:
-    """The visitor's uid is derived from it."""
+    """The visitor's uid is the thumbprint."""
     vector = VECTORS[section]
     key = PublicKey(vector["jwk"]["x"], vector["jwk"]["y"])
 
@@ -36,14 +36,17 @@ def test_the_thumbprint_is_the_published_one(section: str) -> None:
 @pytest.mark.contract("D-04/jkt")
 @pytest.mark.parametrize("multiple", SHORT)
 def test_a_coordinate_that_begins_with_zeros_keeps_them(multiple: str) -> None:
-    """F022: small multiples of the generator, even with other members in their JWK. The server uses the same file."""
+    """F022: the vectors are small multiples of the generator. Some JWKs have additional members."""
     vector = SHORT[multiple]
 
     assert PublicKey(vector["jwk"]["x"], vector["jwk"]["y"]).jkt == vector["jkt"]
 
 
 def test_rfc_7638_3_2_hashes_exactly_the_required_members_in_order() -> None:
-    """Only `crv`, `kty`, `x`, `y`, sorted, without white space. The proof's header contains exactly these."""
+    """The hashed members are `crv`, `kty`, `x` and `y`, sorted and without white space.
+
+    The proof's header contains exactly these members.
+    """
     key = PublicKey("x" * 43, "y" * 43)
 
     assert json.dumps(key.jwk, separators=(",", ":")) == (
@@ -63,14 +66,14 @@ def test_rfc_9449_7_1_access_token_hash() -> None:
     [(b"", ""), (b"\x00", "AA"), (b"\xfb\xff", "-_8"), (bytes([3, 236, 255, 224, 193]), "A-z_4ME")],
 )
 def test_rfc_7515_c_base64url(raw: bytes, text: str) -> None:
-    """The url-safe alphabet, no padding."""
+    """The alphabet is url-safe, and there is no padding."""
     assert base64url(raw) == text
 
 
 @pytest.mark.contract("D-04/vectors")
 @pytest.mark.parametrize(("section", "member"), [("RFC 9449 5", "proof"), ("RFC 7515 A.3", "jws")])
 def test_published_segments_are_spelt_and_put_together_the_same_way(section: str, member: str) -> None:
-    """When the widget decodes and encodes it again, the published text is the same byte for byte."""
+    """When the widget decodes the published text and encodes the result, the bytes must be the same."""
     header, payload, signature = VECTORS[section][member].split(".")
 
     assert [base64url(octets(segment)) for segment in (header, payload)] == [header, payload]
@@ -79,7 +82,7 @@ def test_published_segments_are_spelt_and_put_together_the_same_way(section: str
 
 @pytest.mark.contract("4.9/proof", "D-10/proof")
 def test_a_proof_says_key_token_nonce_and_address() -> None:
-    """The proof has the profile's `typ`, the public key, and the claims of D-10. `htu` has no query."""
+    """The proof must have the profile's `typ`, the public key, and the claims of D-10. `htu` must have no query."""
     key = PublicKey("x" * 43, "y" * 43)
 
     proof = build(key, token="a.b.c", nonce="n", htu="wss://chat.test/v1/socket?x=1", jti="j", now=12.9)
@@ -96,7 +99,7 @@ def test_a_proof_says_key_token_nonce_and_address() -> None:
 
 
 def test_a_compact_proof_is_its_signing_input_and_the_raw_signature() -> None:
-    """The signed text is exactly the text sent (RFC 7515 7.1)."""
+    """The signed text must be exactly the text that is sent (RFC 7515 7.1)."""
     proof = build(PublicKey("x", "y"), token="a.b.c", nonce="n", htu="wss://h/", jti="j", now=0)
 
     header, claims, signature = compact(proof.signing_input, bytes(64)).split(".")

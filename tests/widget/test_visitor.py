@@ -1,4 +1,4 @@
-"""Visitor mode: the default identity, and the conditions for a widget to start at all."""
+"""Tests of visitor mode, the default identity, and of the conditions under which the widget starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/first-open", "2.3/silent", "1/mode-visitor", "5.2/visitor")
 def test_the_first_open_connects_as_the_visitor_of_the_key(visitor: Driver) -> None:
-    """This needs no input: the key yields the uid, the service issues a token for it, the token opens the socket."""
+    """The widget derives the uid from the key.
+
+    The service issues a token for the uid, and the widget opens the socket with this token.
+    """
     assert visitor.last(effects.LoadVisitorToken).uid == KEY.uid
     assert visitor.all(effects.CallGetToken) == []
     assert visitor.identity == VISITOR
@@ -30,7 +33,10 @@ def test_the_first_open_connects_as_the_visitor_of_the_key(visitor: Driver) -> N
 
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_the_token_is_refreshed_every_50_seconds_and_the_socket_stays(visitor: Driver) -> None:
-    """Three refreshes in two and a half minutes, on one socket, each with a new token in a `refresh` frame."""
+    """In two and a half minutes there are three refreshes on one socket.
+
+    Each sends a new token in a `refresh` frame.
+    """
     visitor.advance(155)
 
     assert len(visitor.frames(Kind.REFRESH)) == 3
@@ -40,7 +46,7 @@ def test_the_token_is_refreshed_every_50_seconds_and_the_socket_stays(visitor: D
 
 @pytest.mark.contract("2.6/memory-only", "D-06/identity-cached")
 def test_tokens_of_our_endpoints_are_never_stored(visitor: Driver) -> None:
-    """The visitor's socket token stays in memory."""
+    """The visitor's socket token must stay in memory."""
     visitor.advance(120)
 
     assert visitor.all(effects.StoreToken) == []
@@ -48,7 +54,10 @@ def test_tokens_of_our_endpoints_are_never_stored(visitor: Driver) -> None:
 
 @pytest.mark.contract("5.6/secure-context")
 def test_an_insecure_page_connects_nothing_and_says_why(make_widget: MakeWidget) -> None:
-    """F001: one error that says what to do. No key, no request, no socket, no getToken."""
+    """F001: the widget reports one error that says what to do.
+
+    It creates no key, sends no request, and does not call `getToken`.
+    """
     widget = make_widget(custom_login=True).start(secure=False)
 
     assert widget.errors() == [Fault.INSECURE_CONTEXT]
@@ -58,7 +67,7 @@ def test_an_insecure_page_connects_nothing_and_says_why(make_widget: MakeWidget)
 
 
 def test_a_browser_without_keys_is_told_once(make_widget: MakeWidget) -> None:
-    """F002: no key, no connection, one error."""
+    """F002: without a key there is no connection. The widget reports one error."""
     widget = make_widget()
 
     widget.machine.handle(events.Started(secure=True), widget.now)
@@ -70,7 +79,7 @@ def test_a_browser_without_keys_is_told_once(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_key_in_memory_only_is_told_and_used(make_widget: MakeWidget) -> None:
-    """F003, F009: failing or corrupted storage is reported by name, and the visitor can chat anyway."""
+    """F003, F009: the widget reports that storage failed or is corrupted. The visitor can chat anyway."""
     widget = make_widget()
 
     widget.machine.handle(events.Started(secure=True), widget.now)
@@ -83,7 +92,7 @@ def test_a_key_in_memory_only_is_told_and_used(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("4.8/config")
 def test_a_configuration_without_provider_starts_nothing() -> None:
-    """A missing providerId is reported as an error by name, not as an exception."""
+    """The widget must report a missing `providerId` as an error, and must not raise an exception."""
     widget = Driver(Settings("https://chat.test", "https://chat.test", "https://x", ""))
 
     widget.feed(events.Started(secure=True, fault=WidgetError(Fault.CONFIG_INVALID, "providerId must be a text.")))
@@ -93,7 +102,7 @@ def test_a_configuration_without_provider_starts_nothing() -> None:
 
 
 def test_a_get_token_that_is_no_function_leaves_the_visitor(make_widget: MakeWidget) -> None:
-    """F048: config_invalid, and the visitor can chat."""
+    """F048: the widget reports `config_invalid`, and the visitor can chat."""
     widget = make_widget()
 
     widget.feed(events.Started(secure=True, fault=WidgetError(Fault.CONFIG_INVALID, "getToken must be a function.")))
@@ -103,7 +112,7 @@ def test_a_get_token_that_is_no_function_leaves_the_visitor(make_widget: MakeWid
 
 
 def test_an_unknown_provider_stops_the_widget(make_widget: MakeWidget) -> None:
-    """After a 404 there is nothing to retry."""
+    """After a 404, the widget must not retry."""
     widget = make_widget(answers_tokens=False).start()
 
     widget.feed(events.TokenFailed(widget.last(effects.LoadVisitorToken).ref, 404, "provider_unknown", "No such one."))
@@ -114,7 +123,7 @@ def test_an_unknown_provider_stops_the_widget(make_widget: MakeWidget) -> None:
 
 
 def test_a_configuration_that_fails_is_asked_again_and_told_once(make_widget: MakeWidget) -> None:
-    """F086: meanwhile the widget stays hidden and the visitor is connected."""
+    """F086: the widget stays hidden, and the visitor is connected."""
     widget = make_widget()
     widget.feed(events.ConfigurationFailed(500), events.ConfigurationFailed(500))
 
@@ -126,7 +135,7 @@ def test_a_configuration_that_fails_is_asked_again_and_told_once(make_widget: Ma
 
 @pytest.mark.contract("4.1/edge-cache")
 def test_an_admin_change_reaches_an_open_panel_within_a_minute_or_so(visitor: Driver) -> None:
-    """Only while the panel is open, the widget reloads the configuration once it is 60 seconds old."""
+    """While the panel is open, the widget reloads a configuration that is 60 seconds old."""
     visitor.advance(200)
     assert visitor.counts()["LoadConfiguration"] == 1
     visitor.socials = ["github"]
@@ -139,7 +148,7 @@ def test_an_admin_change_reaches_an_open_panel_within_a_minute_or_so(visitor: Dr
 
 
 def test_a_server_that_accepts_someone_else_is_not_believed(make_widget: MakeWidget) -> None:
-    """If the server calls a visitor a member, the widget drops the connection so that identities are not mixed."""
+    """If the server calls a visitor a member, the widget must drop the connection so that identities are not mixed."""
     widget = make_widget(answers_frames=False).start()
     ref = widget.last(effects.OpenSocket).ref
     time = {"server_time": widget.server_now}
@@ -155,7 +164,7 @@ def test_a_server_that_accepts_someone_else_is_not_believed(make_widget: MakeWid
 
 
 def test_answers_that_nobody_awaits_are_ignored(visitor: Driver) -> None:
-    """A token, frame or close of an earlier connection changes nothing."""
+    """A token, frame or close of an earlier connection must change nothing."""
     visitor.close(1006)
     visitor.advance(1)
     before = len(visitor.done)
@@ -173,7 +182,7 @@ def test_answers_that_nobody_awaits_are_ignored(visitor: Driver) -> None:
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [3600, -3600, 5 * 365 * 86_400, -86_400])
 def test_a_wrong_clock_is_told_once_and_does_no_harm(make_widget: MakeWidget, ahead: float) -> None:
-    """F053: the widget learns the server's time, uses it for the proof's `iat`, and warns once."""
+    """F053: the widget learns the server's time, uses this time for the proof's `iat`, and warns once."""
     widget = make_widget(server_ahead=ahead).start()
 
     widget.advance(200)
@@ -189,7 +198,10 @@ def test_a_wrong_clock_is_told_once_and_does_no_harm(make_widget: MakeWidget, ah
 
 
 def test_shutdown_leaves_nothing_behind(visitor: Driver) -> None:
-    """F073: the socket is closed, all timers cancelled, the screen removed, and later events ignored."""
+    """F073: shutdown must close the socket, cancel all timers, and remove the screen.
+
+    The widget must ignore later events.
+    """
     visitor.feed(events.PanelToggled(open=True), events.ShutdownAsked())
     after = len(visitor.done)
 
@@ -202,7 +214,7 @@ def test_shutdown_leaves_nothing_behind(visitor: Driver) -> None:
 
 
 def test_shutdown_ends_the_wait_for_a_call_to_leave_the_screen(visitor: Driver) -> None:
-    """F073: no timer is left, whichever part of the widget set it."""
+    """F073: no timer may be left, whichever part of the widget set it."""
     visitor.feed(events.CallAsked("start"))
     visitor.frame(type="call", call_id="c1", state="ended")
     waited_for = set(visitor.timers)
@@ -214,7 +226,7 @@ def test_shutdown_ends_the_wait_for_a_call_to_leave_the_screen(visitor: Driver) 
 
 
 def test_the_page_hears_once_that_the_widget_is_ready(visitor: Driver) -> None:
-    """The number of reconnects does not matter."""
+    """The number of reconnects must not matter."""
     visitor.close(1006)
     visitor.advance(2)
 
@@ -226,7 +238,7 @@ def test_the_page_hears_once_that_the_widget_is_ready(visitor: Driver) -> None:
 def test_a_configuration_is_not_asked_for_again_too_soon(
     make_widget: MakeWidget, retry_after: float | None, waits: float
 ) -> None:
-    """F086: after at least half a second, and not before `Retry-After` has passed."""
+    """F086: the widget waits at least half a second, and at least as long as `Retry-After` says."""
     widget = make_widget()
     widget.chance.value = 0.0
 
@@ -237,7 +249,6 @@ def test_a_configuration_is_not_asked_for_again_too_soon(
 
 @pytest.mark.contract("4.9/one-time")
 def test_a_proof_has_an_id_of_its_own(visitor: Driver) -> None:
-    """Each proof has a new random id."""
     visitor.close(1006)
     visitor.advance(2)
 

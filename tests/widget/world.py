@@ -1,4 +1,4 @@
-"""A simulated browser under the test's control: it implements every port of the widget, and records the calls."""
+"""A simulated browser for tests. It implements every port of the widget, and records the calls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOKEN = Driver(SETTINGS).custom()
 
 @dataclass
 class World:
-    """All ports in one object, with the calls they received and the answers they give."""
+    """All ports in one object, with the calls that they received and the answers that they give."""
 
     page: Callable[[], object] = lambda: None
     refuse: Exception | None = None
@@ -73,7 +73,7 @@ class World:
         )
 
     async def until(self, fact: Callable[[], object]) -> None:
-        """Wait until `fact` returns true, checking after each change."""
+        """Wait until `fact` returns true. Check after each change."""
         async with asyncio.timeout(PATIENCE):
             while not fact():
                 self.news.clear()
@@ -197,8 +197,6 @@ class World:
 
 @dataclass
 class Popups:
-    """The popup port of a world."""
-
     world: World
     opened: list[str] = field(default_factory=list)
 

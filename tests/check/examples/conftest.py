@@ -1,4 +1,4 @@
-"""Starts each reference backend once per module."""
+"""Fixtures that start each reference backend once per module."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,7 +12,10 @@ StartBackend = Callable[[str], Backend]
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[StartBackend]:
-    """Start a backend by its name in the README. Skips with a reason if this machine cannot run it."""
+    """Return a function that starts a backend by its name in the README.
+
+    It skips the test if this machine cannot run the backend.
+    """
     by_name = {example.name: example for example in examples()}
     node_modules = (
         pytestconfig.cache.mkdir("chatkey-examples") if pytestconfig.cache else tmp_path_factory.mktemp("npm")

@@ -1,4 +1,4 @@
-"""The checker finds no mistake in the reference backends, which integrators copy."""
+"""Tests of the reference backends that integrators copy."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ each_backend = pytest.mark.parametrize("name", NAMES)
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[str]:
-    """The address of a chat service that knows the backends' provider."""
+    """The address of a chat service that knows the provider of the backends."""
     target = Target("http://127.0.0.1:1/", PROVIDER, SECRETS["CHAT_SECRET_KEY"], live=LiveOptions())
     with opened(target) as run:
         yield run.live.service.url
@@ -65,13 +65,12 @@ def reports(start: Callable[[str], Backend], service: str) -> Reports:
 
 
 def test_the_readme_has_every_backend() -> None:
-    """Each backend has a section in the README with a command that starts it."""
     assert [example.name for example in examples()] == NAMES
 
 
 @each_backend
 def test_a_backend_fits_on_a_screen(name: str) -> None:
-    """Integrators read a backend before they copy it, so it has at most sixty lines."""
+    """Integrators read a backend before they copy it, so it may have at most sixty lines."""
     (file,) = (example.file for example in examples() if example.name == name)
 
     assert len(file.read_text().splitlines()) <= LINES
@@ -82,7 +81,7 @@ def test_a_backend_fits_on_a_screen(name: str) -> None:
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.contract("4.7/request", "4.7/response", "2.4/claims")
 def test_a_backend_passes_every_check_without_a_warning(reports: Reports, name: str, given: str) -> None:
-    """All checks pass, except exactly those that the given options do not allow to judge."""
+    """The checks that need a missing option must be reported as not judged. All other checks must pass."""
     outcomes = reports(name)[given].outcomes
 
     findings = [f"{o.check.id}: {o.verdict} {o.message}" for o in outcomes if o.verdict not in {"pass", "skip"}]
@@ -94,7 +93,7 @@ def test_a_backend_passes_every_check_without_a_warning(reports: Reports, name: 
 @pytest.mark.long
 @pytest.mark.contract("3/get-token", "3/renewal", "3/logout")
 def test_a_backend_passes_the_command_with_a_real_widget(start: Callable[[str], Backend]) -> None:
-    """Run the command as an integrator does: every check, a socket and a browser."""
+    """The test runs the command as an integrator does: with all checks, a socket and a browser."""
     backend = start("FastAPI")
     command = [sys.executable, "-m", "chatkey_server", "check", f"{backend.origin}/chat/token", "--browser"]
     command += ["--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET_KEY", "--verbose", "--strict"]
@@ -109,7 +108,7 @@ def test_a_backend_passes_the_command_with_a_real_widget(start: Callable[[str], 
 
 
 def test_the_copies_for_npm_are_pinned() -> None:
-    """The lock file pins every package by hash, so that tests install the same content from any registry."""
+    """The lock file must pin every package by hash, so that any registry delivers the same content."""
     lock = json.loads((EXAMPLES / "express" / "package-lock.json").read_text())
 
     packages = [package for name, package in lock["packages"].items() if name]

@@ -1,4 +1,4 @@
-"""Endpoints with faults in their answers: status, body format, headers."""
+"""Endpoints with faults in the status, body format or headers of their answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INSIDE = base64.b64encode(f"key={SECRET};".encode()).decode()
 
 
 def for_members(name: str, status: int, body: bytes, content_type: str = "text/plain") -> None:
-    """Register a backend that gives members this answer to every call."""
+    """Register a backend that always gives members this answer."""
     with_answer(
         BROKEN, name, lambda answer, token: Answer(status, [("Content-Type", content_type)], body) if token else answer
     )
@@ -75,7 +75,7 @@ class LoginFormWrong(Backend):
 
 @broken("login-form-again")
 class LoginFormAgain(Backend):
-    """Shows the login form again after a wrong password, and sets a cookie for the error message."""
+    """After a wrong password, the site shows the login form again and sets a cookie for the error message."""
 
     options = {"login": "form", "fields": {"user": "ada", "password": "hunter-3"}}
 
@@ -109,7 +109,7 @@ class NeverAnswers(Backend):
 
 
 class Drips(Backend):
-    """Sends `begin` and then `drips` over and over, without end."""
+    """Sends `begin`, and then `drips` repeatedly without end."""
 
     options = {"timeout": 0.3}
     begin = b""
@@ -186,7 +186,7 @@ class BehindBasic(Backend):
 
 @broken("slow-visitors")
 class SlowVisitors(Slow):
-    """Spends four seconds on visitors, as if looking for their session everywhere."""
+    """Waits four seconds before each answer to a visitor."""
 
     seconds = 4.0
 
@@ -197,7 +197,7 @@ class SlowVisitors(Slow):
 
 @broken("stalls-when-busy")
 class StallsWhenBusy(Backend):
-    """Becomes too slow for every caller once four calls have arrived at the same time."""
+    """Becomes too slow for every caller after four simultaneous calls."""
 
     options = {"timeout": 0.25}
     busy = 0
@@ -345,10 +345,9 @@ class SecretOnPage(Backend):
 
 
 class Cors(Backend):
-    """Allows other origins to read its answers."""
+    """Allows other origins to read the answers."""
 
     def allowed(self, request: Request) -> str | None:
-        """Return the value of Access-Control-Allow-Origin."""
         return None
 
     async def endpoint(self, request: Request) -> Answer:

@@ -1,4 +1,4 @@
-"""Endpoints that are wrong only for some callers: a second person, visitors, or a caller who follows another one."""
+"""Endpoints that answer only some callers incorrectly: a second person, a visitor, or the next caller."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ broken = register(BROKEN)
 
 
 def for_bo(name: str, change: Any) -> None:
-    """Register a backend that changes the claims of Bo only."""
+    """Register a backend that changes only the claims of Bo."""
     with_claims(BROKEN, name, lambda claims: change(claims) if claims["name"] == "Bo Okafor" else claims)
 
 
@@ -80,7 +80,7 @@ class Remembers(Backend):
 
 
 class OneBrowser(Remembers):
-    """Keeps the same session when another person logs in with the same browser."""
+    """Keeps the session when another person logs in with the same browser."""
 
     options = {"login": "form", "login_b": "form_b"}
 
@@ -96,7 +96,7 @@ class OneBrowser(Remembers):
 
 @broken("kept-over-change-of-person")
 class KeptOverChange(OneBrowser):
-    """Stores the last token in the session and returns it again for the same jkt."""
+    """Stores the last token in the session, and returns the same token again for the same jkt."""
 
     def answer(self, request: Request, token: Any) -> Answer:
         if token is None:
@@ -109,7 +109,7 @@ class KeptOverChange(OneBrowser):
 
 @broken("person-kept-in-session")
 class PersonKept(OneBrowser):
-    """Stores in the session the person who called first, and never updates it."""
+    """Stores the first caller in the session, and never updates this entry."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         person = super().person(request, body)
@@ -146,7 +146,7 @@ class SharedName(Remembers):
 
 @broken("visitors-429")
 class Visitors429(Backend):
-    """Applies one rate limit to all visitors together, and one per person to members."""
+    """Applies one rate limit to all visitors together, and a separate rate limit to each member."""
 
     def answer(self, request: Request, token: Any) -> Answer:
         return super().answer(request, token) if token else self.json(429, {"error": "too many"})
@@ -168,7 +168,7 @@ with_answer(
 
 @broken("visitors-by-address")
 class VisitorsByAddress(Remembers):
-    """Identifies people by IP address: a visitor becomes the last member who called from the same address."""
+    """Identifies people by IP address. A visitor is treated as the last member who called from the same address."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         self.kept["here"] = super().person(request, body) or self.kept.get("here")
@@ -211,7 +211,7 @@ class BasicWithoutPassword(Named):
 
 
 def from_body(name: str, claim: str) -> None:
-    """Register a backend that takes a claim from the body."""
+    """Register a backend that takes a claim from the request body."""
 
     class FromBody(Backend):
         def person(self, request: Request, body: Any) -> Claims | None:

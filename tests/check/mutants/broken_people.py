@@ -1,4 +1,4 @@
-"""Endpoints that bind a token to the wrong key or issue it for the wrong person."""
+"""Endpoints that bind a token to the wrong key or issue a token for the wrong person."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class CachedPerUser(Backend):
 
 @broken("token-cached-per-jkt")
 class CachedPerJkt(Backend):
-    """Caches the token per jkt, regardless of who is logged in."""
+    """Caches a token for each jkt, regardless of the person who is logged in."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -107,7 +107,7 @@ class OneBrowserOnly(Backend):
 
 @broken("shared-jkt")
 class SharedJkt(Backend):
-    """Stores the request's jkt in a variable that all requests share, and then waits for the database."""
+    """Stores the jkt of the request in a variable that all requests share, and then waits for the database."""
 
     async def endpoint(self, request: Request) -> Answer:
         jkt = self.jkt(request, self.parsed(request))
@@ -217,7 +217,6 @@ class Believing(Backend):
     """Takes the person's uid from a place that the caller controls."""
 
     def named(self, request: Request, body: Any) -> str | None:
-        """Return the uid at that place."""
         return None
 
     def person(self, request: Request, body: Any) -> Claims | None:
@@ -226,7 +225,7 @@ class Believing(Backend):
 
 
 class ClaimsFromBody(Backend):
-    """Takes the claims listed in `taken` from the body."""
+    """Takes the claims listed in `taken` from the request body."""
 
     taken: tuple[str, ...] = ()
 
@@ -236,7 +235,7 @@ class ClaimsFromBody(Backend):
         return person and {**person, **{name: named[name] for name in self.taken if name in named}}
 
     def said(self, body: Claims) -> Claims:
-        """Return the part of the body that holds the claims."""
+        """Return the part of the body that contains the claims."""
         return body
 
 
@@ -285,7 +284,7 @@ class UserFromHeader(Believing):
 
 @broken("known-user-from-body")
 class KnownUserFromBody(Backend):
-    """Identifies the user by the `user_id` in the body, if a user has that id."""
+    """Identifies the user by the `user_id` in the body if a user has that id."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         known = next((dict(who) for who in PEOPLE.values() if who["uid"] == body.get("user_id")), None)
@@ -294,7 +293,7 @@ class KnownUserFromBody(Backend):
 
 @broken("email-names-user")
 class EmailNamesUser(Backend):
-    """Identifies the user by the e-mail address in the body, if a user has that address."""
+    """Identifies the user by the e-mail address in the body if a user has that address."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         known = next((dict(who) for who in PEOPLE.values() if who["email"] == body.get("email")), None)
@@ -356,7 +355,7 @@ with_claims(BROKEN, "refresh-token", lambda claims: {**claims, "oauth": {"refres
 
 
 def for_bo(name: str, change: Any) -> None:
-    """Register a backend that changes the claims of Bo only."""
+    """Register a backend that changes only the claims of Bo."""
     with_claims(BROKEN, name, lambda claims: {**claims, **change(claims)} if claims["name"] == "Bo Okafor" else claims)
 
 
@@ -368,7 +367,7 @@ for_bo("second-login-pid", lambda claims: {"pid": "prov_wholesale"})
 
 @broken("jkt-once")
 class JktOnce(Backend):
-    """Gives only one token per jkt, and null after that."""
+    """Returns one token for each jkt, and then null."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -17,7 +17,7 @@ TRACEBACK = b"""<h1>Bad Request</h1><pre>SyntaxError: Unexpected end of JSON inp
 
 
 def for_visitors(name: str, status: int, body: bytes = b"", *headers: tuple[str, str]) -> None:
-    """Register a backend that gives visitors this answer."""
+    """Register a backend that always gives visitors this answer."""
     with_answer(BROKEN, name, lambda answer, token: answer if token else Answer(status, list(headers), body))
 
 
@@ -93,7 +93,7 @@ class GarbageRedirect(Garbage500):
 
 @broken("unverified-session")
 class UnverifiedSession(Backend):
-    """Keeps the session in a JWT and does not verify its signature."""
+    """Keeps the session in a JWT, and does not verify the signature."""
 
     options = {"login": "jwt", "login_b": None}
 
@@ -244,7 +244,7 @@ class GetMints(ByGet):
 
 @broken("get-text")
 class GetText(ByGet):
-    """Answers GET with the token alone as text."""
+    """Answers GET with the token alone, as text."""
 
     async def endpoint(self, request: Request) -> Answer:
         by_get = request.method == "GET"
@@ -290,7 +290,6 @@ class Big(Backend):
         return self.big() if len(request.body) > 9000 else await super().endpoint(request)
 
     def big(self) -> Answer:
-        """Return the answer to a large body."""
         return Answer(500, [], b"stack overflow")
 
 

@@ -1,4 +1,4 @@
-"""Endpoints that trust a session which anyone could forge, or read it from the wrong place."""
+"""Endpoints that accept forged sessions, or read the session from the wrong place."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ class Named(Backend):
         return dict(PEOPLE[name]) if name else None
 
     def read(self, value: str) -> str:
-        """Return the uid in a session cookie."""
         return value
 
 
@@ -68,7 +67,7 @@ class SessionInQuery(Backend):
 
 
 class TokenLogsIn(Backend):
-    """Accepts the chat tokens it has signed as a login."""
+    """Accepts chat tokens that the endpoint has signed as a login."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         return super().person(request, body) or self.signed_by_us(self.offered(request))
@@ -78,7 +77,7 @@ class TokenLogsIn(Backend):
         return request.headers.get("authorization", "").removeprefix("Bearer ")
 
     def signed_by_us(self, token: str) -> Claims | None:
-        """Return the person of a token whose signature is valid, or None."""
+        """Return the person in a token, or None if its signature is invalid."""
         signed, _, signature = token.rpartition(".")
         if not signed or signature != b64(hs256(SECRET.encode(), signed.encode())):
             return None
@@ -108,7 +107,7 @@ class TokenLogsInElsewhere(TokenLogsIn):
 
 
 class Crashes(Backend):
-    """Answers 500 if `careless` raises while reading the body."""
+    """Answers 500 if `careless` raises an exception while reading the body."""
 
     async def endpoint(self, request: Request) -> Answer:
         try:
@@ -118,11 +117,11 @@ class Crashes(Backend):
         return await super().endpoint(request)
 
     def careless(self, body: bytes) -> None:
-        """Do something that fails with some bodies."""
+        """Read the body in a way that fails for some bodies."""
 
 
 def careless(name: str, act: Any) -> None:
-    """Register a backend that calls `act` with every body and does not handle its errors."""
+    """Register a backend that calls `act` with every body, and does not handle exceptions of `act`."""
 
     class Careless(Crashes):
         def careless(self, body: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Endpoints whose tokens have wrong times or live too long."""
+"""Endpoints whose tokens have wrong times or are valid for too long."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ broken = register(BROKEN)
 
 
 def with_exp(name: str, value: Any) -> None:
-    """Register a backend with this value in exp. If it is a function, it gets iat."""
+    """Register a backend whose exp is this value. If the value is a function, it is called with iat."""
     with_claims(BROKEN, name, lambda claims: {**claims, "exp": value(claims["iat"]) if callable(value) else value})
 
 
 def with_iat(name: str, value: Any) -> None:
-    """Register a backend with this value in iat. If it is a function, it gets the correct iat."""
+    """Register a backend whose iat is this value. If the value is a function, it is called with the correct iat."""
     with_claims(BROKEN, name, lambda claims: {**claims, "iat": value(claims["iat"]) if callable(value) else value})
 
 
 def shifted(name: str, seconds: int) -> None:
-    """Register a backend whose iat and exp are both off by this many seconds."""
+    """Register a backend that moves both iat and exp by this many seconds."""
     with_claims(BROKEN, name, lambda claims: {**claims, "iat": claims["iat"] + seconds, "exp": claims["exp"] + seconds})
 
 
@@ -73,7 +73,7 @@ with_claims(BROKEN, "nbf-ms", lambda claims: {**claims, "nbf": claims["iat"] * 1
 
 
 class Boot(Backend):
-    """Takes the time once, when the program starts, instead of at each call."""
+    """Reads the time when the program starts instead of at each call."""
 
     ago = 0
 
@@ -100,7 +100,7 @@ class ExpAtBootEnded(Boot):
 
 @broken("exp-frozen")
 class ExpFrozen(Backend):
-    """Computes exp from the time of the login instead of the call."""
+    """Computes exp from the time of the login instead of the time of the call."""
 
     def claims(self, person: Claims, jkt: Any) -> Claims:
         began = int(self.started) + (int(self.started) % 60 == 0)
@@ -109,7 +109,7 @@ class ExpFrozen(Backend):
 
 @broken("exp-shrinks")
 class ExpShrinks(Backend):
-    """Shortens exp by four minutes each time the same browser asks again."""
+    """Reduces the lifetime by four minutes at each call from the same browser."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -123,7 +123,7 @@ class ExpShrinks(Backend):
 
 @broken("stale-cache")
 class StaleCache(Backend):
-    """Creates tokens in advance and returns one that is about twenty minutes old."""
+    """Creates tokens in advance, and returns a token that is about twenty minutes old."""
 
     def claims(self, person: Claims, jkt: Any) -> Claims:
         made = super().claims(person, jkt)

@@ -1,4 +1,4 @@
-"""Endpoints with faults in their tokens: format, algorithm, signature, header, payload."""
+"""Endpoints with faults in the format, algorithm, signature, header or payload of their tokens."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def with_token(name: str, change: Callable[[str], Any]) -> None:
 
 
 def with_header(name: str, **members: Any) -> None:
-    """Register a backend that sets these members of the token's header. None removes a member."""
+    """Register a backend that sets these members of the token's header. The value None removes a member."""
 
     class Changed(Backend):
         def header(self) -> Claims:
@@ -75,7 +75,7 @@ def padded(text: str) -> str:
 
 
 def standard(token: str) -> str:
-    """Return a token in the standard base64 alphabet, containing at least one `+` or `/`."""
+    """Return a token in the standard base64 alphabet that contains at least one `+` or `/`."""
     return token.translate(str.maketrans("-_", "+/")) if set("-_") & set(token) else f"+{token[1:]}"
 
 
@@ -121,8 +121,8 @@ class Padded(Backend):
 class LooseBits(Backend):
     """Changes unused bits of the signature.
 
-    The last character of a 32-byte signature has four significant bits, so the next character decodes to the same
-    bytes.
+    The last character of a 32-byte signature has four significant bits and two unused bits, so the changed character
+    decodes to the same bytes.
     """
 
     def signature(self, segments: str) -> str:

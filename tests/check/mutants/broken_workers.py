@@ -1,4 +1,4 @@
-"""Endpoints with several workers, one of which is wrong, and sites that read more than they should."""
+"""Endpoints with a faulty worker, and sites that read more than they should."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ broken = register(BROKEN)
 
 
 class Workers(Backend):
-    """A faulty second worker makes every second token, or every `every`-th."""
+    """A faulty second worker creates every second token, or one token in `every`."""
 
     every = 2
 
@@ -43,7 +43,7 @@ class Workers(Backend):
 
     @property
     def other(self) -> bool:
-        """Whether the other worker handles this call."""
+        """Whether the faulty worker handles this call."""
         return self.made % self.every == 0
 
 
@@ -92,7 +92,7 @@ of_other_worker("worker-fifth-uid", lambda claims: {**claims, "uid": "u-9"}, 5)
 
 
 class WorkerAnswers(Backend):
-    """A faulty second worker answers every second call for a member."""
+    """A faulty second worker answers every second call of a member."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -104,7 +104,7 @@ class WorkerAnswers(Backend):
         return honest if not token or self.turns % 2 else self.other_answer(honest)
 
     def other_answer(self, honest: Answer) -> Answer:
-        """Answer as the other worker does: it does not know the session, so it returns null."""
+        """Answer null, because the faulty worker does not know the session."""
         return self.json(200, {"token": None})
 
 
@@ -140,13 +140,12 @@ with_key(BROKEN, "key-twice", lambda secret: (secret * 2).encode())
 
 
 class Pattern(Backend):
-    """Checks the jkt with a wrong regular expression."""
+    """Validates the jkt with a wrong regular expression."""
 
     def right_jkt(self, jkt: Any) -> bool:
         return isinstance(jkt, str) and self.found(jkt)
 
     def found(self, jkt: str) -> bool:
-        """Return whether the expression matches."""
         return re.match(r"[A-Za-z0-9_-]{43}$", jkt) is not None
 
 
@@ -212,7 +211,7 @@ class EmptyCookie(Backend):
 
 @broken("session-alg-none")
 class SessionAlgNone(Backend):
-    """Keeps the session in a JWT and accepts one with `alg` set to `none`."""
+    """Keeps the session in a JWT, and accepts a JWT with `alg` set to `none`."""
 
     options = {"login": "jwt", "login_b": None}
 

@@ -1,4 +1,4 @@
-"""The server for the self-test, which checks the mutants in this folder."""
+"""The server for the checker's self-test."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,5 @@ from tests.check.mutants.mutant_server import Server
 
 @pytest.fixture(scope="session")
 def mutant_server() -> Iterator[Server]:
-    """One server for all mutants."""
     with Server() as server:
         yield server

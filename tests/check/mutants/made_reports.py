@@ -1,4 +1,4 @@
-"""Reports for tests of the report formats. In one of them every text is hostile."""
+"""Reports for tests of the report formats."""
 
 from __future__ import annotations
 

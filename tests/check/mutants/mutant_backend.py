@@ -1,4 +1,4 @@
-"""A getToken endpoint without faults, split into methods so that a mutant can override one of them."""
+"""A getToken endpoint without faults. Each mutant overrides one of its methods."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class Clock:
 
 
 def b64(raw: bytes) -> str:
-    """Return base64url without padding."""
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
@@ -64,20 +63,20 @@ def hs256(key: bytes, signed: bytes) -> bytes:
 
 
 def jwt_session(person: str) -> str:
-    """Return a session in the form of a correctly signed JWT, for backends with JWT sessions."""
+    """Return a correctly signed JWT that serves as a session."""
     segments = f"{b64(compact({'alg': 'HS256'}))}.{b64(compact({'who': person}))}"
     return f"{segments}.{b64(hs256(b'session key', segments.encode()))}"
 
 
 def signed_uid(uid: str) -> str:
-    """Return a session that consists of a uid and its signature, for backends with such sessions."""
+    """Return a session that consists of a uid and its signature."""
     return f"{uid}.{b64(hs256(b'session key', uid.encode()))}"
 
 
 class Backend:
     """Answers `/chat/token`, `/me`, `/login` and `/logout` as a correct site does.
 
-    `options` are fields of the checker's target that this backend needs; `path` is the endpoint's path.
+    `options` are fields of the checker's target that this backend needs. `path` is the path of the endpoint.
     """
 
     options: ClassVar[Mapping[str, Any]] = {}
@@ -94,7 +93,7 @@ class Backend:
     # the steps
 
     async def handle(self, request: Request) -> Answer:
-        """Answer a request for any of the site's paths, with a `Date` from this backend's clock."""
+        """Answer a request for any path of the site. The `Date` comes from this backend's clock."""
         if request.path == self.path:
             self.calls += 1
             return self.dated(await self.endpoint(request))
@@ -102,7 +101,6 @@ class Backend:
         return self.dated(answer(request))
 
     def dated(self, answer: Answer) -> Answer:
-        """Set the `Date` of an answer from the backend's clock."""
         answer.date = self.clock.now()
         return answer
 
@@ -126,14 +124,13 @@ class Backend:
         return request.headers.get("content-type", "").startswith("application/json")
 
     def parsed(self, request: Request) -> Any:
-        """Return the parsed body, or None if it is not JSON."""
+        """Return the parsed body, or None if the body is not JSON."""
         try:
             return json.loads(request.body)
         except (ValueError, RecursionError):
             return None
 
     def jkt(self, request: Request, body: Any) -> Any:
-        """Return the jkt in the request."""
         return body.get("jkt") if isinstance(body, dict) else None
 
     def right_jkt(self, jkt: Any) -> bool:
@@ -146,33 +143,27 @@ class Backend:
         return dict(PEOPLE[name]) if name else None
 
     def token(self, person: Claims, jkt: Any) -> Any:
-        """Return the signed token."""
         return self.signed(self.header(), self.claims(person, jkt))
 
     def header(self) -> Claims:
-        """Return the token's header."""
         return {"alg": "HS256", "typ": "JWT"}
 
     def claims(self, person: Claims, jkt: Any) -> Claims:
-        """Return the token's claims."""
         now = int(self.clock.now())
         return {"pid": PROVIDER, "type": "user", "cnf": {"jkt": jkt}, "iat": now, "exp": now + 3600, **person}
 
     def signed(self, header: Claims, claims: Claims) -> Any:
-        """Return header and claims as a JWT."""
         segments = f"{b64(compact(header))}.{b64(self.payload(claims))}"
         return f"{segments}.{self.signature(segments)}"
 
     def payload(self, claims: Claims) -> bytes:
-        """Return the claims as JSON bytes."""
         return compact(claims)
 
     def key(self) -> bytes:
-        """Return the signing key."""
         return self.secret.encode()
 
     def signature(self, segments: str) -> str:
-        """Return the token's third segment."""
+        """Return the third segment of the token."""
         return b64(hs256(self.key(), segments.encode()))
 
     def answer(self, request: Request, token: Any) -> Answer:
@@ -190,7 +181,7 @@ class Backend:
     # the site around it
 
     def me(self, request: Request) -> Answer:
-        """Return the person who is logged in."""
+        """Return the answer of `/me`: the person who is logged in."""
         return self.json(200 if self.person(request, None) else 401, {})
 
     def login(self, request: Request) -> Answer:
@@ -210,12 +201,11 @@ class Backend:
         return f"{self.cookie}={session}; Path=/; HttpOnly; SameSite=Lax"
 
     def logout(self, request: Request) -> Answer:
-        """End the session."""
         self.sessions.pop(request.cookies.get(self.cookie, ""), None)
         return Answer(303, [("Location", "/"), ("Set-Cookie", f"{self.cookie}=; Path=/; Max-Age=0")])
 
     def missing(self, request: Request) -> Answer:
-        """Answer 404: there is nothing at this address."""
+        """Answer 404."""
         return Answer(404)
 
 
@@ -243,7 +233,7 @@ def register(known: Registered) -> Callable[[str], Register]:
 
 
 def with_claims(known: Registered, name: str, change: Callable[[Claims], Claims]) -> None:
-    """Register a backend that changes its claims."""
+    """Register a backend that changes the claims."""
 
     class Changed(Backend):
         def claims(self, person: Claims, jkt: Any) -> Claims:
@@ -253,7 +243,10 @@ def with_claims(known: Registered, name: str, change: Callable[[Claims], Claims]
 
 
 def with_answer(known: Registered, name: str, change: Callable[[Answer, str | None], Answer]) -> None:
-    """Register a backend that changes its answers. `change` gets the answer and the token, or None for a visitor."""
+    """Register a backend that changes the answers.
+
+    `change` gets the answer and the token. The token is None for a visitor.
+    """
 
     class Changed(Backend):
         def answer(self, request: Request, token: Any) -> Answer:
@@ -263,7 +256,7 @@ def with_answer(known: Registered, name: str, change: Callable[[Answer, str | No
 
 
 def with_key(known: Registered, name: str, change: Callable[[str], bytes]) -> None:
-    """Register a backend that derives its signing key from the secret with `change`."""
+    """Register a backend whose signing key is `change(secret)`."""
 
     class Changed(Backend):
         def key(self) -> bytes:
@@ -283,5 +276,5 @@ def with_jkt(known: Registered, name: str, change: Callable[[str], Any]) -> None
 
 
 def without(claims: Claims, *names: str) -> Claims:
-    """Return the claims without the named ones."""
+    """Return the claims without those named."""
     return {name: value for name, value in claims.items() if name not in names}

@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server with full control of the bytes on the wire, so that it can also send malformed responses."""
+"""A small HTTP/1.1 server that can also send malformed responses, because it controls every byte."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class Request:
 
     @property
     def cookies(self) -> dict[str, str]:
-        """The cookies of the request, by name."""
         pairs = (pair.partition("=") for pair in self.headers.get("cookie", "").split(";") if "=" in pair)
         return {name.strip(): value for name, _, value in pairs}
 
@@ -35,7 +34,8 @@ class Request:
 class Answer:
     """A response.
 
-    `raw` replaces all of it, `chunked` sends the body in chunks, and `drips` is repeated after it without end.
+    `raw` replaces the complete response, `chunked` sends the body in chunks, and `drips` is sent repeatedly after the
+    body, without end.
     """
 
     status: int = 200
@@ -61,7 +61,6 @@ class Answer:
         return self
 
     def wire(self) -> bytes:
-        """Return the response as bytes."""
         if self.raw is not None:
             return self.raw
         names = {name.lower() for name, _ in self.headers}
@@ -81,7 +80,7 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 
 class Server:
-    """Serves several handlers on a free local port, in its own thread. The first path segment selects the handler."""
+    """Serves several handlers on a free local port, in a thread. The first path segment selects the handler."""
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}

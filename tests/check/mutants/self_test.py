@@ -1,4 +1,4 @@
-"""The checker's self-test: runs it on every mutant and compares the verdict with the expected one."""
+"""The checker's self-test, which runs the checker on every mutant and compares the verdicts with the expected ones."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN})
 class Mutant:
     """A line of `broken.jsonl`.
 
-    The first finding must come from one of the checks `caught_by`, with the verdict `level`.
+    The first finding must come from one of the checks in `caught_by` and have the verdict `level`.
     """
 
     id: str
@@ -76,7 +76,7 @@ class Mutant:
     says: str = ""
     """Text that the message or the hint must contain: the cause, if the checker can determine it."""
     reason: str = ""
-    """Why this mutant is not run."""
+    """The reason why this mutant is not run."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,6 @@ def mutants() -> list[Mutant]:
 
 
 def all_mutants() -> list[Mutant]:
-    """Return all mutants."""
     return [Mutant(**{**line, "caught_by": tuple(line["caught_by"])}) for line in _lines("broken.jsonl")]
 
 
@@ -127,7 +126,7 @@ def judge(
 
 
 def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target:
-    """Return the target for a mutant: the usual options, overridden by those that the mutant needs."""
+    """Return the target for a mutant. Options of the mutant override the usual ones."""
     special = dict(kind.options)
     address = str(special.pop("url", "{base}{path}"))
     where = {"base": base, "port": port}
@@ -141,7 +140,7 @@ def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target
 
 
 def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
-    """Return a login by its name: Ada's or Bo's cookie, or another kind that a mutant needs."""
+    """Return a login by its name: the cookie of Ada or Bo, or another kind of login that a mutant needs."""
     fields = special.get("fields", {"user": "ada", "password": "hunter-2"})
     return {
         "login": Login((("Cookie", f"sid={SESSIONS['ada']}"),)),
@@ -193,7 +192,10 @@ def odd_complaint(oddity: Oddity, report: Report) -> str:
 
 
 def general_complaint(report: Report) -> str:
-    """Return what is wrong with a report in general: internal errors, findings without text, or visible secrets."""
+    """Return what is wrong with any report: internal errors, findings without text, or visible secrets.
+
+    Without faults, return an empty string.
+    """
     for outcome in report.outcomes:
         if outcome.verdict is Verdict.ERROR:
             return said(outcome)
@@ -206,5 +208,4 @@ def general_complaint(report: Report) -> str:
 
 
 def said(outcome: Outcome) -> str:
-    """Describe an outcome in one line."""
     return f"{outcome.check.id} ({outcome.verdict}: {outcome.message})"

@@ -1,4 +1,4 @@
-"""The checker reports every mutant with the expected check and none before it, and accepts every correct endpoint."""
+"""Tests of the checker with every mutant and every correct endpoint."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_check_that_is_switched_off_makes_the_self_test_fail(check_id: str, mu
 
 
 def switched_off(check_id: str) -> tuple[Check, ...]:
-    """Return all checks, with the named one replaced by one that always passes."""
+    """Return all checks. The named check is replaced by one that always passes."""
     return tuple(replace(check, judge=lambda _: passed()) if check.id == check_id else check for check in checks.load())
 
 

@@ -21,7 +21,7 @@ unusual = register(UNUSUAL)
 
 
 def with_body(name: str, change: Any) -> None:
-    """Register a backend that changes the bytes of its answers."""
+    """Register a backend that changes the bytes of the answers."""
 
     def changed(answer: Answer, _: str | None) -> Answer:
         answer.body = change(answer.body)
@@ -68,7 +68,7 @@ class Status203(Backend):
 
 @unusual("Redirect307")
 class Redirect307(Backend):
-    """Redirects every call with 307, which keeps method and body. The checker may warn about it."""
+    """Redirects every call with 307, which keeps method and body. The checker may warn."""
 
     async def handle(self, request: Request) -> Answer:
         if request.path == self.path:
@@ -176,7 +176,7 @@ class ClosesAlways(Backend):
 
 @unusual("ClosesSilently")
 class ClosesSilently(Backend):
-    """Closes the connection after each answer without announcing it."""
+    """Closes the connection after each answer without announcing this."""
 
     def dated(self, answer: Answer) -> Answer:
         wire = super().dated(answer).wire()
@@ -201,7 +201,7 @@ class SmallHeaders(Backend):
 
 @unusual("EarlyHints")
 class EarlyHints(Backend):
-    """Sends interim responses before the real one."""
+    """Sends interim responses before the final response."""
 
     def dated(self, answer: Answer) -> Answer:
         wire = super().dated(answer).wire()
@@ -239,7 +239,7 @@ class OneAtATime(Backend):
 
 @unusual("LimitsBursts")
 class LimitsBursts(Backend):
-    """Accepts four calls at the same time, and answers others with 429 and `Retry-After`."""
+    """Accepts four simultaneous calls, and answers further ones with 429 and `Retry-After`."""
 
     busy = 0
 
@@ -266,7 +266,7 @@ class DropsOtherCookie(Backend):
 
 @unusual("DropsBursts")
 class DropsBursts(Backend):
-    """Accepts eight calls at the same time, and closes the connections of others without an answer."""
+    """Accepts eight simultaneous calls, and closes further connections without an answer."""
 
     busy = 0
 
@@ -281,7 +281,7 @@ class DropsBursts(Backend):
 
 @unusual("LongQueue")
 class LongQueue(Backend):
-    """Handles one call at a time, so that the last of many calls exceeds its timeout."""
+    """Handles one call at a time. If many calls are waiting, the last one exceeds its timeout."""
 
     options = {"timeout": 1.2}
 
@@ -297,7 +297,7 @@ class LongQueue(Backend):
 
 @unusual("LimitsRate")
 class LimitsRate(Backend):
-    """After forty calls, answers one with 429 and a `Retry-After` of one second."""
+    """After forty calls, answers one call with 429 and a `Retry-After` of one second."""
 
     left = 40
 

@@ -28,7 +28,7 @@ class Rotating(Backend):
     """Sets a new session cookie with every answer."""
 
     def keeps(self, session: str) -> None:
-        """Decide what happens to the old session; here it stays valid."""
+        """Keep the old session valid. Subclasses may end it."""
 
     async def endpoint(self, request: Request) -> Answer:
         answer = await super().endpoint(request)
@@ -63,7 +63,7 @@ class LogsOutOnForeignOrigin(Backend):
 
 @unusual("TwoCookies")
 class TwoCookies(Backend):
-    """Sets two cookies that have nothing to do with the session in one answer."""
+    """Sets two cookies in one answer. Neither has anything to do with the session."""
 
     async def endpoint(self, request: Request) -> Answer:
         answer = await super().endpoint(request)
@@ -82,7 +82,7 @@ class BearerSession(Backend):
 
 @unusual("CsrfCookie")
 class CsrfCookie(Backend):
-    """Requires the value of a cookie in a header, if the caller has that cookie."""
+    """If the caller has a certain cookie, requires the value of this cookie in a header."""
 
     options = {"login": "csrf", "login_b": None, "headers": (("X-CSRFToken", "{cookie:csrftoken}"),)}
 
@@ -126,7 +126,7 @@ class StrictQuery(Backend):
 
 @unusual("SignedCookie")
 class SignedCookie(Backend):
-    """Keeps the session in a JWT and verifies its signature."""
+    """Keeps the session in a JWT, and verifies the signature."""
 
     options = {"login": "jwt", "login_b": None}
 
@@ -149,22 +149,19 @@ class OwnLogin(Backend):
         return self.entered(request) if request.method == "POST" else self.shown(request)
 
     def shown(self, request: Request) -> Answer:
-        """Return the login page."""
         return Answer(200, [("Content-Type", "text/html")], self.form.encode())
 
     def fields(self, request: Request) -> Claims:
-        """Return the submitted fields."""
         return {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
 
     def entered(self, request: Request) -> Answer:
-        """Start a session if the password is correct; otherwise show the form again."""
+        """Start a session if the password is correct. Otherwise show the form again."""
         sent = self.fields(request)
         if sent.get("user") not in PEOPLE or sent.get("password") != "hunter-2":
             return self.shown(request)
         return Answer(303, [("Location", "/"), ("Set-Cookie", self.set_cookie(self.begun(sent["user"])))])
 
     def begun(self, user: str) -> str:
-        """Return a new session for this user."""
         session = f"s-{len(self.sessions):02}-{user}-5d1f0c"
         self.sessions[session] = user
         return session
@@ -172,7 +169,7 @@ class OwnLogin(Backend):
 
 @unusual("LoginKeepsCookie")
 class LoginKeepsCookie(OwnLogin):
-    """Gives visitors a session too, and stores the login in it, as PHP and express-session do."""
+    """Gives visitors a session too, and stores the login in this session, as PHP and express-session do."""
 
     def shown(self, request: Request) -> Answer:
         page = super().shown(request)
@@ -187,7 +184,7 @@ class LoginKeepsCookie(OwnLogin):
 
 @unusual("LoginActionElsewhere")
 class LoginActionElsewhere(OwnLogin):
-    """The login form posts to another address, and the page has a search form before it."""
+    """The login form posts to another address. The page has a search form before the login form."""
 
     form = f'<form action="/search"><input name="q"></form>{OwnLogin.form.replace("<form", "<form action=me")}'
 
@@ -214,7 +211,7 @@ class LoginBehindSlash(OwnLogin):
 
 
 class JsonLogin(OwnLogin):
-    """Accepts logins as JSON and has no login page."""
+    """Accepts logins as JSON, and has no login page."""
 
     def shown(self, request: Request) -> Answer:
         return self.json(405 if request.method == "GET" else 401, {"error": "no"})
@@ -224,13 +221,12 @@ class JsonLogin(OwnLogin):
 
 
 @unusual("LoginByJson")
-class LoginByJson(JsonLogin):
-    """Registers `JsonLogin` without changes."""
+class LoginByJson(JsonLogin): ...
 
 
 @unusual("LoginOfScript")
 class LoginOfScript(JsonLogin):
-    """Has a page whose script sends the form as JSON, with a token from a meta element."""
+    """Has a login page whose script sends the form as JSON, with a token from a meta element."""
 
     def shown(self, request: Request) -> Answer:
         if request.method != "GET":
@@ -314,7 +310,7 @@ class LogoutWithCsrf(Backend):
 
 @unusual("KnowsOneSession")
 class KnowsOneSession(Backend):
-    """Ends a person's other sessions when they log in."""
+    """When a person logs in, ends the other sessions of the same person."""
 
     options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
 

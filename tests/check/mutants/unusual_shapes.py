@@ -1,4 +1,4 @@
-"""Endpoints whose requests or answers have another shape than in the contract's example. Some also have a fault."""
+"""Endpoints whose requests or answers have another format than in the contract's example. Some also have a fault."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class ByPut(Backend):
 
 @broken("get-caches-jkt")
 class GetCachesJkt(ByGet):
-    """Caches a person's first token and returns it to all their browsers."""
+    """Caches a person's first token, and returns this token to all browsers of the person."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

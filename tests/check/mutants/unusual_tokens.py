@@ -1,4 +1,4 @@
-"""Correct endpoints with unusual tokens. The checker must not report anything about them."""
+"""Correct endpoints with unusual tokens, which the checker must accept."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class SpacedJson(Backend):
 
 @unusual("CachedPair")
 class CachedPair(Backend):
-    """Caches tokens per user and jkt, so that a browser may get one that is four minutes old."""
+    """Caches tokens for each pair of user and jkt, so that a browser may get a token that is four minutes old."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -138,7 +138,7 @@ class OddDate(Backend):
 
 @unusual("BrokenClockProxy")
 class BrokenClockProxy(Backend):
-    """Sends a `Date` in 1970, as from a proxy with a wrong clock. The tokens are correct."""
+    """Sends a `Date` in 1970, like a proxy with a wrong clock. The tokens are correct."""
 
     def dated(self, answer: Answer) -> Answer:
         answer.date = 0.0
@@ -180,7 +180,7 @@ with_claims(UNUSUAL, "SignedAvatar", lambda c: {**c, "avatar": "https://cdn.exam
 
 @unusual("Trims")
 class Trims(Backend):
-    """Strips white space from the jkt before checking it."""
+    """Strips white space from the jkt before validating it."""
 
     def jkt(self, request: Request, body: Any) -> Any:
         sent = super().jkt(request, body)

@@ -1,4 +1,7 @@
-"""The harness with the Node service in place of our own server, which only serves the widget's files here."""
+"""Fixtures of the harness with the Node service in place of our own server.
+
+Here, our server only serves the widget's files.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory, chatkey_certificates: Certif
 
 
 def registered(stack: Stack) -> Stack:
-    """Register the service's own keys for the social providers it supports."""
+    """Register the service's own keys for the social providers that it supports."""
     for social in OFFERED:
         application = new_application(social, f"node-{social}")
         stack.register(application, "Node Service")

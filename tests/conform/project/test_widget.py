@@ -1,4 +1,4 @@
-"""Tests of our widget, unchanged, on a service that is not ours."""
+"""Tests of our widget with the sample service in Node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ SOCIALS = ("google", "github")
 
 @pytest.fixture
 def business(make_business: MakeBusiness) -> Business:
-    """A business with custom login and two social logins: one with the service's keys and one with its own."""
+    """A business with custom login and two social logins: one with the service's keys and one with keys of the
+    business.
+    """
     return make_business(service_keys=SOCIALS[:1], own_keys=SOCIALS[1:])
 
 
@@ -34,7 +36,7 @@ def test_a_visitor_writes_and_comes_back(shop: ShopPage) -> None:
 
 
 def test_two_tabs_hear_each_other(shop: ShopPage, context: BrowserContext, business: Business) -> None:
-    """Messages and calls of one tab appear in the other."""
+    """Messages and calls of one tab must appear in the other."""
     one = shop.open()
     other = ShopPage(context.new_page(), business).open()
     one.send("from the first tab")
@@ -57,7 +59,10 @@ def test_an_agent_answers_and_ends_a_call(shop: ShopPage, clerk: Clerk) -> None:
 
 
 def test_a_member_of_the_shop_is_known(shop: ShopPage, business: Business) -> None:
-    """Custom login: the member's conversation is separate from the visitor's, and logging out ends it."""
+    """With custom login, the member's conversation is separate from the visitor's.
+
+    Logging out ends the member's conversation.
+    """
     widget = shop.open()
     widget.send("as a visitor")
     shop.sign_in(ADA)
@@ -71,7 +76,10 @@ def test_a_member_of_the_shop_is_known(shop: ShopPage, business: Business) -> No
 
 @pytest.mark.parametrize("social", SOCIALS)
 def test_somebody_signs_in_by_a_social_login(shop: ShopPage, business: Business, social: str) -> None:
-    """The popup posts its message, the widget exchanges it, and the member is still logged in after a reload."""
+    """The popup posts its message, and the widget exchanges the token.
+
+    The member must still be logged in after a reload.
+    """
     widget = shop.open()
     assert widget.offered_socials() == list(SOCIALS)
 
@@ -86,7 +94,7 @@ def test_somebody_signs_in_by_a_social_login(shop: ShopPage, business: Business,
 
 
 def test_who_declines_stays_a_visitor(shop: ShopPage, faults: Faults) -> None:
-    """The widget reports the error code of the declined login, and the visitor can go on chatting."""
+    """The widget reports the error code of the declined login, and the visitor can continue to chat."""
     faults.arm("deny", provider="google")
     widget = shop.open()
 
@@ -99,7 +107,7 @@ def test_who_declines_stays_a_visitor(shop: ShopPage, faults: Faults) -> None:
 
 
 def test_tokens_are_renewed(advance: Advance, shop: ShopPage) -> None:
-    """After a minute the widget gets a fresh visitor token, and keeps its identity and connection."""
+    """After a minute, the widget must get a new visitor token, and keep its identity and connection."""
     widget = shop.open()
     uid = widget.uid
 

@@ -1,4 +1,6 @@
-"""Runs our own service as a foreign one: its own process and CA, known to the harness only through a file."""
+"""Runs our own service as a target of the harness: in a process, with a separate CA, and described only by a
+TARGET.toml.
+"""
 
 import json
 import os
@@ -20,7 +22,7 @@ from chatkey_stack.tls import issue
 
 CLOCKED = ("clock", "own-keys", "agent", "member-records", "businesses", "change", "search", "calls")
 AGAIN = "import socket, sys; assert socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(5) == b'again'"
-"""The restart command of the TARGET.toml. It connects to `restart_port` and waits until the service is up again."""
+"""The restart command of the TARGET.toml. It connects to `restart_port`, and waits until the service has restarted."""
 BY_HAND = ("search", "calls")
 
 
@@ -36,14 +38,13 @@ class Foreign:
     lab: ServiceLab
     restart_port: int
     secrets: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Environment variables with the businesses' secrets, which `chatkey e2e` needs."""
+    """Environment variables with the secrets of the businesses, which `chatkey e2e` needs."""
 
     def by_lab(self, *, have: Sequence[str] = CLOCKED) -> Path:
-        """Write a TARGET.toml of grade `lab`."""
         return self._write("lab", have, f'grade = "lab"\nurl = "{self.local_url}/lab"\n')
 
     def by_hand(self, *, have: Sequence[str] = BY_HAND) -> Path:
-        """Create a business with all social logins and one with none, and write a TARGET.toml of grade `prepared`."""
+        """Create one business with all social logins and one without. Write a TARGET.toml of grade `prepared`."""
         ports = free_ports(2)
         made = [self._business(port, enabled) for port, enabled in zip(ports, ((), self.socials), strict=True)]
         return self._write("prepared", have, 'grade = "prepared"\n' + "".join(made))
@@ -73,7 +74,7 @@ class Foreign:
 
 @contextmanager
 def foreign(folder: Path, *, socials: Sequence[str] = ("google",)) -> Iterator[Foreign]:
-    """Start the service with its own keys for these social providers, whose addresses nothing listens on yet."""
+    """Start the service with keys for these social providers. Nothing listens at the providers' addresses yet."""
     port, social_port = free_ports(2)
     url, local_url = f"https://chat.localhost:{port}", f"https://{LOOPBACK}:{port}"
     social_url = f"https://id.localhost:{social_port}"

@@ -1,4 +1,4 @@
-"""Tests of `chatkey e2e --target` with our own service, which the harness knows only through its TARGET.toml."""
+"""Tests of `chatkey e2e --target` with our own service as the target."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ origins = ["https://shop.example", "https://shop.localhost:9443"]
 
 
 def e2e(target: Path, *more: str, secrets: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
-    """Run `chatkey e2e --target` in the folder of the TARGET.toml."""
+    """Return a function that runs `chatkey e2e --target` in the folder of the TARGET.toml."""
     command = [sys.executable, "-m", "chatkey_server", "e2e", "--target", str(target), *more]
     environ = {**os.environ, **secrets}
     return subprocess.run(command, cwd=target.parent, env=environ, capture_output=True, text=True, check=False)
@@ -37,7 +37,9 @@ def e2e(target: Path, *more: str, secrets: Mapping[str, str] = {}) -> subprocess
 
 @pytest.mark.long
 def test_a_service_with_two_businesses_made_by_hand_passes_and_the_clock_is_not_applicable(tmp_path: Path) -> None:
-    """Runs the smoke, a social login, an acknowledgement lost in the front proxy, and a scenario that needs a clock."""
+    """The test runs the smoke, a social login, a scenario in which the front proxy loses an acknowledgement, and a
+    scenario that needs a clock.
+    """
     with foreign(tmp_path) as service:
         chosen = "any_widget and (first_open or signs_in or click or acknowledgement or minute)"
         done = e2e(service.by_hand(), "-k", chosen, secrets=service.secrets)
@@ -60,7 +62,10 @@ def test_a_service_with_a_lab_has_agents_and_is_started_anew(tmp_path: Path) -> 
 
 @pytest.mark.long
 def test_where_the_smoke_fails_the_run_ends_and_says_where_to_look(tmp_path: Path) -> None:
-    """The secret of the business is wrong, so its member is refused and no other scenario runs."""
+    """The secret of the business is wrong, so the server refuses the member.
+
+    The harness must not run other scenarios.
+    """
     with foreign(tmp_path) as service:
         target = service.by_hand()
         wrong = dict.fromkeys(service.secrets, WRONG)

@@ -1,4 +1,4 @@
-"""Tests of the agent at a target: the harness calls the target's adapter for what scenarios want the agent to do."""
+"""Tests of the agent at a target. When a scenario needs an agent's action, the harness calls the target's adapter."""
 
 import json
 import sys

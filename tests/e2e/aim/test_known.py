@@ -1,4 +1,4 @@
-"""Tests of known failures among scenarios: excused failures are not counted, and unexpected passes are reported."""
+"""Tests of known failures of scenarios. An excused failure must not count, and an unexpected pass must be reported."""
 
 from pathlib import Path
 
@@ -47,7 +47,10 @@ def test_green():
 def test_what_is_excused_fails_nothing_and_ends_no_smoke_and_what_excuses_nothing_is_told(
     pytester: pytest.Pytester,
 ) -> None:
-    """Failures are excused by a scenario's name or by a sentence of the contract. One of the two variants passes."""
+    """The file excuses failures by the name of a scenario or by a sentence of the contract.
+
+    One of the two variants passes.
+    """
     pytester.makeini(
         "[pytest]\nasyncio_default_fixture_loop_scope = function\nxfail_strict = true\nmarkers = smoke\n contract"
     )

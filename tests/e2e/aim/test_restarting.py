@@ -1,4 +1,4 @@
-"""Tests of restarting a target with the command in its TARGET.toml. Scenarios that restart it run last."""
+"""Tests of restarting a target with the command in its TARGET.toml. Scenarios that restart the target must run last."""
 
 import sys
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def answering() -> Iterator[str]:
 
 
 def target(folder: Path, url: str, *command: str) -> Target:
-    """Return a target at this address with this restart command."""
+    """Return a target with this address and this restart command."""
     path = folder / "TARGET.toml"
     text = TARGET.replace("https://10.0.0.7", url)
     path.write_text(text.replace("have =", f"restart = {list(command)!r}\nhave ="))

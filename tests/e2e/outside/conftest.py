@@ -1,3 +1,3 @@
-"""Keeps pytest from collecting project/, which the tests here run with their own pytest."""
+"""Keeps pytest from collecting project/. The tests in this folder start a separate pytest for project/."""
 
 collect_ignore = ["project"]

@@ -1,4 +1,4 @@
-"""Access to an X display like a user's: finds windows by title and presses keys."""
+"""Accesses an X display as a user would: finds windows by title and presses keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 Window = ctypes.c_ulong
 Handler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 IGNORE: Final = Handler(lambda display, error: 0)
-"""Ignores X errors. A window may close while it is being read, and Xlib would end the process."""
+"""Ignores X errors. A window may close while it is being read, and Xlib would then end the process."""
 
 F8: Final = 0xFFC5
 """The X keysym of F8, the shortcut of the inspector's Resume button (keysymdef.h)."""
@@ -29,7 +29,7 @@ class Text(ctypes.Structure):
 
 
 class Screen:
-    """One X display, accessed through Xlib and its XTEST extension."""
+    """An X display, accessed through Xlib and its XTEST extension."""
 
     def __init__(self, x11: ctypes.CDLL, test: ctypes.CDLL, display: ctypes.c_void_p) -> None:
         self._x11, self._test, self._display = x11, test, display

@@ -1,4 +1,7 @@
-"""Tests with a project outside our tree that uses pytest-playwright and one import of the harness: all options work."""
+"""Tests of a project outside our tree that uses pytest-playwright and imports the harness.
+
+All options of pytest-playwright must work.
+"""
 
 import faulthandler
 import json
@@ -50,7 +53,7 @@ TOKEN = re.compile(rb"eyJ[\w-]{5,}\.")
 
 
 class Project:
-    """A copy of the project and the files that its runs wrote."""
+    """A copy of the project, and the files that its test runs have written."""
 
     def __init__(self, folder: Path, python: str = sys.executable) -> None:
         self.folder = folder
@@ -58,7 +61,7 @@ class Project:
         shutil.copytree(PROJECT, folder)
 
     def run(self, *args: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Run the project's tests as its owner would. With two stacks on a busy machine this takes minutes."""
+        """Run the project's tests as its owner would. With two stacks on a slow machine, this takes minutes."""
         with self.running(*args, **environ) as process:
             output, errors = process.communicate(timeout=20 * PATIENCE)
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
@@ -200,7 +203,7 @@ def test_soft_expectations_are_all_told(project: Project) -> None:
 
 
 def test_headed_is_headed(project: Project, display: str) -> None:
-    """Without a display, `--headed` fails instead of running headless."""
+    """Without a display, `--headed` must fail instead of running headless."""
     seen = project.run("-k", "a_page", "--headed", DISPLAY=display)
     unseen = project.run("-k", "a_page", "--headed", DISPLAY="")
 
@@ -212,9 +215,9 @@ def test_headed_is_headed(project: Project, display: str) -> None:
 
 
 def test_the_inspector_waits_as_long_as_somebody_thinks(project: Project, display: str) -> None:
-    """With PWDEBUG the browser is headed and stops at the first step and at `page.pause()`. Resume (F8) continues.
+    """With PWDEBUG, the browser must be headed, and must stop at the first step and at `page.pause()`.
 
-    The harness does not time out meanwhile, even with a short `--chatkey-patience`.
+    Resume (F8) continues. The harness must not time out meanwhile, even with a short `--chatkey-patience`.
     """
     (project.folder / "test_paused.py").write_text(PAUSED)
     with (
@@ -255,7 +258,10 @@ def test_a_webkit_that_is_not_there_is_told_before_anything_runs(project: Projec
 
 
 def test_everything_at_once_in_two_processes_leaves_no_secret(project: Project) -> None:
-    """Each worker has its own stack. All traces, videos, reports and texts are linked, and none contains a token."""
+    """Each worker has a separate stack.
+
+    The report must link all traces, videos, reports and texts, and none of these may contain a token.
+    """
     options = ["-n", "2", "--tracing", "on", "--screenshot", "on", "--chatkey-patience", "60"]
     options += ["--video", "on"] if RECORDER else []
 
@@ -301,7 +307,10 @@ def twin(tmp_path: Path) -> str:
 
 
 def test_the_asynchronous_twin_is_left_out_or_refused(twin: str, tmp_path: Path) -> None:
-    """Both plugins together are refused. Ours alone works; with the other alone, the error says what to do."""
+    """The harness must refuse to run with both plugins.
+
+    It must work with pytest-playwright alone. With pytest-playwright-asyncio alone, the error must say what to do.
+    """
     project = Project(tmp_path / "project", twin)
 
     both = project.run("-k", "a_page")
@@ -315,7 +324,7 @@ def test_the_asynchronous_twin_is_left_out_or_refused(twin: str, tmp_path: Path)
 
 
 def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the path and content of every file in a folder, including those in ZIP archives."""
+    """Yield the path and content of every file in a folder, including files in ZIP archives."""
     for path in folder.rglob("*"):
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:

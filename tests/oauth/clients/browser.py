@@ -1,4 +1,4 @@
-"""A simulated browser for tests of client libraries. It returns the parameters that the callback receives."""
+"""A simulated browser for tests of client libraries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Callback(NamedTuple):
 
 
 class Form(HTMLParser):
-    """The form of a page: its action and the fields that a browser would send without user input."""
+    """Parses the form of a page: the form's action, and the fields that a browser would submit without user input."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -29,7 +29,6 @@ class Form(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Record the form's action and each input that has a value to send."""
         of = dict(attrs)
         if tag == "form":
             self.action = of.get("action") or ""
@@ -38,7 +37,7 @@ class Form(HTMLParser):
 
 
 class Browser:
-    """A person's browser. It keeps cookies, and does not follow the redirect to the application's callback."""
+    """A simulated browser. It keeps cookies, and it does not follow the redirect to the application's callback."""
 
     def __init__(self) -> None:
         self._http = httpx.Client(trust_env=False, verify=False, timeout=PATIENCE)
@@ -50,11 +49,9 @@ class Browser:
         self._http.close()
 
     def approve(self, url: str, person: str = "rhea") -> Callback:
-        """Open the authorization request, choose an account and continue."""
         return self._decide(url, account=person, decision="approve")
 
     def deny(self, url: str) -> Callback:
-        """Open the authorization request and cancel."""
         return self._decide(url, decision="deny")
 
     def open(self, url: str) -> Callback:
@@ -71,7 +68,7 @@ class Browser:
 
 
 def group(fields: list[tuple[str, str]]) -> dict[str, list[str]]:
-    """Group form fields by name, in the shape that httpx expects for repeated names."""
+    """Group form fields by name. httpx needs a list of values where a name is repeated."""
     grouped: dict[str, list[str]] = {}
     for name, value in fields:
         grouped.setdefault(name, []).append(value)
@@ -79,7 +76,7 @@ def group(fields: list[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def called_back(answer: httpx.Response) -> Callback:
-    """Return the callback request that a redirect or a self-submitting form leads to."""
+    """Return the callback request that the browser would send after a redirect or after a form that submits itself."""
     if answer.status_code == 200:
         form = Form(answer.text)
         return Callback("POST", dict(form.fields), form.action)

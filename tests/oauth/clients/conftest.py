@@ -1,4 +1,4 @@
-"""The fake as its users run it: in its own process with its ready-made applications, and a person with a browser."""
+"""Fixtures for tests of client libraries: the fake in a process with its ready-made applications, and a browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALLBACK = "http://127.0.0.1:4999/callback"
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """The base address of the fake. Each provider is at `/NAME` under it."""
+    """The base address of the fake. Each provider is at `/NAME` under this address."""
     command = [sys.executable, "-c", RUN, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -35,7 +35,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def lab(address: str) -> Iterator[httpx.Client]:
-    """A client of the fake's control API. The fake is reset first."""
+    """A client of the fake's control API. This fixture resets the fake first."""
     with httpx.Client(base_url=f"{address}/lab", trust_env=False, verify=False, timeout=PATIENCE) as client:
         client.post("/reset").raise_for_status()
         yield client
@@ -43,7 +43,7 @@ def lab(address: str) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def traffic(lab: httpx.Client) -> Callable[[str], list[dict[str, Any]]]:
-    """Return the requests to a provider since the test began whose path has the given ending."""
+    """Return the requests that a provider has received since the test began, for paths with the given ending."""
     before = lab.get("/requests").json()["data"]["last"]
 
     def asked(provider: str, ending: str = "") -> list[dict[str, Any]]:
@@ -55,19 +55,16 @@ def traffic(lab: httpx.Client) -> Callable[[str], list[dict[str, Any]]]:
 
 @pytest.fixture
 def application() -> Callable[[str], Client]:
-    """Return the ready-made application of a provider."""
     by_provider = {client.provider: client for client in READY_MADE}
     return by_provider.__getitem__
 
 
 @pytest.fixture
 def callback() -> str:
-    """The application's redirect URI."""
     return CALLBACK
 
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    """A browser without cookies."""
     with Browser() as one:
         yield one

@@ -1,4 +1,4 @@
-"""Authlib logs in with every provider, is refused, refreshes and revokes. Only the base address is the fake's."""
+"""Tests of Authlib with every provider. Of Authlib's settings, only the base address belongs to the fake."""
 
 from __future__ import annotations
 
@@ -39,8 +39,6 @@ NONCE = "n-0S6_WzA2Mj"
 
 
 class Recipe(NamedTuple):
-    """The settings with which Authlib logs in with one provider."""
-
     authorize: str
     token: str
     profile: str
@@ -99,11 +97,14 @@ REFUSED = {
     "github": "incorrect_client_credentials",
     "x": "unauthorized_client",
 }
-"""The error code for a wrong secret, where it is not `invalid_client`."""
+"""The error code for a wrong secret, for providers that do not use `invalid_client`."""
 
 
 class Login:
-    """One login with its own client. Authlib's clients store the grant type, so they cannot be shared."""
+    """One login with a new Authlib client.
+
+    Authlib's clients remember the grant type, so logins cannot share a client.
+    """
 
     def __init__(self, name: str, base: str, client: Client, callback: str, secret: str) -> None:
         self.name = name
@@ -125,7 +126,6 @@ class Login:
         )
 
     def url(self, **extra: str) -> str:
-        """Return the URL of the authorization request."""
         named = {"client_key": self.client.client_id} if self.own else {}
         url, _ = self.oauth.create_authorization_url(
             self.base + self.recipe.authorize, code_verifier=self.verifier, **self.recipe.extra, **named, **extra
@@ -133,7 +133,6 @@ class Login:
         return str(url)
 
     def redeem(self, code: str, **extra: str) -> dict[str, Any]:
-        """Exchange the code for tokens."""
         verifier = {"code_verifier": self.verifier} if self.verifier else {}
         token: dict[str, Any] = self.oauth.fetch_token(
             self.base + self.recipe.token,
@@ -146,7 +145,6 @@ class Login:
         return token
 
     def profile(self) -> Any:
-        """Return the person's profile."""
         return self.oauth.get(self.base + self.recipe.profile).raise_for_status().json()
 
     def claims(self, id_token: str) -> CodeIDToken:
@@ -182,7 +180,7 @@ def apple_secret(client: Client) -> str:
 def make_login(
     address: str, lab: httpx.Client, application: Callable[[str], Client], callback: str
 ) -> Iterator[MakeLogin]:
-    """Begin a login. `secret` and `client` replace the secret and the application."""
+    """Return a function that begins a login. `secret` and `client` replace the application's secret and id."""
     made: list[Login] = []
 
     def make(name: str, *, secret: str | None = None, client: Client | None = None) -> Login:

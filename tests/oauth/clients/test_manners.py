@@ -1,4 +1,4 @@
-"""Peculiarities of client libraries in other languages: one test each, with the requests that the library sends."""
+"""Tests of peculiar requests that client libraries in other languages send. Each test covers one peculiarity."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SCOPE = {
 
 
 class Library:
-    """The requests of a library to one provider, from a person's browser and from a backend."""
+    """Sends the requests that a client library would send to one provider, from a browser and from a backend."""
 
     def __init__(self, http: httpx.Client, browser: Browser, name: str, client: Client, callback: str) -> None:
         self.http = http
@@ -71,7 +71,7 @@ class Library:
         self.callback = callback
 
     def url(self, **changes: str | None) -> str:
-        """Return the URL of an authorization request. None omits a parameter."""
+        """Return the URL of an authorization request. Parameters with the value None are omitted."""
         params: dict[str, str | None] = {
             "client_key" if self.name == "tiktok" else "client_id": self.client.client_id,
             "redirect_uri": self.callback,
@@ -85,11 +85,11 @@ class Library:
         return str(self.http.base_url.join(f"/{self.name}{AUTHORIZE[self.name]}?{urlencode(named)}"))
 
     def approve(self, **changes: str | None) -> Callback:
-        """Approve such a request as a person, and return the callback."""
+        """Open an authorization request, approve it, and return the callback."""
         return self.browser.approve(self.url(**changes))
 
     def redeem(self, code: str, *, path: str = "", headers: dict[str, str] | None = None, **changes: str | None) -> Any:
-        """Send a token request with the credentials in the form. None omits a parameter."""
+        """Send a token request with the credentials in the form. Parameters with the value None are omitted."""
         form: dict[str, str | None] = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.callback}
         form["client_key" if self.name == "tiktok" else "client_id"] = self.client.client_id
         form["client_secret"] = apple_secret(self.client) if self.name == "apple" else self.client.client_secret
@@ -103,7 +103,6 @@ class Library:
         return self.redeem(code, headers=basic, client_id=None, client_secret=None, **more)
 
     def get(self, path: str, token: str = "", **options: Any) -> httpx.Response:
-        """Send a GET request, for example for the profile."""
         headers = options.pop("headers", {}) | ({"authorization": f"Bearer {token}"} if token else {})
         return self.http.get(f"/{self.name}{path}", headers=headers, **options)
 
@@ -119,7 +118,7 @@ def apple_secret(client: Client, audience: Any = "https://appleid.apple.com") ->
 def library(
     address: str, lab: httpx.Client, browser: Browser, application: Callable[[str], Client], callback: str
 ) -> Iterator[Callable[..., Library]]:
-    """Return a library for a provider. Keyword arguments change its application."""
+    """Return a function that creates a `Library` for a provider. Keyword arguments change the application."""
     with httpx.Client(base_url=address, trust_env=False, verify=False, timeout=PATIENCE) as http:
 
         def at(name: str, **changes: Any) -> Library:
@@ -305,7 +304,7 @@ def test_allauth_verifies_with_the_certificates_of_google(library: At) -> None:
 
 
 def test_httpx_oauth_asks_the_people_api_for_the_address(library: At) -> None:
-    """The library does not request `openid`, and uses `resourceName` as the id."""
+    """httpx-oauth does not request `openid`, and uses `resourceName` as the id."""
     google = library("google")
     scope = "https://www.googleapis.com/auth/userinfo.profile https://www.googleapis.com/auth/userinfo.email"
     token = google.redeem(google.approve(scope=scope).params["code"]).json()["access_token"]

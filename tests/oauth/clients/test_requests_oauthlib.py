@@ -1,4 +1,4 @@
-"""requests-oauthlib logs in as with the real providers. It compares the granted scopes with the requested ones."""
+"""Tests of requests-oauthlib. This library compares the granted scopes with the requested scopes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ URLS = "https://www.googleapis.com/auth/userinfo"
 
 
 class Recipe(NamedTuple):
-    """The settings of the session for one provider."""
-
     authorize: str
     token: str
     profile: str

@@ -1,4 +1,4 @@
-"""Complete logins with a fake whose lab is enabled, some of them with armed faults."""
+"""Fixtures that run complete logins at a fake, with or without armed faults."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def signing_keys() -> list[RSAPrivateKey]:
 
 @pytest.fixture
 def fake(make_fake: Callable[..., App], signing_keys: list[RSAPrivateKey]) -> App:
-    """A fake with its lab enabled, keys that differ from each other, and applications with two redirect URIs."""
+    """A fake with its lab enabled. Its providers have different keys, and its applications have two redirect URIs."""
     app = make_fake(lab=True)
     keys = cycle(signing_keys)
     app.world = app.world._replace(make_key=lambda: next(keys))
@@ -48,7 +48,7 @@ def fake(make_fake: Callable[..., App], signing_keys: list[RSAPrivateKey]) -> Ap
 def travel(
     visitor: Visitor, *, state: str | None = MINE, person: str = "rhea", misbehave: Iterable[str] = (), **changes: str
 ) -> Journey:
-    """Log in through all steps, and stop at the first answer that does not lead further."""
+    """Log in through all steps. Stop at the first answer that does not lead to a next step."""
     asked = {"nonce": "n-0123456789abcdef", "state": state, **changes}
     page = visitor.ask(**asked)
     flow = FLOW.search(page.body)
@@ -69,7 +69,7 @@ def travel(
 
 
 def readable(answer: Answer) -> bool:
-    """Return whether an answer is complete JSON."""
+    """Return whether the body of an answer is complete JSON."""
     try:
         msgspec.json.decode(answer.body)
     except msgspec.DecodeError:
@@ -79,13 +79,15 @@ def readable(answer: Answer) -> bool:
 
 @pytest.fixture(name="travel")
 def _travel() -> Callable[..., Journey]:
-    """Log in through all steps, and stop at the first answer that does not lead further."""
     return travel
 
 
 @pytest.fixture
 def arm(fake: App) -> Callable[..., Rule]:
-    """Arm a fault for the flow with the state `MINE`. Keyword arguments are the fault's options."""
+    """Return a function that arms a fault for the flow with the state `MINE`.
+
+    Keyword arguments are the fault's options.
+    """
 
     def arm(fault: str, scope: Scope | None = None, times: int | None = 1, **options: Any) -> Rule:
         return fake.faults.arm(Order(fault=fault, scope=scope or Scope(state=MINE), times=times, with_=options))

@@ -1,4 +1,4 @@
-"""The answers of one login with the fake, up to the step where it ended."""
+"""The answers of one login at the fake, up to the step where the login ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Journey(NamedTuple):
-    """The answers of one login, up to the step where it ended."""
+    """The answers of one login, up to the step where the login ended."""
 
     state: str | None
     page: Answer
@@ -34,22 +34,18 @@ class Journey(NamedTuple):
 
     @property
     def callback(self) -> dict[str, str]:
-        """The parameters of the callback."""
         return dict(parse_qsl(urlsplit(self.location).query, keep_blank_values=True))
 
     @property
     def tokens(self) -> dict[str, Any]:
-        """The members of the token answer."""
         return self._content(self.token)
 
     @property
     def person(self) -> dict[str, Any]:
-        """The members of the profile."""
         return self._content(self.profile)
 
     @property
     def header(self) -> dict[str, Any]:
-        """The header of the id_token."""
         return jwt.get_unverified_header(self.tokens["id_token"])
 
     @property

@@ -1,4 +1,4 @@
-"""Tests of faults that can affect any answer: each only affects the leg that it is armed for."""
+"""Tests of faults that can affect any answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVERY_LEG = pytest.mark.parametrize("leg", LEGS)
 
 
 def met(journey: Journey, leg: str) -> Answer:
-    """Return the answer of a leg. It is the last one if the fault ended the login."""
+    """Return the answer of an endpoint. If the fault ended the login, the answer must be the last one."""
     return journey.answers[LEGS[leg]]
 
 

@@ -1,4 +1,4 @@
-"""Tests of faults of the callback: the parameters that the client receives, over the wire."""
+"""Tests of faults of the callback."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CANCELLED = {
         "error_description": "The user cancelled the authorization",
     },
 }
-"""How the providers report a cancelled login that do more than the standard (RFC 6749 4.1.2.1)."""
+"""The callback parameters for a cancelled login, for providers that send more than RFC 6749 4.1.2.1 requires."""
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""Tests of faults of the id_token: the error that PyJWT reports for each when it verifies with the published keys."""
+"""Tests of the errors that PyJWT reports for faults of the id_token."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ KEYS = "/oauth2/v3/certs"
 
 
 def verify(journey: Journey, keys: dict[str, Any], *, now: float = NOW) -> dict[str, Any]:
-    """Verify an id_token as a careful client does: the key with its kid, the issuer, the audience and the times."""
+    """Verify an id_token as a careful client does.
+
+    The client checks the key with this kid, the issuer, the audience and the times.
+    """
     claims = jwt.decode(
         journey.tokens["id_token"],
         jwt.PyJWKSet.from_dict(keys)[journey.header["kid"]],

@@ -28,7 +28,7 @@ REQUEST = b"POST /google/token HTTP/1.1\r\nHost: fake\r\nContent-Length: 0\r\n\r
 
 
 class Running:
-    """A fake that serves in its own thread."""
+    """A fake that serves in a thread."""
 
     def __init__(self) -> None:
         self.fake = create_app(Settings(lab=True))
@@ -42,22 +42,21 @@ class Running:
         assert ready.wait(PATIENCE)
 
     def arm(self, fault: str, **options: Any) -> None:
-        """Arm a fault for the next request to Google."""
         self.fake.faults.arm(Order(fault=fault, scope=Scope(provider="google"), with_=options))
 
     def ask(self, timeout: float = PATIENCE) -> httpx.Response:
-        """Send a token request. Without an armed fault it is refused."""
+        """Send a token request. The fake refuses the request if no fault is armed."""
         return httpx.post(f"http://127.0.0.1:{self.port}/google/token", timeout=timeout, trust_env=False)
 
     def wait_for_request(self) -> None:
-        """Wait until the log contains the request. The fake writes it just before it withholds an answer."""
+        """Wait until the log contains the request. The fake logs a request just before it withholds the answer."""
         address = f"http://127.0.0.1:{self.port}/lab/requests"
         query = {"path": "/token", "wait": str(min(PATIENCE, LAB_WAITS))}
         answer = httpx.get(address, params=query, timeout=2 * PATIENCE, trust_env=False)
         assert len(answer.json()["data"]["requests"]) == 1
 
     def stop(self) -> None:
-        """Stop the server and wait for its thread to end."""
+        """Stop the server and wait until its thread has ended."""
         self.server.should_exit = True
         self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
@@ -65,7 +64,7 @@ class Running:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    """One server, shared by all tests that do not stop it."""
+    """One server for all tests that do not stop the server."""
     server = Running()
     yield server
     server.stop()

@@ -1,4 +1,4 @@
-"""Tests of the consent page's menu, with which a person can make a login fail."""
+"""Tests of the consent page's menu of faults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OFFLINE = {"access_type": "offline", "prompt": "consent"}
 
 
 def offered(page: bytes) -> list[str]:
-    """Return the names of the faults that a page offers."""
+    """Return the names of the faults on a page's menu."""
     return [name.decode() for name in BOXES.findall(page)]
 
 

@@ -1,4 +1,4 @@
-"""Each fault affects only the flow that it is armed for, and only once."""
+"""Tests that each fault affects only the flow for which it is armed, and only once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     Travel = Callable[..., Journey]
 
 KEYS_ROTATED = "keys-rotated"
-"""Rotating the keys necessarily affects later logins, as with the real provider, so it has its own test."""
+"""The faults that rotate the keys.
+
+They affect later logins too, as at the real provider, so they have a separate test.
+"""
 
 OF_A_FLOW = [name for name, fault in FAULTS.items() if not WITHOUT_FLOW.issuperset(fault.legs) and name != KEYS_ROTATED]
 CHANCE = {"access_token", "refresh_token", "id_token"}
@@ -31,7 +34,10 @@ OFFLINE = {"access_type": "offline", "prompt": "consent"}
 
 
 def picture(journey: Journey, google: Visitor) -> dict[str, Any]:
-    """Return everything that is equal in all Google logins with the same parameters. A fault shows as a difference."""
+    """Return all values that are equal in every Google login with the same parameters.
+
+    A fault must change one of them.
+    """
     back, token = journey.callback, journey.tokens
     return {
         "answers": [
@@ -60,7 +66,7 @@ def verified(id_token: str, google: Visitor) -> bool:
 
 
 def differs(journey: Journey, google: Visitor, usual: dict[str, Any]) -> bool:
-    """Return whether a login ended early or differs from the usual one."""
+    """Return whether a login ended early, or differs from a login without a fault."""
     try:
         return picture(journey, google) != usual
     except (AssertionError, AttributeError, KeyError, msgspec.DecodeError, jwt.InvalidTokenError):

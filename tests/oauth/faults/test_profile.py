@@ -1,4 +1,4 @@
-"""Tests of faults of the profile, over the wire."""
+"""Tests of faults of the profile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REFUSED = {"facebook": 400, "amazon": 400}
 
 
 def subject_of(members: Any, name: str) -> Any:
-    """Return the subject in a profile, which may be nested, or None."""
+    """Return the subject in a profile, or None. The subject may be in a nested object."""
     for step in SITES[name].subject.split("."):
         members = members.get(step)
     return members

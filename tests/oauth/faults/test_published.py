@@ -1,4 +1,4 @@
-"""Tests of faults of keys and discovery documents. These belong to a provider and not to a flow."""
+"""Tests of faults of published keys and discovery documents. Such a fault is armed for a provider, not for a flow."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_good_id_token_cannot_be_verified_until_the_keys_are_right_again(
 
 
 def verified(journey: Journey, keys: dict[str, Any]) -> bool:
-    """Return whether one of the keys has the id_token's kid and verifies it."""
+    """Return whether one of the keys has the id_token's kid and verifies the id_token's signature."""
     key = next((key for key in keys["keys"] if key["kid"] == journey.header["kid"]), None)
     try:
         return key is not None and bool(jwt.PyJWS().decode(journey.tokens["id_token"], jwt.PyJWK.from_dict(key)))

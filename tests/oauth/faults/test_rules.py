@@ -1,4 +1,4 @@
-"""Tests of arming faults: what is refused, which requests a scope covers, how often a rule acts, and its hit count."""
+"""Tests of the rules that arm faults: invalid rules, scopes, repetition, and the count of hits."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def test_no_two_faults_share_a_name_and_all_are_in_the_catalogue() -> None:
 
 
 def named() -> list[type[Any]]:
-    """Return every class of a fault that defines its own name."""
+    """Yield every subclass of a fault that defines a name."""
     found, seen = list(Fault.__subclasses__()), []
     while found:
         kind = found.pop()

@@ -1,4 +1,4 @@
-"""Tests of faults of the token endpoint, over the wire."""
+"""Tests of faults of the token endpoint."""
 
 from __future__ import annotations
 
@@ -68,7 +68,6 @@ def test_every_reason_can_be_put_in_every_providers_words(
 
 
 def code_of(visitor: Visitor) -> str:
-    """Approve a request, and return its code."""
     asked = visitor.decide(state=STATE)
     location = dict(asked.headers)["location"]
     return dict(pairs(location.partition("?")[2]))["code"]

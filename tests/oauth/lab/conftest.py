@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def lab(fake: App) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the control API."""
     transport = httpx.ASGITransport(app=fake)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
@@ -22,7 +21,7 @@ async def lab(fake: App) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 def data() -> Callable[[httpx.Response], Any]:
-    """Return the `data` of a successful answer."""
+    """Return the member `data` of a successful answer."""
 
     def read(answer: httpx.Response) -> Any:
         assert answer.is_success, answer.text

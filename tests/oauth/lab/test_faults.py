@@ -1,4 +1,4 @@
-"""Tests of arming and disarming faults over the wire. The effect of each fault is tested in tests/oauth/faults."""
+"""Tests of arming and disarming faults through the control API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of flows over the wire: a test finds its flow by state or cookie, and answers do not contain the state."""
+"""Tests of how the control API finds the flow of a test, by state or by cookie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab answers requests from this machine only, and none from pages of other origins."""
+"""Tests of access to the lab: only from this machine, and not from pages of other origins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the lab's pages: only browsers get them, they describe everything in words, and all text is escaped."""
+"""Tests of the lab's pages."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_what_the_buttons_send_is_taken(lab: httpx.AsyncClient, fake: App)
 
 
 def sent(body: str) -> dict[str, Any]:
-    """Return the request options with which the page's script would send this body."""
+    """Return the request options that the script of the lab's pages would use to send this body."""
     return {"content": body, "headers": {"content-type": "application/json"}} if body else {}
 
 

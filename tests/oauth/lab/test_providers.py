@@ -1,4 +1,4 @@
-"""Tests of what the lab can change at a provider: keys, switches, and the person who approves without a page."""
+"""Tests of what the lab can change at a provider: keys, switches, and the person who is logged in without a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the lab as a whole: whether it is enabled, its overview, its clock and its reset."""
+"""Tests of the lab as a whole: how it is enabled, its overview, its clock, and its reset."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ INSTALL: Final = re.compile(r"cd (?P<folder>\w+) && npm ci && ")
 OFFLINE: Final = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT")
 LOOKS: Final = 200
 PAUSE: Final = 0.1
-"""Seconds between two checks whether the backend is listening."""
+"""The time in seconds between two checks whether the backend is listening."""
 
 
 class Unavailable(Exception):
-    """This machine cannot run a backend; the message says what is missing."""
+    """Raised if this machine cannot run a backend. The message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,11 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A running backend."""
-
     origin: str
     environ: Mapping[str, str] = field(repr=False)
 
     def target(self, **given: Any) -> Target:
-        """Return the target that `chatkey check` would build from the login options for ada and the options `given`."""
+        """Return the target that `chatkey check` would build from `given` and the login options for Ada and Bo."""
         login = {"login_field": ("user=ada",), "login_field_env": ("password=LOGIN_PASSWORD",)}
         members = {"login_url": f"{self.origin}/login", **login, **given}
         return target(Given(url=f"{self.origin}/chat/token", **members), self.environ)
@@ -73,7 +71,10 @@ def examples() -> list[Example]:
 
 @contextmanager
 def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
-    """Run a backend until the block ends. Raises `Unavailable` if a program or package that it needs is missing."""
+    """Run a backend until the block ends.
+
+    Raises `Unavailable` if the backend needs a program or package that is missing.
+    """
     (port,) = free_ports(1)
     environ, folder, line = _environment(), EXAMPLES, example.line.replace("8000", str(port))
     installing = INSTALL.match(line)
@@ -114,9 +115,9 @@ def _program(name: str, environ: Mapping[str, str]) -> str:
 
 
 def _installed(source: Path, cache: Path, environ: Mapping[str, str]) -> Path:
-    """Copy a folder to the cache, and install the packages that its lock file pins, once per version of that file.
+    """Copy a folder to the cache, install the packages of its lock file there, and return the copy.
 
-    Returns the copy.
+    Each version of the lock file is installed once.
     """
     lock = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()[:12]
     folder = cache / f"{source.name}-{lock}"

@@ -1,4 +1,4 @@
-"""A foreign project that uses pytest-playwright and imports the harness in one line."""
+"""A project outside our tree that uses pytest-playwright and imports the harness in one line."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""social-auth-core without a framework: settings that point its backends to the fake."""
+"""Fixtures for tests of social-auth-core."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ RECIPES = {
 def make_site(
     address: str, application: Callable[[str], Client], callback: str, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Site]:
-    """Create a site with a backend. Keyword arguments are further settings."""
+    """Return a function that creates a site with a backend. Keyword arguments are added to the settings."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
     def make(name: str, **settings: Any) -> Site:

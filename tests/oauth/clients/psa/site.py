@@ -1,4 +1,4 @@
-"""social-auth-core without a framework: a session, a storage, and one backend."""
+"""social-auth-core without a web framework: a session, a storage, and one backend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Recipe(NamedTuple):
-    """A backend, its provider, and the settings and attributes with addresses. `{p}` is the provider's address."""
+    """A backend of social-auth-core, the provider that it logs in with, and its settings and attributes.
+
+    `{p}` stands for the provider's address.
+    """
 
     provider: str
     backend: type[Any]
@@ -37,16 +40,16 @@ LITERAL_HOSTS = {
     "x": ("https://api.twitter.com",),
     "amazon": ("https://api.amazon.com",),
 }
-"""Hosts that backends have hard-coded in their methods."""
+"""Hosts that are hard-coded in methods of the backends."""
 
 
 def placed(text: Any, base: str) -> Any:
-    """Replace `{p}` in a setting with the provider's base address. The backends' own placeholders stay."""
+    """Replace `{p}` in a setting with the provider's base address. Placeholders of the backend itself stay."""
     return text.replace("{p}", base) if isinstance(text, str) else text
 
 
 def moved(recipe: Recipe, base: str) -> type[Any]:
-    """Return the backend, changed only so that requests to the real provider go to the fake."""
+    """Return a subclass of the backend that sends to the fake what it would send to the real provider."""
     backend = recipe.backend
 
     def request(self: Any, url: str, **options: Any) -> Any:
@@ -60,25 +63,24 @@ def moved(recipe: Recipe, base: str) -> type[Any]:
 
 
 class Nonces:
-    """Stores nonces, which may be used once."""
-
     def __init__(self) -> None:
         self._kept: set[tuple[str, int, str]] = set()
 
     def use(self, server_url: str, timestamp: int, salt: str) -> bool:
-        """Store a nonce."""
         self._kept.add((server_url, timestamp, salt))
         return True
 
     def consume(self, server_url: str, timestamp: int, salt: str) -> bool:
-        """Remove a nonce, and return whether it was stored."""
+        """Remove a nonce, and return whether the nonce was stored."""
         known = (server_url, timestamp, salt) in self._kept
         self._kept.discard((server_url, timestamp, salt))
         return known
 
 
 class Association(AssociationMixin):
-    """A nonce of OpenID Connect. social-auth-core stores it as an association of the older OpenID protocol."""
+    """A nonce of OpenID Connect. social-auth-core stores such a nonce as an association of the older OpenID
+    protocol.
+    """
 
     def __init__(self, number: int, stored: Any) -> None:
         self.id = number
@@ -90,36 +92,30 @@ class Association(AssociationMixin):
 
 
 class Associations:
-    """Stores the nonces that were sent."""
-
     def __init__(self) -> None:
         self._kept: dict[int, Association] = {}
 
     def store(self, server_url: str, association: Any) -> None:
-        """Store an association under a new id."""
         number = len(self._kept) + 1
         self._kept[number] = Association(number, association)
 
     def get(self, server_url: str | None = None, handle: str | None = None) -> list[Association]:
-        """Return the associations with this handle, or all."""
+        """Return the associations with this handle. Without a handle, return all associations."""
         return [kept for kept in self._kept.values() if handle in {None, kept.handle}]
 
     def remove(self, ids_to_delete: Iterable[int]) -> None:
-        """Delete the associations with these ids."""
         for number in ids_to_delete:
             self._kept.pop(number, None)
 
 
 class Storage:
-    """Stands in for the models of a framework."""
-
     def __init__(self) -> None:
         self.nonce = Nonces()
         self.association = Associations()
 
 
 class Strategy(BaseStrategy[Any]):
-    """Stands in for a framework: settings, a session, and the parameters of the callback."""
+    """Replaces the web framework: settings, a session, and the parameters of the callback."""
 
     def __init__(self, settings: Mapping[str, Any], callback: str) -> None:
         super().__init__(Storage())  # type: ignore[arg-type]
@@ -129,27 +125,23 @@ class Strategy(BaseStrategy[Any]):
         self.data: dict[str, str] = {}
 
     def get_setting(self, name: str) -> Any:
-        """Return a setting by its name without prefix."""
+        """Return the setting with this name, without a prefix."""
         return self.settings[name]
 
     def get_request_data(self, merge: bool = True) -> dict[str, Any]:
-        """Return the parameters of the callback."""
         return dict(self.data)
 
     def session_get(self, name: str, default: Any = None) -> Any:
-        """Return a value of the session."""
         return self.session.get(name, default)
 
     def session_set(self, name: str, value: Any) -> None:
-        """Set a value of the session."""
         self.session[name] = value
 
     def session_pop(self, name: str) -> Any:
-        """Remove a value from the session and return it."""
         return self.session.pop(name, None)
 
     def build_absolute_uri(self, path: str | None = None) -> str:
-        """Return the redirect URI for every path."""
+        """Return the redirect URI, whatever path is given."""
         return self.callback
 
     def authenticate(self, backend: Any, *args: Any, **kwargs: Any) -> Any:
@@ -159,8 +151,6 @@ class Strategy(BaseStrategy[Any]):
 
 @dataclass
 class Site:
-    """A site that logs people in with one backend."""
-
     name: str
     recipe: Recipe
     base: str
@@ -178,11 +168,10 @@ class Site:
         self._class = moved(self.recipe, self.base)
 
     def backend(self) -> Any:
-        """Return a new backend for one request to the site."""
         return self._class(self.strategy, redirect_uri=self.callback)
 
     def log_in(self, browser: Browser, person: str = "rhea") -> dict[str, Any]:
-        """Log in completely, and return the tokens and the person's data from the provider."""
+        """Run a complete login, and return the tokens and the person's data from the provider."""
         return self.complete(browser.approve(self.backend().auth_url(), person))
 
     def complete(self, called: Callback) -> dict[str, Any]:

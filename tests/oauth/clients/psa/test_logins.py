@@ -1,4 +1,4 @@
-"""social-auth-core's backends behave with the fake as with the real providers: logins, refusals and denials."""
+"""Tests of logins, refusals and denials with the backends of social-auth-core."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CLIENT_REFUSED = {
     "apple-id": ("AuthConfigurationError", "invalid_client", 400),
     "twitter-oauth2": ("AuthConfigurationError", "unauthorized_client", 401),
 }
-"""The backend's exception, the provider's error code and the status for a wrong secret, where the status is not 401."""
+"""What a wrong secret leads to, where the status is not 401: the backend's exception, the error code and the status."""
 
 CODE_REFUSED = {
     "facebook": ("AuthProviderError", 100, 400),
     "github": ("AuthCredentialError", "bad_verification_code", None),
     "twitter-oauth2": ("AuthConfigurationError", "invalid_request", 400),
 }
-"""The same for a code that was already used."""
+"""What a used code leads to: the backend's exception, the provider's error code and the status."""
 
 REFRESHING = {
     "google-oauth2": {"AUTH_EXTRA_ARGUMENTS": {"access_type": "offline"}},
@@ -56,7 +56,6 @@ def details(site: Site, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def refusal(error: SocialAuthBaseException) -> tuple[str, Any, Any]:
-    """Return the type of an exception, the provider's error code and the status."""
     return type(error).__name__, error.provider_code, error.status_code
 
 

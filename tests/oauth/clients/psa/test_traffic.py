@@ -1,4 +1,6 @@
-"""The backends send the fake the same requests that were recorded once with an independent provider implementation."""
+"""Tests that compare the requests of social-auth-core's backends with requests recorded at an independent fake
+provider.
+"""
 
 from __future__ import annotations
 
