@@ -1,4 +1,4 @@
-"""The fake as an ASGI application: it connects the providers with the lab (the control API for tests)."""
+"""The fake as an ASGI application. It combines the providers with the lab, which is the control API for tests."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BODY_BYTES: Final = 64 * 1024
 
 
 class App(Fake):
-    """A fake served over ASGI. If the lab is on, its control API is under `/lab`.
+    """A fake served over ASGI. If the lab is on, the control API is under `/lab`.
 
-    The providers are plain functions of a request and need no framework. Only the lab uses Litestar, which takes
-    longer to import than everything else here; it is imported at the lab's first request.
+    The providers are plain functions of a request and need no framework. Only the lab uses Litestar, which takes longer
+    to import than everything else here. Litestar is imported at the lab's first request.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,7 +35,7 @@ class App(Fake):
 
     @cached_property
     def control(self) -> Asgi:
-        """The lab's control API."""
+        """The control API of the lab."""
         from chatkey_oauth.lab.api import control_app
 
         return LabGuard(cast("Asgi", control_app(self)), token=self.settings.lab_token)
@@ -53,7 +53,7 @@ class App(Fake):
 
 
 def create_app(settings: Settings | None = None, clock: Clock | None = None) -> App:
-    """Create a fake with its own clients, people and tokens."""
+    """Create a fake with separate clients, people and tokens."""
     return App(settings or Settings(), clock or Clock())
 
 
@@ -63,14 +63,13 @@ def first_segment(path: str) -> str:
 
 
 def call_of(scope: Scope, body: bytes) -> Call:
-    """Convert an ASGI request into a `Call`."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     query = scope["query_string"].decode("ascii", "surrogateescape")
     return Call(scope["method"], scope["path"], query, headers, body)
 
 
 async def read_body(receive: Receive) -> bytes | None:
-    """Read the request body. Returns None if it is longer than `BODY_BYTES`."""
+    """Read the request body. Return None if the body is longer than `BODY_BYTES`."""
     body, more = bytearray(), True
     while more and len(body) <= BODY_BYTES:
         message = await receive()

@@ -15,16 +15,16 @@ LOCAL = ".localhost"
 
 
 class Called(NamedTuple):
-    """A provider, with the host and port for the URLs that it gives this client."""
+    """A provider, with the host and port for the URLs that the provider gives this client."""
 
     provider: str
     netloc: str
 
 
 def called(host: str) -> Called | None:
-    """Return the provider that a `Host` header names, or None if it names none.
+    """Return the provider that a `Host` header names, or None if the header names no provider.
 
-    A provider's real hosts all map to the first of them, which is also the host in its issuer.
+    All real hosts of a provider are mapped to the first one, which is also the host in the issuer.
     """
     name = host_name(host)
     if name.endswith(LOCAL):
@@ -39,6 +39,5 @@ def called(host: str) -> Called | None:
 
 
 def every_name() -> Iterator[str]:
-    """Yield every host name of every provider."""
     yield from (f"{name}{LOCAL}" for name in NAMES)
     yield from real_hosts()

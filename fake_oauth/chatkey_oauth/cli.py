@@ -1,4 +1,4 @@
-"""`chatkey fake-oauth`: run the fake on its own."""
+"""The command `chatkey fake-oauth`, which runs the fake without the chat service."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def fake_oauth(
 def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Certified | None]:
     """Create the certificate authority of this run if `--tls` asks for one.
 
-    Raises `SettingsError` if a certificate was given as well.
+    Raises `SettingsError` if the options also name a certificate.
     """
     from chatkey_oauth.settings import SettingsError
 
@@ -202,14 +202,17 @@ def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Cert
 
 
 def ready_made() -> Sequence[Client]:
-    """Return the clients registered when there is no clients file. Each provider's module defines its own."""
+    """Return the clients that are registered if there is no clients file.
+
+    The module of each provider defines its client.
+    """
     from chatkey_oauth.ready_made import READY_MADE
 
     return READY_MADE
 
 
 def announce(settings: Settings, own: Certified | None = None) -> None:
-    """Print the ready line and the CA file. On a terminal, also print the addresses and how to stop."""
+    """Print the ready line and the CA file. On a terminal, also print the addresses, and how to stop."""
     click.echo(f"ready {settings.for_browsers}")
     if own is not None:
         click.echo(f"ca {own.ca}")
@@ -218,7 +221,7 @@ def announce(settings: Settings, own: Certified | None = None) -> None:
 
 
 def guide(settings: Settings) -> str:
-    """Return the text shown on a terminal at the start: addresses, client ids and secrets."""
+    """Return the text that is shown on a terminal at the start: addresses, client ids and secrets."""
     from chatkey_oauth.providers import NAMES
     from chatkey_oauth.ready_made import shown_secret
 

@@ -56,11 +56,14 @@ T = TypeVar("T")
 EVERYONE = Scope()
 NONE: Mapping[str, Any] = MappingProxyType({})
 PATIENCE = 30
-"""Timeout for a response in seconds, in addition to any `wait` in the request."""
+"""The timeout for a response, in seconds. The `wait` of a request is added to it."""
 
 
 class LabError(Exception):
-    """The lab refused a request. `status` and `code` identify the error; the message names request and member."""
+    """The lab refused a request.
+
+    `status` and `code` identify the error. The message names the request and the invalid member.
+    """
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -69,7 +72,7 @@ class LabError(Exception):
 
 
 class FaultNotHit(AssertionError):
-    """An armed fault never acted, so the test did not exercise it."""
+    """An armed fault never acted, so the test did not cover it."""
 
     def __init__(self, rule: Rule) -> None:
         asked = ((name, getattr(rule.scope, name)) for name in rule.scope.__struct_fields__)
@@ -82,10 +85,10 @@ class FaultNotHit(AssertionError):
 
 
 class FakeOAuth:
-    """Client for the lab of one running fake, whose base address is `url`.
+    """A client for the lab of one running fake, whose base address is `url`.
 
-    `verify` is the TLS verification setting. `token` is the value of the fake's CHATKEY_LAB_TOKEN, if it has one. Every
-    method raises `LabError` if the lab refuses, and `httpx.HTTPError` if there is no response.
+    `verify` is the TLS verification setting. `token` is the value of the fake's CHATKEY_LAB_TOKEN, if that is set.
+    Every method raises `LabError` if the lab refuses, and `httpx.HTTPError` if there is no response.
     """
 
     def __init__(
@@ -121,7 +124,7 @@ class FakeOAuth:
     # The fake as a whole
 
     def overview(self) -> Overview:
-        """Return the overview: clients, rules, switches, counts, and the fault catalogue."""
+        """Return an overview of clients, rules, switches and counts, with the fault catalogue."""
         return self._ask(Overview, "GET", "")
 
     def now(self) -> float:
@@ -129,11 +132,11 @@ class FakeOAuth:
         return self._ask(Time, "GET", "/clock").now
 
     def advance(self, seconds: float) -> float:
-        """Move the fake's clock forward and return its new time."""
+        """Move the fake's clock forward, and return the new time."""
         return self._ask(Time, "POST", "/clock", {"advance": seconds}).now
 
     def reset(self) -> None:
-        """Restore the initial clients, people, switches and clock, and drop all faults, flows, codes and tokens."""
+        """Restore the initial clients, people, switches and clock. Delete all faults, flows, codes and tokens."""
         self._ask(Time, "POST", "/reset")
 
     # Applications and people
@@ -145,7 +148,10 @@ class FakeOAuth:
     def add_client(
         self, provider: str, *, client_id: str, redirect_uris: Sequence[str], client_secret: str = "", **members: Any
     ) -> Client:
-        """Register a client, replacing any with the same id. `members` are other fields of `Client`."""
+        """Register a client. A client with the same id is replaced.
+
+        `members` are other fields of `Client`.
+        """
         client = Client(
             provider=provider,
             client_id=client_id,
@@ -156,19 +162,17 @@ class FakeOAuth:
         return self._ask(Client, "POST", "/clients", client)
 
     def remove_client(self, provider: str, client_id: str) -> None:
-        """Remove a client."""
         self._ask(type(None), "DELETE", f"/clients/{segment(provider)}/{segment(client_id)}")
 
     def people(self) -> list[Person]:
-        """Return everyone who can sign in."""
         return self._ask(list[Person], "GET", "/people")
 
     def put_person(self, person: Person) -> Person:
-        """Add a person, replacing any with the same id."""
+        """Add a person. A person with the same id is replaced."""
         return self._ask(Person, "PUT", f"/people/{segment(person.id)}", person)
 
     def remove_person(self, person_id: str) -> None:
-        """Remove a person. Their tokens stop working."""
+        """Remove a person. The person's tokens become invalid."""
         self._ask(type(None), "DELETE", f"/people/{segment(person_id)}")
 
     # Faults
@@ -178,15 +182,18 @@ class FakeOAuth:
         return self.overview().faults
 
     def arm(self, fault: str, scope: Scope = EVERYONE, *, times: int | None = 1, **options: Any) -> Rule:
-        """Arm a fault for a scope. It acts `times` times, or until disarmed if None. `options` are the fault's."""
+        """Arm a fault for a scope, with the fault's `options`.
+
+        The fault acts `times` times. If `times` is None, it acts until it is disarmed.
+        """
         return self._ask(Rule, "POST", "/faults", Order(fault=fault, scope=scope, times=times, with_=options))
 
     def disarm(self, rule_id: str) -> Rule:
-        """Remove a rule, and return it with its number of hits."""
+        """Remove a rule, and return it with the number of its hits."""
         return self._ask(Rule, "DELETE", f"/faults/{segment(rule_id)}")
 
     def rules(self) -> list[Rule]:
-        """Return the rules with their number of hits, including spent rules."""
+        """Return the rules with their numbers of hits, including spent rules."""
         return self._ask(list[Rule], "GET", "/faults")
 
     @contextmanager
@@ -227,7 +234,7 @@ class FakeOAuth:
     def requests(self, *, wait: float = 0, **filters: Any) -> list[Entry]:
         """Return the logged requests that match `filters`, which are the fields of `Wanted`.
 
-        With `wait`, waits up to that many seconds (at most 30) for a match.
+        With `wait`, this method waits up to that many seconds (at most 30) for a match.
         """
         wanted = {name: value for name, value in msgspec.to_builtins(Wanted(**filters)).items() if value is not None}
         query = wanted | {"wait": wait}
@@ -236,7 +243,7 @@ class FakeOAuth:
     # Controlling the providers
 
     def rotate_keys(self, provider: str) -> Keys:
-        """Make a provider sign with a new key. Its earlier keys stay published."""
+        """Make a provider sign with a new key. The provider keeps publishing its earlier keys."""
         return self._ask(Keys, "POST", f"/providers/{segment(provider)}/keys")
 
     def switches(self) -> list[SwitchShown]:

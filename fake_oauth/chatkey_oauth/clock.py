@@ -1,4 +1,4 @@
-"""The fake provider's time: the system's time plus an offset that the lab moves (D-13)."""
+"""The time of the fake provider: the system's time plus an offset that the lab sets (D-13)."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ class Clock:
         return self._source() + self.offset
 
     def advance(self, seconds: float) -> float:
-        """Move time forward by `seconds` and return the new time."""
+        """Move time forward by `seconds`, and return the new time."""
         self.offset += seconds
         return self()
 

@@ -1,4 +1,4 @@
-"""One running fake: its providers by name, its people and clients, and everything it remembers."""
+"""One running fake: its providers by name, its people and clients, and everything that it stores."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ if TYPE_CHECKING:
     from chatkey_oauth.settings import Settings
 
 HOSTS: Final = 64
-"""How many host names to remember, of those by which clients addressed a provider."""
+"""The maximum number of host names to remember. These are the names with which clients have called a provider."""
 
 AT_GRAPH: Final = "/oidc/userinfo"
-"""A path of Microsoft's that begins with another provider's name. For this path the `Host` header decides first."""
+"""A path of Microsoft that begins with the name of another provider. For this path, the `Host` header decides first."""
 
 WELL_KNOWN: Final = re.compile(r"/\.well-known/([a-z-]+)/([a-z]+)(/.*)?")
 
 
 class Fake:
-    """One running fake, which answers requests without a framework. While the lab is on, a watch observes every
-    request.
+    """One running fake, which answers requests without a framework.
+
+    While the lab is on, a `Watch` observes every request.
     """
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
@@ -56,7 +57,7 @@ class Fake:
 
     @cached_property
     def watch(self) -> Watch:
-        """The watch that observes every request while the lab is on."""
+        """The `Watch` that observes every request while the lab is on."""
         from chatkey_oauth.faults.catalogue import FAULTS
         from chatkey_oauth.faults.rules import Faults
         from chatkey_oauth.faults.watch import Watch
@@ -75,7 +76,7 @@ class Fake:
         return self.watch.faults
 
     def provider(self, name: str) -> Provider:
-        """Return a provider of `NAMES`. It is created at the first call."""
+        """Return a provider of `NAMES`. The provider is created at the first call."""
         if name not in self._providers:
             self._providers[name] = load(name)(self.world, self.addresses(name))
         return self._providers[name]
@@ -99,7 +100,7 @@ class Fake:
         self.log.clear()
 
     def answer(self, call: Call) -> Answer:
-        """Pass a request to its provider, and log it if the lab is on."""
+        """Pass a request to its provider. If the lab is on, log the request."""
         name, path = provider_path(call.path)
         is_named = name in NAMES
         at_host = None if is_named and call.path != AT_GRAPH else called(call.headers.get("host", ""))
@@ -118,7 +119,7 @@ class Fake:
         return attended.answer
 
     def _at(self, at_host: Called) -> Provider:
-        """Return a provider as seen under a host of its own, where its paths start at the root."""
+        """Return a provider with addresses under its own host name, where paths begin at the root."""
         found = self._at_hosts.get(at_host.netloc)
         if found is None:
             base = f"{urlsplit(self.settings.for_browsers).scheme}://{at_host.netloc}"
@@ -135,9 +136,9 @@ class Fake:
 
 
 def provider_path(path: str) -> tuple[str, str]:
-    """Return the provider's name and the path below it.
+    """Return the name of the provider, and the path below it.
 
-    Metadata may also be requested at a well-known path before the issuer's path (RFC 8414 3.1).
+    A client may also request metadata at a well-known path before the path of the issuer (RFC 8414 3.1).
     """
     if found := WELL_KNOWN.fullmatch(path):
         document, name, rest = found.groups("")

@@ -1,4 +1,4 @@
-"""Sends responses late, never or incompletely, using the connection itself, to which ASGI gives no access."""
+"""Sends responses late, never or incompletely. This needs the connection, to which ASGI gives no access."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE: Final = "chatkey.line"
 
 
 class Line:
-    """The connection of a request. `held` is true while its response is being withheld."""
+    """The connection of a request. `held` is true while the response is being withheld."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -30,12 +30,12 @@ class Line:
         self._transport.abort()
 
     def close(self) -> None:
-        """Close the connection once everything written has been sent."""
+        """Close the connection after everything that was written has been sent."""
         self._transport.close()
 
 
 async def misbehave(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:
-    """Send a response after its delay, and only up to where it is cut."""
+    """Send a response after its delay. If the response has a `cut`, stop sending there."""
     line: Line | None = scope.get("extensions", {}).get(LINE)
     if answer.delay != 0 and await gone(receive, line, answer.delay):
         return
@@ -54,7 +54,7 @@ async def misbehave(scope: Scope, receive: Receive, send: Send, answer: Answer) 
 
 
 async def gone(receive: Receive, line: Line | None, seconds: float | None) -> bool:
-    """Wait `seconds`, or forever if None. Returns whether the client disconnected in the meantime."""
+    """Wait `seconds`, or forever if it is None. Return whether the client disconnected meanwhile."""
     if line is not None:
         line.held = True
     try:
@@ -69,6 +69,5 @@ async def gone(receive: Receive, line: Line | None, seconds: float | None) -> bo
 
 
 async def disconnected(receive: Receive) -> None:
-    """Wait until the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 
 @contextmanager
 def running(**members: Any) -> Iterator[FakeOAuth]:
-    """Run a fake on a free port for the duration of a block. `members` are fields of `Settings`."""
+    """Run a fake on a free port until the block ends. `members` are fields of `Settings`."""
     with Listening(HOST, members.get("port", 0)) as listening:
         here: dict[str, Any] = {"host": HOST, "port": listening.port, "lab": True}
         settings = Settings(**{"clients": READY_MADE, **members, **here})
@@ -32,19 +32,22 @@ def running(**members: Any) -> Iterator[FakeOAuth]:
 
 @pytest.fixture(scope="session")
 def fake_oauth_settings() -> dict[str, Any]:
-    """The fields of `Settings` with which the fake is started. Override it in a conftest.py."""
+    """The fields of `Settings` for the fake. A conftest.py can override this fixture."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def running_fake_oauth(fake_oauth_settings: dict[str, Any]) -> Iterator[FakeOAuth]:
-    """The fake of this session, started for the first test that uses it."""
+    """The fake of this session. It starts with the first test that uses it."""
     with running(**fake_oauth_settings) as fake:
         yield fake
 
 
 @pytest.fixture
 def fake_oauth(running_fake_oauth: FakeOAuth) -> FakeOAuth:
-    """The client for the session's fake, reset to its initial state. `fake_oauth.url` is the fake's address."""
+    """The client for the fake of this session.
+
+    The fixture resets the fake to its initial state. `fake_oauth.url` is the fake's address.
+    """
     running_fake_oauth.reset()
     return running_fake_oauth

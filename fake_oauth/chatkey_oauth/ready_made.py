@@ -1,6 +1,6 @@
-"""One client per provider, available without a clients file, with keys in the real provider's format.
+"""One client per provider that is available without a clients file. Its keys have the real provider's format.
 
-Its keys are public, like this file: anyone who starts the fake may use them. Its redirect URIs are on this machine.
+The keys are public, like this file: anyone who starts the fake may use them. The redirect URIs are on this machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chatkey_oauth.providers import NAMES, load
 
 
 def ready_made(provider: str) -> Client:
-    """Return the ready-made client of one of `NAMES`. It accepts every redirect URI on this machine."""
+    """Return the ready-made client of one of `NAMES`. The client accepts every redirect URI on this machine."""
     return Client(
         provider=provider,
         name="Ready-made App",
@@ -26,7 +26,10 @@ def ready_made(provider: str) -> Client:
 
 
 class ReadyMade(Sequence[Client]):
-    """The ready-made clients of all providers. Their modules are imported on first access, for a fast start."""
+    """The ready-made clients of all providers.
+
+    The modules of the providers are imported at the first access, so that the fake starts fast.
+    """
 
     @cached_property
     def _all(self) -> tuple[Client, ...]:
@@ -49,15 +52,16 @@ READY_MADE: Final = ReadyMade()
 
 
 def shown_secret(client: Client) -> str:
-    """Return the secret of a ready-made client, which is public. Empty for any other client."""
+    """Return the secret of a ready-made client, which is public. For any other client, return an empty string."""
     if client not in READY_MADE:
         return ""
     return client.client_secret or f"team {client.team_id}, key {client.key_id}, /lab/ready-made/apple.p8"
 
 
 def apple_p8() -> str:
-    """Return the private key of the ready-made Apple client, as PKCS #8 in PEM. Apple offers this file for download
-    once.
+    """Return the private key of the ready-made Apple client, as PKCS #8 in PEM.
+
+    Apple offers such a file for download once.
     """
     from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_private_key
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat

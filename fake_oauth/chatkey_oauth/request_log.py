@@ -1,4 +1,4 @@
-"""A log of the requests to the providers, without secrets. It keeps the newest; tests can read it and wait on it."""
+"""A log of the newest requests to the providers, without secrets. Tests can read the log and wait for requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
 
 RING: Final = 2000
-"""How many requests are kept."""
+"""The maximum number of stored requests."""
 
 PLAIN: Final = frozenset(
     {
@@ -41,9 +41,10 @@ HEADERS: Final = ("accept", "content-type", "user-agent")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One request and its response status. `authorization` has the scheme, the client id, and fingerprints of secrets.
+    """One request and the status of its response.
 
-    `flow` and `leg` say which login it belongs to and which part of it, if any.
+    `authorization` has the scheme, the client id, and fingerprints of secrets. `flow` and `leg` say to which login the
+    request belongs and to which step, if any.
     """
 
     number: int
@@ -74,7 +75,6 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     leg: Leg | None = None
 
     def matches(self, entry: Entry) -> bool:
-        """Return whether an entry passes the filter."""
         return (
             entry.number > self.after
             and entry.path.startswith(self.path)
@@ -100,7 +100,7 @@ class RequestLog:
         self.last = 0
 
     def add(self, provider: str, call: Call, status: int, leg: Leg | None, flow: str | None) -> None:
-        """Log a request with its leg and flow, and wake all waiting readers."""
+        """Log a request with its step and flow, and notify all waiting readers."""
         self.last += 1
         authorization, client_id = redact_authorization(call.headers.get("authorization", ""))
         self._entries.append(
@@ -124,11 +124,10 @@ class RequestLog:
         self._news = asyncio.Event()
 
     def find(self, wanted: Wanted = ALL) -> list[Entry]:
-        """Return the matching entries, oldest first."""
         return [entry for entry in self._entries if wanted.matches(entry)]
 
     async def wait(self, wanted: Wanted, seconds: float) -> list[Entry]:
-        """Return the matching entries as soon as there are any, or an empty list after `seconds`."""
+        """Return the matching entries as soon as there are any. After `seconds`, return an empty list."""
         try:
             async with asyncio.timeout(seconds):
                 while not (found := self.find(wanted)):
@@ -143,18 +142,18 @@ class RequestLog:
 
 
 def named_client(call: Call) -> str:
-    """Return the client id in the parameters, which one provider calls `client_key`."""
+    """Return the client id in the parameters. TikTok calls this parameter `client_key`."""
     values = (params.get(name) for params in (call.form, call.query) for name in CLIENT_NAMES)
     return next(filter(None, values), "")
 
 
 def redact(params: Mapping[str, str]) -> dict[str, str]:
-    """Replace all parameter values with fingerprints, except those known to be harmless."""
+    """Replace all parameter values with fingerprints, except values of parameters that are known to be harmless."""
     return {clean(name): clean(value) if name in PLAIN else stand_in(value) for name, value in params.items()}
 
 
 def redact_authorization(header: str) -> tuple[str, str]:
-    """Return the header with its secret replaced, and the client id of a Basic header."""
+    """Return the header with a fingerprint in place of the secret, and the client id of a Basic header."""
     scheme, _, credentials = header.partition(" ")
     if not credentials:
         return "", ""
@@ -168,5 +167,5 @@ def redact_authorization(header: str) -> tuple[str, str]:
 
 
 def stand_in(value: str) -> str:
-    """Return the fingerprint logged instead of a secret. Equal secrets have equal fingerprints."""
+    """Return the fingerprint that is logged instead of a secret. Equal secrets have equal fingerprints."""
     return f"[{fingerprint(value, 8)}]" if value else ""

@@ -1,4 +1,4 @@
-"""A certificate authority for one run, for clients that use https and have the providers' host names built in."""
+"""A certificate authority for one run. Clients with hard-coded https host names of providers need it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chatkey_oauth.settings import SettingsError
 
 
 class Certified(NamedTuple):
-    """The TLS context to serve https with, and the PEM file of the authority's certificate, for clients to trust."""
+    """The TLS context of the server, and the PEM file with the authority's certificate, which clients must trust."""
 
     context: ssl.SSLContext
     ca: Path
@@ -33,9 +33,9 @@ class Certified(NamedTuple):
 def certified(host: str, ca: str) -> Iterator[Certified]:
     """Create an authority, and a certificate for `host` and every name of every provider.
 
-    The authority's certificate is written to `ca`, or if that is empty to a folder that is deleted after the run. Both
-    private keys stay in memory, so that trusting the authority cannot be abused later. Raises `SettingsError` if `ca`
-    cannot be written.
+    The authority's certificate is written to the file `ca`. If `ca` is empty, it is written to a folder that is deleted
+    after the run. Both private keys stay in memory, so that nobody can use the authority later. Raises `SettingsError`
+    if `ca` cannot be written.
     """
     authority = trustme.CA(organization_name="chatkey fake-oauth, one run")
     issued = authority.issue_cert("localhost", "127.0.0.1", "::1", host, *every_name())
@@ -51,8 +51,8 @@ def certified(host: str, ca: str) -> Iterator[Certified]:
 def _context(issued: trustme.LeafCert, file: Path) -> ssl.SSLContext:
     """Return a TLS context with a certificate and its key.
 
-    `ssl` can only read them from a file (https://github.com/python/cpython/issues/60691). The key is therefore written
-    encrypted, with a password that only this process knows, so that the file is useless even if the process is killed.
+    `ssl` can only read a key from a file (https://github.com/python/cpython/issues/60691). The key is therefore written
+    in encrypted form, with a password that only this process knows. The file is useless even if the process is killed.
     """
     password = secrets.token_bytes(32).hex().encode()
     key = load_pem_private_key(issued.private_key_pem.bytes(), None)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from typing import Self
 
 CUTTABLE: Final = cast("type[asyncio.Protocol]", partial(Cuttable, LINE, Line))
-"""A protocol class for uvicorn. Its connections put their `Line` into the ASGI scope."""
+"""A protocol class for uvicorn. Each of its connections puts its `Line` into the ASGI scope."""
 
 
 class Listening:
-    """A bound socket. It is bound first, so that a port in use is reported before anything else happens."""
+    """A bound socket. The fake binds it first, so that a port in use is reported before anything else happens."""
 
     def __init__(self, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -50,12 +50,12 @@ class Listening:
         self._socket.close()
 
     def serve(self, settings: Settings, *, ready: Callable[[], None]) -> None:
-        """Serve until told to stop. Calls `ready` once requests are accepted."""
+        """Serve until the server is told to stop. Call `ready` when the server accepts requests."""
         self.server(settings, ready).run(sockets=[self._socket])
 
     @contextmanager
     def serving(self, settings: Settings) -> Iterator[None]:
-        """Serve in a thread for the duration of a block. The block starts once requests are accepted."""
+        """Serve in a thread until the block ends. The block begins when the server accepts requests."""
         ready = Future[None]()
         server = self.server(settings, lambda: ready.set_result(None))
         with ThreadPoolExecutor(1, "fake-oauth") as threads:
@@ -69,7 +69,6 @@ class Listening:
                 ended.result()
 
     def server(self, settings: Settings, ready: Callable[[], None]) -> Server:
-        """Create the server for this socket."""
         context = settings.tls
         config = uvicorn.Config(
             create_app(settings),

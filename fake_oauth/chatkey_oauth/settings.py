@@ -1,4 +1,4 @@
-"""The settings of the fake, all checked before anything starts."""
+"""The settings of the fake. All are checked before anything starts."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ IMPLIED_PORTS: Final = {"http": 80, "https": 443}
 
 
 class SettingsError(Exception):
-    """An invalid setting. The message names it and says what to write, but never contains a password."""
+    """An invalid setting. The message names the setting and says what to write, and never contains a password."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses, clients and switches.
 
-    `browser_url` is the address browsers use, `server_url` the one a login backend uses. Both default to where the
-    fake listens. `browser_urls`, `server_urls` and `issuers` override them by provider name. They are base addresses
-    of that provider, not of the fake. The issuer defaults to the address for browsers, and is the same for both.
+    Browsers use `browser_url`, and login backends use `server_url`. Both default to the address at which the fake
+    listens. `browser_urls`, `server_urls` and `issuers` override them by provider name. These are base addresses of one
+    provider, not of the fake. The issuer defaults to the address for browsers, and is the same for both.
 
     `auto_approve` is the account that approves every request automatically. `switches` sets switches by
     `<provider>.<switch>`. With `any_client`, unregistered clients are accepted too, with any secret and any redirect
     URI on this machine. `claims` are the claims of the seeded people at `oidc`, by id or for everybody (`*`).
     `lifetimes` are the lifetimes at `oidc` in seconds (`code`, `access`, `refresh`, `id`).
 
-    A lab that other machines can reach needs `lab_token`, which `repr` does not show. https is served with the
+    A lab that other machines can reach needs `lab_token`, which `repr` does not show. The fake serves https with the
     context `tls` if there is one, otherwise with the files `tls_cert` and `tls_key`.
     """
 
@@ -93,27 +93,29 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def listens_at(self) -> str:
-        """The address of the listening socket in normalised form, without the default port of its scheme."""
+        """The address of the listening socket in normalised form. The default port of the scheme is omitted."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         scheme = "https" if self.tls_cert or self.tls else "http"
         return f"{scheme}://{host}" if self.port == IMPLIED_PORTS[scheme] else f"{scheme}://{host}:{self.port}"
 
     @property
     def for_browsers(self) -> str:
-        """The base address browsers use, without a trailing slash."""
+        """The base address for browsers, without a trailing slash."""
         return (self.browser_url or self.listens_at).rstrip("/")
 
     @property
     def for_servers(self) -> str:
-        """The base address login backends use, without a trailing slash."""
+        """The base address for login backends, without a trailing slash."""
         return (self.server_url or self.for_browsers).rstrip("/")
 
     def browser_base(self, provider: str) -> str:
-        """Return a provider's base address for browsers."""
         return self.browser_urls.get(provider, f"{self.for_browsers}/{provider}").rstrip("/")
 
     def server_base(self, provider: str) -> str:
-        """Return a provider's base address for login backends: its own, the general one, or the one for browsers."""
+        """Return a provider's base address for login backends.
+
+        The address set for this provider comes first, then the general address, then the address for browsers.
+        """
         general = f"{self.for_servers}/{provider}" if self.server_url else self.browser_base(provider)
         return self.server_urls.get(provider, general).rstrip("/")
 
@@ -131,12 +133,11 @@ def check_lab_token(token: str) -> None:
 
 
 def is_only_here(host: str, browser_url: str) -> bool:
-    """Return whether both the listening host and the address for browsers, if it differs, are on this machine."""
+    """Return whether the listening host and the address for browsers are both on this machine."""
     return is_loopback(host) and (not browser_url or is_loopback(urlsplit(browser_url).hostname or ""))
 
 
 def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> None:
-    """Refuse invalid addresses and unknown providers."""
     for name in by_provider:
         check_provider(option, name)
     for url in (*by_provider.values(), *filter(None, [general])):
@@ -145,12 +146,15 @@ def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> N
 
 
 def shown(url: str) -> str:
-    """Return an address for use in an error message. Hides it if it contains a user name or password."""
+    """Return an address for an error message. An address with a user name or password is hidden."""
     return "this" if "@" in url else repr(url)
 
 
 def is_address(url: str) -> bool:
-    """Return whether paths can be appended to this address: http or https, a host, and no query or fragment."""
+    """Return whether paths can be appended to this address.
+
+    It needs http or https and a host, and must not have a query or fragment.
+    """
     return is_uri(url) and urlsplit(url).scheme in WEB and not {"?", "#"}.intersection(url)
 
 
@@ -161,7 +165,10 @@ def check_provider(what: str, name: str) -> None:
 
 
 def read_addresses(option: str, values: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """Split `http://…` and `google=http://…` into the general address and those by provider. The last of each wins."""
+    """Split `http://…` and `google=http://…` into the general address and the addresses by provider.
+
+    The last value wins.
+    """
     general, by_provider = "", dict[str, str]()
     for value in values:
         name, equals, url = value.partition("=")
@@ -184,7 +191,7 @@ def read_issuers(values: Iterable[str]) -> dict[str, str]:
 
 
 def read_claims(path: Path) -> dict[str, dict[str, Any]]:
-    """Read a file of claims by account. Raises `SettingsError` naming the file and the problem."""
+    """Read a file of claims by account. Raises `SettingsError`, which names the file and the problem."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Any]])
     except OSError as error:
@@ -208,7 +215,7 @@ def read_lifetimes(values: Iterable[str]) -> dict[str, int]:
 
 
 def read_clients(path: Path) -> tuple[Client, ...]:
-    """Read a JSON list of clients. Raises `SettingsError` naming the file and the invalid member."""
+    """Read a JSON list of clients. Raises `SettingsError`, which names the file and the invalid member."""
     try:
         clients = msgspec.json.decode(path.read_bytes(), type=tuple[Client, ...])
         for number, client in enumerate(clients):

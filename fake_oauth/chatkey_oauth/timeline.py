@@ -1,4 +1,4 @@
-"""A flow's timeline: the new verdicts at each step, and the whole as text for a terminal or a test report."""
+"""The timeline of a flow: the new verdicts at each step, and a text for a terminal or a test report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def timeline_text(flow: Flow) -> str:
 
 
 def steps_with_news(flow: Flow) -> Iterator[tuple[Step, Mapping[str, Verdict]]]:
-    """Yield every step with those of its verdicts that differ from the previous ones."""
+    """Yield every step with the verdicts that differ from those of earlier steps."""
     known: dict[str, Verdict] = {}
     for step in flow.steps:
         yield step, {name: verdict for name, verdict in step.verdicts.items() if known.get(name) != verdict}
@@ -29,7 +29,10 @@ def steps_with_news(flow: Flow) -> Iterator[tuple[Step, Mapping[str, Verdict]]]:
 
 
 def remarks(step: Step, news: Mapping[str, Verdict]) -> Iterator[str]:
-    """Yield the remarks on a step: faults, then its note, then the verdicts, those that are not good first."""
+    """Yield the remarks on a step: first the faults, then the note, then the verdicts.
+
+    Verdicts that are not good come first.
+    """
     if step.faults:
         yield f"fault: {', '.join(step.faults)}"
     if step.note:

@@ -1,6 +1,6 @@
-"""Advice for developers about a refused request: the value received, the registered values, and the remedy.
+"""Advice for developers about a refused request: the received value, the registered values, and the remedy.
 
-It is shown below the provider's own message on the error page, and in the timeline.
+The error page shows the advice below the provider's message. The timeline contains it, too.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     R = TypeVar("R", bound=Refusal)
 
 LONGEST: Final = 200
-"""Longest quoted value, in characters."""
+"""The maximum length of a quoted value, in characters."""
 
 MOST: Final = 5
-"""How many registered values are listed."""
+"""The maximum number of listed values."""
 
 
 def advised(refusal: R, words: str) -> R:
-    """Attach advice to a refusal and return it."""
     refusal.advice = words
     return refusal
 
@@ -57,7 +56,7 @@ def unknown_scope(label: str, scopes: Collection[str], asked: str | None) -> str
 
 
 def forgotten_scope(needed: Iterable[str], granted: Collection[str]) -> str:
-    """Return advice about a token that lacks the scope this endpoint needs."""
+    """Return advice about a token without the scope that this endpoint needs."""
     return (
         f"This endpoint requires the scope {' or '.join(map(quoted, needed))}; the token "
         f"has {listed(granted)}. Add it to scope in the authorization request, and log in again."
@@ -70,12 +69,12 @@ def came(parameter: str, value: str | None) -> str:
 
 
 def listed(values: Collection[str], most: int = MOST) -> str:
-    """Return the values as a list in words, cut after the first `most`."""
+    """Return the values as a list in words, with at most `most` of them."""
     shown = ", ".join(quoted(value) for value in list(values)[:most])
     more = f" and {len(values) - most} more" if len(values) > most else ""
     return f"{shown}{more}" if shown else "none"
 
 
 def quoted(value: str) -> str:
-    """Return a value in quotes, cut after `LONGEST` characters."""
+    """Return a value in quotes, with at most `LONGEST` characters."""
     return repr(clean(value if len(value) <= LONGEST else f"{value[:LONGEST]}…"))

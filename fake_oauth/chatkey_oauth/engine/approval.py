@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 class Approval:
-    """Approves every authorization request as `account`, without asking. Off if `account` is None."""
+    """Approves every authorization request as `account`, without a page.
+
+    If `account` is None, automatic approval is off.
+    """
 
     def __init__(self, people: People, account: str | None = None) -> None:
         self._people = people
@@ -17,13 +20,13 @@ class Approval:
         self.account = account
 
     def person(self, hint: str) -> Person | None:
-        """Return the person who approves: the one the login hint names, otherwise the account. None if automatic
-        approval is off.
+        """Return the person in whose name to approve, or None if automatic approval is off.
+
+        This is the person whom the login hint names, or else the account.
         """
         if self.account is None:
             return None
         return self._people.find(hint) or self._people.get(self.account)
 
     def reset(self) -> None:
-        """Restore the initial setting."""
         self.account = self._initial

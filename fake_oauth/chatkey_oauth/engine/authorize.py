@@ -25,7 +25,7 @@ COOKIE_PREFIX: Final = "chatkey_fake_"
 
 
 def start(provider: Dialect, call: Call) -> Answer:
-    """Show the consent page, or redirect at once if no consent is needed."""
+    """Show the consent page. If no consent is needed, redirect immediately."""
     request = read(provider, call)
     if answer := call.hooks.instead(request):
         return answer
@@ -47,7 +47,11 @@ def start(provider: Dialect, call: Call) -> Answer:
 
 
 def decide(provider: Dialect, call: Call) -> Answer:
-    """Act on the submitted consent form. Re-reads the request from the form's URL, so no state is kept in between."""
+    """Handle the submitted consent form.
+
+    The form's URL contains the authorization request, which is read again, so the server stores nothing between page
+    and form.
+    """
     request = read(provider, call)
     if answer := call.hooks.instead(request):
         return answer
@@ -76,7 +80,7 @@ def approve(provider: Dialect, call: Call, request: AuthorizationRequest, decisi
 
 
 def grant_of(provider: Dialect, hooks: Hooks, request: AuthorizationRequest, decision: Decision) -> Grant:
-    """Record the decision and return its grant. The choices of the first approval are kept."""
+    """Record the decision, and return its grant. The choices of the first approval are kept."""
     client_id, person = request.client.client_id, decision.person
     first = provider.grants.consented(client_id, person.id) is None
     scopes = hooks.approved(person, provider.granted_scopes(request, person, decision.scopes))
@@ -99,13 +103,13 @@ def grant_of(provider: Dialect, hooks: Hooks, request: AuthorizationRequest, dec
 
 
 def already_allowed(provider: Dialect, request: AuthorizationRequest, person: Person) -> bool:
-    """Return whether this person already granted this client all requested scopes."""
+    """Return whether this person has already granted this client all requested scopes."""
     consented = provider.grants.consented(request.client.client_id, person.id)
     return consented is not None and consented.allowed >= set(request.scopes)
 
 
 def shared(provider: Dialect, request: AuthorizationRequest, call: Call) -> tuple[str, ...]:
-    """Return the requested scopes, without optional ones that the person left unticked."""
+    """Return the requested scopes, without optional scopes that the person has deselected."""
     offered = {value for name, value in call.form_pairs if name == "offered"} & provider.may_decline(request)
     ticked = {value for name, value in call.form_pairs if name == "share"}
     return tuple(scope for scope in request.scopes if scope not in offered - ticked)
@@ -117,7 +121,10 @@ def account_of(provider: Dialect, call: Call) -> Person | None:
 
 
 def cookie(provider: Dialect, person: Person) -> str:
-    """Return the cookie that remembers who signed in. Its name includes the provider, because cookies ignore ports."""
+    """Return the cookie with the account that signed in.
+
+    The name includes the provider, because cookies ignore ports.
+    """
     secure = "; Secure" if provider.addresses.browser.startswith("https:") else ""
     path = provider.browser_path or "/"
     return f"{COOKIE_PREFIX}{provider.name}={person.id}; Path={path}; HttpOnly; SameSite=Lax{secure}"

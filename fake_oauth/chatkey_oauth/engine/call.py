@@ -1,4 +1,4 @@
-"""One HTTP request as a plain value, together with its hooks."""
+"""One HTTP request as a plain value, together with the hooks for this request."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chatkey_oauth.engine.http import Answer
 
 
 class Call:
-    """A request. Header names are lower-case. If a parameter is repeated, the last value counts.
+    """A request. Header names are in lower case.
 
-    Bytes in parameters that are not UTF-8 are kept as surrogate escapes, so that `state` is echoed byte for byte. The
-    endpoint calls the `hooks` at each step.
+    If a parameter is repeated, the last value counts. Parameters may contain bytes that are not UTF-8, as surrogate
+    escapes, so that `state` is returned byte for byte. The endpoint calls the `hooks` at each step.
     """
 
     hooks: Hooks = UNTOUCHED
@@ -42,7 +42,6 @@ class Call:
 
     @cached_property
     def query(self) -> dict[str, str]:
-        """The query parameters."""
         return dict(query_pairs(self.query_string))
 
     @cached_property
@@ -52,12 +51,14 @@ class Call:
 
     @cached_property
     def form(self) -> dict[str, str]:
-        """The parameters of the body. Of a JSON object, these are its string members that are valid Unicode."""
+        """The parameters of the body.
+
+        If the body is a JSON object, these are the string members that are valid Unicode.
+        """
         return self._json_members() if self.is_json else dict(self.form_pairs)
 
     @property
     def is_json(self) -> bool:
-        """Whether the content type is JSON."""
         return "json" in self.headers.get("content-type", "").lower()
 
     def _json_members(self) -> dict[str, str]:
@@ -70,7 +71,6 @@ class Call:
         return {name: value for name, value in body.items() if isinstance(value, str) and is_unicode(name + value)}
 
     def cookie(self, name: str) -> str | None:
-        """Return the value of a cookie, or None."""
         for part in self.headers.get("cookie", "").split(";"):
             key, _, value = part.strip().partition("=")
             if key == name:
@@ -79,7 +79,6 @@ class Call:
 
 
 Handler = Callable[[Call], Answer]
-"""An endpoint: a function from a request to its response."""
 
 
 def is_unicode(text: str) -> bool:
@@ -88,11 +87,14 @@ def is_unicode(text: str) -> bool:
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """Parse form-encoded text, keeping blank values and all bytes."""
+    """Parse form-encoded text. Blank values and bytes that are not UTF-8 are kept."""
     return parse_qsl(text, keep_blank_values=True, errors="surrogateescape") if text else []
 
 
 @lru_cache(maxsize=64)
 def query_pairs(text: str) -> tuple[tuple[str, str], ...]:
-    """Parse a query string. Cached, because the consent form sends the authorization request's query again."""
+    """Parse a query string.
+
+    The result is cached, because the consent form sends the query of the authorization request again.
+    """
     return tuple(pairs(text))

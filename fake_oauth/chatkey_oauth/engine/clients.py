@@ -16,19 +16,19 @@ Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r
 
 
 class ClientError(ValueError):
-    """A client that cannot be registered. The message names the invalid member."""
+    """Raised for a client that cannot be registered. The message names the invalid member."""
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An application registered at one provider. Without a secret it is a public client, which must use PKCE.
+    """An application registered at one provider. A client without a secret is public and must use PKCE.
 
-    `name` is shown on the consent page, so that people can tell service-owned keys from a customer's own.
-    With `any_loopback`, every redirect URI on this machine is accepted; with `any_secret`, any secret or none.
-    With `remember_approval`, a person who already granted the same scopes is redirected without a page.
+    The consent page shows `name`, so that people can distinguish keys of the service from keys of a customer. With
+    `any_loopback`, every redirect URI on this machine is accepted; with `any_secret`, any secret or none. With
+    `remember_approval`, a person who has already granted the same scopes is redirected without a page.
 
-    An Apple client has a team, and instead of a secret the id and public half (PEM or JWK) of its signing key.
-    A TikTok client of `kind` "desktop" must use PKCE, in TikTok's own variant.
-    For X, `request_email` is the setting "Request email from users"; without it no scope grants the e-mail address.
+    An Apple client has a team. Instead of a secret, it has the id and the public half (PEM or JWK) of its signing key.
+    A TikTok client of `kind` "desktop" must use TikTok's variant of PKCE. For X, `request_email` is the setting
+    "Request email from users"; without it no scope grants the e-mail address.
     """
 
     provider: Identifier
@@ -47,21 +47,21 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_public(self) -> bool:
-        """Whether the client has no means of authenticating itself."""
+        """Whether the client has neither a secret nor a key."""
         return not self.client_secret and not self.public_key and not self.any_secret
 
     @property
     def title(self) -> str:
-        """The name shown to people."""
+        """The name that people see."""
         return self.name or self.client_id
 
     def leads_home(self, uri: str) -> bool:
-        """Return whether a redirect URI needs no registration, because it is on this machine (RFC 8252 7.3)."""
+        """Return whether a redirect URI needs no registration because it is on this machine (RFC 8252 7.3)."""
         return self.any_loopback and is_redirect_uri(uri) and leads_here(uri)
 
 
 def check_redirect_uris(client: Client) -> None:
-    """Require at least one redirect URI, and only valid ones. Raises `ClientError`."""
+    """Check that there is at least one redirect URI, and that all are valid. Raises `ClientError`."""
     if not client.redirect_uris:
         raise ClientError(f"client {client.client_id!r} has no redirect_uris: add at least one")
     for uri in client.redirect_uris:
@@ -74,7 +74,7 @@ def check_redirect_uris(client: Client) -> None:
 
 
 def check_nothing_signed(client: Client) -> None:
-    """Reject the members that only an Apple client may have. Raises `ClientError`."""
+    """Check that no member is set that only Apple clients may have. Raises `ClientError`."""
     if client.team_id or client.key_id or client.public_key:
         raise ClientError(
             f"team_id, key_id and public_key are only for apple; {client.client_id!r} is a client of {client.provider}"
@@ -82,7 +82,7 @@ def check_nothing_signed(client: Client) -> None:
 
 
 def anybody(provider: str, client_id: str) -> Client | None:
-    """Make up a client for an unregistered id. Returns None if the id is malformed."""
+    """Create a client for an unregistered id. Return None if the id is malformed."""
     if not IDENTIFIER.fullmatch(client_id):
         return None
     return Client(
@@ -95,9 +95,10 @@ def anybody(provider: str, client_id: str) -> Client | None:
 
 
 class Clients:
-    """The registered clients, by provider and client id. `check` raises `ClientError` for an invalid client.
+    """The registered clients, by provider and client id.
 
-    With `takes_any`, every unregistered client id is accepted, with redirect URIs on this machine.
+    `check` raises `ClientError` for an invalid client. With `takes_any`, every unregistered client id is accepted, with
+    redirect URIs on this machine.
     """
 
     def __init__(self, clients: Sequence[Client], check: Callable[[Client], None], *, takes_any: bool = False) -> None:
@@ -110,23 +111,22 @@ class Clients:
         return {(client.provider, client.client_id): client for client in self._initial}
 
     def reset(self) -> None:
-        """Restore the initial clients, which were checked when they were read."""
+        """Restore the initial clients. They were checked when they were first read."""
         self.__dict__.pop("_clients", None)
 
     def add(self, client: Client) -> None:
-        """Register a client, replacing any with the same id. Raises `ClientError`."""
+        """Register a client. A client with the same id is replaced. Raises `ClientError`."""
         self._check(client)
         self._clients[client.provider, client.client_id] = client
 
     def get(self, provider: str, client_id: str) -> Client | None:
-        """Return a provider's client, or None if it is unknown."""
+        """Return a provider's client, or None if there is no client with this id."""
         known = self._clients.get((provider, client_id))
         return known or (anybody(provider, client_id) if self._takes_any else None)
 
     def remove(self, provider: str, client_id: str) -> bool:
-        """Remove a client. Returns whether it existed."""
+        """Remove a client, and return whether it existed."""
         return self._clients.pop((provider, client_id), None) is not None
 
     def all(self) -> list[Client]:
-        """Return all registered clients."""
         return list(self._clients.values())

@@ -1,4 +1,4 @@
-"""CORS (Fetch 3.2) for the endpoints that a provider opens to pages of other origins."""
+"""CORS (Fetch 3.2) for endpoints that pages of other origins may call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
 
 UNEXPOSED: Final = frozenset({"cache-control", "content-language", "content-type", "expires", "pragma", "set-cookie"})
-"""Response headers that pages can always read, or never."""
+"""Response headers that pages can always read, or can never read."""
 
 
 def is_preflight(call: Call) -> bool:
@@ -23,7 +23,6 @@ def is_preflight(call: Call) -> bool:
 
 
 def preflight(call: Call, methods: Iterable[str]) -> Answer:
-    """Allow the endpoint's methods and all requested headers."""
     headers = [
         ("access-control-allow-origin", "*"),
         ("access-control-allow-methods", ", ".join(methods)),
@@ -35,7 +34,7 @@ def preflight(call: Call, methods: Iterable[str]) -> Answer:
 
 
 def opened(answer: Answer) -> Answer:
-    """Return the response with headers that let pages of any origin read all of it."""
+    """Return the response with headers that allow pages of any origin to read the complete response."""
     exposed = ", ".join(dict.fromkeys(name for name, _ in answer.headers if name not in UNEXPOSED))
     expose = (("access-control-expose-headers", exposed),) if exposed else ()
     return msgspec.structs.replace(answer, headers=(*answer.headers, ("access-control-allow-origin", "*"), *expose))

@@ -1,4 +1,4 @@
-"""Client authentication at the token endpoint, in every style that real client libraries use."""
+"""Client authentication at the token endpoint, in all styles that client libraries use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Pair = tuple[str, str]
 def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str]) -> Client:
     """Return the client that authenticates with a Basic header (RFC 6749 2.3.1) or with parameters.
 
-    The provider decides which of the two it accepts, and which secret is valid. Raises `TokenRefused`.
+    The provider decides which of the two it accepts, and which secrets are valid. Raises `TokenRefused`.
     """
     by_header = provider.basic_auth and authorization[:6].lower() == "basic "
     offered = basic_pairs(authorization) if by_header else body_pairs(params, secrets=provider.body_auth)
@@ -40,8 +40,9 @@ def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str
 
 
 def basic_pairs(header: str) -> list[Pair]:
-    """Return the possible readings of a Basic header: unencoded, as many libraries send it, and form-decoded, as in
-    the RFC.
+    """Return the possible values of a Basic header.
+
+    Many libraries send the id and secret without encoding. The RFC requires form encoding.
     """
     try:
         text = b64decode(header[6:].strip(), validate=True).decode("utf-8", "surrogateescape")
@@ -54,6 +55,9 @@ def basic_pairs(header: str) -> list[Pair]:
 
 
 def body_pairs(params: Mapping[str, str], *, secrets: bool = True) -> list[Pair]:
-    """Return the client id and secret from the body. The secret is empty for public clients or without `secrets`."""
+    """Return the client id and secret in the body.
+
+    For public clients, or if `secrets` is false, the secret is empty.
+    """
     name = params.get("client_id")
     return [(name, params.get("client_secret", "") if secrets else "")] if name else []

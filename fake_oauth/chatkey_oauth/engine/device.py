@@ -1,4 +1,4 @@
-"""The device flow (RFC 8628): a device polls with a device code, while a person types the user code and approves."""
+"""The device flow (RFC 8628): a device polls with a device code, and a person types the user code and approves."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ DEVICE_CODE: Final = "urn:ietf:params:oauth:grant-type:device_code"
 LIFE: Final = 900
 INTERVAL: Final = 5
 SLOWER: Final = 5
-"""Seconds added to the interval each time a device polls too early."""
+"""The seconds that are added to the interval each time a device polls too early."""
 
 LEEWAY: Final = 0.5
-"""Seconds by which a poll may be early, because clocks and network delays differ."""
+"""The seconds by which a poll may be early, because clocks and network delays differ."""
 
 BAD_CODE: Final = "No waiting device has this code. Check the code, or request a new one on the device."
 
 
 def begin(provider: Dialect, client: Client, params: Mapping[str, str]) -> tuple[str, Device]:
-    """Start a device flow. Returns the device code and the waiting device, which has the user code."""
+    """Start a device flow. Return the device code, and the waiting device with its user code."""
     device = Device(
         client_id=client.client_id,
         scopes=tuple(filter(is_visible, split_scopes(params.get("scope", "")))),
@@ -53,7 +53,7 @@ def begin(provider: Dialect, client: Client, params: Mapping[str, str]) -> tuple
 
 
 def by_device_code(provider: Dialect, client: Client, device_code: str) -> Issued:
-    """Answer a poll (RFC 8628 3.5). After the approval it returns a token, once."""
+    """Answer a poll (RFC 8628 3.5). After the approval, return a token once."""
     device = provider.grants.devices.get(device_code)
     if device is None or device.client_id != client.client_id:
         raise TokenRefused(Reason.DEVICE_CODE, "device_code")
@@ -72,7 +72,7 @@ def by_device_code(provider: Dialect, client: Client, device_code: str) -> Issue
 
 
 def pace(device: Device, now: float) -> None:
-    """Refuse a poll that comes before the interval is over, even if a token is ready."""
+    """Refuse a poll that is earlier than the interval allows, even if the device has been approved."""
     too_early = device.polled_at is not None and now - device.polled_at < device.interval - LEEWAY
     device.polled_at = now
     if too_early:
@@ -81,19 +81,19 @@ def pace(device: Device, now: float) -> None:
 
 
 def is_approved(provider: Dialect, device_code: str) -> bool:
-    """Return whether the device is approved, by a person or by automatic approval."""
+    """Return whether the device has been approved by a person or by automatic approval."""
     device = provider.grants.devices.get(device_code)
     return device is not None and (device.grant is not None or provider.world.approval.person("") is not None)
 
 
 def was_given(provider: Dialect, params: Mapping[str, str]) -> bool:
-    """Return whether a request refreshes a token from the device flow, which has no redirect URI."""
+    """Return whether a request refreshes a token of the device flow. Such a request has no redirect URI."""
     issued = provider.grants.refresh.get(params.get("refresh_token", ""))
     return issued is not None and not issued.grant.redirect_uri
 
 
 def unasked(provider: Dialect, device: Device) -> Grant | None:
-    """Return the grant of automatic approval, or None if that is off."""
+    """Return the grant of automatic approval, or None if automatic approval is off."""
     person = provider.world.approval.person("")
     request = request_of(provider, device)
     if person is None or request is None:
@@ -105,7 +105,7 @@ def unasked(provider: Dialect, device: Device) -> Grant | None:
 
 
 def page(provider: Dialect, call: Call) -> Answer:
-    """The page on which a person types the user code, and then approves the device."""
+    """Return the page on which a person types the user code and approves the device."""
     typed = call.form.get("user_code") or call.query.get("user_code")
     if not typed:
         return pages.device_page(provider, call)
@@ -125,14 +125,14 @@ def page(provider: Dialect, call: Call) -> Answer:
 
 
 def find(provider: Dialect, typed: str) -> Device | None:
-    """Return the waiting device with this user code, ignoring case and punctuation."""
+    """Return the waiting device with this user code. Case and punctuation are ignored."""
     signs = "".join(sign for sign in typed.upper() if sign.isalnum())
     device = provider.grants.waiting(signs)
     return device if device and device.expires_at > provider.world.clock() else None
 
 
 def decide(provider: Dialect, call: Call, device: Device, request: AuthorizationRequest, *, approved: bool) -> Answer:
-    """Act on the submitted form. The device gets the result at its next poll."""
+    """Handle the submitted form. The device receives the result with its next poll."""
     if not approved:
         device.denied = True
         return pages.closing_page(provider)
@@ -148,7 +148,7 @@ def decide(provider: Dialect, call: Call, device: Device, request: Authorization
 
 
 def request_of(provider: Dialect, device: Device) -> AuthorizationRequest | None:
-    """Return the device's request in the form of a browser's, or None if its client was removed."""
+    """Convert the device's request into an authorization request. Return None if the client was removed."""
     client = provider.world.clients.get(provider.name, device.client_id)
     if client is None:
         return None

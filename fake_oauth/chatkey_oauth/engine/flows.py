@@ -1,4 +1,4 @@
-"""One login attempt, from the authorization endpoint to the profile, and its timeline."""
+"""One login attempt, from the authorization endpoint to the profile, and the timeline of this attempt."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import msgspec
 from chatkey_oauth.engine.grants import Ring
 
 FLOWS: Final = 1000
-"""How many flows are kept. A new flow replaces the oldest."""
+"""The maximum number of stored flows. A new flow then replaces the oldest flow."""
 
 STEPS: Final = 50
-"""How many steps of a flow are recorded. The limit keeps a client that refreshes forever from filling the memory."""
+"""The maximum number of recorded steps of a flow. Otherwise, a client that refreshes forever would fill the memory."""
 
 COOKIE: Final = "chatkey_flow"
-"""The cookie that marks the flows of one browser context. A test sets it."""
+"""The cookie that marks the flows of one browser context. Tests set this cookie."""
 
 Mark = Literal["good", "absent", "wrong", "odd"]
 
 
 class Leg(StrEnum):
-    """The parts of a login as a provider sees them. `CODE` is the redirect back to the client, with code or error."""
+    """The steps of a login as a provider sees them.
+
+    `CODE` is the redirect back to the client with a code or an error.
+    """
 
     DISCOVERY = "discovery"
     KEYS = "keys"
@@ -43,10 +46,10 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, kw_only=True):
-    """One recorded leg of a flow. `at` is in seconds; `faults` names the faults that acted on it.
+    """One recorded step of a flow. `at` is in seconds. `faults` names the faults that acted on this step.
 
-    The keys of the verdicts are `pkce`, `state`, `nonce`, `client` and `redirect_uri`. No field contains a secret,
-    a code, a token or the value of `state`.
+    The keys of the verdicts are `pkce`, `state`, `nonce`, `client` and `redirect_uri`. No field contains a secret, a
+    code, a token or the value of `state`.
     """
 
     leg: Leg
@@ -60,7 +63,7 @@ class Step(msgspec.Struct, kw_only=True):
 
 
 class Flow(msgspec.Struct, kw_only=True):
-    """One login attempt. `state` is kept for finding the flow; only its fingerprint is shown."""
+    """One login attempt. The lab finds flows by `state`, but shows only its fingerprint."""
 
     id: str
     provider: str
@@ -76,14 +79,12 @@ class Flow(msgspec.Struct, kw_only=True):
         return f"<Flow {self.id} of {self.client_id} at {self.provider}, {len(self.steps)} steps>"
 
     def add(self, step: Step) -> None:
-        """Record a step, unless the flow already has `STEPS` of them."""
+        """Record a step, unless the flow already has `STEPS` steps."""
         if len(self.steps) < STEPS:
             self.steps.append(step)
 
 
 class Flows:
-    """The newest flows, by id."""
-
     def __init__(self, clock: Callable[[], float], random: Callable[[int], bytes], size: int = FLOWS) -> None:
         self._clock = clock
         self._random = random
@@ -98,7 +99,6 @@ class Flows:
         login_hint: str | None = None,
         cookie: str | None = None,
     ) -> Flow:
-        """Create and store a new flow."""
         flow = Flow(
             id=f"f_{self._random(8).hex()}",
             provider=provider,
@@ -112,13 +112,12 @@ class Flows:
         return flow
 
     def get(self, flow_id: str) -> Flow | None:
-        """Return a flow, or None if it is not kept."""
+        """Return a flow, or None if it is not stored."""
         return self._flows.get(flow_id)
 
     def all(self) -> list[Flow]:
-        """Return all kept flows, newest first."""
+        """Return all stored flows, newest first."""
         return self._flows.newest_first()
 
     def clear(self) -> None:
-        """Forget everything."""
         self._flows.clear()

@@ -1,4 +1,4 @@
-"""Grants, codes and tokens. They are stored in rings, which drop the oldest entry when full."""
+"""Grants, codes and tokens. They are stored in rings, which delete the oldest entry when full."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 RING: Final = 4096
-"""How many codes, tokens and consents of one provider are kept. Older ones count as unknown."""
+"""The maximum number of stored codes, tokens and consents of one provider. Older ones are treated as unknown."""
 
 V = TypeVar("V")
 
 
 class Challenge(msgspec.Struct, frozen=True):
-    """The PKCE challenge sent with the authorization request (RFC 7636 4.3)."""
+    """The PKCE challenge in the authorization request (RFC 7636 4.3)."""
 
     value: str
     method: str
 
 
 class Consent(msgspec.Struct):
-    """The scopes that one person has allowed one client so far. Withdrawing the consent invalidates all tokens issued
-    for it.
+    """The scopes that one person has allowed one client so far.
+
+    If the person withdraws the consent, all of its tokens become invalid.
     """
 
     allowed: frozenset[str]
@@ -33,10 +34,10 @@ class Consent(msgspec.Struct):
 
 
 class Grant(msgspec.Struct):
-    """One approval by one person for one client. Revoking it invalidates all its tokens.
+    """One approval by one person for one client. If the grant is revoked, all of its tokens become invalid.
 
-    `first` says whether it was this person's first approval of the client. `flow` is the id of the login, if the
-    lab is on. With `for_itself` the application asked on its own behalf, without a person (RFC 6749 4.4). If a
+    `first` says whether this was the person's first approval of the client. `flow` is the id of the login, if the lab
+    is on. If `for_itself` is true, the application asked for a token for itself, without a person (RFC 6749 4.4). If a
     refresh asked for fewer scopes, `whole` is the original grant.
     """
 
@@ -57,18 +58,18 @@ class Grant(msgspec.Struct):
 
     @property
     def is_revoked(self) -> bool:
-        """Whether this grant, its consent or its original grant was revoked."""
+        """Whether this grant, its consent or its original grant has been revoked."""
         of_whole = self.whole is not None and self.whole.is_revoked
         return self.revoked or self.consent.withdrawn or of_whole
 
     def narrowed(self, scopes: tuple[str, ...]) -> Grant:
-        """Return the same grant with only these scopes."""
+        """Return this grant with only the given scopes."""
         whole = self.whole or self
         return whole if set(scopes) == set(whole.scopes) else msgspec.structs.replace(self, scopes=scopes, whole=whole)
 
 
 class Code(msgspec.Struct):
-    """An authorization code. It is kept after its use so that a second use can be recognised."""
+    """An authorization code. Used codes stay stored, so that a second use can be recognised."""
 
     grant: Grant
     expires_at: float
@@ -76,9 +77,10 @@ class Code(msgspec.Struct):
 
 
 class Issued(msgspec.Struct):
-    """An access token, and the refresh token issued with it. If `expires_at` is None, it never expires.
+    """An access token, and the refresh token that was issued with it.
 
-    `refreshed` says that it was issued for a refresh token instead of a code.
+    If `expires_at` is None, the access token never expires. `refreshed` is true if it was issued for a refresh token
+    instead of a code.
     """
 
     grant: Grant
@@ -91,12 +93,12 @@ class Issued(msgspec.Struct):
 
     @property
     def is_revoked(self) -> bool:
-        """Whether the token or its grant was revoked."""
+        """Whether the token or its grant has been revoked."""
         return self.revoked or self.grant.is_revoked
 
 
 class Device(msgspec.Struct):
-    """A device waiting for approval (RFC 8628). The approval sets `grant`. `interval` is in seconds."""
+    """A device that waits for approval (RFC 8628). The approval sets `grant`. `interval` is in seconds."""
 
     client_id: str
     scopes: tuple[str, ...]
@@ -119,26 +121,22 @@ class Ring(Generic[V]):
         return len(self._entries)
 
     def put(self, key: str, value: V) -> None:
-        """Store a value as the newest entry."""
         self._entries.pop(key, None)
         if len(self._entries) >= self._size:
             self._entries.popitem(last=False)
         self._entries[key] = value
 
     def get(self, key: str) -> V | None:
-        """Return a value, or None if it is not kept."""
         return self._entries.get(key)
 
     def pop(self, key: str) -> V | None:
-        """Remove a value and return it, or None if it is not kept."""
+        """Remove a value and return it. Return None if there is no such value."""
         return self._entries.pop(key, None)
 
     def newest_first(self) -> list[V]:
-        """Return all kept values."""
         return list(reversed(self._entries.values()))
 
     def clear(self) -> None:
-        """Forget everything."""
         self._entries.clear()
 
 
@@ -153,21 +151,21 @@ class Grants:
         self._consents: Ring[Consent] = Ring()
 
     def issue(self, issued: Issued) -> None:
-        """Store a token response under its access token and its refresh token."""
+        """Store a token response, so that it can be found by its access token and its refresh token."""
         self.access.put(issued.access, issued)
         if issued.refresh is not None:
             self.refresh.put(issued.refresh, issued)
 
     def find(self, token: str) -> Issued | None:
-        """Return the token response that an access or refresh token belongs to."""
+        """Return the token response to which an access token or refresh token belongs."""
         return self.access.get(token) or self.refresh.get(token)
 
     def consented(self, client_id: str, person_id: str) -> Consent | None:
-        """Return the consent that this person gave this client, or None if there is none yet."""
+        """Return the consent that this person has given this client, or None."""
         return self._consents.get(f"{client_id} {person_id}")
 
     def consent(self, client_id: str, person_id: str, asked: Iterable[str], allowed: Iterable[str]) -> Consent:
-        """Record which of the requested scopes this person allowed this client."""
+        """Record which of the requested scopes this person has allowed this client."""
         consent = self.consented(client_id, person_id) or Consent(frozenset(), frozenset())
         consent.allowed |= frozenset(allowed)
         consent.declined = (consent.declined | frozenset(asked)) - consent.allowed
@@ -175,21 +173,22 @@ class Grants:
         return consent
 
     def waiting(self, signs: str) -> Device | None:
-        """Return the device with this user code that is still waiting for a decision."""
+        """Return the device with this user code if it still waits for a decision."""
         shown = (one for one in self.devices.newest_first() if one.user_code.replace("-", "") == signs)
         return next((one for one in shown if one.grant is None and not one.denied), None)
 
     def withdraw(self, grant: Grant) -> None:
-        """Withdraw everything the person allowed the client. Their next approval counts as the first again."""
+        """Withdraw everything that the person has allowed the client.
+
+        The person's next approval is then a first approval again.
+        """
         grant.consent.withdrawn = True
         self.forget(grant.client_id, grant.person_id)
 
     def forget(self, client_id: str, person_id: str) -> None:
-        """Withdraw this person's consent for this client, if there is one."""
         if consent := self._consents.pop(f"{client_id} {person_id}"):
             consent.withdrawn = True
 
     def clear(self) -> None:
-        """Forget everything."""
         for ring in (self.codes, self.access, self.refresh, self.devices, self._consents):
             ring.clear()

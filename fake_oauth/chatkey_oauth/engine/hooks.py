@@ -1,4 +1,4 @@
-"""Hooks: the points at which the lab's faults can change a response. Each request carries its hooks."""
+"""Hooks: the points at which a fault of the lab can change a response. Each request has its hooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Hooks:
-    """Hooks that change nothing. Subclasses override the ones they need."""
+    """Hooks that change nothing. Subclasses override some of the methods."""
 
     @property
     def flow_id(self) -> str | None:
@@ -20,7 +20,10 @@ class Hooks:
         return None
 
     def instead(self, request: AuthorizationRequest) -> Answer | None:
-        """Return a response that replaces the consent page or the handling of its form, or None. Raises `Refusal`."""
+        """Return a response to send instead of the consent page or instead of handling the form, or None.
+
+        Raises `Refusal`.
+        """
         del request
         return None
 

@@ -1,4 +1,4 @@
-"""HTTP responses as plain values, helpers that build the common ones, and sending."""
+"""HTTP responses as plain values, functions that build common responses, and functions that send them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A response. The content length is added when it is sent.
+    """A response. The content length is added when the response is sent.
 
-    `delay` is in seconds; None means that the response is never sent. `cut` closes the connection before the
-    response or in the middle of it.
+    `delay` is in seconds. If `delay` is None, the response is never sent. `cut` closes the connection before the
+    response or in the middle of the response.
     """
 
     status: int
@@ -37,25 +37,23 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 async def send_answer(send: Send, answer: Answer, *, with_body: bool = True) -> None:
-    """Send a response."""
     await send_head(send, answer)
     await send({"type": "http.response.body", "body": answer.body if with_body else b"", "more_body": False})
 
 
 async def send_head(send: Send, answer: Answer) -> None:
-    """Send a response's status and headers."""
     headers = [(name.encode("latin-1"), header_bytes(value)) for name, value in answer.headers]
     headers.append((b"content-length", str(len(answer.body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
 
 
 def header_bytes(value: str) -> bytes:
-    """Encode a header value. Control characters become spaces, because a line end would start another header."""
+    """Encode a header value. Control characters become spaces, because a line break would begin another header."""
     return (value if value.isprintable() else value.translate(CONTROLS)).encode("latin-1", "replace")
 
 
 def encode(params: Mapping[str, str]) -> str:
-    """Form-encode parameters, the inverse of `call.pairs`."""
+    """Form-encode parameters. `call.pairs` does the opposite."""
     return urlencode(params, errors="surrogateescape")
 
 

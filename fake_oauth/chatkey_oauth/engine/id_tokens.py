@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def sign(provider: Dialect, hooks: Hooks, issued: Issued, **bound: str) -> str:
-    """Sign an id_token. It contains `at_hash` if the provider uses that, or the claims in `bound` instead.
+    """Sign an id_token.
 
-    It contains the request's nonce if the provider repeats it, except after a refresh (OpenID Connect Core 12.2).
+    It contains the claims in `bound`, or `at_hash` if the provider uses that claim and `bound` is not given. It
+    contains the request's nonce if the provider repeats nonces, except after a refresh (OpenID Connect Core 12.2).
     """
     if not bound and provider.hashes_access_token:
         bound = {"at_hash": half_hash(issued.access)}

@@ -1,6 +1,6 @@
-"""The pages a person sees: consent, error, the self-submitting form, avatars.
+"""The pages that a person sees: consent, error, the form that submits itself, and avatars.
 
-Only that form has a script. Nothing is loaded from elsewhere.
+Only that form has a script. The pages load nothing from other servers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *
 
 
 def device_page(provider: Dialect, call: Call, message: str = "") -> Answer:
-    """Return the page that asks for a device's user code. `message` says what was wrong with the last one."""
+    """Return the page that asks for a device's user code. `message` says what was wrong with the last code."""
     body = template("device.html").substitute(
         frame(provider),
         action=escape(clean(f"{provider.browser_path}{provider.canonical(call.path)}")),
@@ -59,7 +59,10 @@ def device_page(provider: Dialect, call: Call, message: str = "") -> Answer:
 def approval_page(
     provider: Dialect, request: AuthorizationRequest, *, selected: Person | None, action: str, leads: str, lab: str = ""
 ) -> Answer:
-    """Return the consent form. `selected` comes first in the list and is preselected. `leads` and `lab` are HTML."""
+    """Return the consent form.
+
+    The account `selected` is the first in the list and is preselected. `leads` and `lab` are HTML.
+    """
     people = sorted(provider.world.people.all(), key=lambda person: person != selected)
     body = template("consent.html").substitute(
         frame(provider),
@@ -86,7 +89,10 @@ def account(person: Person, *, checked: bool) -> str:
 
 @lru_cache(maxsize=256)
 def account_words(person_id: str, name: str, email: str, note: str) -> str:
-    """Return the text of an account's entry. Cached, because the list is most of the page and rarely changes."""
+    """Return the text of an account's entry.
+
+    The result is cached, because the list of accounts is most of the page and rarely changes.
+    """
     noted = f" <i>· {escape(note)}</i>" if note else ""
     return (
         f'<span class="face hue-{hue(person_id)}" aria-hidden="true">{escape(initial(name))}</span>'
@@ -96,7 +102,7 @@ def account_words(person_id: str, name: str, email: str, note: str) -> str:
 
 
 def share(provider: Dialect, request: AuthorizationRequest, scope: str) -> str:
-    """Return one line in the list of scopes, with a checkbox if the person may leave it out."""
+    """Return one entry in the list of scopes. It has a checkbox if the person may deselect the scope."""
     words = escape(clean(provider.scopes.get(scope, scope)))
     if scope not in provider.may_decline(request):
         return f"<li><span>{words}</span></li>"
@@ -118,14 +124,14 @@ def error_page(provider: Dialect, refusal: ShownToPerson) -> Answer:
 
 
 def closing_page(provider: Dialect) -> Answer:
-    """Return a page saying that the person is finished here."""
+    """Return a page that tells the person to close the window."""
     return page(provider, template("closing.html").substitute(frame(provider)))
 
 
 def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
     """Return a form that submits itself to the client (OAuth 2.0 Form Post Response Mode).
 
-    It sends a referrer: without one, browsers would send `Origin: null`, unlike with the real providers' forms.
+    The page allows a referrer. Otherwise browsers would send `Origin: null`, unlike from the real providers' forms.
     """
     inputs = "".join(
         f'<input type="hidden" name="{escape(name)}" value="{escape(clean(value))}">' for name, value in params.items()
@@ -137,7 +143,7 @@ def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
 
 
 def index_page(addresses: Mapping[str, str], *, lab: bool) -> Answer:
-    """Return the front page: the addresses of the providers, and a link to the lab."""
+    """Return the front page with the addresses of the providers and a link to the lab."""
     bases = "\n".join(f"<li>{escape(name)}: <b>{escape(address)}</b></li>" for name, address in addresses.items())
     css = style(("#3b5bdb", "#5c7cfa"))
     more = '<p class="leads"><a href="/lab">The lab</a>: applications, flows, faults</p>' if lab else ""
@@ -145,7 +151,7 @@ def index_page(addresses: Mapping[str, str], *, lab: bool) -> Answer:
 
 
 def avatar(person: Person) -> Answer:
-    """Return a picture with the person's initial."""
+    """Return a picture with the initial of the person."""
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 96" width="96" height="96">'
         f'<rect width="96" height="96" fill="hsl({hue(person.id) * 30 + 10} 42% 36%)"/>'
@@ -170,7 +176,7 @@ def page(provider: Dialect, body: str, status: int = 200) -> Answer:
 
 
 def html(body: str, content_security_policy: str, status: int = 200, referrer: str = "no-referrer") -> Answer:
-    """Return an HTML response that is not cached. `content_security_policy` must forbid embedding."""
+    """Return an HTML response that must not be cached. `content_security_policy` must forbid embedding."""
     headers = (
         ("content-type", "text/html; charset=utf-8"),
         ("cache-control", "no-store"),
@@ -183,10 +189,10 @@ def html(body: str, content_security_policy: str, status: int = 200, referrer: s
 
 @cache
 def policy(css: str, script: str = "") -> str:
-    """Return a Content-Security-Policy that allows only this script, and requests only to its own origin.
+    """Return a Content-Security-Policy that allows only this script, and requests only to the same origin.
 
-    It has no `form-action`: browsers apply that to the redirects after the form too, and the client decides where to
-    redirect after its callback.
+    The policy has no `form-action`. Browsers would apply `form-action` to the redirects after the form too, and the
+    client decides where to redirect after its callback.
     """
     scripted = f"; script-src '{digest(script)}'; connect-src 'self'" if script else ""
     return f"default-src 'none'; style-src '{digest(css)}'{scripted}; base-uri 'none'; frame-ancestors 'none'"
@@ -203,7 +209,7 @@ def frame(provider: Dialect) -> dict[str, str]:
 
 
 def mark(provider: Dialect) -> str:
-    """Return a provider's logo, or its initial if it has none."""
+    """Return the logo of a provider, or the initial of a provider without a logo."""
     shapes = LOGOS.get(provider.name)
     if shapes is None:
         return f'<span class="mark" aria-hidden="true">{provider.label[0]}</span>'
@@ -211,7 +217,7 @@ def mark(provider: Dialect) -> str:
 
 
 def drawn(shape: Shape) -> str:
-    """Return the SVG of one shape: filled, or a line if it has a width."""
+    """Return the SVG of one shape. A shape with a width is a line, and any other shape is filled."""
     if shape.width is None:
         return f'<path d="{shape.path}" fill="{shape.colour}" fill-rule="evenodd"/>'
     return f'<path d="{shape.path}" fill="none" stroke="{shape.colour}" stroke-width="{shape.width}"/>'

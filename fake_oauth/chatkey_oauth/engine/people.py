@@ -1,4 +1,4 @@
-"""The people who can sign in: test people with one awkward trait each, and those that a test adds."""
+"""The people who can sign in: test people with one awkward trait each, and people that a test adds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_-]{1,64}(?!\n)$")]
 class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A person with an account of the same `id` at every provider.
 
-    `subjects` sets the subject id by provider name; otherwise it is derived and never changes. `later_email` is the
-    address from the second login at an application on. `claims` adds or replaces claims at `oidc`; null removes
-    one.
+    `subjects` sets the subject id by provider name; other subject ids are derived and never change. `later_email` is
+    the address from the second login at an application on. `claims` adds or replaces claims at `oidc`; null removes a
+    claim.
     """
 
     id: Slug
@@ -42,12 +42,12 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def given_name(self) -> str | None:
-        """The name without its last word, or the whole name if it has only one."""
+        """The name without its last word. A name with only one word is returned unchanged."""
         return self.name and (self.name.rpartition(" ")[0] or self.name)
 
     @property
     def family_name(self) -> str | None:
-        """The last word of the name, or None if it has only one."""
+        """The last word of the name, or None if the name has only one word."""
         return self.name.rpartition(" ")[2] if self.name and " " in self.name else None
 
 
@@ -94,7 +94,7 @@ SEEDED: Final = (
 
 
 EVERYBODY: Final = "*"
-"""The id whose claims apply to everybody."""
+"""The id under which `claims` has the claims of everybody."""
 
 
 class People:
@@ -117,21 +117,19 @@ class People:
         return msgspec.structs.replace(person, claims=claims) if claims else person
 
     def put(self, person: Person) -> None:
-        """Add a person, replacing any with the same id."""
+        """Add a person. A person with the same id is replaced."""
         self._people[person.id] = person
 
     def get(self, person_id: str) -> Person | None:
-        """Return a person, or None."""
         return self._people.get(person_id)
 
     def remove(self, person_id: str) -> bool:
-        """Remove a person. Returns whether they existed."""
+        """Remove a person, and return whether that person existed."""
         return self._people.pop(person_id, None) is not None
 
     def all(self) -> list[Person]:
-        """Return everyone, in order."""
         return list(self._people.values())
 
     def find(self, hint: str) -> Person | None:
-        """Return the person that a login hint names: by id, user name or e-mail address."""
+        """Return the person that a login hint names by id, user name or e-mail address."""
         return next((p for p in self._people.values() if hint in (p.id, p.login, p.email)), None)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_verifier(challenge: Challenge | None, verifier: str | None) -> None:
-    """Require the right verifier if there is a challenge. Without a challenge, a verifier is ignored."""
+    """Require a matching verifier if there is a challenge. Without a challenge, ignore the verifier."""
     if challenge is None:
         return
     if not verifier:
@@ -29,12 +29,12 @@ def s256(verifier: str) -> str:
 
 
 def s256_hex(verifier: str) -> str:
-    """Return the challenge in TikTok's variant: the digest in lower-case hexadecimal digits."""
+    """Return the challenge in TikTok's variant, which is the digest in lower-case hexadecimal digits."""
     return sha256(verifier.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def plain(verifier: str) -> str:
-    """Return the `plain` challenge, which is the verifier itself (RFC 7636 4.2)."""
+    """Return the `plain` challenge, which is equal to the verifier (RFC 7636 4.2)."""
     return verifier
 
 
@@ -44,5 +44,7 @@ FORMS: Final[Mapping[str, tuple[Callable[[str], str], ...]]] = {
     "S256 hex": (s256_hex,),
     "S256 any": (s256, s256_hex),
 }
-"""The functions that can produce a matching challenge, by comparison. A request cannot name the last two as its method.
+"""The functions that compute a challenge from a verifier, by comparison.
+
+The last two are not methods that a request can name.
 """

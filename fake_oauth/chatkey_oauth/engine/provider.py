@@ -1,4 +1,4 @@
-"""An imitated provider: a dialect together with its endpoints."""
+"""An imitated provider: a dialect together with the endpoints."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ class Provider(Dialect):
         self._routes = Routes(self.endpoints())
 
     def at(self, addresses: Addresses) -> Self:
-        """Return the same provider at other addresses. Both share their grants and keys."""
+        """Return the same provider with other addresses. The two share grants and keys."""
         twin = copy(self)
         twin.addresses = addresses
         twin._routes = Routes(twin.endpoints())  # noqa: SLF001 - of its own kind
         return twin
 
     def endpoints(self) -> dict[str, Route]:
-        """Return the provider's endpoints and the fake's own, by `"GET /path"` or `"GET POST /path"`."""
+        """Return the endpoints of the provider and those that only the fake has, by `"GET /path"` or `"GET POST
+        /path"`.
+        """
         return self.routes() | {
             "POST /consent": Route(Leg.CONSENT, self.consent),
             "GET /avatars/{person}": Route(None, self.avatar),
@@ -48,7 +50,7 @@ class Provider(Dialect):
     # Handling a request
 
     def route(self, call: Call) -> Route:
-        """Return the endpoint for a request. Answers CORS preflights for endpoints that are open to pages."""
+        """Return the endpoint for a request. For endpoints that are open to pages, it also answers CORS preflights."""
         path = self.canonical(call.path)
         if cors.is_preflight(call):
             methods = [method for method, route in self._routes.at(path).items() if route.leg in self.open_to_pages]
@@ -61,11 +63,10 @@ class Provider(Dialect):
         return text_answer(f"Nothing exists at {self.canonical(call.path)!r}.", 404)
 
     def respond(self, call: Call) -> Answer:
-        """Answer a request."""
         return self.answer(self.route(call).handler, call)
 
     def answer(self, handler: Handler, call: Call) -> Answer:
-        """Call an endpoint. If it refuses, return the refusal in this provider's words."""
+        """Call an endpoint. If the endpoint refuses, return the refusal in this provider's words."""
         try:
             answer = handler(call)
         except Refusal as refusal:
@@ -106,6 +107,6 @@ class Provider(Dialect):
         return json_answer(self.keys.jwks(), headers=(("cache-control", "public, max-age=3600, must-revalidate"),))
 
     def avatar(self, call: Call) -> Answer:
-        """The endpoint that serves people's pictures by their ids."""
+        """The endpoint that serves the pictures of people by their ids."""
         person = self.world.people.get(call.path.rpartition("/")[2].removesuffix(".svg"))
         return pages.avatar(person) if person else text_answer("This avatar does not exist.", 404)

@@ -1,4 +1,4 @@
-"""Reads and checks an authorization request (RFC 6749 4.1.1), and decides where to report errors."""
+"""Parses and checks an authorization request (RFC 6749 4.1.1), and decides where errors are reported."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.dialect import Dialect
 
 METHODS: Final = {"s256": "S256", "plain": "plain"}
-"""The PKCE methods by their names in lower case, since any case is accepted."""
+"""The PKCE methods by their names in lower case. The provider accepts the names in any case."""
 
 
 def read(provider: Dialect, call: Call) -> AuthorizationRequest:
-    """Check a request: first the client, then the redirect URI, then the rest. Any other order would allow open
-    redirects.
+    """Check a request: first the client, then the redirect URI, then the other parameters.
+
+    Any other order would allow open redirects.
     """
     query = call.query
     client = provider.world.clients.get(provider.name, query.get(provider.client_parameter, ""))
@@ -49,7 +50,10 @@ def read(provider: Dialect, call: Call) -> AuthorizationRequest:
 
 
 def read_redirect_uri(provider: Dialect, client: Client, call: Call) -> str:
-    """Return the requested redirect URI, which must be registered, or the first one if the parameter is optional."""
+    """Return the requested redirect URI, which must be registered.
+
+    If the parameter is optional and missing, return the first registered URI.
+    """
     uri = call.query.get("redirect_uri")
     if uri is None and not provider.redirect_uri_required:
         return client.redirect_uris[0]
@@ -77,7 +81,7 @@ def read_response(provider: Dialect, query: Mapping[str, str], redirect_uri: str
 
 
 def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) -> tuple[str, ...]:
-    """Return the requested scopes, or the default ones. Raises `Refusal` for an invalid scope."""
+    """Return the requested scopes, or the default scopes. Raises `Refusal` for an invalid scope."""
     asked = query.get("scope", provider.default_scope)
     if asked is None or (provider.scope_required and not asked):
         error = "invalid_request" if provider.scope_required else "invalid_scope"
@@ -93,12 +97,12 @@ def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) 
 
 
 def split_scopes(text: str) -> tuple[str, ...]:
-    """Split scopes at spaces, commas or plus signs, dropping duplicates."""
+    """Split scopes at spaces, commas or plus signs, and remove duplicates."""
     return tuple(dict.fromkeys(part for part in re.split(r"[ ,+]+", text) if part))
 
 
 def is_visible(scope: str) -> bool:
-    """Return whether a scope is visible ASCII (RFC 6749 3.3), so that it can appear in a header."""
+    """Return whether a scope is visible ASCII (RFC 6749 3.3), so that a header can contain it."""
     return scope.isascii() and scope.isprintable() and " " not in scope
 
 
@@ -119,7 +123,7 @@ def read_challenge(provider: Dialect, client: Client, query: Mapping[str, str], 
 def fault(
     provider: Dialect, query: Mapping[str, str], redirect_uri: str, error: str, description: str
 ) -> ShownToPerson | SentBack:
-    """Build the error for an invalid request: a page, or a redirect to the client, whichever this provider uses."""
+    """Build the error for an invalid request. This provider decides between a page and a redirect to the client."""
     if provider.shows_fault(error):
         return ShownToPerson(400, error, description)
     mode = query.get("response_mode", "query")

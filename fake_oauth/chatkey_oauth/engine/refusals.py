@@ -1,4 +1,4 @@
-"""All refusals. The engine gives the reason; the provider chooses the wording."""
+"""All refusals. The engine gives the reason, and the provider chooses the wording."""
 
 from __future__ import annotations
 
@@ -56,14 +56,16 @@ VERIFIER_REASONS: Final = (Reason.VERIFIER_MISSING, Reason.VERIFIER_WRONG)
 
 
 class Words(NamedTuple):
-    """A provider's wording of a refusal: HTTP status, `error`, `error_description` (may contain `{member}`)."""
+    """A provider's wording of a refusal: HTTP status, `error`, and `error_description`, which may contain
+    `{member}`.
+    """
 
     status: int
     error: str
     description: str | None = None
 
     def naming(self, member: str) -> Words:
-        """Return the same wording with this member filled in."""
+        """Return the same wording with this name in place of `{member}`."""
         return self._replace(description=(self.description or "").replace("{member}", member))
 
 
@@ -79,7 +81,7 @@ class Problem(StrEnum):
 
 
 class Refusal(Exception):
-    """Raised to end an endpoint's work. The provider turns it into a response.
+    """Raised when an endpoint refuses a request. The provider turns it into a response.
 
     `advice` tells the application's developer more than the provider's message does.
     """
@@ -90,7 +92,8 @@ class Refusal(Exception):
 class TokenRefused(Refusal):
     """The token endpoint refuses. `member` is the invalid parameter, if there is one.
 
-    `detail` appears only in the timeline. It says more than the provider tells its clients, but contains no secret.
+    `detail` appears only in the timeline. It says more than the provider tells its clients, and never contains a
+    secret.
     """
 
     def __init__(self, reason: Reason, member: str = "", detail: str = "") -> None:
@@ -101,7 +104,7 @@ class TokenRefused(Refusal):
 
 
 class SlowDown(TokenRefused):
-    """A device polls too often (RFC 8628 3.5). `interval` is its new polling interval in seconds."""
+    """A device polls too often (RFC 8628 3.5). `interval` is the new polling interval in seconds."""
 
     def __init__(self, interval: int) -> None:
         super().__init__(Reason.SLOW_DOWN, "device_code")
@@ -109,7 +112,7 @@ class SlowDown(TokenRefused):
 
 
 class BearerRefused(Refusal):
-    """The access token is not accepted at this endpoint. `scope` is the scope it lacks."""
+    """The endpoint does not accept the access token. `scope` is the scope that the token lacks."""
 
     def __init__(self, problem: Problem, scope: str = "") -> None:
         super().__init__(str(problem))
@@ -118,7 +121,9 @@ class BearerRefused(Refusal):
 
 
 class ShownToPerson(Refusal):
-    """An invalid authorization request, shown on the provider's own page, never by redirect (RFC 6749 4.1.2.1)."""
+    """An invalid authorization request that the provider reports on a page, and never with a redirect (RFC 6749
+    4.1.2.1).
+    """
 
     def __init__(self, status: int, error: str, message: str) -> None:
         super().__init__(message)
@@ -128,7 +133,7 @@ class ShownToPerson(Refusal):
 
 
 class SentBack(Refusal):
-    """An invalid authorization request, reported to the client through the browser."""
+    """An invalid authorization request that the provider reports to the client with a redirect."""
 
     def __init__(self, redirect_uri: str, params: dict[str, str], mode: str = "query") -> None:
         super().__init__(params.get("error", ""))

@@ -13,7 +13,7 @@ from chatkey_oauth.engine.people import Person
 
 
 class AuthorizationRequest(msgspec.Struct, frozen=True):
-    """A checked authorization request, ready for the consent page. `query` has all its parameters, unchanged."""
+    """A valid authorization request for the consent page. `query` has all parameters of the request, unchanged."""
 
     client: Client
     redirect_uri: str
@@ -24,7 +24,7 @@ class AuthorizationRequest(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """The person who approves, and the scopes. `chose` is stored with their first approval."""
+    """The person who approves, and the approved scopes. `chose` is stored with the first approval of this person."""
 
     person: Person
     scopes: tuple[str, ...]
@@ -32,7 +32,10 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Callback(msgspec.Struct, frozen=True):
-    """The callback to the client: redirect URI, parameters and mode. If there is a `page`, it is shown instead."""
+    """The callback to the client: redirect URI, parameters and mode.
+
+    If there is a `page`, the browser gets this page instead.
+    """
 
     redirect_uri: str
     params: Mapping[str, str]

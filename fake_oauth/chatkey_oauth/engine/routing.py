@@ -1,4 +1,4 @@
-"""Finds the endpoint for a request's method and path."""
+"""Finds the endpoint for the method and path of a request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from chatkey_oauth.engine.http import Answer
 
 
 class Route(NamedTuple):
-    """An endpoint and its leg of a login. None if it does not belong to a login."""
+    """An endpoint, and the step of a login to which it belongs.
+
+    The step is None if the endpoint belongs to no login.
+    """
 
     leg: Leg | None
     handler: Handler
@@ -22,7 +25,10 @@ Methods = dict[str, Route]
 
 
 class Routes:
-    """Endpoints by method and path, made from keys such as `"GET POST /path"`, where `{name}` is one segment."""
+    """Endpoints by method and path.
+
+    They are created from keys such as `"GET POST /path"`, where `{name}` stands for one segment.
+    """
 
     def __init__(self, routes: Mapping[str, Route]) -> None:
         by_path: dict[str, Methods] = {}
@@ -37,9 +43,10 @@ class Routes:
         return self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), {})
 
     def find(self, method: str, path: str) -> Route | None:
-        """Return the endpoint for a request. HEAD counts as GET.
+        """Return the endpoint for a request. HEAD is treated as GET.
 
-        Returns an endpoint that answers 405 if the path has other methods, and None if the path is unknown.
+        If the path exists only with other methods, return an endpoint that answers 405. If the path does not exist,
+        return None.
         """
         methods = self.at(path)
         if not methods:

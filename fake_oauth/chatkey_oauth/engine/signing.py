@@ -1,4 +1,7 @@
-"""Signing keys and JWTs. `cryptography` is imported, and a key generated, only when the first signature is needed."""
+"""Signing keys and JWTs.
+
+Importing `cryptography` and generating a key wait until the first signature is needed.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,18 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 KEYS: Final = 5
-"""How many keys stay published: the current one and the ones before it."""
+"""The number of keys that stay published: the current key and the keys before it."""
 
 
 def make_key() -> RSAPrivateKey:
-    """Generate a 2048-bit RSA key, which takes about 50 ms."""
+    """Generate a 2048-bit RSA key. This takes about 50 ms."""
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def hexadecimal(digest: bytes) -> str:
-    """Return a `kid` in the most common format: 40 hexadecimal digits."""
+    """Return a `kid` in the most common format, which is 40 hexadecimal digits."""
     return digest.hex()[:40]
 
 
@@ -39,9 +42,9 @@ class Draft(NamedTuple):
 
 
 class KeyRing:
-    """The signing keys of one provider, newest first. It publishes only their public halves.
+    """The signing keys of one provider, newest first. Only the public halves are published.
 
-    `kid` formats the digest of a key as the provider formats its key ids.
+    `kid` converts the digest of a key into a key id in the provider's format.
     """
 
     def __init__(
@@ -53,7 +56,7 @@ class KeyRing:
         self._keys: list[tuple[str, RSAPrivateKey]] = []
 
     def rotate(self) -> str:
-        """Switch to a new signing key and return its `kid`. The earlier keys stay published."""
+        """Switch to a new signing key, and return its `kid`. The earlier keys stay published."""
         key = self._make()
         kid = self._kid(sha256(public_numbers(key)[1].encode()).digest())
         self._keys = [(kid, key), *self._keys][:KEYS]
@@ -61,7 +64,7 @@ class KeyRing:
 
     @property
     def keys(self) -> list[tuple[str, RSAPrivateKey]]:
-        """The keys with their `kid`, newest first. The first access generates them."""
+        """The keys with their `kid`, newest first. They are generated at the first access."""
         while len(self._keys) < self._first:
             self.rotate()
         return self._keys
@@ -80,7 +83,7 @@ class KeyRing:
         return seal(self.draft(claims, typ=typ))
 
     def verified(self, token: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Return header and claims of a JWT signed with one of these keys. None if it is anything else."""
+        """Return header and claims of a JWT that was signed with one of these keys. Return None for anything else."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
         from cryptography.hazmat.primitives.hashes import SHA256
@@ -97,7 +100,10 @@ class KeyRing:
         return header, claims
 
     def certificates(self, now: float) -> dict[str, str]:
-        """Return the public keys as self-signed PEM certificates by `kid`, the older of Google's two formats."""
+        """Return the public keys as self-signed PEM certificates by `kid`.
+
+        This is the older of Google's two formats.
+        """
         from chatkey_oauth.engine.certificates import certificate
 
         return {kid: certificate(key, now) for kid, key in self.keys}

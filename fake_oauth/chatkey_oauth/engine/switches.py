@@ -1,4 +1,4 @@
-"""Switches for provider behaviours that are poorly documented, so that tests can choose either variant."""
+"""Switches for provider behaviours that are poorly documented. Tests can choose either variant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ POSITIONS: Final = {"on": True, "off": False}
 
 
 class Switch(NamedTuple):
-    """A behaviour that can be on or off. `summary` says in one sentence what happens when it is on."""
+    """A behaviour that can be on or off. `summary` is one sentence that says what happens when the switch is on."""
 
     name: str
     default: bool
@@ -30,7 +30,10 @@ class SwitchError(ValueError):
 
 
 class Switches:
-    """The switches of all providers, by key. `declared` returns each provider's; it is called only when needed."""
+    """The switches of all providers, by key.
+
+    `declared` returns the switches of each provider, and is called only when they are needed.
+    """
 
     def __init__(
         self, declared: Callable[[], Mapping[str, tuple[Switch, ...]]], initial: Mapping[str, bool] | None = None
@@ -60,11 +63,10 @@ class Switches:
         return Position(key, on, switch.default, switch.summary)
 
     def is_on(self, key: str, default: bool) -> bool:
-        """Return whether a switch is on. If it was never set, this is the provider's default."""
+        """Return whether a switch is on. A switch that was never set has the provider's default."""
         return self._set.get(key, default)
 
     def all(self) -> list[Position]:
-        """Return all switches."""
         return [
             Position(key := f"{provider}.{name}", self.is_on(key, default), default, summary)
             for provider, switches in self._declared().items()

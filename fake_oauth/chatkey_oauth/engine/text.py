@@ -1,4 +1,4 @@
-"""Cleaning, comparing and deriving text. Input may contain bytes that are not UTF-8, as surrogate escapes."""
+"""Functions that clean, compare and derive text. Input may contain bytes that are not UTF-8, as surrogate escapes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hmac import compare_digest
 
 
 def clean(text: str) -> str:
-    """Return text that can be encoded as UTF-8. Other bytes are replaced."""
+    """Return text that can be encoded as UTF-8. Bytes that are not UTF-8 are replaced."""
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -25,7 +25,7 @@ CLIENT_CREDENTIALS: Final = "client_credentials"
 
 
 def exchange(provider: Dialect, call: Call) -> Answer:
-    """Answer a token request: authenticate the client, then handle its grant type."""
+    """Authenticate the client of a token request, and then handle the grant type."""
     params = provider.token_params(call)
     client = client_of(provider, call, params)
     issued = granted(provider, client, params)
@@ -41,7 +41,10 @@ def client_of(provider: Dialect, call: Call, params: Mapping[str, str]) -> Clien
 
 
 def own_token(provider: Dialect, call: Call) -> Issued | None:
-    """Return the token response for the parameter `token`, or None if it is unknown or was issued to another client."""
+    """Return the token response to which the parameter `token` belongs.
+
+    Return None if the token is unknown or was issued to another client.
+    """
     params = provider.token_params(call)
     client = client_of(provider, call, params)
     issued = provider.grants.find(required(params, "token"))
@@ -87,7 +90,10 @@ def by_client(provider: Dialect, client: Client, params: Mapping[str, str]) -> I
 
 
 def by_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """Exchange a code for a token: once, for its client, with its redirect URI and verifier."""
+    """Exchange a code for a token.
+
+    A code works once, for its client, and with its redirect URI and verifier.
+    """
     code = find_code(provider, client, required(params, "code"))
     check_redirect_uri(provider, code.grant, params)
     check_verifier(code.grant.challenge, params.get("code_verifier"))
@@ -97,7 +103,7 @@ def by_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Iss
 
 
 def find_code(provider: Dialect, client: Client, text: str) -> Code:
-    """Return a code that can still be used. With some providers, using a code twice revokes its tokens."""
+    """Return a code that can still be used. At some providers, a second use of a code revokes its tokens."""
     if not provider.code_shape.fullmatch(text):
         raise TokenRefused(Reason.CODE_MALFORMED, "code")
     code = provider.grants.codes.get(text)
@@ -123,7 +129,10 @@ def check_redirect_uri(provider: Dialect, grant: Grant, params: Mapping[str, str
 
 
 def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """Exchange a refresh token. If the provider rotates them, this revokes the old pair of tokens."""
+    """Exchange a refresh token.
+
+    If the provider rotates refresh tokens, the old access and refresh tokens are revoked.
+    """
     issued = provider.grants.refresh.get(required(params, "refresh_token"))
     if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id:
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
@@ -145,7 +154,7 @@ def issue(provider: Dialect, grant: Grant, refresh: str | None) -> Issued:
 
 
 def required(params: Mapping[str, str], name: str) -> str:
-    """Return a parameter. Raises `TokenRefused` if it is missing or empty."""
+    """Return a parameter. Raises `TokenRefused` if the parameter is missing or empty."""
     if not params.get(name):
         raise TokenRefused(Reason.PARAMETER_MISSING, name)
     return params[name]

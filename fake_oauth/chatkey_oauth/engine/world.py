@@ -1,4 +1,4 @@
-"""State that all providers of one running fake share, and the addresses of each."""
+"""The state that all providers of one running fake share, and the addresses of each provider."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class World(NamedTuple):
-    """State that all providers of one running fake share."""
+    """The state that all providers of one running fake share."""
 
     clock: Callable[[], float]
     clients: Clients
@@ -33,7 +33,7 @@ class World(NamedTuple):
 
 
 class Addresses(NamedTuple):
-    """One provider's base addresses for browsers and for servers, and its issuer."""
+    """A provider's base address for browsers, its base address for servers, and its issuer."""
 
     browser: str
     server: str
@@ -41,7 +41,7 @@ class Addresses(NamedTuple):
 
 
 class Lives(NamedTuple):
-    """Lifetimes of a code, an access token and a refresh token, in seconds. None: never expires."""
+    """Lifetimes of a code, an access token and a refresh token, in seconds. With None, they never expire."""
 
     code: int
     access: int | None

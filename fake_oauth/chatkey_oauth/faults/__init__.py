@@ -1,1 +1,1 @@
-"""Deliberate misbehaviour: the faults by name, the rules that arm them, and the watch that applies them to requests."""
+"""Deliberate misbehaviour: the faults by name, the rules that arm them, and the code that applies them to requests."""

@@ -1,4 +1,4 @@
-"""Faults that can affect any endpoint's response: late, missing, broken or refused."""
+"""Faults that can affect the response of any endpoint, which is then late, missing, broken or a refusal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ class Slow(Fault):
     seconds: Seconds = 3.0
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Delay the response by `seconds`."""
         return replace(answer, delay=self.seconds)
 
 
@@ -51,7 +50,6 @@ class Hang(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Delay the response forever."""
         return replace(answer, delay=None)
 
 
@@ -64,7 +62,6 @@ class Reset(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Cut the connection before the first byte of the response."""
         return replace(answer, cut="before")
 
 
@@ -76,7 +73,7 @@ class Truncated(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Cut the connection after half of the body. Does nothing if there is no body."""
+        """Close the connection after half of the body. A response without a body does not change."""
         return replace(answer, cut="midway") if answer.body else None
 
 
@@ -90,7 +87,6 @@ class Status500(Fault):
     status: ErrorStatus = 500
 
     def instead(self, at: Moment) -> Answer:
-        """Return the HTML error page of a failing server."""
         return error_page(self.status)
 
 
@@ -103,7 +99,6 @@ class Unavailable(Fault):
     retry_after: RetryAfter = 30
 
     def instead(self, at: Moment) -> Answer:
-        """Return the HTML page of a server in maintenance, with a `Retry-After` header."""
         return with_headers(error_page(503), ("retry-after", str(self.retry_after)))
 
 
@@ -117,7 +112,6 @@ class RateLimited(Fault):
     retry_after: RetryAfter = 30
 
     def instead(self, at: Moment) -> Answer:
-        """Return this provider's rate limit response."""
         return at.provider.rate_limited(self.retry_after)
 
 
@@ -130,7 +124,7 @@ class Redirected(Fault):
     to: Address = "http://127.0.0.1:9/elsewhere"
 
     def instead(self, at: Moment) -> Answer:
-        """Redirect with 307, which makes a client that follows redirects repeat its request there."""
+        """Redirect with 307. A client that follows this redirect repeats its request there."""
         return Answer(307, headers=(("location", self.to),))
 
 
@@ -174,7 +168,6 @@ class EmptyAnswer(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Return 200 with the response's headers and no body."""
         return replace(answer, status=200, body=b"")
 
 
@@ -187,7 +180,6 @@ class HugeAnswer(Fault):
     megabytes: Megabytes = 8
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Add a member of `megabytes` MB to the response."""
         members = json_object(answer) | {"padding": "x" * self.megabytes * 1_000_000}
         return replace(answer, body=msgspec.json.encode(members))
 
@@ -202,7 +194,7 @@ class WrongContentType(Fault):
     content_type: ContentType = ""
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Replace the content type with the given one, or with one that does not fit the body."""
+        """Set the given content type. If no type is given, choose one that does not fit the body."""
         other = "application/octet-stream" if b"<html" in answer.body[:200] else "text/html; charset=utf-8"
         return with_headers(answer, ("content-type", self.content_type or other))
 
@@ -214,7 +206,7 @@ class FormEncoded(Fault):
     legs = (Leg.TOKEN,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Form-encode the members of a JSON response. Other responses are unchanged."""
+        """Form-encode the members of a JSON response. Other responses do not change."""
         if not is_json(answer):
             return None
         members = {name: str(value) for name, value in json_object(answer).items()}
@@ -229,12 +221,11 @@ class ErrorWith200(Fault):
     legs = (Leg.TOKEN,)
 
     def instead(self, at: Moment) -> Answer:
-        """Return the error members of RFC 6749 5.2 with status 200."""
         return json_answer({"error": "invalid_grant", "error_description": "The code is not valid."})
 
 
 def error_page(status: int) -> Answer:
-    """Return an error page like that of a proxy in front of a broken server."""
+    """Return an error page like that of a proxy whose server has failed."""
     phrase = responses.get(status, "Error")
     page = f"<!doctype html><html><title>{phrase}</title><h1>{status} {phrase}</h1></html>"
     return text_answer(page, status, "text/html")

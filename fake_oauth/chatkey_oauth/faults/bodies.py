@@ -1,4 +1,4 @@
-"""Reads and changes finished responses."""
+"""Reads and changes complete responses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatkey_oauth.engine.http import Answer
 
 SUBJECTS: Final = ("sub", "id", "user_id", "open_id", "resourceName")
-"""The providers' names for a person's id, in the order in which they are looked up."""
+"""The names that providers use for the id of a person, in the order in which they are looked up."""
 
 ENVELOPES: Final = ("data", "user")
 """Members in which a provider may wrap the profile, outermost first."""
@@ -23,7 +23,10 @@ def is_json(answer: Answer) -> bool:
 
 
 def json_object(answer: Answer) -> dict[str, Any]:
-    """Return the members of a JSON object. Empty if the body is not one, for example because another fault broke it."""
+    """Return the members of a JSON object.
+
+    The result is empty if the body is not a JSON object, for example because another fault has broken it.
+    """
     try:
         body = msgspec.json.decode(answer.body) if is_json(answer) else None
     except msgspec.DecodeError:
@@ -38,7 +41,7 @@ def with_headers(answer: Answer, *headers: tuple[str, str]) -> Answer:
 
 
 def unwrapped(members: dict[str, Any]) -> dict[str, Any]:
-    """Return the profile itself, without the envelope that some providers wrap it in."""
+    """Return the profile without the envelope that some providers put around it."""
     for name in ENVELOPES:
         inner = members.get(name)
         members = inner if isinstance(inner, dict) else members
@@ -46,14 +49,14 @@ def unwrapped(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def subject_name(profile: dict[str, Any]) -> str | None:
-    """Return the profile's name for the person's id, or None if this is not a profile."""
+    """Return the name of the member with the person's id, or None if this is not a profile."""
     return next((name for name in SUBJECTS if name in profile), None)
 
 
 def change_profile(answer: Answer, change: Callable[[dict[str, Any], str], bool]) -> Answer | None:
-    """Apply `change` to a profile and return the new response, or None if nothing changed.
+    """Apply `change` to a profile, and return the new response. Return None if nothing changed.
 
-    `change` gets the profile's members and the name of the subject, and returns whether it changed anything.
+    `change` gets the members of the profile and the name of the subject. It returns whether it has changed anything.
     """
     members = json_object(answer)
     profile = unwrapped(members)

@@ -1,4 +1,4 @@
-"""Faults of pages in the popup: the link to its opener is cut, it stays open, or it shows an error."""
+"""Faults of the pages in the popup: the page loses its opener, stays open, or shows an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.faults.moment import Moment
 
 PASSED: Final = "chatkey_passed"
-"""Query parameter that marks a browser as already redirected once by the "entrance" variant."""
+"""The query parameter that the "entrance" variant adds when it redirects a browser. A second request has it."""
 
 Page = Annotated[
     Literal["any", "entrance", "consent", "return"],
@@ -43,14 +43,13 @@ class CoopSameOrigin(Fault):
     page: Page = "any"
 
     def instead(self, at: Moment) -> Answer | None:
-        """Redirect the browser to the same page, with the policy on the redirect."""
+        """Redirect the browser to the same page. The redirect has the policy."""
         if self.page != "entrance" or at.leg is not Leg.AUTHORIZE or PASSED in at.call.query:
             return None
         here = f"{at.provider.addresses.browser}{at.call.path}?{at.call.query_string}&{PASSED}=1"
         return with_headers(redirect(here), ("cross-origin-opener-policy", self.policy))
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Add the header if this is the selected page."""
         page = "consent" if at.way_back is None else "return"
         if self.page not in {"any", page}:
             return None
@@ -82,7 +81,6 @@ class PopupLeftOpen(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback:
-        """Show a page saying that the window can be closed, instead of redirecting the browser."""
         return replace(callback, page=pages.closing_page(at.provider))
 
 
@@ -94,5 +92,4 @@ class ErrorPage(Fault):
     on_menu = True
 
     def instead(self, at: Moment) -> ShownToPerson:
-        """Refuse with a page saying that the application is blocked."""
         return ShownToPerson(403, "app_blocked", "This application is blocked for now. Try again later.")

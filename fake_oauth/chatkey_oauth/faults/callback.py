@@ -1,4 +1,7 @@
-"""Faults of the callback. Clients must check callbacks, since anyone can send a browser to their redirect URI."""
+"""Faults of the callback.
+
+Clients must check callbacks, since anyone can send a browser to the redirect URI of a client.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ Scope = Annotated[
 
 
 class EndedAtOnce(Fault):
-    """Base of the faults that end a login with an error. If armed before the consent page, they skip that page."""
+    """The base class of faults that end a login with an error.
+
+    A fault that is armed before the consent page skips this page.
+    """
 
     legs = (Leg.AUTHORIZE, Leg.CODE)
 
@@ -40,7 +46,7 @@ class EndedAtOnce(Fault):
         raise NotImplementedError
 
     def instead(self, at: Moment) -> SentBack | None:
-        """Redirect the browser before the consent page, once the request has been read."""
+        """Redirect the browser before the consent page, after the request has been checked."""
         request = at.request
         if request is None:
             return None
@@ -48,7 +54,7 @@ class EndedAtOnce(Fault):
         return SentBack(request.redirect_uri, params, request.response_mode)
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Turn an approval into the error, if the fault was armed for an account or on the consent page."""
+        """Turn an approval into the error if the fault was armed for an account or on the consent page."""
         if "code" not in callback.params or at.request is None:
             return None
         return replace(callback, params=at.provider.callback(self.params(at), at.request.query), fragment="")
@@ -60,7 +66,6 @@ class Cancel(EndedAtOnce):
     name = "cancel"
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """Return the parameters that the provider sends when a person cancels."""
         return at.provider.denied_params()
 
 
@@ -70,7 +75,6 @@ class Deny(EndedAtOnce):
     name = "deny"
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """Return the error without a description."""
         return {"error": "access_denied"}
 
 
@@ -82,7 +86,6 @@ class CallbackError(EndedAtOnce):
     error: ErrorCode = "server_error"
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """Return the error in the parameters that this provider uses for errors."""
         return at.provider.fault_params(self.error, "The authorization server failed.")
 
 
@@ -95,7 +98,10 @@ class MissingScope(Fault):
     left_out: Scope = None
 
     def grants(self, scopes: tuple[str, ...], at: Moment) -> tuple[str, ...] | None:
-        """Return the scopes without `left_out`, which defaults to the e-mail scope or, without one, the last one."""
+        """Return the scopes without `left_out`.
+
+        By default, this is the e-mail scope or, if that was not requested, the last scope.
+        """
         by_default = next((scope for scope in scopes if "email" in scope), scopes[-1] if scopes else None)
         left_out = self.left_out or by_default
         return tuple(scope for scope in scopes if scope != left_out) if left_out in scopes else None
@@ -109,7 +115,6 @@ class StateDropped(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Leave `state` out of the parameters."""
         return without(callback, "state")
 
 
@@ -121,7 +126,10 @@ class StateAltered(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Change the character in the middle of `state`, the part covered by a signature."""
+        """Change the character in the middle of `state`.
+
+        Where clients sign `state`, the signature covers this character.
+        """
         state = callback.params.get("state")
         if not state:
             return None
@@ -138,9 +146,7 @@ class StateSwapped(Fault):
     state: State = None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Replace `state` with the given one, or with that of the client's newest other flow. Does nothing if there is
-        none.
-        """
+        """Use the given `state`, or that of the client's newest other flow. Without another flow, change nothing."""
         other = self.state if self.state is not None else state_of_other_flow(at)
         return with_params(callback, state=other) if other is not None else None
 
@@ -153,7 +159,6 @@ class CodeDropped(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Leave `code` out of the parameters."""
         return without(callback, "code")
 
 
@@ -165,7 +170,7 @@ class CodeAltered(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Replace `code` with one that has the right format but was never issued."""
+        """Use a `code` that has the right format but was never issued."""
         return with_params(callback, code=at.provider.new_code()) if "code" in callback.params else None
 
 
@@ -178,7 +183,6 @@ class ErrorAndCode(Fault):
     error: ErrorCode = "access_denied"
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Add `error` to the parameters of an approval."""
         return with_params(callback, error=self.error) if "code" in callback.params else None
 
 
@@ -191,7 +195,6 @@ class WrongCallbackIssuer(Fault):
     iss: Issuer = "https://issuer.invalid"
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Set `iss` to another issuer."""
         return with_params(callback, iss=self.iss)
 
 
@@ -202,7 +205,6 @@ class NoCallbackIssuer(Fault):
     legs = (Leg.CODE,)
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Leave `iss` out of the parameters."""
         return without(callback, "iss")
 
 
@@ -215,7 +217,7 @@ class OtherRedirectUri(Fault):
     redirect_uri: RedirectUri = None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Redirect to another registered URI, so that the code does not reach strangers."""
+        """Redirect to another registered URI, so that no stranger receives the code."""
         registered = at.request.client.redirect_uris if at.request else ()
         others = [uri for uri in registered if uri != callback.redirect_uri and self.redirect_uri in {None, uri}]
         return replace(callback, redirect_uri=others[0]) if others else None
@@ -227,7 +229,7 @@ def with_params(callback: Callback, **params: str) -> Callback:
 
 
 def without(callback: Callback, name: str) -> Callback | None:
-    """Return a callback without a parameter, or None if it did not have it."""
+    """Return a callback without a parameter, or None if the callback does not have this parameter."""
     if name not in callback.params:
         return None
     return replace(callback, params={key: value for key, value in callback.params.items() if key != name})

@@ -1,4 +1,4 @@
-"""Every fault by name, in the order in which a login meets them."""
+"""Every fault by name, in the order in which a login reaches them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The base class of faults. Its fields are the fault's options; its methods change the provider's behaviour."""
+"""The base class of faults.
+
+Its fields are the options of the fault, and its methods change the provider's behaviour.
+"""
 
 from __future__ import annotations
 
@@ -25,24 +28,27 @@ Where = Annotated[Leg, msgspec.Meta(description="The leg on which it acts.")]
 class Fault(msgspec.Struct, forbid_unknown_fields=True):
     """One way to misbehave. The first line of a subclass's docstring is its description in the catalogue.
 
-    Each method is a point at which a fault can act. It returns None if it changes nothing; only changes count as hits.
+    Each method is a point at which a fault can act. It returns None if it changes nothing. Only changes count as hits.
     """
 
     name: ClassVar[str]
     legs: ClassVar[tuple[Leg, ...]]
-    """The legs on which it can act. A fault with an option `leg` acts on just that one, others on all of these."""
+    """The steps of a login on which the fault can act.
+
+    A fault with an option `leg` acts only on the step in this option.
+    """
 
     on_menu: ClassVar[bool] = False
     """Whether the consent page's menu offers this fault."""
 
     @property
     def acts_on(self) -> tuple[Leg, ...]:
-        """The legs on which this armed fault acts."""
+        """The steps of a login on which this armed fault acts."""
         leg = getattr(self, "leg", None)
         return self.legs if leg is None else (leg,)
 
     def instead(self, at: Moment) -> Answer | Refusal | None:
-        """Return a response that replaces the endpoint's work, or a refusal that ends it."""
+        """Return a response to send instead of calling the endpoint. The method may also raise a refusal."""
         return None
 
     def grants(self, scopes: tuple[str, ...], at: Moment) -> tuple[str, ...] | None:
@@ -58,7 +64,7 @@ class Fault(msgspec.Struct, forbid_unknown_fields=True):
         return None
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Return a changed id_token, before it is signed."""
+        """Return a changed id_token. It is signed afterwards."""
         return None
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:

@@ -1,4 +1,7 @@
-"""Faults of the id_token. With any one of them a client must reject it (OpenID Connect Core 3.1.3.7)."""
+"""Faults of the id_token.
+
+A client must reject every id_token with one of these faults (OpenID Connect Core 3.1.3.7).
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,6 @@ STRANGER_KID = "0" * 40
 
 
 class IdTokenFault(Fault):
-    """Base of all id_token faults."""
-
     legs = (Leg.TOKEN,)
 
 
@@ -40,7 +41,6 @@ class BadSignature(IdTokenFault):
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Invert the bits of the signature's first byte."""
         return token._replace(signature=lambda signed: flipped(token.signature(signed)))
 
 
@@ -50,7 +50,6 @@ class ForeignKey(IdTokenFault):
     name = "foreign-key"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Sign with a key that is never published, but keep the `kid` of the published key."""
         return signed_by_stranger(token, at)
 
 
@@ -61,7 +60,6 @@ class UnknownKid(IdTokenFault):
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Sign with a key that is never published, under its own `kid`."""
         return with_header(signed_by_stranger(token, at), kid=STRANGER_KID)
 
 
@@ -71,7 +69,10 @@ class EmbeddedKey(IdTokenFault):
     name = "embedded-key"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Sign with an unpublished key and put its public half into the header, where clients must not trust it."""
+        """Sign with an unpublished key, and put the public half of this key into the header.
+
+        Clients must not trust it.
+        """
         return with_header(signed_by_stranger(token, at), jwk=public_jwk(STRANGER_KID, at.stranger()))
 
 
@@ -81,7 +82,6 @@ class NoKid(IdTokenFault):
     name = "no-kid"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Leave `kid` out of the header."""
         return token._replace(header={name: value for name, value in token.header.items() if name != "kid"})
 
 
@@ -92,7 +92,6 @@ class AlgNone(IdTokenFault):
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `alg` to "none" and leave the signature empty (RFC 7518 3.6)."""
         return with_header(token, alg="none")._replace(signature=lambda _: b"")
 
 
@@ -102,7 +101,7 @@ class AlgHs256(IdTokenFault):
     name = "alg-hs256"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Compute an HMAC with the public key as the secret, an algorithm confusion attack (RFC 8725 2.1)."""
+        """Compute an HMAC with the public key as the secret. This is an algorithm confusion attack (RFC 8725 2.1)."""
         secret = public_pem(at.provider.keys.keys[0][1])
         return with_header(token, alg="HS256")._replace(
             signature=lambda signed: hmac.new(secret, signed, sha256).digest()
@@ -115,7 +114,6 @@ class UnknownCrit(IdTokenFault):
     name = "unknown-crit"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Name an invented extension in `crit`, and add it to the header."""
         return with_header(token, crit=["https://extension.invalid"], **{"https://extension.invalid": True})
 
 
@@ -126,7 +124,6 @@ class KeysRotated(IdTokenFault):
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Rotate the provider's keys and sign with the new one."""
         at.provider.keys.rotate()
         return at.provider.keys.draft(token.claims, typ=at.provider.id_token_typ)
 
@@ -142,7 +139,6 @@ class WrongIssuer(IdTokenFault):
     value: Value = "https://issuer.invalid"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `iss` to another issuer."""
         return with_claims(token, iss=self.value)
 
 
@@ -154,7 +150,7 @@ class WrongAudience(IdTokenFault):
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `aud` to another client, as a string or a list, whichever this provider uses."""
+        """Set `aud` to another client. It is a string or a list, depending on the provider."""
         is_list = isinstance(token.claims.get("aud"), list)
         return with_claims(token, aud=[self.value] if is_list else self.value)
 
@@ -166,7 +162,6 @@ class SecondAudience(IdTokenFault):
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Make `aud` a list of this client and another one, and remove `azp`."""
         aud = token.claims.get("aud")
         ours = aud if isinstance(aud, list) else [aud]
         return with_claims(without_claim(token, "azp") or token, aud=[*ours, self.value])
@@ -179,7 +174,6 @@ class WrongAzp(IdTokenFault):
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `azp` to another client."""
         return with_claims(token, azp=self.value)
 
 
@@ -191,7 +185,6 @@ class WrongNonce(IdTokenFault):
     value: Value = "another-nonce"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Set `nonce` to another value, if the id_token has one."""
         return with_claims(token, nonce=self.value) if "nonce" in token.claims else None
 
 
@@ -201,7 +194,6 @@ class NoNonce(IdTokenFault):
     name = "no-nonce"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Remove `nonce`, if the id_token has one."""
         return without_claim(token, "nonce")
 
 
@@ -213,7 +205,6 @@ class Expired(IdTokenFault):
     seconds: Seconds = 86400
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Move all times of the id_token into the past."""
         return moved(token, -self.seconds)
 
 
@@ -224,7 +215,6 @@ class FromTheFuture(IdTokenFault):
     seconds: Seconds = 86400
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Move all times of the id_token into the future."""
         return moved(token, self.seconds)
 
 
@@ -234,7 +224,6 @@ class WrongAtHash(IdTokenFault):
     name = "wrong-at-hash"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Replace `at_hash`, if there is one, with a value that matches no token."""
         return with_claims(token, at_hash="AAAAAAAAAAAAAAAAAAAAAA") if "at_hash" in token.claims else None
 
 
@@ -245,7 +234,6 @@ class NoClaim(IdTokenFault):
     claim: Claim = "sub"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Remove the claim, if there is one."""
         return without_claim(token, self.claim)
 
 
@@ -255,29 +243,27 @@ class SubjectNumber(IdTokenFault):
     name = "sub-number"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `sub` to a number too large for a double."""
+        """Set `sub` to a number that is too large for a double."""
         return with_claims(token, sub=109_876_543_210_987_654)
 
 
 def with_header(token: Draft, **members: Any) -> Draft:
-    """Return a draft with these header members replaced."""
     return token._replace(header={**token.header, **members})
 
 
 def with_claims(token: Draft, **claims: Any) -> Draft:
-    """Return a draft with these claims replaced."""
     return token._replace(claims={**token.claims, **claims})
 
 
 def without_claim(token: Draft, name: str) -> Draft | None:
-    """Return a draft without a claim, or None if it does not have it."""
+    """Return a draft without a claim, or None if the draft does not have this claim."""
     if name not in token.claims:
         return None
     return token._replace(claims={key: value for key, value in token.claims.items() if key != name})
 
 
 def moved(token: Draft, seconds: int) -> Draft:
-    """Return a draft with all its times moved by `seconds`."""
+    """Return a draft with all times moved by `seconds`."""
     times = {name: token.claims[name] + seconds for name in ("iat", "exp", "auth_time") if name in token.claims}
     return with_claims(token, **times)
 
@@ -288,13 +274,13 @@ def flipped(signature: bytes) -> bytes:
 
 
 def signed_by_stranger(token: Draft, at: Moment) -> Draft:
-    """Return a draft that will be signed with a key that is never published."""
+    """Return a draft with a signing key that is never published."""
     key = at.stranger()
     return token._replace(signature=lambda signed: rs256(key, signed))
 
 
 def public_pem(key: RSAPrivateKey) -> bytes:
-    """Return the public half of a key as PEM, which anyone can derive from the JWK set."""
+    """Return the public half of a key as PEM. Anyone can derive it from the JWK set."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)

@@ -1,4 +1,4 @@
-"""Faults of the published keys and of the discovery document. They do not belong to a flow."""
+"""Faults of the published keys and of the discovery document. These faults belong to a provider, not to a flow."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ Issuer = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,300}(?!\n)$", desc
 
 
 class KeysFault(Fault):
-    """Base of the faults of the published keys."""
-
     legs = (Leg.KEYS,)
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
-        """Return the keys to publish instead of these, which are newest first."""
+        """Return the keys to publish instead of these keys, which are newest first."""
         raise NotImplementedError
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Replace the keys in a JWK set response. Other responses are unchanged."""
+        """Replace the keys in a JWK set response. Other responses do not change."""
         members = json_object(answer)
         if not isinstance(members.get("keys"), list):
             return None
@@ -44,7 +42,6 @@ class KeyMissing(KeysFault):
     name = "key-missing"
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
-        """Return all keys except the newest, which is the signing key."""
         return keys[1:]
 
 
@@ -54,7 +51,6 @@ class OtherModulus(KeysFault):
     name = "other-modulus"
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
-        """Replace the newest key with an unrelated one under the same `kid`."""
         return [public_jwk(keys[0]["kid"], at.stranger()), *keys[1:]]
 
 
@@ -66,7 +62,6 @@ class OtherIssuer(Fault):
     issuer: Issuer = "https://issuer.invalid"
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Set `issuer` to another one, if the document has it."""
         members = json_object(answer)
         if "issuer" not in members:
             return None

@@ -1,4 +1,4 @@
-"""The lab's part of the consent form: the flow's id, and a menu of faults that a person can choose."""
+"""The lab's part of the consent form: the id of the flow, and a menu of faults for a person."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FIELD: Final = "misbehave"
 
 
 def form_part(flow: Flow, *, with_id_token: bool) -> str:
-    """Return the hidden field with the flow's id, and the menu."""
+    """Return the hidden field with the id of the flow, and the menu."""
     return f'<input type="hidden" name="flow" value="{flow.id}">{menu(with_id_token=with_id_token)}'
 
 
 @cache
 def menu(*, with_id_token: bool) -> str:
-    """Return the menu. It offers id_token faults only if the login will have an id_token."""
+    """Return the menu. If the login will have no id_token, the menu does not offer id_token faults."""
     families = {title: [fault for fault in family if fault.on_menu] for title, family in FAMILIES.items()}
     if not with_id_token:
         del families[SIGNED]
@@ -49,7 +49,7 @@ def group(title: str, faults: list[type[Fault]]) -> str:
 
 
 def arm_chosen(faults: Faults, flow_id: str | None, call: Call) -> None:
-    """Arm the faults that the person ticked. Each acts once, in this flow only. Raises `ShownToPerson`."""
+    """Arm the faults that the person has selected. Each acts once, and only in this flow. Raises `ShownToPerson`."""
     if flow_id is None:
         return
     for name in dict.fromkeys(value for field, value in call.form_pairs if field == FIELD):

@@ -1,4 +1,4 @@
-"""Applies the armed faults to one request, and records its step in the timeline."""
+"""Applies the armed faults to one request, and records the request as a step of the timeline."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STANDING = frozenset({"pkce", "state", "nonce"})
-"""Verdicts of the authorization request that apply to the rest of the flow."""
+"""The names of the verdicts on the authorization request that apply to the remaining flow."""
 
 
 class Misbehaviour(Hooks):
     """Hooks that apply the armed faults to one request. They call the corresponding methods of `Fault`.
 
-    `judged` has the verdicts on the request's protections; `note` is a further remark for the timeline.
+    `judged` has the verdicts on the protections of the request. `note` is a further remark for the timeline.
     """
 
     def __init__(self, faults: Faults, moment: Moment, judged: dict[str, Verdict], note: str = "") -> None:
@@ -43,18 +43,17 @@ class Misbehaviour(Hooks):
 
     @property
     def flow_id(self) -> str | None:
-        """The id of the request's flow. Grants store just the id, so that they do not keep the flow in memory."""
+        """The id of the request's flow. Grants store only the id, so that they do not keep the flow in memory."""
         return self._moment.flow.id if self._moment.flow else None
 
     # The points at which faults act
 
     def instead(self, request: AuthorizationRequest) -> Answer | None:
-        """Return a response that replaces the consent page or the handling of its form, or None. Raises `Refusal`."""
         self._moment.request = request
         return self.before()
 
     def before(self) -> Answer | None:
-        """Return a response that replaces the endpoint's work, or None. Raises `Refusal`."""
+        """Return a response to send instead of calling the endpoint, or None. Raises `Refusal`."""
         for rule, fault in self._armed():
             if self._moment.leg in fault.acts_on and (outcome := fault.instead(self._moment)) is not None:
                 self._hit(rule)
@@ -64,18 +63,17 @@ class Misbehaviour(Hooks):
         return None
 
     def form_part(self, request: AuthorizationRequest) -> str:
-        """Return the flow's id and the menu of faults, as HTML."""
         flow = self._moment.flow
         return "" if flow is None else menu.form_part(flow, with_id_token=self._moment.provider.signs(request.scopes))
 
     def approved(self, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the scopes that a person's approval grants. Also records the person in the flow."""
+        """Return the scopes that a person's approval grants. Record the person in the flow."""
         if self._moment.flow is not None:
             self._moment.flow.account = person.id
         return self._bend(scopes, lambda fault, value: fault.grants(value, self._moment))
 
     def callback(self, callback: Callback) -> Callback:
-        """Return the callback to send to the client. It becomes a separate step of the timeline."""
+        """Return the callback to send to the client. The callback becomes a separate step of the timeline."""
         before = len(self._hits)
         sent = self._bend(callback, lambda fault, value: fault.callback(value, self._moment))
         if self._moment.flow is not None:
@@ -93,15 +91,13 @@ class Misbehaviour(Hooks):
         return sent
 
     def token(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the members of the token response."""
         return self._bend(body, lambda fault, value: fault.token(value, self._moment))
 
     def id_token(self, draft: Draft) -> Draft:
-        """Return the unsigned id_token."""
         return self._bend(draft, lambda fault, value: fault.id_token(value, self._moment))
 
     def answer(self, answer: Answer) -> Answer:
-        """Return the response after applying the faults for this leg."""
+        """Return the response after the faults for this step of the login have acted."""
         leg = self._moment.leg
         return self._bend(
             answer, lambda fault, value: fault.answer(value, self._moment) if leg in fault.acts_on else None
@@ -110,12 +106,12 @@ class Misbehaviour(Hooks):
     # The timeline
 
     def refused(self, refusal: Refusal) -> None:
-        """Note why the endpoint refused. The response itself may be vaguer, or have status 200."""
+        """Record why the endpoint refused. The response may be less specific, and may have status 200."""
         why = refusal.reason if isinstance(refusal, TokenRefused) else refusal
         self.note = f"refused: {str(why).rstrip('.')}. {refusal.advice}" if refusal.advice else f"refused: {why}"
 
     def record(self, answer: Answer) -> None:
-        """Add the step to the timeline, and the callback step if there was one."""
+        """Add the step to the timeline. If there was a callback, add a step for the callback, too."""
         moment, flow = self._moment, self._moment.flow
         if flow is None:
             return

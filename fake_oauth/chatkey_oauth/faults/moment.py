@@ -1,4 +1,4 @@
-"""What is known about a request while the lab is on. Faults and the timeline use it."""
+"""The facts about a request that faults and the timeline use while the lab is on."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Moment:
     """One request that is being answered.
 
-    `flow` is its login, one of `flows`. `request` is set once the authorization endpoint has read it, and
-    `way_back`, the step of the callback, once the browser is redirected. `stranger` returns a key that the provider
-    does not own.
+    `flow` is its login, one of `flows`. `request` is set after the authorization endpoint has parsed it. `way_back` is
+    the timeline's step for the callback, and is set when the browser is redirected. `stranger` returns a key that does
+    not belong to the provider.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Faults of the profile response, which clients must check although it comes from the right address."""
+"""Faults of the profile response. Clients must check this response although it comes from the right address."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class ProfileRefused(Fault):
     why: Why = Problem.UNKNOWN
 
     def instead(self, at: Moment) -> BearerRefused:
-        """Refuse the access token as this provider does for the reason `why`."""
         return BearerRefused(self.why, "profile")
 
 
@@ -41,7 +40,7 @@ class OtherSubject(Fault):
     on_menu = True
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Replace the subject with another one of the same type and length."""
+        """Use another subject of the same type and length."""
         return change_profile(answer, change_subject)
 
 
@@ -53,7 +52,6 @@ class NoSubject(Fault):
     on_menu = True
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Remove the subject from the profile."""
         return change_profile(answer, lambda profile, name: profile.pop(name) is not None)
 
 
@@ -64,7 +62,6 @@ class EmptySubject(Fault):
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Set the subject to an empty string."""
         return change_profile(answer, clear_subject)
 
 
@@ -75,7 +72,7 @@ class EmailVerifiedText(Fault):
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Turn the flag for a verified address into a string, if the profile has one."""
+        """Turn the flag for a verified address into a string, if the profile has this flag."""
         return change_profile(answer, flags_as_text)
 
 
@@ -86,7 +83,6 @@ class EmptyProfile(Fault):
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Return 200 with an object that has no members."""
         return replace(answer, status=200, body=b"{}")
 
 
@@ -97,12 +93,11 @@ class ProfileList(Fault):
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Wrap the profile in a list."""
         return replace(answer, body=b"[" + answer.body + b"]")
 
 
 def change_subject(profile: dict[str, Any], name: str) -> bool:
-    """Replace the subject with another person's, of the same type and length. Always returns true."""
+    """Replace the subject with another one of the same type and length. Return true, because the profile changes."""
     subject = profile[name]
     last = str(subject)[-1:]
     other = f"{str(subject)[:-1]}{'1' if last != '1' else '2'}"
@@ -111,13 +106,13 @@ def change_subject(profile: dict[str, Any], name: str) -> bool:
 
 
 def clear_subject(profile: dict[str, Any], name: str) -> bool:
-    """Set the subject to an empty string. Always returns true."""
+    """Set the subject to an empty string. Return true, because the profile changes."""
     profile[name] = ""
     return True
 
 
 def flags_as_text(profile: dict[str, Any], name: str) -> bool:
-    """Turn the booleans about verification into strings. Returns whether there were any."""
+    """Turn booleans about verification into strings. Return whether there were any."""
     del name
     flags = {flag: profile[flag] for flag in FLAGS if isinstance(profile.get(flag), bool)}
     profile.update({flag: "true" if value else "false" for flag, value in flags.items()})

@@ -1,4 +1,4 @@
-"""Arming faults with rules, which say for whom a fault acts and how often, and count its hits."""
+"""Rules that arm faults. A rule says for which logins a fault acts and how often, and counts the hits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 RULES: Final = 1000
-"""How many rules are kept, including spent ones. A new rule replaces the oldest."""
+"""The maximum number of stored rules, including spent rules. A new rule then replaces the oldest rule."""
 
 WITHOUT_FLOW: Final = frozenset({Leg.DISCOVERY, Leg.KEYS})
-"""Legs whose requests belong to no flow and name no client."""
+"""The steps whose requests belong to no flow and name no client."""
 
 
 class FaultError(ValueError):
-    """A fault that cannot be armed as ordered. `member` is the invalid part, such as `with.seconds`."""
+    """An order to arm a fault that is not possible.
+
+    `member` is the invalid part of the order, such as `with.seconds`.
+    """
 
     def __init__(self, member: str, message: str) -> None:
         super().__init__(f"{member}: {message}")
@@ -30,10 +33,10 @@ class FaultError(ValueError):
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The logins that a fault affects. All given members must match; without any, every login does.
+    """The logins that a fault affects. All given members must match. Without members, the scope includes every login.
 
-    `state`, `login_hint` and `cookie` are compared with the authorization request; `cookie` is the value of that
-    browser context's cookie `chatkey_flow`. `account` matches only after the person has chosen.
+    `state`, `login_hint` and `cookie` are compared with the authorization request. `cookie` is the value of the cookie
+    `chatkey_flow` of a browser context. `account` matches only after the person has chosen.
     """
 
     provider: str | None = None
@@ -57,7 +60,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         )
 
     def matches_request(self, provider: str, client_id: str | None) -> bool:
-        """Return whether the scope includes a request that belongs to no known flow."""
+        """Return whether the scope includes a request of an unknown flow."""
         asked = {name for name in self.__struct_fields__ if getattr(self, name) is not None}
         return (
             asked <= {"provider", "client_id"}
@@ -72,7 +75,7 @@ Times = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 class Order(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """An order to arm a fault: its name, its scope, how often it acts, and its options.
 
-    `times` None lasts until the rule is disarmed. The options are called `with` in JSON.
+    If `times` is None, the fault acts until the rule is disarmed. In JSON, the options are called `with`.
     """
 
     fault: str
@@ -82,7 +85,7 @@ class Order(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Rule(Order, kw_only=True):
-    """An armed order, with its number of hits."""
+    """An armed order, with the number of its hits."""
 
     id: str
     armed_at: float
@@ -90,12 +93,12 @@ class Rule(Order, kw_only=True):
 
     @property
     def spent(self) -> bool:
-        """Whether it has acted as often as ordered."""
+        """Whether the fault has acted as often as ordered."""
         return self.times is not None and self.hits >= self.times
 
 
 class OptionInfo(msgspec.Struct, frozen=True):
-    """An option of a fault: its name, its description and its default."""
+    """An option of a fault: name, description and default."""
 
     name: str
     summary: str
@@ -112,7 +115,7 @@ class FaultInfo(msgspec.Struct, frozen=True):
 
 
 class Faults:
-    """The existing faults (`kinds`, by name) and the rules that arm them."""
+    """The existing faults (`kinds`, by name), and the rules that arm them."""
 
     def __init__(
         self,
@@ -146,24 +149,21 @@ class Faults:
         return rule
 
     def disarm(self, rule_id: str) -> Rule | None:
-        """Remove a rule, and return it with its number of hits. Returns None if the id is unknown."""
+        """Remove a rule, and return it with the number of its hits. Return None if there is no rule with this id."""
         self._armed.pop(rule_id, None)
         return self._rules.pop(rule_id)
 
     def get(self, rule_id: str) -> Rule | None:
-        """Return a rule, or None if it is not kept."""
         return self._rules.get(rule_id)
 
     def rules(self) -> list[Rule]:
-        """Return all kept rules, including spent ones, newest first."""
+        """Return all stored rules, including spent rules, newest first."""
         return self._rules.newest_first()
 
     def unused(self) -> list[Rule]:
-        """Return the rules that never acted."""
         return [rule for rule in self.rules() if not rule.hits]
 
     def clear(self) -> None:
-        """Remove all rules."""
         self._rules.clear()
         self._armed.clear()
 
@@ -175,7 +175,7 @@ class Faults:
                 yield rule, fault
 
     def hit(self, rule: Rule) -> None:
-        """Count a hit of a rule, and disarm the rule if it is spent."""
+        """Count a hit of a rule. If the rule is spent, disarm it."""
         rule.hits += 1
         if rule.spent:
             self._armed.pop(rule.id, None)
@@ -212,7 +212,7 @@ class Faults:
             raise FaultError(f"scope.{given[0]}", f"{why}. Scope {order.fault} to a provider.")
 
     def _forget_old(self) -> None:
-        """Disarm the oldest armed rule if the ring has dropped it. Both are in the order of arming."""
+        """Disarm the oldest armed rule if the ring has deleted it. The armed rules and the ring have the same order."""
         oldest = next(iter(self._armed))
         if self._rules.get(oldest) is None:
             del self._armed[oldest]
@@ -227,13 +227,13 @@ def describe(kind: type[Fault]) -> FaultInfo:
 
 
 def option_summary(annotation: Any) -> str:
-    """Return the description from an annotated type."""
+    """Return the description of an option from its annotated type."""
     notes = (note.description for note in getattr(annotation, "__metadata__", ()) if isinstance(note, msgspec.Meta))
     return next((note for note in notes if note), "")
 
 
 def unknown_fault(name: str, known: Collection[str]) -> str:
-    """Return the message about an unknown fault, with the most similar known name."""
+    """Return the message about an unknown fault, with the most similar existing name."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, known, n=1)

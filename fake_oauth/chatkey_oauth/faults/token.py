@@ -1,4 +1,4 @@
-"""Faults of the token endpoint: refusals without cause, and incomplete responses."""
+"""Faults of the token endpoint: refusals of valid requests, and incomplete responses."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ Member = Annotated[str, msgspec.Meta(min_length=1, max_length=100, description="
 
 
 class TokenFault(Fault):
-    """Base of all faults of the token response."""
-
     legs = (Leg.TOKEN,)
 
 
@@ -32,7 +30,6 @@ class CodeUsed(TokenFault):
     on_menu = True
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Refuse as for a used code, without looking at the request."""
         return TokenRefused(Reason.CODE_USED, "code")
 
 
@@ -43,7 +40,6 @@ class CodeExpired(TokenFault):
     on_menu = True
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Refuse as for an expired code, without looking at the request."""
         return TokenRefused(Reason.CODE_EXPIRED, "code")
 
 
@@ -54,7 +50,6 @@ class ClientRefused(TokenFault):
     on_menu = True
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Refuse as for a wrong secret, without looking at the request."""
         return TokenRefused(Reason.CLIENT_SECRET, "client_secret")
 
 
@@ -65,7 +60,6 @@ class TokenRequestRefused(TokenFault):
     why: Why = Reason.CODE_UNKNOWN
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Refuse for the reason `why`, without looking at the request."""
         return TokenRefused(self.why, "code")
 
 
@@ -75,7 +69,6 @@ class NoAccessToken(TokenFault):
     name = "no-access-token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Remove `access_token`."""
         return without(body, "access_token")
 
 
@@ -86,7 +79,6 @@ class NoIdToken(TokenFault):
     on_menu = True
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Remove `id_token`, if there is one."""
         return without(body, "id_token")
 
 
@@ -96,7 +88,6 @@ class NoRefreshToken(TokenFault):
     name = "no-refresh-token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Remove `refresh_token`, if there is one."""
         return without(body, "refresh_token")
 
 
@@ -107,7 +98,6 @@ class NullMember(TokenFault):
     member: Member = "access_token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Set the member to null, if there is one with that name."""
         return body | {self.member: None} if self.member in body else None
 
 
@@ -118,7 +108,6 @@ class OtherTokenType(TokenFault):
     type: Type = "mac"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any]:
-        """Set `token_type` to another type."""
         return body | {"token_type": self.type}
 
 
@@ -129,7 +118,7 @@ class OddExpiresIn(TokenFault):
     expires_in: ExpiresIn = -1
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Set `expires_in` to the given value, or remove it if that is None."""
+        """Set `expires_in` to the given value. If the value is None, remove the member."""
         return without(body, "expires_in") if self.expires_in is None else body | {"expires_in": self.expires_in}
 
 
@@ -144,5 +133,5 @@ class MalformedIdToken(TokenFault):
 
 
 def without(body: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """Return the body without a member, or None if it does not have it."""
+    """Return the body without a member, or None if the body does not have this member."""
     return {key: value for key, value in body.items() if key != name} if name in body else None

@@ -1,4 +1,4 @@
-"""Judges a login's protections at each leg: PKCE, state, nonce, client authentication, redirect URI."""
+"""Judges the protections of a login at each step: PKCE, state, nonce, client authentication, redirect URI."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Verdicts = dict[str, Verdict]
 
 GUESSABLE: Final = 16
-"""Values with fewer characters cannot hold the 96 bits that make them impossible to guess."""
+"""The number of characters below which a value has less than the 96 bits that make it impossible to guess."""
 
 
 def good(words: str) -> Verdict:
@@ -32,7 +32,7 @@ def good(words: str) -> Verdict:
 
 
 def absent(words: str) -> Verdict:
-    """Return a verdict on a missing protection, saying what that allows."""
+    """Return a verdict on a missing protection. The verdict says which attack is now possible."""
     return Verdict("absent", words)
 
 
@@ -42,7 +42,7 @@ def wrong(words: str) -> Verdict:
 
 
 def odd(words: str) -> Verdict:
-    """Return a verdict on a protection that works but could be better, or that protects nothing."""
+    """Return a verdict on a protection that works but is weak, or that protects nothing."""
     return Verdict("odd", words)
 
 
@@ -79,13 +79,13 @@ def of_state(state: str | None) -> Verdict:
 
 
 def of_chance(name: str, value: str) -> Verdict:
-    """Judge whether a value is long enough not to be guessed. Its randomness cannot be judged."""
+    """Judge whether a value is too long to be guessed. The verdict does not consider whether the value is random."""
     words = f"{name} of {len(value)} character{'s' * (len(value) != 1)}"
     return good(words) if len(value) >= GUESSABLE else odd(f"{words}: short enough to be guessed")
 
 
 def of_nonce(provider: Dialect, query: Mapping[str, str]) -> Verdict | None:
-    """Judge the nonce (OpenID Connect Core 3.1.2.1). Returns None if it is absent and not needed."""
+    """Judge the nonce (OpenID Connect Core 3.1.2.1). Return None if there is no nonce and none is needed."""
     if nonce := query.get("nonce"):
         return of_chance("nonce", nonce)
     if not provider.signs(split_scopes(query.get("scope", ""))):
@@ -106,7 +106,10 @@ def of_redirect_uri(provider: Dialect, client: Client, uri: str | None) -> Verdi
 
 
 def of_callback(flow: Flow, asked: Callback, sent: Callback) -> Verdicts:
-    """Compare the callback after faults with the intended one. Returns nothing if a page replaces the callback."""
+    """Compare the callback after the faults with the intended callback.
+
+    Return nothing if a page replaces the callback.
+    """
     if sent.page is not None:
         return {}
     verdicts = {"state": of_echo(flow.state, sent.params.get("state"))}
@@ -116,7 +119,7 @@ def of_callback(flow: Flow, asked: Callback, sent: Callback) -> Verdicts:
 
 
 def of_echo(asked: str | None, sent: str | None) -> Verdict:
-    """Judge whether `state` is returned unchanged."""
+    """Judge whether the callback has the `state` of the request."""
     if sent == asked:
         return of_state(asked) if not asked else good("returned unchanged")
     return wrong("missing in the callback" if sent is None else "altered in the callback")
@@ -155,7 +158,7 @@ def of_verifier(challenge: Challenge | None, verifier: str | None) -> Verdict:
 
 
 def of_same_uri(asked: str, given: str | None) -> Verdict:
-    """Compare the redirect URI with that of the authorization request (RFC 6749 4.1.3)."""
+    """Compare the redirect URI of the token request with that of the authorization request (RFC 6749 4.1.3)."""
     if given is None:
         return absent("no redirect_uri")
     return (
@@ -166,7 +169,7 @@ def of_same_uri(asked: str, given: str | None) -> Verdict:
 
 
 def of_client(provider: Dialect, call: Call, params: Mapping[str, str]) -> Verdict:
-    """Judge how the client authenticates, and whether it succeeds."""
+    """Judge how the client authenticates, and whether the authentication succeeds."""
     style = client_style(call)
     try:
         client = client_of(provider, call, params)
@@ -180,7 +183,7 @@ def of_client(provider: Dialect, call: Call, params: Mapping[str, str]) -> Verdi
 
 
 def client_style(call: Call) -> str:
-    """Return the authentication method, by its name in OpenID Connect Core 9."""
+    """Return the client's authentication method, with its name in OpenID Connect Core 9."""
     if call.headers.get("authorization", "")[:6].lower() == "basic ":
         return "client_secret_basic"
     if "client_secret" in call.query:
@@ -189,7 +192,10 @@ def client_style(call: Call) -> str:
 
 
 def of_trust(flow: Flow) -> Verdict | None:
-    """Return a verdict if the client redeems the code of a callback that it should have rejected, otherwise None."""
+    """Return a verdict if the client redeems the code of a callback that the client should have rejected.
+
+    Otherwise return None.
+    """
     returned = next((step for step in reversed(flow.steps) if step.leg is Leg.CODE), None)
     state = returned.verdicts.get("state") if returned else None
     if state is None or state.mark != "wrong":

@@ -1,4 +1,6 @@
-"""Observes every request while the lab is on: finds its flow and leg, applies faults, and records the result."""
+"""Observes every request while the lab is on: finds the flow and the step of the login, applies faults, and records the
+result.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,13 @@ if TYPE_CHECKING:
     from chatkey_oauth.faults.rules import Faults
 
 PAGES: Final = (Leg.AUTHORIZE, Leg.CONSENT)
-"""The legs with an authorization request. Their endpoints call the hook `instead` after reading it."""
+"""The steps with an authorization request. Their endpoints call the hook `instead` after parsing the request."""
 
 NOTE: Final = 60
-"""How many characters of a grant type are noted."""
+"""The maximum number of characters of a grant type in a note."""
 
 LONGEST_ID: Final = 255
-"""How many characters of an unknown client's id are kept."""
+"""The maximum number of characters of an unknown client's id in a record."""
 
 APPROVED: Final = "approved"
 DECLINED: Final = "declined"
@@ -41,7 +43,7 @@ STAND_FOR_GRANTS: Final = ("refresh_token", "token", "access_token", "input_toke
 
 
 class Attended(NamedTuple):
-    """A response, and the leg and flow of the login that it belongs to, if any."""
+    """A response, with the step and the flow of the login to which the request belongs, if any."""
 
     answer: Answer
     leg: Leg | None = None
@@ -57,7 +59,7 @@ class Watch:
         self._stranger: RSAPrivateKey | None = None
 
     def attend(self, provider: Provider, call: Call) -> Attended:
-        """Let a provider answer with the armed faults applied, and record the step in its flow's timeline."""
+        """Let a provider answer while the armed faults act. Record the step in the timeline of the flow."""
         leg, handler = provider.route(call)
         if leg is None:
             return Attended(provider.answer(handler, call))
@@ -73,7 +75,7 @@ class Watch:
         self.faults.clear()
 
     def _attended(self, misbehaviour: Misbehaviour, leg: Leg, handler: Handler) -> Handler:
-        """Wrap an endpoint so that faults can act first and its refusals are noted."""
+        """Wrap an endpoint, so that faults can act before it and its refusals are recorded."""
 
         def attend(call: Call) -> Answer:
             try:
@@ -90,12 +92,12 @@ class Watch:
         return attend
 
     def _page(self, provider: Provider, leg: Leg, call: Call) -> Misbehaviour:
-        """Return the hooks for a browser's request, with the flow that it starts or continues."""
+        """Return the hooks for a request of a browser, with the flow that the request begins or continues."""
         moment = self._moment(provider, leg, call, self._asking(provider, leg, call))
         return Misbehaviour(self.faults, moment, verdicts.of_request(provider, call))
 
     def _back_channel(self, provider: Provider, leg: Leg, call: Call) -> Misbehaviour:
-        """Return the hooks for a client's back-channel request, with the flow of its code or token."""
+        """Return the hooks for a back-channel request of a client, with the flow of the code or token."""
         params = call.query | call.form
         grant = grant_of(provider, call, params)
         flow = self.flows.get(grant.flow) if grant is not None and grant.flow is not None else None
@@ -112,7 +114,7 @@ class Watch:
         return Moment(provider, leg, call, flow=flow, flows=self.flows, stranger=stranger, client_id=client_id)
 
     def _make_stranger(self, provider: Provider) -> RSAPrivateKey:
-        """Return a key that is never published. It is created once."""
+        """Return a key that is never published. The key is created once."""
         if self._stranger is None:
             self._stranger = provider.world.make_key()
         return self._stranger

@@ -1,1 +1,1 @@
-"""The lab, a control API for tests: clients, people, clock, and received requests. Off unless enabled (D-14)."""
+"""The lab, a control API for tests: clients, people, clock, and received requests. It is off unless enabled (D-14)."""

@@ -74,13 +74,12 @@ def people_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def check_provider(member: str, name: str) -> None:
-    """Refuse an unknown provider name."""
     if name not in NAMES:
         raise LabRefused(404, "provider_unknown", f"{member}: {name!r} is not one of {', '.join(NAMES)}.")
 
 
 def check_filter(provider: str | None) -> None:
-    """Refuse a filter for an unknown provider, which could never match."""
+    """Refuse a filter for an unknown provider, which would never match."""
     if provider is not None:
         check_provider("provider", provider)
 
@@ -96,5 +95,4 @@ def check_subject(name: str, subject: str) -> None:
 
 
 def without_secret(client: Client) -> Client:
-    """Return a client with its secret removed."""
     return msgspec.structs.replace(client, client_secret="")

@@ -1,4 +1,4 @@
-"""The lab's endpoints for faults: which are armed, for whom, and how often they acted."""
+"""The lab's endpoints that arm, list and disarm faults."""
 
 from __future__ import annotations
 

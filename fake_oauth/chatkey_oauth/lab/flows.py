@@ -1,4 +1,4 @@
-"""The lab's endpoints for flows: every login attempt with its timeline, as JSON and as a page."""
+"""The lab's endpoints for flows. They return every login attempt with its timeline, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def flow_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def find(fake: Fake, flow_id: str) -> Flow:
-    """Return a flow. Refuses with 404 if it is not kept."""
+    """Return a flow. If the flow is not stored, refuse with 404."""
     flow = fake.flows.get(flow_id)
     if flow is None:
         message = f"flow_id: there is no flow {flow_id!r}, or newer flows have replaced it; GET /lab/flows lists them."
@@ -69,5 +69,5 @@ def find(fake: Fake, flow_id: str) -> Flow:
 
 
 def shown(flow: Flow) -> Flow:
-    """Return a flow with `state` replaced by its fingerprint, as in the request log."""
+    """Return a flow with a fingerprint in place of `state`, as in the request log."""
     return msgspec.structs.replace(flow, state=None if flow.state is None else stand_in(flow.state))

@@ -1,4 +1,4 @@
-"""The JSON structures of the control API. The typed client uses the same ones."""
+"""The JSON structures of the control API and of the Python client."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Time(msgspec.Struct):
 
 
 class Advance(msgspec.Struct, forbid_unknown_fields=True):
-    """How far to move the clock forward, in seconds, at most ten years."""
+    """The number of seconds by which to move the clock forward, at most ten years."""
 
     advance: Annotated[float, msgspec.Meta(ge=0, le=315_360_000)]
 
 
 class Place(msgspec.Struct):
-    """A provider's addresses for browsers and servers, and its issuer."""
+    """The base addresses of a provider for browsers and servers, and its issuer."""
 
     browser_url: str
     server_url: str
@@ -49,26 +49,24 @@ class SwitchShown(msgspec.Struct):
 
 
 class SwitchSet(msgspec.Struct, forbid_unknown_fields=True):
-    """The new setting of a switch."""
-
     on: bool
 
 
 class AutoApproval(msgspec.Struct, forbid_unknown_fields=True):
-    """The account that approves every request automatically. With null, the consent page asks."""
+    """The account that approves every request automatically. If this is null, the consent page is shown."""
 
     account: str | None
 
 
 class Keys(msgspec.Struct):
-    """A provider's published keys as JWKs, newest first, and the `kid` of the current signing key."""
+    """The published keys of a provider as JWKs, newest first, and the `kid` of the current signing key."""
 
     kid: str
     keys: list[dict[str, str]]
 
 
 class Overview(msgspec.Struct):
-    """The state of the fake. Clients have no secrets; people, flows and requests are numbers."""
+    """The state of the fake. Clients have no secrets. Of people, flows and requests there are only the numbers."""
 
     now: float
     providers: dict[str, Place]
@@ -83,7 +81,7 @@ class Overview(msgspec.Struct):
 
 
 class Requests(msgspec.Struct):
-    """Entries of the request log, and the number of the newest one. Use that as the next `after`."""
+    """Entries of the request log, and the number of the newest entry, to be used as the next `after`."""
 
     requests: list[Entry]
     last: int

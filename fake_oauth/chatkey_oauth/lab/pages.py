@@ -1,4 +1,7 @@
-"""The lab's pages: the overview, and one flow. They run only the lab's own script and load nothing from elsewhere."""
+"""The lab's pages: the overview, and the page of a flow.
+
+They run only the lab's script, and load nothing from other servers.
+"""
 
 from __future__ import annotations
 
@@ -32,34 +35,34 @@ if TYPE_CHECKING:
     from chatkey_oauth.lab.lab_wire import Overview, SwitchShown
 
 NEWEST: Final = 20
-"""How many flows the overview page lists."""
+"""The maximum number of flows on the overview page."""
 
 WAY: Final = (Leg.AUTHORIZE, Leg.CONSENT, Leg.CODE, Leg.TOKEN, Leg.PROFILE)
-"""The legs of a successful login, in order."""
+"""The steps of a successful login, in order."""
 
 CODE: Final = re.compile("`([^`]+)`")
 
 STEPS: Final = {"a minute": 60, "10 minutes": 600, "an hour": 3600, "a day": 86400}
-"""The buttons that move the clock, with their seconds."""
+"""The buttons that move the clock, with the number of seconds for each."""
 
 SIGNS: Final = {"good": "✓", "absent": "○", "wrong": "✕", "odd": "!"}
 
 
 def is_wanted(request: Request[Any, Any, Any]) -> bool:
-    """Return whether the client wants a page instead of JSON, as browsers do."""
+    """Return whether the client asks for a page instead of JSON, as browsers do."""
     return "text/html" in request.headers.get("accept", "")
 
 
 def response(answer: Answer) -> Response[Any]:
-    """Convert a page into a Litestar response."""
     return Response(answer.body, status_code=answer.status, headers=dict(answer.headers) | {"vary": "accept"})
 
 
 def lab_page(
     found: Overview, flows: Sequence[Flow], people: Sequence[Person], address: str, secrets: Callable[[Client], str]
 ) -> Answer:
-    """Return the overview page of the lab at this address. `secrets` returns a client's secret if it is public
-    knowledge.
+    """Return the overview page of the lab at this address.
+
+    `secrets` returns the secret of a client whose secret is public.
     """
     approval = f"automatic, as {found.auto_approve}" if found.auto_approve else "on the consent page"
     asking = option("", "nobody: ask on the page", selected=found.auto_approve is None)
@@ -114,7 +117,7 @@ def flow_page(flow: Flow) -> Answer:
 
 
 def flow_row(flow: Flow) -> str:
-    """Return a flow's line, which links to its page."""
+    """Return the line of a flow, with a link to the flow's page."""
     who = f" · <bdi>{text(flow.account)}</bdi>" if flow.account else ""
     when = f"{datetime.fromtimestamp(flow.began_at, UTC):%H:%M:%S}"
     last = f"{flow.steps[-1].leg} {flow.steps[-1].status}" if flow.steps else "begun"
@@ -127,7 +130,7 @@ def flow_row(flow: Flow) -> str:
 
 
 def rule_row(rule: Rule) -> str:
-    """Return the line of an armed fault: its scope, and how often it acted."""
+    """Return the line of an armed fault, with its scope and how often it has acted."""
     scope = ", ".join(f"{name} {value}" for name in rule.scope.__struct_fields__ if (value := scope_value(rule, name)))
     times = "until disarmed" if rule.times is None else f"of {rule.times}"
     mark = "good" if rule.hits else "absent"
@@ -139,14 +142,14 @@ def rule_row(rule: Rule) -> str:
 
 
 def person_row(person: Person) -> str:
-    """Return a person's line, with what is special about them."""
+    """Return the line of a person, with what is special about the person."""
     what = " · ".join(filter(None, (person.name or "no name", person.email or "no e-mail", person.note)))
     forget = action("Forget", "DELETE", f"/lab/people/{person.id}")
     return f'<li><b>{text(person.id)}</b><span class="soft"><bdi>{text(what)}</bdi></span>{forget}</li>'
 
 
 def client_row(client: Client, secret: str) -> str:
-    """Return a client's line, with the id and secret that a developer copies into a configuration."""
+    """Return the line of a client, with the id and secret for a developer to copy."""
     proof = f'<span class="soft">secret</span> {copied(secret)}' if secret else ""
     return (
         f'<li><b>{text(client.provider)}</b><span><span class="soft">{text(client.name)}</span> '
@@ -155,30 +158,27 @@ def client_row(client: Client, secret: str) -> str:
 
 
 def copied(value: str) -> str:
-    """Return a value with a button that copies it."""
     shown = text(value)
     return f'<code>{shown}</code> <button data-copy="{shown}" aria-label="Copy {shown}">Copy</button>'
 
 
 def scope_value(rule: Rule, name: str) -> str | None:
-    """Return one member of a rule's scope. `state` is replaced by its fingerprint."""
+    """Return one member of the scope of a rule. A fingerprint replaces `state`."""
     value: str | None = getattr(rule.scope, name)
     return stand_in(value) if value and name == "state" else value
 
 
 def family_of(fault: FaultInfo) -> str:
-    """Return the family of a fault: the part of a login that it affects."""
+    """Return the family of a fault, which is the part of a login that the fault affects."""
     return next((title for title, kinds in FAMILIES.items() if fault.name in {kind.name for kind in kinds}), "Others")
 
 
 def family(title: str, faults: list[FaultInfo]) -> str:
-    """Return one family of faults with its title."""
     listed = "\n".join(map(fault_row, faults))
     return f'<div class="family"><h3>{text(title)}</h3><ul class="rows catalogue">\n{listed}\n</ul></div>'
 
 
 def fault_row(fault: FaultInfo) -> str:
-    """Return a fault's line in the catalogue."""
     legs = " ".join(fault.legs)
     options = "".join(f" <code>{text(option.name)}</code>" for option in fault.options)
     return (
@@ -189,7 +189,6 @@ def fault_row(fault: FaultInfo) -> str:
 
 
 def switch_row(switch: SwitchShown) -> str:
-    """Return a switch's line, with its setting."""
     position, mark = ("on", "good") if switch.on else ("off", "absent")
     turn = action("Turn off" if switch.on else "Turn on", "PUT", f"/lab/switches/{switch.key}", {"on": not switch.on})
     return (
@@ -204,13 +203,11 @@ def rows(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def action(words: str, method: str, path: str, body: object = None) -> str:
-    """Return a button that sends a request to the lab."""
     given = "" if body is None else f' data-body="{text(msgspec.json.encode(body).decode())}"'
     return f'<button data-method="{method}" data-path="{text(path)}"{given}>{text(words)}</button>'
 
 
 def option(value: str, words: str, *, selected: bool) -> str:
-    """Return an option of a select."""
     return f'<option value="{text(value)}"{" selected" * selected}>{text(words)}</option>'
 
 
@@ -223,7 +220,7 @@ def nothing(words: str) -> str:
 
 
 def station(flow: Flow, leg: Leg) -> str:
-    """Return one leg in the overview of a flow, with a sign for missing, failed or successful."""
+    """Return one step in the overview of a flow. A sign shows whether it is missing, failed or successful."""
     steps = [step for step in flow.steps if step.leg is leg]
     mark = "absent" if not steps else "wrong" if any(map(is_bad, steps)) else "good"
     reached = {"absent": "not reached", "wrong": "has problems", "good": "went well"}[mark]
@@ -234,12 +231,12 @@ def station(flow: Flow, leg: Leg) -> str:
 
 
 def is_bad(step: Step) -> bool:
-    """Return whether a step failed, was changed by a fault, or has a wrong protection."""
+    """Return whether a step failed, was changed by a fault, or has a protection that is wrong."""
     return step.status >= 400 or bool(step.faults) or any(v.mark == "wrong" for v in step.verdicts.values())
 
 
 def step_item(flow: Flow, step: Step, news: Mapping[str, Verdict]) -> str:
-    """Return a step with its faults, its note and those verdicts that are new."""
+    """Return a step with its faults, its note, and its new verdicts."""
     faults = "".join(f'<li class="chip wrong">fault: {text(name)}</li>' for name in step.faults)
     verdicts = "".join(verdict_item(name, verdict) for name, verdict in news.items())
     note = f"<p>{text(step.note)}</p>" if step.note else ""
@@ -268,24 +265,21 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def page(name: str, **parts: str) -> Answer:
-    """Fill in a page template of the lab."""
     return html(template(name).substitute(parts, style=style()), policy(style(), parts.get("script", "")))
 
 
 @cache
 def style() -> str:
-    """Return the style sheet of the lab's pages."""
     return template("lab.css").template
 
 
 @cache
 def script() -> str:
-    """Return the script of the overview page."""
     return template("lab.js").template
 
 
 def prose(value: str) -> str:
-    """Convert a sentence to HTML, with text in backticks as code."""
+    """Convert a sentence to HTML. Text in backticks becomes code."""
     return CODE.sub(r"<code>\1</code>", text(value))
 
 

@@ -1,4 +1,4 @@
-"""Checks the query parameters of the lab: an endpoint accepts only those that it has."""
+"""Checks the query parameters of the lab's endpoints. Unknown parameters are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def only_known_parameters(connection: Connection, handler: BaseRouteHandler) -> None:
-    """Refuse an unknown query parameter: a misspelt filter would otherwise match everything."""
+    """Refuse an unknown query parameter. Without this check, a misspelt filter would match everything."""
     known = {
         definition.kwarg_definition.name or name
         for name, definition in handler.parsed_fn_signature.parameters.items()

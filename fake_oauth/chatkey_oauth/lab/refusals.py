@@ -1,4 +1,4 @@
-"""The lab's error responses: a status, a code, and a message that names the invalid member and the remedy."""
+"""The lab's error responses. Each has a status, a code, and a message that names the invalid member and the remedy."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ DOCUMENT: Final = "/lab/schema/openapi.json"
 
 
 class LabRefused(Exception):
-    """The lab refuses a request."""
-
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
         self.status = status
@@ -25,12 +23,11 @@ def failure(status: int, code: str, message: str) -> Response[dict[str, Any]]:
 
 
 def refused(_: Request[Any, Any, Any], error: LabRefused) -> Response[dict[str, Any]]:
-    """Convert a refusal raised by the lab itself into a response."""
     return failure(error.status, error.code, str(error))
 
 
 def http_refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, Any]]:
-    """Convert an error raised by Litestar into a response: unknown path, wrong method, invalid body."""
+    """Convert an error of Litestar, such as an unknown path, a wrong method or an invalid body, into a response."""
     if error.status_code == 404:
         return failure(404, "not_found", f"Nothing exists at {request.url.path}; {DOCUMENT} lists the endpoints.")
     extra = error.extra if isinstance(error.extra, list) else []

@@ -1,4 +1,4 @@
-"""The lab's endpoint for the request log, on which a test can wait."""
+"""The lab's endpoint for the request log. A test can wait for a request."""
 
 from __future__ import annotations
 

@@ -51,7 +51,6 @@ def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def overview_of(fake: Fake) -> Overview:
-    """Return the overview of a fake."""
     return Overview(
         now=fake.clock(),
         providers={name: Place(*fake.addresses(name)) for name in NAMES},

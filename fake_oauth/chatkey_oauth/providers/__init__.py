@@ -1,4 +1,4 @@
-"""One module per imitated provider. Each is imported when it is first needed."""
+"""The imitated providers, one module each. A module is imported when its provider is first needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.switches import Switch
 
 NAMES: Final = (*SOCIALS, "microsoft", "linkedin", "oidc")
-"""All imitated providers: those the chat service offers, two others, and generic OpenID Connect.
+"""All imitated providers: those of the chat service, two others, and generic OpenID Connect.
 
 Each has a module with a class `Imitated`.
 """
@@ -27,15 +27,14 @@ def load(name: str) -> type[Provider]:
 
 @cache
 def real_hosts() -> dict[str, str]:
-    """Return the provider name for each real host. Imports all provider modules."""
+    """Return the name of the provider for each real host. Imports all provider modules."""
     return {host: name for name in NAMES for host in load(name).hosts}
 
 
 def declared_switches() -> dict[str, tuple[Switch, ...]]:
-    """Return the switches of every provider."""
     return {name: load(name).switches for name in NAMES}
 
 
 def check_client(client: Client) -> None:
-    """Check whether the client's provider, one of `NAMES`, would register it. Raises `ClientError` if not."""
+    """Check whether the client's provider, one of `NAMES`, would register the client. If not, raise `ClientError`."""
     load(client.provider).check_client(client)

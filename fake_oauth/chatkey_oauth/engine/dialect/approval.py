@@ -1,4 +1,4 @@
-"""Consent page and callback: the person's choices, the granted scopes, and the parameters sent to the client."""
+"""The consent page and the callback: the person's choices, the granted scopes, and the parameters for the client."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class ApprovalDialect(Common):
     """The questions on the consent page, and the callback that reports the decision."""
 
     declinable: ClassVar[frozenset[str]] = frozenset()
-    """Scopes that a person may untick while approving the rest."""
+    """Scopes that a person may deselect while approving the other scopes."""
     refreshes: ClassVar[bool] = True
     """Whether the provider issues refresh tokens."""
     error_heading: ClassVar[str] = "Access blocked"
     error_lead: ClassVar[str] = ""
     """Text that starts the message of every error page."""
     fragment: ClassVar[str] = ""
-    """Fragment appended to the URL of an approving callback, beginning with `#`."""
+    """The fragment that is appended to the URL of a callback after an approval. It begins with `#`."""
 
     def choices(self, request: AuthorizationRequest) -> str:
         """Return the HTML of further choices on the consent page."""
@@ -33,27 +33,33 @@ class ApprovalDialect(Common):
         return ""
 
     def settle(self, request: AuthorizationRequest, person: Person, form: Mapping[str, str]) -> dict[str, str]:
-        """Act on the choices in the consent form. The returned values are stored with the first approval."""
+        """Apply the choices in the consent form. The returned values are stored with the first approval."""
         del request, person, form
         return {}
 
     def may_decline(self, request: AuthorizationRequest) -> frozenset[str]:
-        """Return the scopes that a person may untick while approving the rest."""
+        """Return the scopes that a person may deselect while approving the other scopes."""
         del request
         return self.declinable
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the scopes that are granted when a person approves these."""
+        """Return the scopes that are granted if a person approves these scopes."""
         del request, person
         return scopes
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Return whether the code yields a refresh token. `first`: this person never approved this client before."""
+        """Return whether the code yields a refresh token.
+
+        `first` is true if this person has never approved this client before.
+        """
         del request, first
         return self.refreshes
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Return the parameters that an approval has besides `code` and `state`. `first` as in `refreshable`."""
+        """Return the parameters of an approval in addition to `code` and `state`.
+
+        `first` is true if this person has never approved this client before.
+        """
         del request, grant, first
         return {}
 
@@ -66,7 +72,10 @@ class ApprovalDialect(Common):
         return {"error": error, "error_description": description}
 
     def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
-        """Return all callback parameters in the provider's order, including the request's `state` if it had one."""
+        """Return all parameters of the callback in the provider's order.
+
+        If the request had a `state`, the callback has it too.
+        """
         state = {"state": query["state"]} if "state" in query else {}
         return {**params, **state, **self.callback_extras()}
 

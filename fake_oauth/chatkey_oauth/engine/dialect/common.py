@@ -1,4 +1,6 @@
-"""Base of all parts of a dialect: the provider's name and hosts, its grants and keys, and helpers for its formats."""
+"""The base class of all parts of a dialect: name, hosts, grants and keys of the provider, and helpers for its
+formats.
+"""
 
 from __future__ import annotations
 
@@ -24,26 +26,29 @@ ALPHANUMERIC = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class Common:
-    """One provider of a running fake. Its state is everything it issued (`grants`) and its signing keys (`keys`)."""
+    """One provider of a running fake.
+
+    `grants` is everything that the provider has issued, `keys` are its signing keys.
+    """
 
     name: ClassVar[str]
     hosts: ClassVar[tuple[str, ...]]
-    """The provider's real hosts, all served here as one. The first is the host in its issuer."""
+    """The real hosts of the provider. The fake serves them all as one host. The first is the host in the issuer."""
 
     accent: ClassVar[tuple[str, str]]
-    """The colours of buttons on a light and on a dark page."""
+    """The colours of buttons, on a light page and on a dark page."""
 
     ready_made: ClassVar[Mapping[str, Any]]
-    """The client registered without a clients file: its id and secret in the provider's format."""
+    """The client that is registered if there is no clients file. Its id and secret have the provider's format."""
     scopes: ClassVar[Mapping[str, str]]
-    """Every scope, with the words that describe it on the consent page."""
+    """Every scope, with its description on the consent page."""
     scope_separator: ClassVar[str] = " "
     first_keys: ClassVar[int] = 1
-    """How many signing keys are published from the start."""
+    """The number of signing keys that are published from the start."""
     open_to_pages: ClassVar[frozenset[Leg]] = frozenset()
-    """The legs whose endpoints allow requests from pages of other origins."""
+    """The steps of a login whose endpoints allow requests from pages of other origins."""
     switches: ClassVar[tuple[Switch, ...]] = ()
-    """Behaviours that are poorly documented, so that each can be switched on or off."""
+    """Behaviours that are poorly documented. Each can be switched on or off."""
 
     def __init__(self, world: World, addresses: Addresses) -> None:
         self.world = world
@@ -53,7 +58,7 @@ class Common:
         self._defaults = {switch.name: switch.default for switch in self.switches}
 
     def reset(self) -> None:
-        """Forget all codes, tokens and consents. The signing keys stay, because clients may have cached them."""
+        """Delete all codes, tokens and consents. The signing keys stay, because clients may have cached them."""
         self.grants.clear()
 
     def on(self, name: str) -> bool:
@@ -61,7 +66,7 @@ class Common:
         return self.world.switches.is_on(f"{self.name}.{name}", self._defaults[name])
 
     def canonical(self, path: str) -> str:
-        """Return the normal form of a path that this provider serves under several spellings."""
+        """Return the normal form of a path. Some providers accept several forms of the same path."""
         return path
 
     def kid(self, digest: bytes) -> str:
@@ -69,14 +74,17 @@ class Common:
         return hexadecimal(digest)
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """Return the response to one request too many, at any endpoint. `retry_after` is in seconds (RFC 6585 4)."""
+        """Return the response to a request that exceeds the rate limit, at any endpoint.
+
+        `retry_after` is in seconds (RFC 6585 4).
+        """
         wait = f"Too many requests. Retry in {retry_after} seconds."
         body = {"error": "rate_limit_exceeded", "error_description": wait}
         return json_answer(body, 429, (("retry-after", str(retry_after)),))
 
     @property
     def label(self) -> str:
-        """The provider's name as shown to people."""
+        """The provider's name that people see."""
         return SOCIALS[self.name].title
 
     @property
@@ -86,7 +94,7 @@ class Common:
 
     @property
     def browser_path(self) -> str:
-        """The path at which browsers reach this provider."""
+        """The path of the base address that browsers use for this provider."""
         return urlsplit(self.addresses.browser).path
 
     def alphanumeric(self, length: int, alphabet: str = ALPHANUMERIC) -> str:
@@ -98,7 +106,7 @@ class Common:
         return self.world.random(length // 2).hex()
 
     def number(self, person: Person, length: int, *more: str) -> str:
-        """Return a number with `length` digits. It is always the same for one person at this provider."""
+        """Return a number with `length` digits. For the same person at this provider, it is always the same number."""
         return digits(" ".join((self.name, person.id, *more)), length)
 
 
@@ -109,5 +117,8 @@ def letters(raw: bytes, alphabet: str = ALPHANUMERIC) -> str:
 
 @cache
 def bytes_to(alphabet: str) -> bytes:
-    """Return the table that maps bytes to letters. The modulo's slight bias does not matter in a fake."""
+    """Return the table that maps bytes to letters.
+
+    The modulo makes some letters slightly more frequent, which is acceptable in a fake.
+    """
     return bytes(ord(alphabet[byte % len(alphabet)]) for byte in range(256))

@@ -1,4 +1,4 @@
-"""The device flow (RFC 8628): the format of its codes, and whether the token endpoint enforces the interval."""
+"""The device flow (RFC 8628): the format of the codes, and whether the token endpoint enforces the interval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class DeviceDialect(Common):
     """The format of the user code. Each `X` stands for one of `user_code_signs`."""
     user_code_signs: ClassVar[str] = "0123456789ABCDEF"
     paces_devices: ClassVar[bool] = True
-    """Whether a poll before the end of the interval is refused."""
+    """Whether a poll that is earlier than the interval allows is refused."""
 
     def new_user_code(self) -> str:
         """Return a new user code, which a person types."""

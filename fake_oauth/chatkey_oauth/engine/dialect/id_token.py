@@ -1,4 +1,4 @@
-"""The id_token (OpenID Connect Core 2): when it is issued, and its claims."""
+"""The id_token (OpenID Connect Core 2): when the provider issues it, and its claims."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class IdTokenDialect(Common):
-    """When an id_token is issued, and its header and claims."""
+    """When the provider issues an id_token, and the header and claims of the id_token."""
 
     id_token_typ: ClassVar[str | None] = "JWT"  # noqa: S105 - a type, not a secret
-    """The header `typ`. None leaves it out."""
+    """The header `typ`. If this is None, the header has no `typ`."""
 
     hashes_access_token: ClassVar[bool] = True
     """Whether an id_token from the token endpoint contains `at_hash`."""
 
     def repeats_nonce(self) -> bool:
-        """Return whether an id_token contains the request's `nonce`."""
+        """Return whether an id_token contains the `nonce` of the request."""
         return True
 
     def signs(self, scopes: Collection[str]) -> bool:
@@ -35,10 +35,10 @@ class IdTokenDialect(Common):
         return not issued.grant.for_itself and self.signs(issued.grant.scopes)
 
     def is_hybrid(self, request: AuthorizationRequest) -> bool:
-        """Return whether the callback carries an id_token besides the code (OpenID Connect Core 3.3)."""
+        """Return whether the callback contains an id_token in addition to the code (OpenID Connect Core 3.3)."""
         del request
         return False
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return the claims besides `iss`, `at_hash` and `nonce`."""
+        """Return the claims except `iss`, `at_hash` and `nonce`."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Access to the profile: finding the person behind an access token, and their subject id at this provider."""
+"""Access to the profile: finds the person of an access token, and the person's subject id at this provider."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class ProfileDialect(Common):
-    """How access tokens are presented, and how people are identified."""
+    """How clients present access tokens, and how the provider identifies people."""
 
     query_tokens: ClassVar[bool] = False
-    """Whether the parameter `access_token` may carry the access token."""
+    """Whether clients may send the access token in the parameter `access_token`."""
     numeric_subjects: ClassVar[bool] = False
     """Whether subject ids are numbers."""
 
     def bearer(self, call: Call, *needed: str) -> Issued:
-        """Return a person's access token with at least one of the needed scopes. Raises `BearerRefused`."""
+        """Return a person's access token that has at least one of the needed scopes. Raises `BearerRefused`."""
         issued = self.any_bearer(call)
         if not issued.grant.person_id:
             raise BearerRefused(Problem.NOBODY)
@@ -33,7 +33,7 @@ class ProfileDialect(Common):
         return issued
 
     def any_bearer(self, call: Call) -> Issued:
-        """Return the request's access token, issued for a person or an application. Raises `BearerRefused`."""
+        """Return the access token of the request, issued for a person or an application. Raises `BearerRefused`."""
         text = self.bearer_text(call)
         if not text:
             raise BearerRefused(Problem.MISSING)
@@ -47,25 +47,25 @@ class ProfileDialect(Common):
         return issued
 
     def bearer_text(self, call: Call) -> str | None:
-        """Return the request's access token, unchecked."""
+        """Return the access token of the request without checking it."""
         scheme, _, credentials = call.headers.get("authorization", "").partition(" ")
         if scheme.lower() in {"bearer", "token"}:
             return credentials.strip()
         return (call.query.get("access_token") or call.form.get("access_token")) if self.query_tokens else None
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return the response to a bad access token, in the provider's words."""
+        """Return the response to an invalid access token, in the provider's words."""
         raise NotImplementedError
 
     def person(self, grant: Grant) -> Person:
-        """Return the person who approved. If the lab has removed them, the token is refused as unknown."""
+        """Return the person who approved. If the lab has removed this person, the token is refused as unknown."""
         person = self.world.people.get(grant.person_id)
         if person is None:
             raise BearerRefused(Problem.UNKNOWN)
         return person if grant.first else person.later
 
     def subject(self, person: Person, client_id: str) -> str:
-        """Return the subject id as text: the one set for this person and provider, or a derived one."""
+        """Return the subject id as text. It is the id set for this person at this provider, or else a derived id."""
         return person.subjects.get(self.name) or self.derived_subject(person, client_id)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
@@ -73,9 +73,9 @@ class ProfileDialect(Common):
         raise NotImplementedError
 
     def picture(self, person: Person) -> str | None:
-        """Return the URL of a person's avatar, which the fake serves, or None if they have no picture."""
+        """Return the URL of a person's avatar, or None if the person has no picture. The fake serves the avatar."""
         return self.portrait(person) if person.picture else None
 
     def portrait(self, person: Person) -> str:
-        """Return an avatar URL even for a person without a picture, as providers do that draw a default one."""
+        """Return an avatar URL even for a person without a picture, as providers with default avatars do."""
         return f"{self.addresses.browser}/avatars/{person.id}.svg"

@@ -1,4 +1,4 @@
-"""The authorization request: required parameters, and the handling of invalid requests."""
+"""The authorization request: required parameters, and how invalid requests are handled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RequestDialect(Common):
     client_parameter: ClassVar[str] = "client_id"
     hint: ClassVar[str] = "login_hint"
     default_scope: ClassVar[str | None] = None
-    """Scope used if the request has none. If None, the parameter is required."""
+    """The scope of a request that names no scope. If this is None, the parameter is required."""
     scope_required: ClassVar[bool] = False
     """Whether a missing or empty scope is reported like any other missing parameter."""
     strict_scopes: ClassVar[bool] = False
@@ -34,34 +34,38 @@ class RequestDialect(Common):
     response_modes: ClassVar[tuple[str, ...]] = ("query",)
     response_type_required: ClassVar[bool] = True
     redirect_uri_required: ClassVar[bool] = True
-    """Whether `redirect_uri` is required, here and at the token endpoint. If not, it defaults to the first registered
-    one.
+    """Whether `redirect_uri` is required, both here and at the token endpoint.
+
+    If it is optional, it defaults to the first registered URI.
     """
     required_params: ClassVar[tuple[str, ...]] = ()
-    """Parameters that this provider requires although others do not."""
+    """Parameters that this provider requires and other providers do not."""
 
     @classmethod
     def check_client(cls, client: Client) -> None:
-        """Check whether this provider would register an application. Raises `ClientError` if not."""
+        """Check whether this provider would register an application. If not, raise `ClientError`."""
         check_redirect_uris(client)
         check_nothing_signed(client)
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Return the refusal for an unknown client, which is shown on a page."""
+        """Return the refusal of an unknown client. A page shows this refusal."""
         what = f"No application is registered as {client_id!r}." if client_id else "Missing parameter: client_id."
         return ShownToPerson(400, "invalid_client", what)
 
     def redirect_allowed(self, client: Client, uri: str) -> bool:
-        """Return whether a redirect URI exactly matches a registered one."""
+        """Return whether a redirect URI is equal to a registered one."""
         return uri in client.redirect_uris
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Return the refusal for an unregistered redirect URI: a page, never a redirect to that URI."""
+        """Return the refusal of an unregistered redirect URI.
+
+        A page shows this refusal, because a redirect would lead to that URI.
+        """
         del client, call
         return ShownToPerson(400, "redirect_uri_mismatch", "The redirect URI is not registered for this application.")
 
     def shows_fault(self, error: str) -> bool:
-        """Return whether an invalid request is reported on a page, even if redirecting would be safe."""
+        """Return whether a page shows the error of an invalid request, even if redirecting would be safe."""
         del error
         return False
 
@@ -70,7 +74,7 @@ class RequestDialect(Common):
         del request
 
     def needs_challenge(self, client: Client) -> bool:
-        """Return whether this client must use PKCE. Every provider requires it of public clients."""
+        """Return whether this client must use PKCE. Every provider requires PKCE of public clients."""
         return client.is_public
 
     def ignores_challenge(self) -> bool:
@@ -78,21 +82,24 @@ class RequestDialect(Common):
         return False
 
     def comparison(self, client: Client, method: str) -> str:
-        """Return the key in `pkce.FORMS` that says how a challenge with this method is compared."""
+        """Return the key in `pkce.FORMS` of the comparison for a challenge with this method."""
         del client
         return method
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Return whether a person who already approved is redirected without a page."""
+        """Return whether a person who has already approved is redirected without a page."""
         return request.client.remember_approval and not self.asks_anew(request)
 
     def asks_anew(self, request: AuthorizationRequest) -> bool:
-        """Return whether the client wants the page even if the person approved before (OpenID Connect Core 3.1.2.1)."""
+        """Return whether the client asks for the page even if the person has approved before (OpenID Connect Core
+        3.1.2.1).
+        """
         return not ASKING.isdisjoint(request.query.get("prompt", "").split())
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """Return the error if the request forbids showing a page, otherwise None. `signed_in`: the browser has an
-        account.
+        """Return the error for a request that forbids a page, or None.
+
+        `signed_in` is true if the browser has an account.
         """
         del request, signed_in
         return None

@@ -1,4 +1,4 @@
-"""The token endpoint: client authentication, issued tokens, and the wording of every refusal."""
+"""The token endpoint: client authentication, issued tokens, and the wording of all refusals."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class TokenDialect(Common):
-    """What the token endpoint accepts, and its responses."""
+    """What the token endpoint accepts, and how it responds."""
 
     basic_auth: ClassVar[bool] = True
-    """Whether clients may authenticate with a Basic header. If not, the header is ignored."""
+    """Whether clients may authenticate with a Basic header. If not, the provider ignores the header."""
     body_auth: ClassVar[bool] = True
     """Whether clients may send their secret as a parameter."""
     json_bodies: ClassVar[bool] = False
     """Whether the request body may be JSON."""
     grant_type_required: ClassVar[bool] = True
     knows_machines: ClassVar[bool] = False
-    """Whether an application can get a token of its own with just its secret (RFC 6749 4.4)."""
+    """Whether an application can get a token for itself with its secret alone (RFC 6749 4.4)."""
     rotates: ClassVar[bool] = True
-    """Whether a refresh token works once and is replaced by a new one."""
+    """Whether each refresh token can be used only once. A new refresh token then replaces the used one."""
     narrows: ClassVar[bool] = False
-    """Whether a refresh request may ask for fewer scopes. Asking for more is then refused (RFC 6749 6)."""
+    """Whether a refresh request may ask for fewer scopes. If so, a request for more scopes is refused (RFC 6749 6)."""
     renews: ClassVar[bool] = False
     """Whether a refresh returns a new refresh token although the old one stays valid."""
     code_life: ClassVar[int] = 600
@@ -42,14 +42,13 @@ class TokenDialect(Common):
     refresh_life: ClassVar[int | None] = None
     code_shape: ClassVar[re.Pattern[str]] = re.compile(r".+", re.DOTALL)
     words: ClassVar[Mapping[Reason, Words]]
-    """The wording of each refusal for which this provider has one."""
+    """The provider's wording of refusals, by reason. Other reasons have no special wording."""
 
     def lives(self) -> Lives:
-        """Return the lifetimes of newly issued codes and tokens."""
         return Lives(self.code_life, self.access_life, self.refresh_life)
 
     def proves(self, client: Client, secret: str) -> bool:
-        """Return whether a secret is the client's. May raise `TokenRefused` with the reason."""
+        """Return whether a secret belongs to the client. May raise `TokenRefused` with a more specific reason."""
         return client.any_secret or same(client.client_secret, secret)
 
     def asks_proof(self, params: Mapping[str, str]) -> bool:
@@ -58,18 +57,25 @@ class TokenDialect(Common):
         return True
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Return the token request's parameters. Raises `TokenRefused` if the body's content type is wrong."""
+        """Return the parameters of the token request.
+
+        Raises `TokenRefused` if the content type of the body is wrong.
+        """
         if call.is_json and not self.json_bodies:
             raise TokenRefused(Reason.CONTENT_TYPE, "content-type")
         return call.form
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the scopes of an application's own token: those requested. Raises `TokenRefused`."""
+        """Return the scopes of a token for the application itself.
+
+        By default, they are the requested scopes. Raises `TokenRefused`.
+        """
         return asked
 
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the scopes of a refreshed token. The request can reduce them if the provider `narrows`. Raises
-        `TokenRefused`.
+        """Return the scopes of a refreshed token. If the provider `narrows`, the request can reduce the scopes.
+
+        Raises `TokenRefused`.
         """
         whole = (grant.whole or grant).scopes
         if not self.narrows or not asked:
@@ -79,16 +85,19 @@ class TokenDialect(Common):
         return asked
 
     def owner(self) -> str:
-        """Return the id of the person to whom an application's own token belongs. Empty if it belongs to no person."""
+        """Return the id of the person who owns a token for the application itself.
+
+        The id is empty if nobody owns the token.
+        """
         return ""
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """Handle a grant type that only this provider has. Raises `TokenRefused` for an unknown one."""
+        """Handle a grant type that only this provider has. Raises `TokenRefused` for an unknown grant type."""
         del client, params
         raise TokenRefused(Reason.GRANT_TYPE, "grant_type")
 
     def takes_back(self) -> bool:
-        """Return whether a second use of a code revokes the tokens from its first use."""
+        """Return whether a second use of a code revokes the tokens from the first use."""
         return False
 
     def before_issue(self, grant: Grant) -> None:
@@ -96,7 +105,7 @@ class TokenDialect(Common):
         del grant
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Return the members of the token response. `id_token` is None if the response has none."""
+        """Return the members of the token response. If the response has no id_token, `id_token` is None."""
         body: dict[str, Any] = {"access_token": issued.access, "token_type": "Bearer"}
         if issued.expires_at is not None:
             body["expires_in"] = issued.expires_at - issued.issued_at
@@ -111,8 +120,9 @@ class TokenDialect(Common):
         return json_answer(body, status, NO_STORE)
 
     def words_for(self, reason: Reason) -> Words:
-        """Return the wording of a refusal. Reasons that this provider does not distinguish get the words for a bad
-        code.
+        """Return the wording of a refusal.
+
+        If this provider does not distinguish the reason, return the wording for an invalid code.
         """
         return self.words.get(reason) or self.words[Reason.CODE_UNKNOWN]
 
@@ -138,5 +148,4 @@ class TokenDialect(Common):
 
 
 def say(words: Words, reasons: Iterable[Reason]) -> dict[Reason, Words]:
-    """Map several reasons to the same words."""
     return dict.fromkeys(reasons, words)
