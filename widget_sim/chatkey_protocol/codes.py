@@ -1,10 +1,13 @@
-"""The codes on the wire: the close codes of the socket, and the error codes of refusals."""
+"""The codes of the protocol: the close codes of the socket, and the error codes of refusals."""
 
 from enum import IntEnum, StrEnum
 
 
 class Close(IntEnum):
-    """Close codes of the socket profile (D-10). The browser itself sets 1006, which says nothing about identity."""
+    """Close codes of the socket profile (D-10).
+
+    Only the browser reports 1006, which says nothing about the identity.
+    """
 
     LOGOUT = 1000
     TOO_BIG = 1009

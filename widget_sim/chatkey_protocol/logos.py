@@ -1,4 +1,4 @@
-"""The social providers' logos in simple shapes, which are recognisable by their outline, even without colour."""
+"""The logos of the social providers as simple shapes. The outlines are recognisable even without colour."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -7,7 +7,10 @@ INK: Final = "currentColor"
 
 
 class Shape(NamedTuple):
-    """A path on a 24 by 24 grid. With a `width` it is a line, otherwise an area; overlapping areas are left blank."""
+    """A path on a 24 by 24 grid.
+
+    A path with a `width` is a line. Any other path is an area, and where areas overlap they are left blank.
+    """
 
     path: str
     colour: str = INK
@@ -73,4 +76,4 @@ LOGOS: Final[Mapping[str, tuple[Shape, ...]]] = {
         Shape("M17.5 17.4L21.6 17.3 20.8 21.2", "#ff9900", 1.9),
     ),
 }
-"""The logos by social provider. Providers that are missing here, such as new ones, get the icon of a person."""
+"""The logos by social provider. A provider without a logo gets the icon of a person."""

@@ -6,31 +6,34 @@ from typing import Final, NamedTuple
 STANDARD_TITLE: Final = "Chat with us"
 STANDARD_GREETING: Final = "Hello! How can we help?"
 STANDARD_CALL_TITLE: Final = "Call us"
-"""Default texts of a business that has not written its own. The widget shows them in the reader's language (D-12)."""
+"""The default texts of a business that has not written any.
+
+The widget shows default texts in the reader's language (D-12).
+"""
 
 SUBPROTOCOL: Final = "wf.v1"
-"""The socket profile, offered and chosen as the WebSocket subprotocol (D-10)."""
+"""The socket profile, which the widget offers and the server chooses as the WebSocket subprotocol (D-10)."""
 
 MAX_TOKEN_BYTES: Final = 8192
-"""The longest token that the widget sends, and that a service reads by default."""
+"""The longest token that the widget sends. By default, a service accepts tokens up to this length."""
 
 REVISION: Final = 2
-"""Revision of the profile's documentation. New revisions only add things that peers of older ones can still read."""
+"""The revision of the profile's documentation. New revisions only add what peers of older revisions can still read."""
 
 PROOF_TYP: Final = "wf-proof+jwt"
-"""`typ` of the one-time proof that opens a socket (D-10)."""
+"""The `typ` of the one-time proof that opens a socket (D-10)."""
 
 PROOF_HTM: Final = "GET"
-"""`htm` of the proof: a WebSocket opens with a GET."""
+"""The `htm` of the proof. It is GET because a WebSocket handshake is a GET request."""
 
 OAUTH_MESSAGE: Final = "wf:oauth"
-"""`type` of the message the callback page posts to its opener (D-09)."""
+"""The `type` of the message that the callback page posts to its opener (D-09)."""
 
 
 class Social(NamedTuple):
-    """A social provider, with its name in its own spelling.
+    """A social provider, with its name as the provider spells it.
 
-    One that is not `available` is only announced: its start answers 404.
+    A provider that is not `available` is only announced. Its login start endpoint answers 404.
     """
 
     title: str

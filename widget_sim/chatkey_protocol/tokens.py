@@ -13,7 +13,7 @@ THUMBPRINT: Final = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"
 Seconds = Annotated[int, Between(0, 9_999_999_999)]
 Thumbprint = Annotated[str, Pattern(THUMBPRINT)]
 Coordinate = Thumbprint
-"""A coordinate has 32 bytes, as a thumbprint has."""
+"""A coordinate in base64url. Like a thumbprint, it has 32 bytes."""
 VisitorUid = Annotated[str, Pattern(f"v_{THUMBPRINT}")]
 Uid = Annotated[str, Length(1, 255)]
 Shown = Annotated[str, Length(0, 255)]

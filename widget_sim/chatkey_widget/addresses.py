@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 ADDRESS_CHARS: Final = 2000
-"""Longer addresses are shown as plain text."""
+"""The longest address that becomes a link, in characters."""
 
 LAST_PORT: Final = 65_535
 
@@ -14,7 +14,7 @@ _CANDIDATE: Final = re.compile(r"(?<![^\W_])https?://[^\s<>\"]+", re.IGNORECASE)
 _HONEST: Final = re.compile(
     r"https?://(?P<host>[a-z0-9][a-z0-9._-]*)(:(?P<port>[1-9][0-9]{0,4}))?([/?#].*)?", re.IGNORECASE | re.ASCII
 )
-"""The host is ASCII and no user name precedes it, so people and browsers see the same host."""
+"""The host is ASCII and no user name precedes it. People and browsers therefore see the same host."""
 
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE | re.ASCII)
 _BYTES: Final = frozenset(map(str, range(256)))
@@ -31,7 +31,7 @@ class Piece(NamedTuple):
 
 
 def pieces(body: str) -> tuple[Piece, ...]:
-    """Split a message into text and http(s) addresses. Together, the pieces are the whole message."""
+    """Split a message into text and http(s) addresses. The pieces add up to the message."""
     return tuple(piece for piece in _pieces(body) if piece.text)
 
 
@@ -62,7 +62,10 @@ def _is_of_the_sentence(last: str, left: Counter[str]) -> bool:
 
 
 def _is_honest(address: str) -> bool:
-    """Return whether the address leads where it seems to: no invisible characters, and browsers do not change it."""
+    """Return whether a link leads to the host that people see.
+
+    The address must have no invisible characters, and browsers must not change it.
+    """
     if len(address) > ADDRESS_CHARS or not address.isprintable() or "\\" in address:
         return False
     read = _HONEST.fullmatch(address)
@@ -70,9 +73,9 @@ def _is_honest(address: str) -> bool:
 
 
 def _is_read_as_written(host: str) -> bool:
-    """Return whether browsers read the host as a name, or as exactly the IPv4 address that it shows.
+    """Return whether browsers read the host as a name, or as exactly the IPv4 address in the text.
 
-    If the last label of a host is a number, browsers read it as an IPv4 address, also in octal, hexadecimal and
+    If the last label of a host is a number, browsers read the host as an IPv4 address, also in octal, hexadecimal and
     short forms (https://url.spec.whatwg.org/#ends-in-a-number-checker).
     """
     last = host.removesuffix(".").rpartition(".")[2]
@@ -80,6 +83,6 @@ def _is_read_as_written(host: str) -> bool:
 
 
 def _is_ipv4(host: str) -> bool:
-    """Return whether the host is an IPv4 address in its usual form: four decimal numbers without leading zeros."""
+    """Return whether the host is an IPv4 address in the usual form: four decimal numbers without leading zeros."""
     labels = host.split(".")
     return len(labels) == 4 and _BYTES.issuperset(labels)

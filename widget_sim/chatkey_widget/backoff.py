@@ -1,19 +1,30 @@
-"""Computes how long to wait before a retry: exponential backoff, with jitter to spread the clients out."""
+"""Computes how long to wait before a retry: exponential backoff with random jitter, so that clients do not retry
+together.
+"""
 
 from typing import Final
 
 SOCKET_CAP: Final = 30.0
 CROWD_BASE: Final = 10.0
-"""Longest first wait after the server stopped. All its clients lost the connection at once; they return spread out."""
+"""The longest first wait, in seconds, after a server has stopped.
+
+All clients of the server lose their connections at the same moment. They reconnect at random moments within this time.
+"""
 
 GET_TOKEN_CAP: Final = 60.0
 
 
 def full_jitter(attempt: int, *, fraction: float, base: float = 1.0, cap: float = SOCKET_CAP) -> float:
-    """Return the seconds before retry number `attempt` (from 1): from 0 to 1, 2, 4, … times `base`, at most `cap`."""
+    """Return a random number of seconds before retry number `attempt`, which counts from 1.
+
+    The maximum is 1, 2, 4, … times `base`, and never more than `cap`.
+    """
     return fraction * min(cap, base * 2.0 ** min(attempt - 1, 10))
 
 
 def equal_jitter(attempt: int, *, fraction: float, cap: float = GET_TOKEN_CAP) -> float:
-    """Return the seconds before retry number `attempt` (from 1): between half and all of 1, 2, 4, …, at most `cap`."""
+    """Return a random number of seconds before retry number `attempt`, which counts from 1.
+
+    The maximum is 1, 2, 4, …, and never more than `cap`. The result is at least half of the maximum.
+    """
     return (0.5 + 0.5 * fraction) * min(cap, 2.0 ** min(attempt - 1, 10))

@@ -1,4 +1,4 @@
-"""The conversation: sending and receiving messages, history, search, calls. It is the same for visitors and members."""
+"""The conversation: messages, history, search and calls. It works in the same way for visitors and members."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,25 +14,31 @@ from chatkey_widget.service_link import ServiceLink
 from chatkey_widget.view import CallShown, Line, View
 
 MESSAGE_CHARS: Final = 4000
-"""The longest message that the composer accepts. The server's default limit is the same."""
+"""The maximum length of a message in the composer, in characters. The server's default limit is the same."""
 
 AGAIN_SECONDS: Final = 5.0
-"""A request that the server could not handle is repeated after this time, or up to twice as long."""
+"""The time in seconds after which a request that the server could not handle is repeated.
+
+The wait may be up to twice as long.
+"""
 
 LONGEST_SECONDS: Final = 3600.0
-"""The longest time until such a request is repeated, even if the server asks for more."""
+"""The longest time in seconds until such a request is repeated, even if the server asks for more."""
 
 GAP_SECONDS: Final = 1.0
-"""How long to wait for messages that merely arrive out of order. After that, missing ones are requested."""
+"""The time in seconds that the widget waits for missing messages, which may be late, before it requests them."""
 
 CALL_ENDED_SECONDS: Final = 5.0
-"""How long an ended call stays on the screen."""
+"""The time in seconds for which an ended call stays on the screen."""
 
 _LAST: Final = 1 << 60
 _CALLS: Final[dict[str, CallShown]] = {"ringing": "ringing", "active": "active", "ended": "ended"}
 
 ChatKind = Literal[Kind.MESSAGE, Kind.ACK, Kind.HISTORY, Kind.SEARCH, Kind.CALL, Kind.ERROR]
-"""Frames about the conversation. An `error` is one of them if its `id` is that of a frame from the widget."""
+"""The kinds of frames about the conversation.
+
+An `error` belongs to them if its `id` is the id of a frame from the widget.
+"""
 
 
 @dataclass(slots=True)
@@ -53,15 +59,15 @@ class Conversation:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether any message was sent that the server has not acknowledged."""
+        """Whether the widget has sent a message that the server has not acknowledged."""
         return any(line.state == "sending" for line in self.lines.values())
 
     def call_seconds(self, now: float) -> int | None:
-        """Return the seconds since the call was answered, or None if no call is active."""
+        """Return the seconds since the call was answered, or None if there is no active call."""
         return max(0, int(now - self.answered_at)) if self.call == "active" else None
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the known messages, the newest first."""
+        """Return the numbers of the known messages, newest first."""
         return sorted((line.seq for line in self.lines.values() if line.seq is not None), reverse=True)
 
     def gap(self) -> int | None:
@@ -69,12 +75,12 @@ class Conversation:
         return next((above for above, below in pairwise(self.numbers()) if below < above - 1), None)
 
     def in_order(self) -> tuple[Line, ...]:
-        """Return the messages in the server's order. Unacknowledged ones come last."""
+        """Return the messages in the server's order. Unacknowledged messages come last."""
         return tuple(sorted(self.lines.values(), key=lambda line: _LAST if line.seq is None else line.seq))
 
 
 class Chat:
-    """Shows the conversation of the widget's current identity, and no other."""
+    """Shows only the conversation of the widget's current identity."""
 
     def __init__(self, ctx: Context, link: ServiceLink) -> None:
         self._ctx = ctx
@@ -82,17 +88,23 @@ class Chat:
         self._conversations: dict[tuple[str, str], Conversation] = {}
         self._conversation = Conversation()
         self._unclaimed: Conversation | None = self._conversation
-        """Messages that were written before the identity was known. They go to the first identity."""
+        """Messages that were written before the widget had an identity. They belong to the first identity."""
 
     def enter(self, principal: Principal) -> None:
-        """Switch to this identity's conversation. When a member arrives, conversations of other members are deleted."""
+        """Switch to the conversation of this identity.
+
+        When the identity is a member, delete the conversations of other members.
+        """
         if not isinstance(principal, Visitor):
             self.forget_members(but=principal)
         begun, self._unclaimed = self._unclaimed or Conversation(), None
         self._conversation = self._conversations.setdefault(_name(principal), begun)
 
     def forget_members(self, *, but: Principal | None = None) -> None:
-        """Delete the conversations of all members but this one. Inform the person if a message was unacknowledged."""
+        """Delete the conversations of all members except this one.
+
+        If one of them has an unacknowledged message, inform the person.
+        """
         kept = {Visitor.__name__} if but is None else {Visitor.__name__, _name(but)}
         gone = [name for name in self._conversations if not kept & {name, name[0]}]
         if any(self._conversations.pop(name).is_under_way for name in gone):
@@ -105,14 +117,17 @@ class Chat:
         self.again()
 
     def again(self) -> None:
-        """Load the history, and resend unacknowledged messages. They keep their ids, so the server stores them once."""
+        """Load the history, and send unacknowledged messages again.
+
+        The messages keep their ids, so the server stores each only once.
+        """
         self._ask_history()
         for line in self._conversation.in_order():
             if line.state == "sending":
                 self._post(line)
 
     def write(self, body: str) -> None:
-        """Send a message, now or as soon as the connection is back."""
+        """Send a message now, or when the connection is back."""
         body = body.strip()[:MESSAGE_CHARS]
         if not body:
             return
@@ -122,19 +137,18 @@ class Chat:
             self._post(line)
 
     def fill_gap(self) -> None:
-        """Request missing messages, if there is a gap."""
         gap = self._conversation.gap()
         if self._online and gap is not None:
             self._ask_history(before=gap)
 
     def older(self) -> None:
-        """Request messages from before the oldest one shown."""
+        """Request messages that are older than the oldest message on the screen."""
         numbers = self._conversation.numbers()
         if self._online and self._conversation.more and numbers:
             self._ask_history(before=numbers[-1])
 
     def search(self, query: str) -> None:
-        """Search the person's own conversation. An empty query ends the search."""
+        """Search the conversation. An empty query ends the search."""
         conversation = self._conversation
         conversation.query = query.strip()
         conversation.found = None
@@ -143,7 +157,7 @@ class Chat:
             self._link.send({"type": Kind.SEARCH, "id": conversation.search_id, "query": conversation.query})
 
     def call(self, action: CallAction) -> None:
-        """Start a call, or hang up."""
+        """Start a call, or end the current one."""
         if not self._online:
             return
         if action == "start":
@@ -157,12 +171,11 @@ class Chat:
             self._conversation.call = "none"
 
     def call_goes_on(self) -> None:
-        """Keep counting the seconds of an active call, with the page's clock."""
+        """Continue to count the seconds of an active call, with the page's clock."""
         if self._conversation.call == "active":
             self._ctx.set_timer("second", 1.0)
 
     def read(self) -> None:
-        """Mark all messages as read."""
         self._conversation.unread = 0
 
     def frame(self, kind: ChatKind, frame: Mapping[str, object], *, panel_open: bool) -> None:
@@ -184,7 +197,7 @@ class Chat:
                 assert_never(kind)
 
     def show(self, view: View) -> View:
-        """Return the view with the conversation added."""
+        """Return a copy of the view that includes the conversation."""
         conversation = self._conversation
         return replace(
             view,

@@ -1,4 +1,4 @@
-"""Chooses a readable text colour for a business's own background colour."""
+"""Chooses a readable text colour for the background colour of a business."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ DARK: Final = "#111111"
 
 
 def text_on(colour: str) -> str:
-    """Return light or dark, whichever contrasts more with a `#rrggbb` colour (WCAG 2 relative luminance)."""
+    """Return a light or a dark colour, whichever contrasts more with a `#rrggbb` colour (WCAG 2 relative luminance)."""
     here, light, dark = (_luminance(each) + 0.05 for each in (colour, LIGHT, DARK))
     return LIGHT if light / here >= here / dark else DARK
 

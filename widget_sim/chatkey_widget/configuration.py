@@ -1,4 +1,7 @@
-"""The business's configuration (contract 2.2): requested until it arrives, updated, and read leniently."""
+"""The business's configuration (contract 2.2).
+
+The widget requests it until there is a response, keeps it up to date, and accepts missing or unknown values.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,13 +16,13 @@ from chatkey_widget.events import ConfigurationFailed
 from chatkey_widget.view import Appearance
 
 FRESH_SECONDS: Final = 60.0
-"""Contract 4.1: an admin's change shows in an open panel after about this time."""
+"""The age in seconds after which a configuration is requested again while the panel is open (contract 4.1)."""
 
 _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 class Configuration:
-    """The business's settings. `appearance` is None until they have been loaded."""
+    """The settings of the business. `appearance` is None until the settings have been loaded."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -29,18 +32,17 @@ class Configuration:
 
     @property
     def socials(self) -> tuple[str, ...]:
-        """The social logins that are offered."""
         return self.appearance.socials if self.appearance else ()
 
     def loaded(self, data: Mapping[str, object]) -> None:
-        """Process the endpoint's response."""
+        """Process the response of the endpoint."""
         self.appearance = appearance(data)
         self._asked_at = self._ctx.now
         self._failures = 0
         self._ctx.emit("configuration:loaded", socials=list(self.socials))
 
     def failed(self, event: ConfigurationFailed) -> None:
-        """Schedule another request, as often as necessary. Only the first failure is reported to the page."""
+        """Plan another request after a failure. Only the first failure is reported to the page."""
         self._failures += 1
         if self._failures == 1:
             message = event.message or f"The configuration endpoint answered with status {event.status}."
@@ -49,11 +51,14 @@ class Configuration:
         self._ctx.set_timer("configuration", max(event.retry_after or 0.0, 0.5 + delay))
 
     def blocked(self) -> None:
-        """Do not report the failure, which may come later: the page already knows the reason, its policy."""
+        """Do not report the failure of the request.
+
+        The page already knows the reason, its policy. The request may fail later.
+        """
         self._failures = max(1, self._failures)
 
     def freshen(self) -> None:
-        """Request the configuration again if it is old."""
+        """Request the configuration again if it is too old."""
         old = self._ctx.now - self._asked_at >= FRESH_SECONDS
         if old and self.appearance is not None and "configuration" not in self._ctx.timers:
             self._asked_at = self._ctx.now
@@ -61,7 +66,7 @@ class Configuration:
 
 
 def appearance(data: Mapping[str, object]) -> Appearance:
-    """Return the endpoint's data for the screen. Missing or unknown values get defaults."""
+    """Return the endpoint's data for the screen. Missing or unknown values are replaced by defaults."""
     livechat, service, ui, auth = (_block(data, name) for name in ("livechat", "service", "ui", "auth"))
     standard = Appearance()
     return Appearance(

@@ -1,4 +1,4 @@
-"""State that all parts of the machine share: settings, time, randomness, and the list of effects."""
+"""The state that all parts of the widget share: settings, time, randomness, and the list of effects."""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -15,13 +15,20 @@ from chatkey_widget.timers import Timer
 JOURNAL_LENGTH: Final = 200
 TROUBLES_LENGTH: Final = 20
 TROUBLES: Final = frozenset({"error", "warning", "key:lost", "storage:degraded"})
-"""Events that the journal keeps longer than others, because they explain why something went wrong."""
+"""Events that the journal keeps for longer than others, because they explain why something went wrong."""
 OVERDUE_SECONDS: Final = 75.0
-"""A timer this late means more than a hidden tab, in which timers fire once a minute: the page has slept."""
+"""The delay in seconds of a timer from which the page must have slept.
+
+In a hidden tab, timers still fire once a minute.
+"""
 
 
 class Chance(Protocol):
-    """Random numbers that differ in every page. The start-up snapshot freezes the state of the `random` module."""
+    """Random numbers that differ in every page.
+
+    The start-up snapshot contains the state of the `random` module, so that module would give the same numbers in every
+    page.
+    """
 
     def token(self) -> str:
         """Return 128 or more unguessable bits as base64url."""
@@ -34,10 +41,11 @@ class Chance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Data from the page: the service's address and origin, the provider, whether `getToken` exists, the languages.
+    """Data from the page: address and origin of the service, the provider, whether `getToken` exists, and the
+    languages.
 
-    `locale` is the page's own choice. `languages` are the browser user's languages, best first. `popups` says
-    whether the page can open windows at all.
+    `locale` is the language that the page has chosen. `languages` are the languages of the browser's user, best first.
+    `popups` says whether the page can open windows at all.
     """
 
     base_url: str
@@ -52,7 +60,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Context:
-    """The environment of one widget. `now` is the page's time of the event being handled."""
+    """The environment of one widget. `now` is the page's time at the event that is being handled."""
 
     settings: Settings
     chance: Chance
@@ -71,39 +79,47 @@ class Context:
 
     @property
     def server_now(self) -> float:
-        """The server's time, as far as it is known."""
+        """The server's time, as far as the widget knows it."""
         return self.time.at(self.now)
 
     @property
     def connection_key(self) -> PublicKey:
-        """The connection key. It must be ready by now."""
+        """The connection key. It must be ready when this is called."""
         if self.key is None:
             raise AssertionError("the connection key was read before it was ready")
         return self.key
 
     def time_for(self, issued_at: float | None) -> float:
-        """Return the time for checking a new token. While the server's time is in doubt, it is the token's `iat`."""
+        """Return the time for checking a new token.
+
+        If the server's time is in doubt, this is the `iat` of the token.
+        """
         return issued_at if self.time.in_doubt and issued_at is not None else self.server_now
 
     def go_on(self, now: float) -> None:
-        """Set the page's time to `now`. If the page slept or its clock was set, the server's time is in doubt."""
+        """Set the page's time to `now`.
+
+        If the page has slept or its clock was changed, the server's time is in doubt.
+        """
         self.now = now
         if any(now - due > OVERDUE_SECONDS for due in self.timers.values()):
             self.time.in_doubt = True
 
     def learn_time(self, server_time: float) -> None:
-        """Use this as the server's time, with which tokens are checked. Warns once about a large difference."""
+        """Use this as the server's time, with which tokens are checked.
+
+        Warn once if it differs greatly from the page's time.
+        """
         skew = self.time.learn(server_time, self.now)
         if skew is not None:
             self.emit("warning", code="clock_skew", seconds=round(skew))
 
     def new_ref(self) -> int:
-        """Return a new number to match an effect with its answer."""
+        """Return a new number that identifies an effect in its answer."""
         self._refs += 1
         return self._refs
 
     def do(self, effect: Effect) -> None:
-        """Add an effect to the list."""
         self.effects.append(effect)
 
     def emit(self, name: str, /, **detail: object) -> None:
@@ -120,7 +136,7 @@ class Context:
             self.troubles.append(entry)
 
     def report(self, error: WidgetError) -> None:
-        """Report an error to the page, and to the person if it concerns them."""
+        """Report an error to the page. If the error concerns the person, show a notice, too."""
         if error.said is not None:
             self.notice, self.notice_phase = error.said, error.phase
         self.emit("error", **error.detail())
@@ -131,17 +147,15 @@ class Context:
         self.do(SetTimer(name, seconds))
 
     def hasten(self, name: Timer) -> None:
-        """Let a running timer fire within a second, at a random moment."""
+        """Fire a running timer at a random moment within the next second."""
         if name in self.timers:
             self.set_timer(name, min(self.timers[name] - self.now, self.chance.fraction()))
 
     def cancel_timer(self, name: Timer) -> None:
-        """Stop a timer if it runs."""
         if self.timers.pop(name, None) is not None:
             self.do(CancelTimer(name))
 
     def take_effects(self) -> list[Effect]:
-        """Return the effects, and clear the list."""
         taken, self.effects = self.effects, []
         return taken
 

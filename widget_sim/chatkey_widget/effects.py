@@ -1,6 +1,6 @@
-"""Actions that the widget requests, as values. `runtime.py` performs them, and reports results as events.
+"""Actions that the widget requests, as values.
 
-A result has the same `ref` as its action.
+`runtime.py` carries them out, and reports the results as events. A result has the same `ref` as its action.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,9 @@ from chatkey_widget.timers import Timer
 from chatkey_widget.view import View
 
 Reason = Literal["load", "renew", "refresh", "rejected"]
-"""Why `getToken` is called: no token yet, the token expires soon, the page asked, or the last one was refused."""
+"""The reason for a call of `getToken`: no token yet, the token expires soon, the page asked, or the last token was
+refused.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,9 @@ class ExchangeIdentityToken:
 
 @dataclass(frozen=True, slots=True)
 class AwaitTurn:
-    """Wait for this tab's turn to call `getToken`. Only one tab of the browser has it at a time (D-12).
+    """Wait until this tab may call `getToken`. Only one tab of the browser may call it at a time (D-12).
 
-    A tab that keeps its turn for longer than `patience` seconds is considered frozen, and loses it.
+    A tab that holds the lock for longer than `patience` seconds is considered frozen, and loses the lock.
     """
 
     ref: int
@@ -54,7 +56,10 @@ class AwaitTurn:
 
 @dataclass(frozen=True, slots=True)
 class CallGetToken:
-    """Call the page's `getToken` during this tab's turn. A turn without a call ends at once."""
+    """Call the page's `getToken` while this tab holds the lock.
+
+    If this effect does not follow, the lock is released at once.
+    """
 
     ref: int
     jkt: str
@@ -64,7 +69,7 @@ class CallGetToken:
 
 @dataclass(frozen=True, slots=True)
 class AbortGetToken:
-    """Give up the turn, and notify the page's `getToken` that its result is no longer needed."""
+    """Release the lock, and notify the page's `getToken` that its result is no longer needed."""
 
     ref: int
 
@@ -90,7 +95,7 @@ class AnnounceLogout:
 
 @dataclass(frozen=True, slots=True)
 class KeepSignIn:
-    """Store the data of the current social login for the next page of this tab. None deletes it."""
+    """Store the data of the current social login for the next page of this tab. None deletes the data."""
 
     sign_in: str | None
 
@@ -129,7 +134,7 @@ class CloseSocket:
 
 @dataclass(frozen=True, slots=True)
 class SetTimer:
-    """Fire `TimerFired(name)` once, after this many seconds. Replaces a timer of the same name."""
+    """Fire `TimerFired(name)` once, after this many seconds. A timer of the same name is replaced."""
 
     name: Timer
     seconds: float
@@ -144,7 +149,7 @@ class CancelTimer:
 
 @dataclass(frozen=True, slots=True)
 class OpenPopup:
-    """Open the popup at once: browsers allow it only within the click."""
+    """Open the popup at once. Browsers allow this only within the click."""
 
     ref: int
     url: str

@@ -1,4 +1,4 @@
-"""The widget's errors: one exception class, and one table with the meaning of each code."""
+"""The errors of the widget: one exception class, and one table with the meaning of each code."""
 
 # ruff: noqa: S105 (codes, not secrets)
 
@@ -13,7 +13,10 @@ Phase = Literal["start", "key", "configuration", "token", "getToken", "socket", 
 
 
 class Fault(StrEnum):
-    """The widget's own error codes. Codes from the server (`chatkey_protocol.codes.Code`) are passed on unchanged."""
+    """The error codes that only the widget uses.
+
+    Codes from the server (`chatkey_protocol.codes.Code`) are passed on unchanged.
+    """
 
     INSECURE_CONTEXT = "insecure_context"
     CONFIG_INVALID = "config_invalid"
@@ -45,7 +48,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The meaning of a code: its phase, advice for the integrator, and the notice for the visitor."""
+    """The meaning of a code: phase, advice for the integrator, and notice for the visitor."""
 
     phase: Phase
     remediation: str
@@ -191,7 +194,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
 
 
 def _of_another_code(phase: Phase | None) -> Meaning:
-    """Return the default meaning, for a service code that is not in `MEANINGS`."""
+    """Return the default meaning of a service code that is not in `MEANINGS`."""
     return Meaning(phase or "socket", "Look up this code in the service's documentation.", retryable=phase == "oauth")
 
 
@@ -224,7 +227,7 @@ class WidgetError(Exception):
         return f"{self.code}: {self.message}"
 
     def detail(self) -> dict[str, object]:
-        """Return the error in the form that the page's listeners get."""
+        """Return the error in the form that the page's listeners receive."""
         return {
             "code": self.code,
             "phase": self.phase,

@@ -1,6 +1,7 @@
 """Events from the page, the browser, the network and the person, as values without behaviour.
 
-`ref` is the number of the effect that an event answers. With it, answers that are no longer awaited are recognised.
+`ref` is the number of the effect that an event answers. With this number, the widget recognises answers to replaced or
+cancelled effects.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from chatkey_widget.view import Page
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The page started the widget. `fault` is an error in the page or its configuration, if any."""
+    """The page started the widget. `fault` is an error in the page or its configuration, if there is one."""
 
     secure: bool
     fault: WidgetError | None = None
@@ -24,9 +25,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class KeyReady:
-    """The connection key is ready. `degraded` says why it is in memory only; `lost` why an old one was replaced.
+    """The connection key is ready.
 
-    `sign_in` is the data of an unfinished social login that the last page of this tab stored.
+    `degraded` says why the key is only in memory. `lost` says why an old key was replaced. `sign_in` is the data of an
+    unfinished social login that the last page of this tab stored.
     """
 
     key: PublicKey
@@ -45,7 +47,7 @@ class KeyFailed:
 
 @dataclass(frozen=True, slots=True)
 class TokenNotStored:
-    """The browser refused to cache the member's token, with this error. The token is in memory only."""
+    """The browser did not store the member's token, with this error. The token is only in memory."""
 
     reason: str
 
@@ -69,7 +71,7 @@ class ConfigurationFailed:
 
 @dataclass(frozen=True, slots=True)
 class PolicyBlocked:
-    """The page's Content-Security-Policy blocked a request to this address, because of this directive."""
+    """The page's Content-Security-Policy blocked a request to this address because of this directive."""
 
     address: str
     directive: str
@@ -127,7 +129,7 @@ class GetTokenTimedOut:
 
 @dataclass(frozen=True, slots=True)
 class TurnCame:
-    """This tab's turn to call `getToken` has come. `stored` is the currently cached token (D-12)."""
+    """This tab now holds the lock and may call `getToken`. `stored` is the currently cached token (D-12)."""
 
     ref: int
     stored: str | None = field(repr=False)
@@ -135,7 +137,10 @@ class TurnCame:
 
 @dataclass(frozen=True, slots=True)
 class StoredTokenChanged:
-    """The cached token changed or was deleted: another tab logged in or out, or the page came back from bfcache."""
+    """The cached token changed or was deleted.
+
+    Another tab has logged in or out, or the page came back from the back/forward cache.
+    """
 
     token: str | None = field(repr=False)
 
@@ -157,7 +162,7 @@ class ProofSigned:
 
 @dataclass(frozen=True, slots=True)
 class FrameReceived:
-    """A frame from the server. None if it was no JSON object."""
+    """A frame from the server. It is None if the message was not a JSON object."""
 
     ref: int
     frame: Mapping[str, object] | None = field(repr=False)
@@ -173,28 +178,31 @@ class SocketClosed:
 
 @dataclass(frozen=True, slots=True)
 class TimerFired:
-    """The timer of this name fired."""
+    """The timer with this name fired."""
 
     name: Timer
 
 
 @dataclass(frozen=True, slots=True)
 class Woken:
-    """The page is visible, online or back again: check the connection."""
+    """The page became visible, went online or was restored. The connection needs a check."""
 
     reason: Literal["online", "visible", "pageshow"]
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshAsked:
-    """The page's user may have changed: call `getToken` again. With `force`, the current member is logged out first."""
+    """The page's user may have changed, so `getToken` must be called again.
+
+    With `force`, the current member is logged out first.
+    """
 
     force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LogoutAsked:
-    """The member logs out, in this tab or (`heard`) in another."""
+    """The member logged out in this tab or, with `heard`, in another tab."""
 
     heard: bool = False
 
@@ -227,7 +235,7 @@ class PopupReached:
 
 @dataclass(frozen=True, slots=True)
 class PopupClosed:
-    """The popup closed, as far as this page can see. `blank`: it never showed a page."""
+    """The popup has closed, as far as this page can see. `blank` is true if the popup never showed a page."""
 
     ref: int
     blank: bool = False
@@ -235,7 +243,7 @@ class PopupClosed:
 
 @dataclass(frozen=True, slots=True)
 class PopupMessage:
-    """A `message` event: its data and origin, and whether it comes from the popup."""
+    """A `message` event: its data and origin, and whether the popup sent it."""
 
     origin: str
     from_popup: bool
@@ -307,4 +315,4 @@ ScreenEvent = PanelToggled | PageChosen | MessageWritten | SearchAsked | OlderAs
 MachineEvent = TokenNotStored | TimerFired | Woken | ShutdownAsked
 
 Event = StartEvent | ServiceEvent | GetTokenEvent | SignInEvent | ScreenEvent | MachineEvent
-"""All events. Each belongs to one of these groups, and `machine.py` passes each group to one handler."""
+"""All events. Each belongs to one of these groups. `machine.py` passes each group to one handler."""

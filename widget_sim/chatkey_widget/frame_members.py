@@ -1,4 +1,4 @@
-"""Reads members of the server's frames strictly: if one does not match the profile, the whole frame is unreadable."""
+"""Reads members of the server's frames. If one member does not match the profile, the complete frame is refused."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ class UnreadableFrame(Exception):
 
 
 def kind_of(frame: Mapping[str, object]) -> Kind | None:
-    """Return the frame's kind, or None if only a later server version knows it (D-10)."""
+    """Return the kind of the frame. Return None if this version of the widget does not know the kind (D-10)."""
     kind = frame.get("type")
     try:
         return Kind(kind) if isinstance(kind, str) else None

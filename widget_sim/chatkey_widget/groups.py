@@ -7,11 +7,14 @@ from typing import Final, NamedTuple
 from chatkey_widget.view import Line
 
 TOGETHER_SECONDS: Final = 300.0
-"""A message that comes more than this after the previous one begins a new group."""
+"""The longest time in seconds between two messages of one group."""
 
 
 class Placed(NamedTuple):
-    """A message, and whether it is the first or last of its group. The first shows the name, the last the time."""
+    """A message, and whether it is the first or last of its group.
+
+    The first shows the name, and the last shows the time.
+    """
 
     line: Line
     is_first: bool = True
@@ -19,7 +22,7 @@ class Placed(NamedTuple):
 
 
 def placed(lines: tuple[Line, ...]) -> Iterator[Placed]:
-    """Assign messages, which must be in order, to groups."""
+    """Assign messages to groups. The messages must be in order."""
     begins = [True, *(not _belong_together(before, line) for before, line in pairwise(lines)), True]
     for line, (is_first, is_last) in zip(lines, pairwise(begins), strict=False):
         yield Placed(line, is_first, is_last)
@@ -30,5 +33,8 @@ def _belong_together(before: Line, line: Line) -> bool:
 
 
 def _author(line: Line) -> tuple[str, str | None]:
-    """Return the author for grouping. Agents differ by name; the person's own messages always belong together."""
+    """Return the author for grouping.
+
+    Agents are distinguished by name. All messages of the person have the same author, even if the name changes.
+    """
     return line.sender, line.name if line.sender == "agent" else None

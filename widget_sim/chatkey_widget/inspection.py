@@ -1,4 +1,4 @@
-"""The data that `debug()` returns about a widget: state and past events, without secrets or personal data."""
+"""The data that `debug()` returns about a widget: state and past events, without secrets and personal data."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,7 +9,7 @@ from chatkey_widget.service_link import ServiceLink
 
 
 def of(ctx: Context, link: ServiceLink) -> dict[str, object]:
-    """Return the data, ready for JSON. Times are the page's, in seconds since the epoch."""
+    """Return the data as values that JSON can represent. Times are the page's, in seconds since the epoch."""
     principal, proof = link.principal, link.last_proof
     return {
         "provider_id": ctx.settings.provider_id,

@@ -1,18 +1,18 @@
-"""Reads JSON from others safely. In a page, text that is nested too deep would crash Python without an exception."""
+"""Parses untrusted JSON. In a page, JSON that is nested too deeply would crash Python without an exception."""
 
 import json
 import re
 from typing import Final, NoReturn
 
 DEEPEST: Final = 100
-"""The deepest nesting of arrays and objects that is accepted. Nothing sent to the widget needs ten levels."""
+"""The deepest nesting of arrays and objects that is accepted. Valid data for the widget has less than ten levels."""
 
 _STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACKET: Final = re.compile(r"[][{}]")
 
 
 def read_json(text: str) -> object:
-    """Parse a JSON text. Raises `ValueError` for invalid JSON, NaN, infinities, or too deep nesting."""
+    """Parse a JSON text. Raises `ValueError` for invalid JSON, NaN, infinities, or nesting that is too deep."""
     if text.count("[") + text.count("{") > DEEPEST and _depth(text) > DEEPEST:
         raise ValueError("nested too deep")
     value: object = json.loads(text, parse_constant=_no_constant)

@@ -1,4 +1,4 @@
-"""The connection key from the widget's point of view: public coordinates, thumbprint, visitor uid."""
+"""The public half of the connection key: coordinates, thumbprint, and the visitor's uid."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ class PublicKey:
 
     @property
     def jwk(self) -> dict[str, str]:
-        """The key as in the proof's header: the required members, ordered by name."""
+        """The key for the header of a proof: the required members, ordered by name."""
         return {"crv": "P-256", "kty": "EC", "x": self.x, "y": self.y}
 
     @property
@@ -32,5 +32,5 @@ class PublicKey:
 
     @property
     def uid(self) -> str:
-        """The visitor's uid, `wf_visitor_uid` (contract 2.3, D-04)."""
+        """The uid of the visitor, `wf_visitor_uid` (contract 2.3, D-04)."""
         return VISITOR_UID_PREFIX + self.jkt

@@ -1,4 +1,4 @@
-"""Counts the link's consecutive failures and refusals, and computes the time before the next attempt (D-10)."""
+"""Counts consecutive failures and refusals of the connection, and computes the wait before the next attempt (D-10)."""
 
 from typing import Final
 
@@ -8,17 +8,17 @@ from chatkey_widget.link_outcomes import Refused
 from chatkey_widget.link_stages import Greeting, Loading, OnSocket, Opening, Proving, Ready, Stage
 
 UNREACHABLE_AFTER: Final = 3
-"""After this many consecutive failures, the service is reported as unreachable."""
+"""The number of consecutive failures after which the service is reported as unreachable."""
 
 EARLY_ATTEMPTS: Final = 3
-"""This many attempts after a lost connection have a shorter timeout: the network just worked, or is down."""
+"""The number of attempts after a lost connection that have a shorter timeout."""
 
 REFUSALS_BORNE: Final = 2
-"""After this many consecutive refusals, no further token from our own endpoints is tried."""
+"""The number of consecutive refusals after which the widget requests no more tokens from the service."""
 
 
 class Attempts:
-    """Two counts: consecutive failures and consecutive refusals. Each is reset on its own."""
+    """Two counts that are reset independently: consecutive failures and consecutive refusals."""
 
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
@@ -31,25 +31,30 @@ class Attempts:
         return 0 < self.failures <= EARLY_ATTEMPTS
 
     def connected(self) -> None:
-        """Reset the failures: a token was accepted, or another identity is about to connect."""
+        """Reset the failures, because the server has accepted a token or another identity is about to connect."""
         self.failures = 0
 
     def forgive(self) -> None:
-        """Reset the refusals."""
         self._refusals = 0
 
     def failed(self, lost: Stage | OnSocket, *, base: float = 1.0) -> float:
-        """Count a failure at this stage. Returns the seconds to wait: few, if the page woke up meanwhile."""
+        """Count a failure at this stage, and return the seconds to wait.
+
+        If the page resumed during the attempt, the wait is short.
+        """
         self.failures += 1
         fraction = self._chance.fraction()
         woken = isinstance(lost, Loading | Opening | Greeting | Proving) and lost.woken
         return fraction if woken else full_jitter(self.failures, fraction=fraction, base=base)
 
     def is_worth_telling(self, lost: Stage | OnSocket) -> bool:
-        """Return whether to report the service as unreachable: once, and not if a connection was just lost."""
+        """Return whether to report the service as unreachable.
+
+        It is reported once, and not directly after a lost connection.
+        """
         return self.failures == UNREACHABLE_AFTER and not isinstance(lost, Ready)
 
     def refused(self, refused: Refused) -> bool:
-        """Count a refusal, unless the token just expired. Return whether another token is worth trying."""
+        """Count a refusal, unless the token has just expired. Return whether the widget should try another token."""
         self._refusals += not refused.expired
         return self._refusals < REFUSALS_BORNE

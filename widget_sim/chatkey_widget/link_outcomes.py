@@ -1,4 +1,4 @@
-"""Results of the link to the service: a principal was accepted or refused, or a newer token is needed."""
+"""Outcomes of a connection to the service: the server accepted or refused a principal, or asks for a newer token."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -33,18 +33,21 @@ class Refused:
 
     @property
     def terminal(self) -> bool:
-        """Whether every other identity would be refused too."""
+        """Whether the server would refuse every other identity, too."""
         return self.code in TERMINAL
 
     @property
     def expired(self) -> bool:
-        """Whether the token was refused only because it has expired."""
+        """Whether the server refused the token only because it has expired."""
         return self.code == Code.TOKEN_EXPIRED
 
     def error(
         self, principal: Principal | None, *, phase: Phase | None = None, retryable: bool | None = None
     ) -> WidgetError:
-        """Return the error for the page. Its author can fix only tokens from their own backend; the advice says so."""
+        """Return the error for the page.
+
+        The author of the page can fix only tokens from the page's backend, and the error's advice says so.
+        """
         message = self.message or "The server refused the token."
         remediation = None if isinstance(principal, Custom) else _remediation(self, principal)
         return WidgetError(self.code, message, phase=phase, remediation=remediation, retryable=retryable)
@@ -52,7 +55,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Reauth:
-    """The server asks for a newer token. Only the page's backend can make it."""
+    """The server asks for a newer token, which only the page's backend can make."""
 
 
 Outcome = Established | Refused | Reauth

@@ -1,4 +1,4 @@
-"""The stages of the link to the service. Each stage is a value that contains only the data of that stage."""
+"""The stages of the connection to the service. Each stage is a value with only the data of that stage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatkey_widget.proof import Proof
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Nothing is in progress. `principal` is the last one, if any."""
+    """Nothing is in progress. `principal` is the last principal, if there is one."""
 
     name: ClassVar[str] = "idle"
     principal: Principal | None = None
@@ -23,7 +23,7 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The link has given up, until the person or the page asks for a new attempt."""
+    """The widget does not try to connect until the person or the page asks for a new attempt."""
 
     name: ClassVar[str] = "stopped"
     principal: Principal | None
@@ -39,10 +39,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """Waiting for a token or, if the page's backend made the token, for the socket's address.
+    """Waiting for a token or, if the page's backend made the token, for the address of the socket.
 
-    `ref` identifies the answers to this attempt. `woken`: the page woke up during the attempt, so the attempt may
-    fail because of the sleep.
+    `ref` identifies the answers to this attempt. If `woken` is true, the page resumed during the attempt, and the
+    attempt may fail because the page slept.
     """
 
     name: ClassVar[str] = "loading"
@@ -53,9 +53,9 @@ class Loading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnSocket:
-    """The data of all stages with a socket: its principal, and the token in use.
+    """The data of all stages with a socket: the principal, and the token in use.
 
-    `complaint` is the server's last error about the connection itself. It explains a close that follows.
+    `complaint` is the server's last error about the connection. It explains the close that follows.
     """
 
     principal: Principal
@@ -65,7 +65,7 @@ class OnSocket:
 
     @property
     def newer_token(self) -> str | None:
-        """A newer token from the page, which arrived while the server was checking an older one."""
+        """A newer token from the page, which was received while the server was checking an older token."""
         principal = self.principal
         return principal.token if isinstance(principal, Custom) and principal.token != self.token else None
 
@@ -85,7 +85,6 @@ class Opening(OnSocket):
     woken: bool
 
     def opened(self) -> Greeting:
-        """Return the next stage."""
         return Greeting(
             principal=self.principal,
             ref=self.ref,
@@ -105,7 +104,7 @@ class Greeting(OnSocket):
     woken: bool
 
     def greeted(self, proof: Proof, *, token: str, ping: float) -> Proving:
-        """Return the next stage. `token` is the token that the proof is bound to."""
+        """Return the next stage. The proof is bound to `token`."""
         return Proving(
             principal=self.principal,
             ref=self.ref,
@@ -119,7 +118,7 @@ class Greeting(OnSocket):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proving(OnSocket):
-    """The proof is being signed or sent; `ready` comes next. `ping` is the interval from `hello`, in seconds."""
+    """The proof is being signed or sent, and `ready` comes next. `ping` is the interval from `hello`, in seconds."""
 
     name: ClassVar[str] = "proving"
     proof: Proof
@@ -142,8 +141,8 @@ class Proving(OnSocket):
 class Ready(OnSocket):
     """Connected. `beat_at` is the time of the last heartbeat.
 
-    `awaiting`: a frame was sent that the server answers, and no frame has arrived since. `refreshing`: a newer
-    token was requested from our own endpoints.
+    If `awaiting` is true, the widget has sent a frame that the server must answer, and has received no frame since. If
+    `refreshing` is true, it has requested a newer token from the service.
     """
 
     name: ClassVar[str] = "ready"

@@ -1,4 +1,4 @@
-"""Custom login: when to call the page's `getToken`, and how to check its results."""
+"""Custom login: when the widget calls the page's `getToken`, and how it checks the results."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,26 +13,30 @@ from chatkey_widget.principal import Custom, Member, Social
 from chatkey_widget.timers import LoginTimer
 
 MARGIN_SECONDS: Final = 60.0
-"""A member's token is renewed this long before it expires."""
+"""The number of seconds before its expiry at which a member's token is renewed."""
 
 LEAST_SECONDS: Final = 10.0
-"""The shortest time between two renewals. A cached token must last at least as long."""
+"""The shortest time between two renewals, in seconds. A cached token must be valid for at least this time."""
 
 LOCK_SECONDS: Final = 12.0
-"""How long other tabs wait for one that calls `getToken`. It needs at most 10 seconds, unless it is frozen.
+"""The time in seconds for which other tabs wait for a tab that calls `getToken`.
 
-The actual wait is random, between once and twice this time, so that the waiting tabs do not all call at once.
+A call takes at most 10 seconds unless the tab is frozen. The wait is a random time between once and twice this value,
+so that waiting tabs do not all call at once.
 """
 
 TOKENS_BORNE: Final = 2
-"""After this many useless tokens in a row, `getToken` is not called again."""
+"""The number of consecutive unusable tokens after which the widget stops calling `getToken`."""
 
 _TIMERS: Final[tuple[LoginTimer, ...]] = ("getToken", "renew")
 
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """One call of `getToken`, from waiting for the turn to the result. `cached` is the token known when it began."""
+    """One call of `getToken`, from waiting for the lock to the result.
+
+    `cached` is the token that was known at the beginning.
+    """
 
     ref: int
     reason: Reason
@@ -54,15 +58,15 @@ class Login:
 
     @property
     def failing(self) -> bool:
-        """Whether `getToken` failed last time and will be tried again."""
+        """Whether the last call of `getToken` failed and another call is planned."""
         return self._failures > 0
 
     def awaits(self, ref: int) -> bool:
-        """Return whether this is the turn or result that is being awaited."""
+        """Return whether this `ref` belongs to the call in progress."""
         return self._flight is not None and self._flight.ref == ref
 
     def ask(self, reason: Reason, cached: str | None) -> bool:
-        """Call `getToken`, unless a call is in progress. Return whether a result will come."""
+        """Call `getToken`, unless a call is in progress. Return whether there will be a result."""
         if not self._ctx.settings.custom_login:
             return False
         if self._flight is None:
@@ -76,13 +80,13 @@ class Login:
         return self.ask("refresh", cached)
 
     def again(self, cached: str | None) -> None:
-        """Call `getToken` again with the same reason."""
         self.ask(self._reason, cached)
 
     def turn_came(self, ref: int, stored: str | None) -> str | None:
         """Call `getToken`, unless another tab has cached a new token meanwhile. In that case, return that token (D-12).
 
-        For the reason `refresh`, it is always called: another tab cannot know whether this page's user has changed.
+        If the reason is `refresh`, `getToken` is always called, because another tab cannot know whether this page's
+        user has changed.
         """
         flight = self._flight
         if flight is None or flight.ref != ref:
@@ -103,21 +107,27 @@ class Login:
             self._ctx.cancel_timer(name)
 
     def spared(self) -> None:
-        """Cancel the call, because another tab brought a token. A call that the page asked for (`refresh`) goes on."""
+        """Cancel the call, because another tab has provided a token.
+
+        A call that the page asked for (`refresh`) continues.
+        """
         if self._flight is None or self._flight.reason != "refresh":
             self.cancel()
 
     def settled(self) -> None:
-        """The token lasted until its renewal was due, so reset the count of useless tokens."""
+        """Reset the count of unusable tokens, because the token was valid until its renewal was due."""
         self._useless = 0
 
     def ended(self) -> None:
-        """The token in use expired. If it was requested a while ago, reset the count of useless tokens."""
+        """Handle the expiry of the token in use.
+
+        If the token was requested a while ago, reset the count of unusable tokens.
+        """
         if self._ctx.now - self._asked_at > MARGIN_SECONDS:
             self._useless = 0
 
     def answered(self) -> None:
-        """End the call: `getToken` returned a result, so reset the count of failures."""
+        """End the call and reset the count of failures, because `getToken` has returned a result."""
         self._flight = None
         self._failures = 0
 
@@ -129,7 +139,7 @@ class Login:
         self._ctx.set_timer("getToken", equal_jitter(self._failures, fraction=self._ctx.chance.fraction()))
 
     def useless(self) -> bool:
-        """Count a useless token. Return whether another is worth asking for."""
+        """Count an unusable token. Return whether the widget should ask for another one."""
         self._useless += 1
         return self._useless < TOKENS_BORNE
 

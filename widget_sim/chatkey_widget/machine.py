@@ -1,4 +1,7 @@
-"""The widget's state machine: events in, effects out. Each group of events is handled by one module of `decisions`."""
+"""The state machine of the widget.
+
+It receives events and returns effects. One module of `decisions` handles each group of events.
+"""
 
 from typing import Final, assert_never
 
@@ -17,11 +20,14 @@ from chatkey_widget.server_time import ServerTime
 from chatkey_widget.timers import Timer
 
 _KEPT_FOR_THE_KEY: Final = (events.RefreshAsked, events.LogoutAsked, events.PopupMessage)
-"""Events that are kept until there is a key, if they arrive earlier."""
+"""Events that wait for the key if they happen before the key is ready."""
 
 
 class Machine:
-    """One widget on one page, independent of the browser: pass it events, and perform its effects."""
+    """One widget on one page, independent of the browser.
+
+    The caller passes events, and carries out the returned effects.
+    """
 
     def __init__(self, settings: Settings, chance: Chance, time: ServerTime | None = None) -> None:
         self._ctx = Context(settings, chance, time=time or ServerTime())
@@ -36,7 +42,7 @@ class Machine:
         self._over = False
 
     def handle(self, event: events.Event, now: float) -> list[Effect]:
-        """Process one event at the page's time `now` (seconds since the epoch). Returns the effects, in order."""
+        """Process one event at the page's time `now` (seconds since the epoch). Return the effects, in order."""
         if self._over:
             return []
         self._ctx.go_on(now)
@@ -55,7 +61,7 @@ class Machine:
         }
 
     def note(self, error: WidgetError) -> None:
-        """Record an error for `debug()` that others have already reported to the page."""
+        """Record an error for `debug()` that has already been reported to the page."""
         self._ctx.note("error", error.detail())
 
     def _dispatch(self, event: events.Event) -> None:
@@ -76,7 +82,7 @@ class Machine:
             self._handle(event)
 
     def _handle(self, event: events.MachineEvent) -> None:
-        """Handle events that concern the machine as a whole, or more than one part."""
+        """Handle events that concern the whole widget, or more than one part of it."""
         match event:
             case events.TokenNotStored(reason):
                 self._token_not_stored(reason)

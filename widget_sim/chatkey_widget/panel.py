@@ -1,4 +1,4 @@
-"""The panel's state: open or closed, its page, and a view of the data of the other parts."""
+"""The state of the panel: whether it is open, which page it shows, and a view of the data of the other parts."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ _LINKS: Final[Mapping[type[Stage], Link]] = {
 
 
 class Panel:
-    """Updates the screen only if something on it has changed."""
+    """Updates the screen, but only if something on the screen has changed."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -33,11 +33,10 @@ class Panel:
         self._shown = View()
 
     def debug(self) -> dict[str, object]:
-        """Return the panel's state for debugging."""
         return {"open": self.open, "page": self.page, "locale": self._shown.locale}
 
     def show(self, appearance: Appearance | None, link: ServiceLink, flow: SocialFlow, chat: Chat) -> None:
-        """Show the current state. Members have no use for the page `sign-in`, so they leave it."""
+        """Show the current state. The page `sign-in` closes when there is a member."""
         if self.page == "sign-in" and not isinstance(link.principal, Visitor | None):
             self.page = "chat"
         known = appearance or Appearance()
@@ -64,19 +63,19 @@ class Panel:
             self._ctx.do(Show(view))
 
     def _locale(self, appearance: Appearance) -> str:
-        """Return the language: the page's choice comes first, then the business's, then the browser's (D-12)."""
+        """Return the language. The page's choice comes first, then the business's, then the browser's (D-12)."""
         settings = self._ctx.settings
         return texts.choose((settings.locale, appearance.locale, *settings.languages))
 
 
 def _shown_person(link: ServiceLink) -> Person:
-    """Return the person to show. A member's name is shown only after the server has accepted the token."""
+    """Return the person to show. A member's name is shown only after the server has accepted the member's token."""
     someone = person(link.principal)
     return someone if link.is_accepted else Person(member=someone.member)
 
 
 def _in_words(appearance: Appearance, words: Texts) -> Appearance:
-    """Replace the business's default texts with those in the reader's language (D-12)."""
+    """Replace default texts of the business with texts in the reader's language (D-12)."""
     return replace(
         appearance,
         title=words.title if appearance.title in {"", STANDARD_TITLE} else appearance.title,

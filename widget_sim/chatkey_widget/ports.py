@@ -1,4 +1,7 @@
-"""Interfaces to the outside world. `browser/` implements them, and the tests have their own implementations."""
+"""Interfaces to the outside world.
+
+`browser/` implements them for the page, and the tests implement them for simulations.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -20,12 +23,12 @@ class KeyUnavailable(Exception):
 
 
 class HostFailed(Exception):
-    """The page's own function threw an error or rejected. The message is its reason."""
+    """A function of the page threw an error or rejected. The message is its reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The connection key. `degraded` says why it is in memory only; `lost` why an old one was replaced."""
+    """The connection key. `degraded` says why the key is only in memory. `lost` says why an old key was replaced."""
 
     key: PublicKey
     degraded: str | None = None
@@ -49,15 +52,15 @@ class Keys(Protocol):
         ...
 
     async def sign(self, data: bytes) -> bytes:
-        """Sign with ES256; returns the raw r‖s, 64 bytes."""
+        """Sign with ES256, and return the raw r‖s, 64 bytes."""
         ...
 
 
 class Store(Protocol):
-    """The cached member token of this provider (contract 2.8), and logout messages to other tabs."""
+    """The cached member token of this provider (contract 2.8), and the messages to other tabs about a logout."""
 
     def keep_in_memory(self) -> None:
-        """From now on, store nothing: the key is in memory, and no other page can use a token that is bound to it."""
+        """Store nothing from now on. The key is only in memory, and no other page could use a token for this key."""
         ...
 
     def read(self) -> str | None:
@@ -65,15 +68,15 @@ class Store(Protocol):
         ...
 
     def write(self, token: str) -> str | None:
-        """Cache the token. If the browser refuses, the token is kept in memory and the browser's reason is returned."""
+        """Cache the token. If the browser refuses, keep the token in memory and return the browser's reason."""
         ...
 
     def drop(self, token: str) -> None:
-        """Delete this token from the cache. If the cache holds a different token, that one stays."""
+        """Delete this token from the cache. If the cache contains a different token, that token stays."""
         ...
 
     def announce_logout(self) -> None:
-        """Delete any cached token, even one this tab does not know, and notify the other tabs."""
+        """Delete any cached token, including a token that this tab does not know. Notify the other tabs."""
         ...
 
     def sign_in(self) -> str | None:
@@ -81,7 +84,7 @@ class Store(Protocol):
         ...
 
     def keep_sign_in(self, sign_in: str | None) -> None:
-        """Store the data for the next page of this tab if the browser allows it, or delete it (None)."""
+        """Store the data for the next page of this tab if the browser allows it. None deletes the data."""
         ...
 
 
@@ -94,22 +97,23 @@ class Http(Protocol):
 
 
 class Locks(Protocol):
-    """Locks: one holder per browser and name."""
+    """Locks. Each name has one holder per browser."""
 
     def hold(self, name: str, patience: float | None = None) -> AbstractAsyncContextManager[None]:
-        """Wait for the lock and hold it during the context. After `patience` seconds, take it from its holder."""
+        """Wait for the lock, and hold it until the block ends.
+
+        After `patience` seconds, the lock is taken from its current holder.
+        """
         ...
 
 
 class Wire(Protocol):
     """A WebSocket."""
 
-    def send(self, text: str) -> None:
-        """Send a text message."""
-        ...
+    def send(self, text: str) -> None: ...
 
     def close(self, code: int) -> None:
-        """Close the socket. Its listener is not called again."""
+        """Close the socket. The socket's listener is not called again."""
         ...
 
 
@@ -134,8 +138,8 @@ class Wires(Protocol):
 class PopupListener:
     """Callbacks of the sign-in window.
 
-    `reached` is called when it shows another site's page and this page still has access to it. `closed` is called
-    when it is gone; its argument says whether it never showed a page.
+    `reached` is called when the window shows another site's page and this page still has access to the window. `closed`
+    is called when the window is gone. Its argument says whether the window never showed a page.
     """
 
     reached: Callable[[], None]
@@ -146,7 +150,7 @@ class Popups(Protocol):
     """The sign-in window. There is at most one."""
 
     def open(self, url: str, listener: PopupListener) -> bool:
-        """Open the window at once. Returns whether the browser opened it."""
+        """Open the window at once. Return whether the browser has opened the window."""
         ...
 
     def close(self) -> None:
@@ -158,7 +162,10 @@ class Host(Protocol):
     """The page that embeds the widget."""
 
     async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | Unusable | None:
-        """Call the page's `getToken`. Cancelling this call aborts the `signal` passed to it. Raises `HostFailed`."""
+        """Call the page's `getToken`. If this call is cancelled, the `signal` that the page received is aborted.
+
+        Raises `HostFailed`.
+        """
         ...
 
     def emit(self, name: str, detail: Mapping[str, object]) -> None:
@@ -169,9 +176,7 @@ class Host(Protocol):
 class Screen(Protocol):
     """The widget on the screen."""
 
-    def show(self, view: View) -> None:
-        """Draw this view."""
-        ...
+    def show(self, view: View) -> None: ...
 
     def remove(self) -> None:
         """Remove the widget from the page."""
@@ -180,7 +185,7 @@ class Screen(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All ports. `now` returns the page's time in seconds since the epoch; `release` removes the event listeners."""
+    """All ports. `now` returns the page's time in seconds since the epoch. `release` removes the event listeners."""
 
     keys: Keys
     store: Store

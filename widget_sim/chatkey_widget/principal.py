@@ -1,4 +1,4 @@
-"""The identity that the widget has or asks for: the key's visitor, a custom-login member, or a social member."""
+"""The identity that the widget has or wants: the visitor of the key, a custom-login member, or a social member."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from chatkey_widget.tokens import Claims
 from chatkey_widget.view import Person
 
 _NO_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-"""Characters that a line of text cannot have: controls, line breaks, and unpaired surrogates."""
+"""Characters that must not be in a line of text: controls, line breaks, and unpaired surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +21,23 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A member of a custom login. The integrator's socket token is used unchanged (contract 2.4)."""
+    """A member of a custom login. The widget sends the integrator's socket token unchanged (contract 2.4)."""
 
     token: str = field(repr=False)
     claims: Claims
 
     @property
     def uid(self) -> str:
-        """The integrator's own user id."""
+        """The integrator's user id."""
         return self.claims.uid
 
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    """A member of a social login. `token` is the identity token (contract 2.5), exchanged for socket tokens."""
+    """A member of a social login.
+
+    `token` is the identity token (contract 2.5). The widget exchanges it for socket tokens.
+    """
 
     token: str = field(repr=False)
     claims: Claims
@@ -50,12 +53,12 @@ Principal = Visitor | Member
 
 
 def same_person(one: Principal | None, other: Principal | None) -> bool:
-    """Return whether the server treats both principals as one identity: same kind of login, same uid."""
+    """Return whether the server treats both principals as one identity: the same kind of login and the same uid."""
     return one is not None and other is not None and type(one) is type(other) and one.uid == other.uid
 
 
 def identity(principal: Principal) -> Identity:
-    """Return the kind of identity as frames and events name it."""
+    """Return the kind of identity, as it is named in frames and events."""
     return "visitor" if isinstance(principal, Visitor) else "member"
 
 
@@ -68,10 +71,13 @@ def person(principal: Principal | None) -> Person:
 
 
 def _one_line(name: str) -> str:
-    """Return a name in the form that the server uses too (D-11): characters that are not text become a space."""
+    """Return a name on one line.
+
+    As in the server (D-11), characters that are not text become a space.
+    """
     return _NO_TEXT.sub(" ", name).strip()
 
 
 def _picture(address: str | None) -> str | None:
-    """Return an avatar's address if a page may load it as a picture, or else None."""
+    """Return an avatar's address if a page may load it as a picture. Otherwise return None."""
     return address if address is not None and address.startswith(("https://", "http://")) else None

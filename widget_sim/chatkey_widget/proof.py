@@ -1,4 +1,4 @@
-"""The one-time proof that opens a socket (contract 4.9, D-10), except its signature, which WebCrypto makes."""
+"""The one-time proof that opens a socket (contract 4.9, D-10), except the signature, which WebCrypto makes."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ class Proof:
 
 
 def build(key: PublicKey, *, token: str, nonce: str, htu: str, jti: str, now: float) -> Proof:
-    """Build the proof for this key, this token, this connection's nonce, and this address (without its query)."""
+    """Build the proof for this key, this token, the nonce of this connection, and this address without its query."""
     header: dict[str, object] = {"typ": PROOF_TYP, "alg": "ES256", "jwk": key.jwk}
     claims: dict[str, object] = {
         "jti": jti,
@@ -41,7 +41,7 @@ def build(key: PublicKey, *, token: str, nonce: str, htu: str, jti: str, now: fl
 
 
 def compact(signing_input: str, signature: bytes) -> str:
-    """Join the signed text and its raw r‖s signature (RFC 7518 section 3.4) into a compact JWS."""
+    """Join the signed text and the raw r‖s signature (RFC 7518 section 3.4) into a compact JWS."""
     return f"{signing_input}.{base64url(signature)}"
 
 

@@ -10,7 +10,7 @@ _OPEN_CLAIMS: Final = frozenset(
     {"pid", "uid", "type", "iat", "nbf", "exp", "jkt", "auth_provider"}
     | {"typ", "alg", "kty", "crv", "x", "y", "htm", "htu"}
 )
-"""Claims and header members that are shown. A token may contain anything, so all others are hidden."""
+"""Claims and header members whose values are shown. A token may contain anything, so all other values are hidden."""
 
 _CLAIMS: Final = frozenset({"claims", "header"})
 _PERSONAL: Final = frozenset({"name", "avatar"})
@@ -22,7 +22,7 @@ _SECRETS: Final = (
 
 
 def plain(value: object) -> object:
-    """Return a copy without anything that looks like a secret. Messages may quote errors of the page's own code."""
+    """Return a copy without text that looks like a secret. Messages may quote errors of the page's code."""
     match value:
         case str():
             for pattern, replacement in _SECRETS:
@@ -37,7 +37,7 @@ def plain(value: object) -> object:
 
 
 def claims(payload: Mapping[str, object]) -> dict[str, object]:
-    """Return all members of a token or proof, but with the values of only those that are known to be harmless."""
+    """Return all members of a token or proof. Only values that are known to be harmless are shown."""
     return {name: _claim(name, value) for name, value in payload.items()}
 
 

@@ -1,4 +1,4 @@
-"""Runs the machine: performs its effects through the ports, and passes it the resulting events."""
+"""Runs the state machine: carries out its effects through the ports, and passes the resulting events to it."""
 
 import asyncio
 import json
@@ -28,11 +28,17 @@ from chatkey_widget.timers import Timer
 
 GET_TOKEN_SECONDS: Final = 10.0
 SPREAD_SECONDS: Final = 0.3
-"""Other tabs see a change of localStorage a moment later. The lock is held until they know the new token."""
+"""The time in seconds for which the lock is held after a token was stored.
+
+Other tabs receive the change of localStorage a moment later. They must know the new token before they get the lock.
+"""
 
 HTTP_SECONDS: Final = 15.0
 LONGEST_TIMER: Final = 86_400.0
-"""Browsers fire timers longer than 2^31 ms at once. A timer that fires early does no harm here."""
+"""The longest timer, in seconds.
+
+Browsers fire timers longer than 2^31 ms immediately. A timer that fires too early does no harm here.
+"""
 
 
 class Runtime:
@@ -51,7 +57,10 @@ class Runtime:
         self._wires: dict[int, Wire] = {}
 
     def feed(self, event: events.Event) -> None:
-        """Pass an event to the machine and perform its effects. Events that result from them are processed in order."""
+        """Pass an event to the state machine, and carry out the effects.
+
+        Events that result from the effects are processed in order.
+        """
         self._waiting.append(event)
         if self._busy:
             return
@@ -179,7 +188,10 @@ class Runtime:
     # calls of the page
 
     async def _await_turn(self, ref: int, patience: float) -> None:
-        """Hold the lock of all tabs during this tab's turn. If `getToken` is called, it lasts until the result."""
+        """Hold the lock of all tabs while this tab may call `getToken`.
+
+        If `getToken` is called, hold the lock until its result.
+        """
         try:
             async with self._ports.locks.hold(TOKEN_LOCK_PREFIX + self._settings.provider_id, patience):
                 stored = self._ports.store.read()
@@ -264,7 +276,7 @@ class Runtime:
         return task
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        """Report a bug of the widget itself to the page, and show it with its traceback in the console."""
+        """Report a bug of the widget to the page, and print it with its traceback in the console."""
         self._tasks.discard(task)
         fault = None if task.cancelled() else task.exception()
         if fault is not None:

@@ -1,30 +1,37 @@
-"""The server's time as the page knows it from responses. Tokens are checked with it (D-12)."""
+"""The server's time as the page knows it from responses. The widget checks tokens with this time (D-12)."""
 
 from dataclasses import dataclass
 from typing import Final
 
 SKEW_WORTH_TELLING: Final = 60.0
-"""If the page's clock differs from the server's by more seconds than this, the page is notified."""
+"""The difference in seconds between the page's and the server's clock above which the page is notified."""
 
 _ROUNDING: Final = 2.0
-"""Differences up to this come from rounding to whole seconds and from network delay."""
+"""The largest difference that rounding to whole seconds and network delay can explain."""
 
 
 @dataclass(slots=True)
 class ServerTime:
-    """How far the server's clock is ahead of the page's, in seconds. One per page: it survives `shutdown()`."""
+    """The number of seconds by which the server's clock is ahead of the page's.
+
+    Each page has one such object, which `shutdown()` does not delete.
+    """
 
     offset: float | None = None
     in_doubt: bool = True
-    """Whether the page may have slept, or its clock may have been set, since the server last sent its time."""
+    """Whether the page may have slept, or its clock may have been changed, since the server last sent its time."""
     _skew_told: bool = False
 
     def at(self, now: float) -> float:
-        """Return the server's time at the page's time `now`, if known; otherwise `now`."""
+        """Return the server's time at the page's time `now`. If the server's time is unknown, return `now`."""
         return now + (self.offset or 0.0)
 
     def learn(self, server_time: float, now: float) -> float | None:
-        """Use this as the server's time. Returns how far the page's clock is ahead if that is to be reported (once)."""
+        """Use this as the server's time.
+
+        If the page's clock is so far ahead or behind that the page must be notified, return the difference. This
+        happens once.
+        """
         difference = server_time - now
         self.offset = 0.0 if abs(difference) <= _ROUNDING else difference
         self.in_doubt = False

@@ -1,4 +1,4 @@
-"""One principal's connection to the service: token, socket, proof, heartbeat, refresh, reconnect (D-10)."""
+"""The connection of one principal to the service: token, socket, proof, heartbeat, refresh, reconnect (D-10)."""
 
 import math
 from collections.abc import Mapping
@@ -32,22 +32,22 @@ from chatkey_widget.principal import Custom, Principal, Social, Visitor, identit
 from chatkey_widget.timers import LinkTimer
 
 REFRESH_SECONDS: Final = 50.0
-"""Contract 2.6: tokens from our own endpoints are refreshed about this often."""
+"""The interval in seconds at which tokens from the service's endpoints are refreshed (contract 2.6)."""
 
 CONNECT_SECONDS: Final = 10.0
-"""How long each step of connecting may take before it counts as failed."""
+"""The time in seconds that each step of connecting may take before it fails."""
 
 PROBE_SECONDS: Final = 3.0
-"""The shortest timeout for the answer to a ping that was sent because the connection is in doubt."""
+"""The shortest timeout, in seconds, of a ping that was sent because the connection is in doubt."""
 
 ANSWER_SECONDS: Final = 2.0
-"""If a frame is not answered within this time, the connection is in doubt."""
+"""The time in seconds after which a frame without an answer puts the connection in doubt."""
 
 SILENCE_SECONDS: Final = 5.0
-"""If no frame arrives for this long during a conversation, the connection is in doubt."""
+"""The time in seconds without any frame, during a conversation, after which the connection is in doubt."""
 
 STABLE_SECONDS: Final = 60.0
-"""After a connection has lasted this long, earlier failures are forgotten."""
+"""The time in seconds after which a connection is stable and earlier failures are forgotten."""
 
 _REFUSALS: Final = frozenset({Close.TOKEN, Close.FORBIDDEN, Close.TOKEN_EXPIRED})
 _CROWD: Final = frozenset({Close.RESTART, Close.TRY_LATER})
@@ -55,11 +55,11 @@ _CONVERSATION: Final = frozenset({Kind.MESSAGE, Kind.ACK, Kind.CALL})
 _TIMERS: Final[tuple[LinkTimer, ...]] = ("connect", "doubt", "heartbeat", "probe", "reconnect", "refresh", "stable")
 
 LinkKind = Literal[Kind.HELLO, Kind.READY, Kind.REFRESHED, Kind.REAUTH, Kind.PONG, Kind.ERROR]
-"""Frames about the connection itself. An `error` is one of them if it answers no frame of the chat."""
+"""The kinds of frames about the connection. An `error` belongs to them if it does not answer a frame of the chat."""
 
 
 class ServiceLink:
-    """Connects the principal, and keeps it connected.
+    """Connects the principal, and keeps the principal connected.
 
     `claims` and `last_proof` are the last ones used, for debugging.
     """
@@ -87,7 +87,7 @@ class ServiceLink:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the server has accepted this principal. It stays True if the connection is lost later."""
+        """Whether the server has accepted this principal. This stays true if the connection is lost later."""
         return same_person(self._accepted_as, self.principal)
 
     # called by the machine
@@ -126,11 +126,14 @@ class ServiceLink:
             self._open(self.stage, socket_uri, self.stage.principal.token)
 
     def forgive(self) -> None:
-        """Reset the refusals: the person or the page did something new, or the connection has been stable."""
+        """Reset the refusals.
+
+        This is done after a new action of the person or the page, or when the connection is stable.
+        """
         self._attempts.forgive()
 
     def wake(self) -> Outcome | None:
-        """Check that the connection still works: after sleep, a hidden tab, or time offline."""
+        """Check that the connection still works, after sleep, a hidden tab, or time offline."""
         match self.stage:
             case Idle() | Stopped():
                 return None
@@ -157,11 +160,11 @@ class ServiceLink:
     # incoming answers, frames and timers
 
     def awaits(self, ref: int) -> bool:
-        """Return whether an answer with this `ref` is still awaited."""
+        """Return whether an answer with this `ref` is still needed."""
         return isinstance(self.stage, Loading | OnSocket) and self.stage.ref == ref
 
     def token_loaded(self, event: TokenLoaded) -> None:
-        """Open a socket with the token, or send the token over the open one."""
+        """Open a socket with the token. If there is an open socket, send the token over that socket."""
         self.socket_uri = event.socket_uri
         if isinstance(self.stage, Loading):
             self._open(self.stage, event.socket_uri, event.token)
@@ -169,7 +172,7 @@ class ServiceLink:
             self._send_refresh(self.stage, event.token)
 
     def token_failed(self, event: TokenFailed) -> Outcome | None:
-        """If the token was refused, give up. Otherwise, try again later."""
+        """If the service refused the token, give up. Otherwise, try again later."""
         code = event.code or Fault.TOKEN_UNREACHABLE
         if code in TERMINAL or (event.status == 401 and event.code is not None):
             self.halt()
@@ -186,20 +189,22 @@ class ServiceLink:
         return None
 
     def opened(self) -> None:
-        """Wait for the server's `hello`."""
         if isinstance(self.stage, Opening):
             self.stage = self.stage.opened()
             self._await_step()
             self._ctx.emit("socket:open")
 
     def proof_signed(self, signature: bytes) -> None:
-        """Send `connect`, with the token and the proof that this browser has its key."""
+        """Send `connect`, with the token and the proof that this browser has the key of the token."""
         if isinstance(self.stage, Proving):
             signed = proof.compact(self.stage.proof.signing_input, signature)
             self.send({"type": Kind.CONNECT, "token": self.stage.token, "proof": signed})
 
     def heard(self, kind: Kind | None) -> None:
-        """Treat any frame as a sign of life. In a conversation, longer silence puts the connection in doubt again."""
+        """Record that the server has sent a frame.
+
+        In a conversation, another long silence puts the connection in doubt again.
+        """
         self._ctx.cancel_timer("probe")
         if isinstance(self.stage, Ready):
             self.stage = replace(self.stage, awaiting=False)
@@ -235,7 +240,7 @@ class ServiceLink:
         self._lose("unreadable")
 
     def closed(self, code: int) -> Outcome | None:
-        """Reconnect, unless the server refused the principal. Code 1006 says nothing about identity (D-10)."""
+        """Reconnect, unless the server refused the principal. Code 1006 says nothing about the identity (D-10)."""
         lost = self.stage
         if not isinstance(lost, OnSocket):
             return None
@@ -248,7 +253,7 @@ class ServiceLink:
         return None
 
     def timer(self, name: LinkTimer) -> Outcome | None:
-        """Do the task of the timer that fired."""
+        """Carry out the task of the timer that fired."""
         match name:
             case "reconnect":
                 return self._reconnect(self.stage.principal) if isinstance(self.stage, Waiting) else None
@@ -287,7 +292,10 @@ class ServiceLink:
         return None
 
     def _has_ended(self, principal: Principal) -> bool:
-        """Return whether a custom token has expired. Other principals get new tokens from our own endpoints."""
+        """Return whether a custom-login token has expired.
+
+        Other principals get new tokens from the service's endpoints.
+        """
         return isinstance(principal, Custom) and principal.claims.expires_at <= self._ctx.server_now
 
     def _load(self, ref: int, principal: Visitor | Social) -> None:
@@ -318,7 +326,10 @@ class ServiceLink:
         return None
 
     def _await_step(self) -> None:
-        """Start the timeout for the next step. After a lost connection it is shorter, so that a retry comes soon."""
+        """Start the timeout for the next step.
+
+        After a lost connection, the timeout is shorter, so that a retry comes soon.
+        """
         self._ctx.set_timer("connect", self._patience if self._attempts.is_early else CONNECT_SECONDS)
 
     def _prove(self, at: Greeting, nonce: str, ping: float) -> None:
@@ -363,7 +374,7 @@ class ServiceLink:
         return outcome
 
     def _probe(self, at: Ready, *, within: float) -> Outcome | None:
-        """Send a ping. If no frame arrives within `within` seconds, the connection is given up."""
+        """Send a ping. If no frame is received within `within` seconds, give up the connection."""
         if at.is_overdue(self._ctx.now):
             return self._start_over(at)
         due = self._ctx.now + within
@@ -384,7 +395,10 @@ class ServiceLink:
             self._ctx.set_timer("refresh", REFRESH_SECONDS)
 
     def _refresh(self) -> None:
-        """Request a newer token from our own endpoints, unless a request is in progress. Not for custom login."""
+        """Request a newer token from the service's endpoints, unless a request is in progress.
+
+        Custom logins have no such endpoint.
+        """
         at = self.stage
         if isinstance(at, Ready) and not isinstance(at.principal, Custom) and not at.refreshing:
             self.stage = replace(at, refreshing=True)
@@ -422,13 +436,16 @@ class ServiceLink:
             self._retry(lost)
 
     def _start_over(self, lost: Ready) -> Outcome | None:
-        """After the page has slept, request a fresh token first, and then open a new socket."""
+        """After the page has slept, request a new token first, and then open a new socket."""
         self._ctx.emit("socket:lost", why="jump")
         self.halt()
         return self._reconnect(lost.principal)
 
     def _refused(self, lost: OnSocket, refused: Refused) -> Outcome | None:
-        """Try once more with a fresh token from our endpoints. For custom login, only the page can provide one."""
+        """Try once more with a new token from the service's endpoints.
+
+        For custom login, only the page can provide a token.
+        """
         is_another_worth_it = self._attempts.refused(refused)
         if lost.newer_token is not None and not refused.terminal:
             self._retry(lost)  # a newer token than the refused one is available

@@ -1,4 +1,4 @@
-"""Social login in the page: it opens a popup, and checks the popup's message (contract 4.6, D-07, D-09)."""
+"""Social login in the page: opens a popup, and checks the popup's message (contract 4.6, D-07, D-09)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,11 +13,11 @@ from chatkey_widget.login import read_member
 from chatkey_widget.principal import Social
 
 DOUBLE_CLICK_SECONDS: Final = 1.0
-"""Two clicks on a button within this time count as one."""
+"""The longest time in seconds between two clicks on a button that are treated as one click."""
 
 
 class SocialFlow:
-    """At most one sign-in is in progress. A new click replaces the previous one."""
+    """The sign-in in progress, of which there is at most one. A new click replaces it."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -27,7 +27,10 @@ class SocialFlow:
         self._ref = 0
         self._nonce = ""
         self._left: tuple[str, str] | None = None
-        """Provider and nonce of a sign-in that an earlier page of this tab began. Its window may still be open."""
+        """Provider and nonce of a sign-in that an earlier page of this tab began.
+
+        The sign-in window may still be open.
+        """
         self._reached = False
         self._started_at = 0.0
 
@@ -37,7 +40,7 @@ class SocialFlow:
         self._left = (social, nonce) if nonce else None
 
     def start(self, social: str) -> None:
-        """Open the popup. The browser allows it because this happens within the click."""
+        """Open the popup. The browser allows this because it happens within the click."""
         if social == self.social and self._ctx.now - self._started_at < DOUBLE_CLICK_SECONDS:
             return
         self.cancel()
@@ -51,7 +54,10 @@ class SocialFlow:
         self._ctx.do(OpenPopup(self._ref, self._url(social)))
 
     def cancel(self) -> None:
-        """Cancel the sign-in in progress, from this page or an earlier one. Later messages of it are ignored."""
+        """Cancel the sign-in in progress, whether this page or an earlier page began it.
+
+        Later messages of this sign-in are ignored.
+        """
         if self.social is not None or self._left is not None:
             self._left = None
             self._ctx.do(KeepSignIn(None))
@@ -62,7 +68,7 @@ class SocialFlow:
     def blocked(self, ref: int) -> None:
         """Report that the browser opened no popup.
 
-        If it cannot store a key either, it is built into an app and never opens popups.
+        A browser that cannot store a key either is built into an app and never opens popups.
         """
         if not self._awaits(ref):
             return
@@ -74,7 +80,7 @@ class SocialFlow:
             self._fail(WidgetError(Fault.POPUP_BLOCKED, "window.open returned nothing."))
 
     def reached(self, ref: int) -> None:
-        """Note that the popup shows the sign-in, and that this page still has access to it."""
+        """Note that the popup shows the sign-in, and that this page still has access to the popup."""
         if self._awaits(ref):
             self._reached = True
             self._ctx.emit("oauth:opened", social=self.social)
@@ -82,8 +88,8 @@ class SocialFlow:
     def closed(self, ref: int, *, blank: bool) -> None:
         """Report that the popup is gone without a result.
 
-        If its first page cuts it off (Cross-Origin-Opener-Policy), the popup looks closed as soon as that page
-        loads. A popup that the person closes was either blank to the end, or was seen with a page in it.
+        A page can cut off its popup with a Cross-Origin-Opener-Policy. The popup then seems closed as soon as that page
+        loads. A popup that the person really closes was blank all the time, or this page has seen a page in it.
         """
         if not self._awaits(ref):
             return
@@ -93,7 +99,10 @@ class SocialFlow:
             self._fail(WidgetError(Fault.POPUP_LOST, "The browser separated the popup from the page."))
 
     def message(self, event: PopupMessage) -> Social | None:
-        """Check a message. Returns the new member or None. Messages that are not from the popup are ignored (D-09)."""
+        """Check a message, and return the new member or None.
+
+        Messages that are not from the popup are ignored (D-09).
+        """
         data = event.data
         if not isinstance(data, Mapping):
             return None
@@ -114,7 +123,10 @@ class SocialFlow:
         return self.social is not None and event.from_popup and event.origin == self._ctx.settings.service_origin
 
     def _is_of_earlier_page(self, event: PopupMessage, data: Mapping[object, object]) -> bool:
-        """Return whether the message is from an earlier page's popup. Only origin and nonce can show this (D-09)."""
+        """Return whether the message is from the popup of an earlier page.
+
+        Only origin and nonce can show this (D-09).
+        """
         if self.social is not None or self._left is None or event.origin != self._ctx.settings.service_origin:
             return False
         return self._has(data, *self._left)
@@ -154,7 +166,7 @@ class SocialFlow:
 
 
 def _refusal(error: object) -> WidgetError:
-    """Convert the callback page's error into a `WidgetError`."""
+    """Convert the error of the callback page into a `WidgetError`."""
     members = error if isinstance(error, Mapping) else {}
     code, message = members.get("code"), members.get("message")
     if not isinstance(code, str):

@@ -1,4 +1,4 @@
-"""The names of a widget's timers, grouped by the part that sets them and handles them when they fire."""
+"""The names of a widget's timers, grouped by the part that sets and handles them."""
 
 from typing import Literal
 

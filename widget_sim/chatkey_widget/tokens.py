@@ -1,4 +1,7 @@
-"""Reads tokens without verifying them: enough to refuse what the server would refuse, and to say why."""
+"""Reads tokens without verifying signatures.
+
+The widget reads enough to refuse what the server would refuse, and to say why.
+"""
 
 import base64
 import binascii
@@ -13,7 +16,7 @@ from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.json_text import read_json
 
 MILLISECONDS: Final = 100_000_000_000
-"""A time above this (the year 5138) is assumed to be in milliseconds."""
+"""The largest time in seconds (the year 5138). Anything above is assumed to be in milliseconds."""
 
 _COMPACT: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
@@ -37,7 +40,10 @@ class Claims:
 
 
 def read(token: str) -> Claims:
-    """Read a token's claims. Raises `WidgetError` (too large, malformed, or wrong claims) with the member at fault."""
+    """Read the claims of a token.
+
+    Raises `WidgetError`, which names the member at fault, if the token is too large or malformed, or has wrong claims.
+    """
     payload = _payload(token)
     data = _object(payload, "data")
     return Claims(
@@ -56,7 +62,7 @@ def read(token: str) -> Claims:
 
 
 def check_binding(claims: Claims, *, pid: str, jkt: str) -> None:
-    """Refuse a member's token for another provider or another key (contract 2.4, D-06, D-07)."""
+    """Refuse a member's token that is for another provider or another key (contract 2.4, D-06, D-07)."""
     if claims.pid != pid:
         raise WidgetError(Fault.TOKEN_CLAIMS, f"pid is {claims.pid!r}, but this widget belongs to provider {pid!r}.")
     if claims.jkt is None:
@@ -69,7 +75,7 @@ def check_binding(claims: Claims, *, pid: str, jkt: str) -> None:
 
 
 def check_time(claims: Claims, *, now: float, margin: float = 0) -> None:
-    """Refuse a token that has expired, or expires within `margin` seconds. `now` is the server's time."""
+    """Refuse a token that has expired, or that expires within `margin` seconds. `now` is the server's time."""
     left = claims.expires_at - now
     if left > margin:
         return

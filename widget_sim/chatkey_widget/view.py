@@ -1,4 +1,4 @@
-"""Everything on the screen, as one value. The browser modules only draw it."""
+"""The complete contents of the screen, as one value. The browser modules only draw this value."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,10 @@ CallShown = CallState | Literal["none", "calling"]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The person using the widget. Visitors have no name. Members have one once the server has accepted them."""
+    """The person who uses the widget.
+
+    Visitors have no name. A member has one when the server has accepted the member.
+    """
 
     member: bool = False
     name: str | None = None
@@ -22,7 +25,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message. Its `state` is `sent` once the server has stored it."""
+    """One message. Its `state` is `sent` when the server has stored it."""
 
     id: str
     sender: Sender
@@ -50,7 +53,7 @@ class Appearance:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The contents of the whole screen."""
+    """The contents of the complete screen."""
 
     visible: bool = False
     open: bool = False
@@ -67,10 +70,13 @@ class View:
     found: tuple[Line, ...] | None = None
     call: CallShown = "none"
     call_seconds: int | None = None
-    """Seconds since the call was answered. None if no call is active."""
+    """Seconds since the call was answered, or None if there is no active call."""
     signing_in: str | None = None
     notice: str | None = None
     sign_in_elsewhere: bool = False
-    """Whether no sign-in window can be opened here, as in an app's built-in browser."""
+    """Whether no sign-in window can be opened here, as in the built-in browser of an app."""
     blocked: str | None = None
-    """The social provider whose sign-in window the browser blocked. The notice then has a button that opens it."""
+    """The social provider whose sign-in window the browser blocked.
+
+    The notice then has a button that opens this window.
+    """

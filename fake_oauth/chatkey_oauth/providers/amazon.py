@@ -1,8 +1,10 @@
-"""Amazon (Login with Amazon): tokens contain a bar, there are three ways to send them, and errors have their own order.
+"""Amazon (Login with Amazon): tokens contain a bar, and the members of errors have an unusual order.
 
-The token endpoint also takes JSON; clients that post an object with axios rely on that. A refresh returns another
-refresh token, and the old one stays valid. Sources below developer.amazon.com/docs: login-with-amazon/access-token.html
-and refresh-token.html, amazon-data-portability/use-refresh-token.html (an example response).
+A client can send an access token in three ways. The token endpoint also accepts JSON, because axios sends an object as
+JSON. A refresh returns another refresh token, and the old refresh token stays valid.
+
+Sources, below developer.amazon.com/docs: login-with-amazon/access-token.html, login-with-amazon/refresh-token.html, and
+an example response in amazon-data-portability/use-refresh-token.html.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ BAD_GRANT: Final = Words(400, "invalid_grant", "The request has an invalid grant
 
 
 class Voluntary(msgspec.Struct):
-    """An entry of `scope_data`: whether the application requires the scope."""
+    """An entry of `scope_data`. It says whether the application requires the scope."""
 
     essential: bool = True
 
@@ -86,7 +88,7 @@ class Imitated(Provider):
     switches = (Switch("callback-scope", True, "The callback has the granted scopes as `scope`."),)
 
     def routes(self) -> dict[str, Route]:
-        """Return four endpoints. There is no discovery and no revocation."""
+        """Return four endpoints. Amazon has neither discovery nor revocation."""
         return {
             "GET /ap/oa": Route(Leg.AUTHORIZE, self.authorize),
             "POST /auth/o2/token": Route(Leg.TOKEN, self.token),
@@ -97,18 +99,16 @@ class Imitated(Provider):
     # Authorization endpoint
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Refuse on a page, in Amazon's words."""
         text = "The redirect URI you provided has not been whitelisted for your application."
         return ShownToPerson(400, "invalid_request", text)
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """Use Amazon's words for an invalid scope, and the engine's for other errors."""
+        """Return Amazon's wording for an invalid scope, and the engine's wording for other errors."""
         if error == "invalid_scope":
             description = "An unknown scope was requested"
         return {"error_description": description, "error": error}
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial in Amazon's words."""
         return self.fault_params("access_denied", "Access not permitted.")
 
     def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
@@ -118,7 +118,7 @@ class Imitated(Provider):
         return ordered | error
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Add the granted scopes, if the switch `callback-scope` is on."""
+        """If the switch `callback-scope` is on, add the granted scopes."""
         return {"scope": " ".join(grant.scopes)} if self.on("callback-scope") else {}
 
     def may_decline(self, request: AuthorizationRequest) -> frozenset[str]:
@@ -154,7 +154,7 @@ class Imitated(Provider):
         return super().bearer_text(call) or call.headers.get("x-amz-access-token")
 
     def user(self, call: Call) -> Answer:
-        """The profile endpoint. Returns what the granted scopes allow; values that the person lacks are left out."""
+        """The profile endpoint. It returns what the granted scopes allow, and omits values that the person lacks."""
         grant = self.bearer(call, *self.scopes).grant
         person = self.person(grant)
         profile: dict[str, Any] = {"user_id": self.subject(person, grant.client_id)}
@@ -165,7 +165,10 @@ class Imitated(Provider):
         return json_answer({name: value for name, value in profile.items() if value is not None})
 
     def token_info(self, call: Call) -> Answer:
-        """The endpoint that names a token's person and application. `exp` is its remaining lifetime in seconds."""
+        """The endpoint that names the person and the application of a token.
+
+        `exp` is the remaining lifetime in seconds.
+        """
         issued = self.bearer(call)
         return json_answer(
             {
@@ -179,7 +182,7 @@ class Imitated(Provider):
         )
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Report a bad token as an invalid parameter, with status 400."""
+        """Report an invalid token as an invalid parameter, with status 400."""
         if refusal.problem is Problem.SCOPE:
             description, error, status = "The access token does not have the required scope", "insufficient_scope", 403
         else:
@@ -190,19 +193,16 @@ class Imitated(Provider):
     # Formats
 
     def request_id(self) -> str:
-        """Return a random id in the format of a UUID."""
         return "-".join(self.hexadecimal(length) for length in (8, 4, 4, 4, 12))
 
     def new_code(self) -> str:
-        """Return `AN` and 18 letters and digits."""
         return "AN" + self.alphanumeric(18)
 
     def new_access_token(self) -> str:
-        """Return `Atza|` and more than 350 letters and digits. The bar has to be encoded in a query."""
+        """Return `Atza|` and more than 350 letters and digits. A query must contain the bar in encoded form."""
         return f"Atza|IwEB{self.alphanumeric(360)}"
 
     def new_refresh_token(self) -> str:
-        """Return `Atzr|` and more than 350 letters and digits."""
         return f"Atzr|IwEB{self.alphanumeric(360)}"
 
     def derived_subject(self, person: Person, client_id: str) -> str:

@@ -1,6 +1,6 @@
 """Apple: the callback is a cross-site form post, the client secret is a JWT, and the name is sent only once.
 
-Sources for the id_token's flags being booleans since February 2024: github.com/nicokaiser/passport-apple/pull/86,
+The flags in the id_token have been booleans since February 2024. Sources: github.com/nicokaiser/passport-apple/pull/86,
 github.com/AzimoLabs/apple-sign-in-php-sdk/issues/39.
 """
 
@@ -115,7 +115,7 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """Return five endpoints. There is no userinfo, because the id_token contains everything."""
+        """Return five endpoints. There is no userinfo endpoint, because the id_token contains everything."""
         return {
             "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
             "GET /auth/authorize": Route(Leg.AUTHORIZE, self.authorize),
@@ -149,28 +149,27 @@ class Imitated(Provider):
 
     @classmethod
     def check_client(cls, client: Client) -> None:
-        """Require the members with which an application signs its secret."""
+        """Require the members with which an application signs its client secret."""
         check_redirect_uris(client)
         check_application(client)
 
     # Authorization endpoint
 
     def authorize(self, call: Call) -> Answer:
-        """Refuse scopes joined by `+` instead of `%20`, if the switch `strict-scope` is on."""
+        """If the switch `strict-scope` is on, refuse scopes joined by `+` instead of `%20`."""
         if self.on("strict-scope") and PLUS_IN_SCOPE.search(call.query_string):
             raise ShownToPerson(400, "invalid_scope", "Scopes must be separated by %20, not by +.")
         return super().authorize(call)
 
     def shows_fault(self, error: str) -> bool:
-        """Show every error on a page. Only a person's denial is sent to the client."""
+        """Show every error on a page. Only the denial of a person is sent to the client."""
         return True
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Refuse on a page, in Apple's words."""
         return ShownToPerson(400, "invalid_request", "Invalid web redirect url.")
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Require `form_post` for name and e-mail, and a mode other than `query` for an id_token."""
+        """Require `form_post` if the scopes include name or e-mail. For an id_token, refuse the mode `query`."""
         if self.on("strict-redirect") and not is_public(request.redirect_uri):
             raise ShownToPerson(400, "invalid_request", "Invalid web redirect url.")
         if request.response_mode != "form_post" and {"name", "email"}.intersection(request.scopes):
@@ -180,11 +179,9 @@ class Imitated(Provider):
             raise ShownToPerson(400, "invalid_request", "Invalid response mode.")
 
     def ignores_challenge(self) -> bool:
-        """Return whether the switch `pkce` is off."""
         return not self.on("pkce")
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial with Apple's own error."""
         return {"error": "user_cancelled_authorize"}
 
     def choices(self, request: AuthorizationRequest) -> str:
@@ -194,15 +191,16 @@ class Imitated(Provider):
         return f'<div class="choices">{name}{email}{STOP_USING}</div>'
 
     def settle(self, request: AuthorizationRequest, person: Person, form: Mapping[str, str]) -> dict[str, str]:
-        """Store the choices. If asked to, forget an earlier approval, like "stop using" in the settings of an Apple
-        account.
+        """Store the choices.
+
+        If the person asks for it, delete an earlier approval, like "stop using" in the settings of an Apple account.
         """
         if form.get("stop_using"):
             self.grants.forget(request.client.client_id, person.id)
         return {name: clean(form[name]) for name in ("given_name", "family_name", "email_choice") if form.get(name)}
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Add the person's name and address, unsigned, at the first approval only and as far as the scopes allow."""
+        """At the first approval, add the person's name and address, unsigned, as far as the scopes allow."""
         if not first:
             return {}
         person = self.person(grant)
@@ -212,26 +210,34 @@ class Imitated(Provider):
         return {"user": msgspec.json.encode(user).decode()} if user else {}
 
     def told_name(self, person: Person, grant: Grant) -> dict[str, Any]:
-        """Return the name as the person edited it, otherwise the account's. Empty if there is none."""
+        """Return the name as the person has edited it, or else the account's name.
+
+        Without a name, return an empty object.
+        """
         chosen = grant.consent.chosen
         given = chosen.get("given_name", person.given_name)
         family = chosen.get("family_name", person.family_name)
         return {"name": {"firstName": given or "", "lastName": family or ""}} if given or family else {}
 
     def address(self, person: Person, grant: Grant) -> str | None:
-        """Return the e-mail address, or a relay address if the person hides it. A team's clients get the same one."""
+        """Return the e-mail address, or a relay address if the person hides the address.
+
+        All clients of a team get the same address.
+        """
         if not person.email or grant.consent.chosen.get("email_choice") != "hide":
             return person.email
         return fingerprint(f"relay {person.id} {self.team(grant.client_id)}", 10) + RELAY
 
     def is_hybrid(self, request: AuthorizationRequest) -> bool:
-        """Return whether the response type is `code id_token`."""
         return request.query.get("response_type") == HYBRID
 
     # Token endpoint
 
     def proves(self, client: Client, secret: str) -> bool:
-        """Accept a JWT that the client signed, with Apple's real address or one of the fake's as its audience."""
+        """Accept a JWT that the client has signed.
+
+        Its audience must be Apple's real address or one of the fake's addresses.
+        """
         if client.any_secret:
             return True
         try:
@@ -241,29 +247,33 @@ class Imitated(Provider):
         return True
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Remove the scope."""
         return {name: value for name, value in super().token_body(issued, id_token).items() if name != "scope"}
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """Return true: every login yields an id_token, whatever its scopes."""
+        """Return true, because every login yields an id_token, whatever its scopes."""
         return True
 
     def brings_id_token(self, issued: Issued) -> bool:
-        """Return whether there is an id_token: always for a code, and for a refresh if the switch `refresh-id-token`
-        is on.
+        """Return whether the response has an id_token.
+
+        A response for a code always has one. A response for a refresh token has one if the switch `refresh-id-token` is
+        on.
         """
         return issued.refresh is not None or self.on("refresh-id-token")
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """If another client's code is used, name the requesting client, if the switch `mismatch-text` is on."""
+        """If the switch `mismatch-text` is on and the code belongs to another client, name the client that sent the
+        request.
+        """
         if refusal.reason is Reason.CODE_OF_OTHER_CLIENT:
             named = TokenRefused(refusal.reason, call.form["client_id"])
             refusal = named if self.on("mismatch-text") else TokenRefused(Reason.CODE_EXPIRED)
         return super().token_refusal(call, refusal)
 
     def revoke(self, call: Call) -> Answer:
-        """Withdraw an approval through any of its tokens. The next login counts as the first again. The response is
-        empty.
+        """Withdraw an approval through any of its tokens.
+
+        The next login counts as the first again. The response is empty.
         """
         issued = own_token(self, call)
         if issued is not None and not issued.is_revoked:
@@ -271,15 +281,19 @@ class Imitated(Provider):
         return Answer(200, headers=NO_STORE)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Report `invalid_grant`. No endpoint takes access tokens; this occurs only if the person of a code was
-        removed.
+        """Report `invalid_grant`.
+
+        No endpoint accepts access tokens, so this happens only if the person of a code was removed.
         """
         return json_answer({"error": "invalid_grant"}, 400, NO_STORE)
 
     # id_token
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return claims valid for 24 hours. There is no name; the address is in every id_token once it was allowed."""
+        """Return claims that are valid for 24 hours.
+
+        They never include a name. If the scope was granted once, every id_token has the address.
+        """
         grant = issued.grant
         person = self.person(grant)
         claims: dict[str, Any] = {
@@ -297,22 +311,21 @@ class Imitated(Provider):
         return claims
 
     def flag(self, value: bool) -> bool | str:
-        """Return a boolean, or "true" or "false" as text if the switch `text-booleans` is on."""
+        """Return a boolean. If the switch `text-booleans` is on, return "true" or "false" as text."""
         return str(value).lower() if self.on("text-booleans") else value
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return a subject id in Apple's format, the same for all clients of a team."""
+        """Return a subject id in Apple's format. It is the same for all clients of a team."""
         return f"000517.{fingerprint(f'apple {person.id} {self.team(client_id)}')}.0730"
 
     def team(self, client_id: str) -> str:
-        """Return the team of a client. A removed client counts as a team of its own."""
+        """Return the team of a client. A removed client counts as a separate team."""
         client = self.world.clients.get(self.name, client_id)
         return (client and client.team_id) or client_id
 
     # Formats
 
     def kid(self, digest: bytes) -> str:
-        """Return ten letters and digits."""
         return letters(digest[:10])
 
     def new_code(self) -> str:
@@ -320,11 +333,11 @@ class Imitated(Provider):
         return self._token("c")
 
     def new_access_token(self) -> str:
-        """Return a token like a code, but starting with `a`."""
+        """Return a token in the format of a code, but with `a` at the beginning."""
         return self._token("a")
 
     def new_refresh_token(self) -> str:
-        """Return a token like a code, but starting with `r`."""
+        """Return a token in the format of a code, but with `r` at the beginning."""
         return self._token("r")
 
     def _token(self, kind: str) -> str:

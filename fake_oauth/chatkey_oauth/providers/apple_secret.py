@@ -1,4 +1,7 @@
-"""Apple's client secret: an ES256 JWT that the client signs itself. It is verified with the client's registered key."""
+"""Apple's client secret, an ES256 JWT.
+
+The client signs it, and the fake verifies it with the client's registered key.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.clients import Client
 
 LONGEST: Final = 15_777_000
-"""Longest lifetime of a secret, in seconds: six months."""
+"""The longest lifetime of a secret, in seconds: six months."""
 SKEW: Final = 60
-"""How many seconds the client's clock may be ahead."""
+"""The number of seconds by which the client's clock may be ahead."""
 BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 T = TypeVar("T")
@@ -34,7 +37,7 @@ class Header(msgspec.Struct):
 
 
 class Claims(msgspec.Struct):
-    """The claims, all of them required."""
+    """The claims. All of them are required."""
 
     iss: str
     sub: str
@@ -48,8 +51,9 @@ class BadSecret(ValueError):
 
 
 def verify(secret: str, client: Client, *, audiences: Collection[str], now: float) -> None:
-    """Verify that a secret was signed with the client's key, for this client and one of the audiences. Raises
-    `BadSecret`.
+    """Verify that a secret was signed with the client's key, for this client and one of the audiences.
+
+    Raises `BadSecret`.
     """
     parts = secret.split(".")
     if len(parts) != 3:
@@ -65,7 +69,7 @@ def verify(secret: str, client: Client, *, audiences: Collection[str], now: floa
 
 
 def check_claims(claims: Claims, client: Client, audiences: Collection[str], now: float) -> None:
-    """Compare every claim with the client's registration and the time."""
+    """Compare every claim with the client's registration and with the time."""
     if claims.iss != client.team_id:
         raise BadSecret(f"its iss is {claims.iss!r:.100}, but the registered team_id is {client.team_id!r}")
     if claims.sub != client.client_id:
@@ -97,7 +101,6 @@ def check_signature(signed: str, signature: bytes, key: EllipticCurvePublicKey) 
 
 
 def decode(part: str, kind: type[T], name: str) -> T:
-    """Decode the header or the claims."""
     try:
         return msgspec.json.decode(unbase64url(part, name), type=kind)
     except msgspec.MsgspecError as error:
@@ -120,7 +123,7 @@ def unbase64url(part: str, name: str) -> bytes:
 
 
 def check_application(client: Client) -> None:
-    """Check that an Apple client can authenticate. Raises `ClientError` naming the invalid member."""
+    """Check that an Apple client can authenticate. Raises `ClientError`, which names the invalid member."""
     where = f"client {client.client_id!r} of apple"
     if client.client_secret:
         raise ClientError(

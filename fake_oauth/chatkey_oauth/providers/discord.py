@@ -1,16 +1,18 @@
 """Discord: snowflake ids that only fit into strings, and one revocation for a whole authorisation.
 
-Sources. Rate limit headers: docs.discord.com/developers/topics/rate-limits.
-JSON has the content type `application/json` without a charset, and clients compare the whole value:
-github.com/Rapptz/discord.py `discord/http.py` (`json_or_text`), github.com/reboxer/discord-oauth2
-`lib/eris/rest/RequestHandler.js`.
-The servers behind the scope `guilds`, and the accounts behind `connections`:
-docs.discord.com/developers/resources/user, "Get Current User Guilds" and "Get Current User Connections".
-The older host name, which clients still use: github.com/discord/discord-api-docs/issues/1665,
-github.com/klen/aioauth-client `aioauth_client.py`.
-An application's own token, which belongs to its owner, and all existing scopes:
-docs.discord.com/developers/topics/oauth2, "Client Credentials Grant" and "OAuth2 Scopes". The refusal of a scope there:
-github.com/discord/discord-api-docs/issues/2310.
+Sources:
+
+- Rate limit headers: docs.discord.com/developers/topics/rate-limits.
+- JSON has the content type `application/json` without a charset, and clients compare the whole value:
+  github.com/Rapptz/discord.py `discord/http.py` (`json_or_text`), github.com/reboxer/discord-oauth2
+  `lib/eris/rest/RequestHandler.js`.
+- The servers behind the scope `guilds`, and the accounts behind `connections`:
+  docs.discord.com/developers/resources/user, "Get Current User Guilds" and "Get Current User Connections".
+- The older host name, which clients still use: github.com/discord/discord-api-docs/issues/1665,
+  github.com/klen/aioauth-client `aioauth_client.py`.
+- A token for the application itself belongs to the owner of the application: docs.discord.com/developers/topics/oauth2,
+  "Client Credentials Grant". The refusal of a scope in this grant: github.com/discord/discord-api-docs/issues/2310.
+- All existing scopes: docs.discord.com/developers/topics/oauth2, "OAuth2 Scopes".
 """
 
 from __future__ import annotations
@@ -39,7 +41,10 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.requests import AuthorizationRequest
 
 BUCKET = 5
-"""Requests per second that a route allows one person. The fake sends this limit in headers but does not enforce it."""
+"""The number of requests per second that a route allows one person.
+
+The fake sends this limit in headers, but does not enforce it.
+"""
 API_VERSION = re.compile(r"^/api/v\d+(?=/)")
 EVERY_SCOPE = frozenset(
     {
@@ -95,7 +100,7 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """Return both spellings of authorize, the API, and the OpenID Connect endpoints."""
+        """Return both forms of the authorization endpoint, the API, and the OpenID Connect endpoints."""
         return {
             "GET /oauth2/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "GET /api/oauth2/authorize": Route(Leg.AUTHORIZE, self.authorize),
@@ -120,7 +125,7 @@ class Imitated(Provider):
         return json_answer(self.document())
 
     def metadata(self, call: Call) -> Answer:
-        """The authorization server's metadata (RFC 8414), which has more members than discovery."""
+        """The metadata of the authorization server (RFC 8414). It has more members than the discovery document."""
         return json_answer(
             self.document()
             | {
@@ -133,7 +138,6 @@ class Imitated(Provider):
         )
 
     def document(self) -> dict[str, Any]:
-        """Return the members that discovery and metadata have in common."""
         browser, server, issuer = self.addresses
         return {
             "issuer": issuer,
@@ -148,51 +152,49 @@ class Imitated(Provider):
         }
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial in Discord's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request")
 
     def callback_extras(self) -> dict[str, str]:
-        """Add `iss`, if the switch `iss` is on."""
         return {"iss": self.addresses.issuer} if self.on("iss") else {}
 
     def lives(self) -> Lives:
-        """Return lifetimes with codes of 100 seconds, or of ten minutes if the switch `short-codes` is off."""
+        """Return lifetimes. A code is valid for 100 seconds, or for ten minutes if the switch `short-codes` is off."""
         lives = super().lives()
         return lives if self.on("short-codes") else lives._replace(code=Provider.code_life)
 
     def route(self, call: Call) -> Route:
-        """Refuse requests without a User-Agent before routing them, if the switch `user-agent` is on."""
+        """If the switch `user-agent` is on, refuse requests without a User-Agent before routing them."""
         if self.on("user-agent") and not call.headers.get("user-agent"):
             return Route(None, lambda _: text_answer("error code: 1010", 403))
         return super().route(call)
 
     def answer(self, handler: Handler, call: Call) -> Answer:
-        """Send JSON with a content type that has no charset."""
+        """Answer with a content type that has no charset if the body is JSON."""
         return bare_json(super().answer(handler, call))
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the requested scopes. There must be at least one, and Discord must have them all."""
+        """Return the requested scopes. There must be at least one, and Discord must have all of them."""
         if not asked or not EVERY_SCOPE.issuperset(asked):
             raise TokenRefused(Reason.SCOPE, "scope")
         return asked
 
     def owner(self) -> str:
-        """Return the first person, who owns every application."""
+        """Return the first person. This person owns every application."""
         return next((person.id for person in self.world.people.all()), "")
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Report a bad code as `invalid_request`, if the switch `older-errors` is on."""
+        """If the switch `older-errors` is on, report an invalid code as `invalid_request`."""
         if refusal.reason in CODE_REASONS and self.on("older-errors"):
             body = {"error": "invalid_request", "error_description": BAD_CODE.description}
             return self.token_answer(call, body, BAD_CODE.status)
         return super().token_refusal(call, refusal)
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """With `prompt=none`, ask only people who have not approved before."""
+        """If the request has `prompt=none`, show no page to people who have approved before."""
         return request.query.get("prompt") == "none" or super().skips_consent(request)
 
     def revoke(self, call: Call) -> Answer:
-        """Revoke a token and all others that the person granted to the application."""
+        """Revoke a token, and all other tokens that the person has granted to the application."""
         if issued := own_token(self, call):
             self.grants.withdraw(issued.grant)
         return json_answer({})
@@ -227,23 +229,29 @@ class Imitated(Provider):
         return profile
 
     def guilds(self, call: Call) -> Answer:
-        """The endpoint of the person's servers, an empty list here. Needs the scope `guilds`."""
+        """The endpoint of the person's servers. The list is always empty here. It needs the scope `guilds`."""
         self.bearer(call, "guilds")
         return json_answer([], headers=self.rate_headers(call))
 
     def connections(self, call: Call) -> Answer:
-        """The endpoint of the person's accounts elsewhere, an empty list here. Needs the scope `connections`."""
+        """The endpoint of the person's other accounts.
+
+        The list is always empty here. It needs the scope `connections`.
+        """
         self.bearer(call, "connections")
         return json_answer([], headers=self.rate_headers(call))
 
     def avatar_hash(self, person: Person) -> str | None:
-        """Return the hash in the avatar's CDN address. The prefix `a_` means animated, as for Rhea."""
+        """Return the hash in the avatar's CDN address.
+
+        The prefix `a_` means animated. Only Rhea's avatar is animated.
+        """
         if not person.picture:
             return None
         return ("a_" if person.id == "rhea" else "") + fingerprint(f"avatar {person.id}")
 
     def authorization(self, call: Call) -> Answer:
-        """The endpoint that describes a token: its application, scopes and, with the scope `identify`, its user."""
+        """The endpoint that describes a token: its application, its scopes and, with the scope `identify`, its user."""
         issued = self.bearer(call)
         client = self.world.clients.get(self.name, issued.grant.client_id)
         user = {"user": self.profile(issued.grant)} if "identify" in issued.grant.scopes else {}
@@ -258,7 +266,7 @@ class Imitated(Provider):
         )
 
     def rate_headers(self, call: Call) -> Headers:
-        """Return the headers of a route's rate limit, in which this is always the only request."""
+        """Return the headers of a route's rate limit. They say that this request is the only one so far."""
         return (
             ("x-ratelimit-bucket", fingerprint(f"bucket {self.canonical(call.path)}")),
             ("x-ratelimit-limit", str(BUCKET)),
@@ -286,7 +294,7 @@ class Imitated(Provider):
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return the id_token's claims, with `aud` as a list of one."""
+        """Return the claims of the id_token. `aud` is a list with one entry."""
         return {
             "aud": [issued.grant.client_id],
             "sub": self.subject(self.person(issued.grant), issued.grant.client_id),
@@ -296,7 +304,7 @@ class Imitated(Provider):
         }
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """Return 429, with fractional seconds in the body and whole seconds in `Retry-After`."""
+        """Return 429. The body has fractions of seconds, and `Retry-After` has whole seconds."""
         headers = (
             ("retry-after", str(retry_after)),
             ("x-ratelimit-limit", "5"),
@@ -310,11 +318,11 @@ class Imitated(Provider):
         return json_answer(body, 429, headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return the same response for every bad token."""
+        """Return the same response for every invalid token."""
         return json_answer({"message": "401: Unauthorized", "code": 0}, 401)
 
     def new_code(self) -> str:
-        """Return 30 letters and digits, the format of all Discord tokens."""
+        """Return 30 letters and digits, the format of all codes and tokens of Discord."""
         return self.alphanumeric(30)
 
     new_access_token = new_code

@@ -1,7 +1,10 @@
 """Facebook: Graph API versions in every path, errors as objects, and a token endpoint that accepts GET.
 
-Sources. Missing client id: github.com/facebookarchive/php-graph-sdk/issues/50, github.com/nov/fb_graph/issues/204.
-The host without www, which clients use: github.com/fastify/fastify-oauth2 `index.js`.
+Sources:
+
+- The error for a missing client id: github.com/facebookarchive/php-graph-sdk/issues/50,
+  github.com/nov/fb_graph/issues/204.
+- Clients use the host without www, too: github.com/fastify/fastify-oauth2 `index.js`.
 """
 
 from __future__ import annotations
@@ -85,7 +88,10 @@ class Imitated(Provider):
         Reason.REDIRECT_URI: Words(400, "100/36008", NO_REDIRECT_URI),
         **say(Words(400, "100", "Invalid code_verifier parameter."), VERIFIER_REASONS),
     }
-    """`error` is the error object's code, followed by a slash and the subcode if there is one."""
+    """The wording of refusals.
+
+    `error` is the code of the error object, followed by a slash and the subcode if there is one.
+    """
     open_to_pages = frozenset({Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
         Switch("granted-scopes", True, "With `return_scopes=true` the callback lists the granted and declined scopes."),
@@ -130,20 +136,17 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse on a page that reports an invalid app id."""
         return ShownToPerson(400, "Invalid App ID", "The provided app ID does not look like a valid app ID.")
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Refuse on a page that reports a blocked URL."""
         text = "This redirect failed because the redirect URI is not white-listed in the app's client OAuth settings."
         return ShownToPerson(400, "URL blocked", text)
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """Report an invalid request in two parameters, neither of them named `error`."""
+        """Report an invalid request in two parameters. Neither of them is named `error`."""
         return {"error_code": "100", "error_message": description}
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial in four parameters."""
         return {
             "error": "access_denied",
             "error_code": "200",
@@ -152,14 +155,17 @@ class Imitated(Provider):
         }
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """Add `public_profile`, and remove scopes that the person declined before unless `auth_type=rerequest`."""
+        """Add `public_profile`.
+
+        Remove scopes that the person has declined before, unless the request has `auth_type=rerequest`.
+        """
         before = self.grants.consented(request.client.client_id, person.id)
         declined = before.declined if before and request.query.get("auth_type") != "rerequest" else ()
         asked = dict.fromkeys((*scopes, "public_profile"))
         return tuple(scope for scope in asked if scope not in declined)
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Take parameters from both query and form. The form has priority."""
+        """Return the parameters from both query and form. The form has priority."""
         return call.query | super().token_params(call)
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
@@ -174,12 +180,11 @@ class Imitated(Provider):
         return issue(self, issued.grant, None)
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Remove the scope, and write the token type in lower case."""
         body = super().token_body(issued, id_token) | {"token_type": "bearer"}
         return {name: value for name, value in body.items() if name != "scope"}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Return an error object instead of OAuth's two members."""
+        """Return an error object instead of the two members of OAuth."""
         words = self.words_for(refusal.reason)
         code, _, subcode = words.error.partition("/")
         message = (words.description or "").replace("{member}", refusal.member)
@@ -190,7 +195,7 @@ class Imitated(Provider):
     def graph_error(
         self, message: str, code: int, subcode: int | None = None, *, kind: str = "OAuthException", status: int = 400
     ) -> Answer:
-        """Return an error in Graph's envelope, with its header."""
+        """Return an error in Graph's envelope, with Graph's header."""
         error: dict[str, Any] = {"message": message, "type": kind, "code": code}
         if subcode is not None:
             error["error_subcode"] = subcode
@@ -211,7 +216,7 @@ class Imitated(Provider):
         return json_answer({"error": error}, 400, (("x-app-usage", usage),))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return code 190 with the problem of the token, or 2500 if it is missing."""
+        """Return code 190 with the problem of the token. For a missing token, return code 2500."""
         if refusal.problem is Problem.MISSING:
             message = "An active access token must be used to query information about the current user."
             return self.graph_error(message, 2500, status=401 if self.on("missing-token-401") else 400)
@@ -225,7 +230,7 @@ class Imitated(Provider):
         return self.graph_error("Invalid OAuth access token - Cannot parse access token", 190)
 
     def me(self, call: Call) -> Answer:
-        """The profile endpoint. Returns only the requested fields, and of these only the ones that have a value."""
+        """The profile endpoint. It returns only the requested fields, and omits fields without a value."""
         issued = self.bearer(call)
         if refusal := self._proof_refused(call, issued):
             return refusal
@@ -260,7 +265,10 @@ class Imitated(Provider):
         return (("facebook-api-version", version[0][1:] if version else NEWEST), ("x-app-usage", usage))
 
     def profile(self, issued: Issued) -> dict[str, Any]:
-        """Return all fields. `email` is None without the scope, without an address, or if it is unconfirmed."""
+        """Return all fields.
+
+        `email` is None without the scope, without an address, or if the address is unconfirmed.
+        """
         grant = issued.grant
         person = self.person(grant)
         mail = person.email if "email" in grant.scopes and person.email_verified else None
@@ -291,7 +299,7 @@ class Imitated(Provider):
         return {name: value for name, value in claims.items() if value is not None}
 
     def debug_token(self, call: Call) -> Answer:
-        """The endpoint that describes a token to an app, which authenticates with `APP_ID|SECRET`."""
+        """The endpoint that describes a token to an app. The app authenticates with `APP_ID|SECRET`."""
         app_id, _, secret = call.query.get("access_token", "").partition("|")
         client = self.world.clients.get(self.name, app_id)
         if client is None or not self.proves(client, secret):
@@ -314,7 +322,7 @@ class Imitated(Provider):
         }
 
     def remove_permissions(self, call: Call) -> Answer:
-        """The endpoint that withdraws everything the token's person allowed the app."""
+        """The endpoint that withdraws everything that the token's person has allowed the app."""
         grant = self.bearer(call).grant
         who = self.canonical(call.path).split("/")[1]
         if who not in {"me", self.subject(self.person(grant), grant.client_id)}:
@@ -323,7 +331,7 @@ class Imitated(Provider):
         return graph_json({"success": True})
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Add the granted and declined scopes, if the request has `return_scopes`."""
+        """If the request has `return_scopes`, add the granted and the declined scopes."""
         if request.query.get("return_scopes") != "true" or not self.on("granted-scopes"):
             return {}
         granted = frozenset(grant.scopes)
@@ -331,26 +339,24 @@ class Imitated(Provider):
         return {"granted_scopes": ",".join(grant.scopes), "denied_scopes": ",".join(declined)}
 
     def new_code(self) -> str:
-        """Return `AQ` and 180 letters and digits."""
         return "AQ" + self.alphanumeric(180)
 
     def new_access_token(self) -> str:
-        """Return `EAAG`, 120 letters and digits, and `ZDZD`."""
         return f"EAAG{self.alphanumeric(120)}ZDZD"
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return a number of 17 digits, different for every app."""
+        """Return a number of 17 digits. It is different for every app."""
         return self.number(person, 17, client_id)
 
 
 def picture_of(url: str, options: str, *, silhouette: bool) -> dict[str, Any]:
-    """Return the picture object in the requested size. People without a picture have a silhouette."""
+    """Return the picture object in the requested size. A person without a picture has a silhouette."""
     size = {name: int(pixels) for name, pixels in SIZE.findall(options)}
     width = size.get("width", 200 if "large" in options else 50)
     return {"data": {"height": size.get("height", width), "is_silhouette": silhouette, "width": width, "url": url}}
 
 
 def graph_json(data: Any, status: int = 200, headers: Headers = ()) -> Answer:
-    """Return JSON as Facebook writes it: ASCII, with escaped slashes and at signs."""
+    """Return JSON in Facebook's format: ASCII, with escaped slashes and at signs."""
     text = json.dumps(data, separators=(",", ":")).replace("/", "\\/").replace("@", "\\u0040")
     return Answer(status, text.encode(), (("content-type", "application/json; charset=UTF-8"), *headers))

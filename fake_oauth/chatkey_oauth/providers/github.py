@@ -1,4 +1,4 @@
-"""GitHub (OAuth app): responses are encoded as `Accept` asks, form-encoded by default. Errors have status 200.
+"""GitHub (OAuth app): responses have the format that `Accept` names, and form encoding by default.
 
 Sources. Reset and check of tokens: docs.github.com/rest/apps/oauth-applications. Tokens that expire:
 docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens.
@@ -59,8 +59,9 @@ NO_USER_AGENT = (
 )
 MISMATCH = "The redirect_uri MUST match the registered callback URL for this application."
 EXPIRING = Lives(code=600, access=8 * 60 * 60, refresh=15897600)
-"""Lifetimes of a GitHub App's tokens: eight hours, and half a year for refresh tokens. See the switch
-`expiring-tokens`.
+"""The lifetimes of a GitHub App's tokens: eight hours, and half a year for refresh tokens.
+
+They apply if the switch `expiring-tokens` is on.
 """
 API_HOST = "api.github.com"
 ENTERPRISE = "/api/v3"
@@ -135,7 +136,10 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """Return the login endpoints, the API, and metadata at both of its paths. There is no discovery document."""
+        """Return the login endpoints, the API, and the metadata at both of its paths.
+
+        There is no discovery document.
+        """
         return {
             "GET /login/oauth/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "GET POST /login/oauth/access_token": Route(Leg.TOKEN, self.token),
@@ -153,11 +157,11 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """Map the API's path on Enterprise Server, `/api/v3`, to that on github.com."""
+        """Map the path of the API on Enterprise Server, `/api/v3`, to the path on github.com."""
         return path.removeprefix(ENTERPRISE)
 
     def nothing(self, call: Call) -> Answer:
-        """Answer an unknown path. Responds like the API if the host or the path is the API's."""
+        """Answer an unknown path. If the host or the path belongs to the API, respond as the API does."""
         by_path = f"{call.path}/".startswith(f"{ENTERPRISE}/")
         if not by_path and host_name(call.headers.get("host", "")) != API_HOST:
             return super().nothing(call)
@@ -165,7 +169,7 @@ class Imitated(Provider):
 
     @property
     def issuer(self) -> str:
-        """The issuer, which has its own path. An `issuer` setting may include or omit that path."""
+        """The issuer, which always has the same path. An `issuer` setting may include or omit this path."""
         return f"{self.addresses.issuer.removesuffix(ISSUER_PATH)}{ISSUER_PATH}"
 
     def metadata(self, call: Call) -> Answer:
@@ -203,56 +207,57 @@ class Imitated(Provider):
         )
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Redirect to the registered URI with an error, never to the requested one."""
+        """Redirect to the registered URI with an error, and never to the requested URI."""
         params = self.fault_params("redirect_uri_mismatch", MISMATCH)
         return SentBack(client.redirect_uris[0], self.callback(params, call.query))
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page to people who approved before, if the switch `remember-approval` is on."""
+        """If the switch `remember-approval` is on, show no page to people who have approved before."""
         remembered = self.on("remember-approval") and not self.asks_anew(request)
         return remembered or super().skips_consent(request)
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Refuse every request as from a suspended application, if the switch `suspended` is on."""
+        """If the switch `suspended` is on, refuse every request as GitHub does for a suspended application."""
         if self.on("suspended"):
             params = self.fault_params("application_suspended", "Your application has been suspended.")
             raise SentBack(request.redirect_uri, self.callback(params, request.query))
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """Add a link to the documentation."""
         uri = REQUEST_ERRORS + error.replace("_", "-")
         return {"error": error, "error_description": description, "error_uri": uri}
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial in GitHub's words."""
         return self.fault_params("access_denied", "The user has denied your application access.")
 
     def callback_extras(self) -> dict[str, str]:
-        """Add `iss` to approvals and errors, if the switch `iss` is on."""
+        """If the switch `iss` is on, add `iss` to approvals and errors."""
         return {"iss": self.issuer} if self.on("iss") else {}
 
     # Token endpoint
 
     def token(self, call: Call) -> Answer:
-        """Answer POST, and also GET if the switch `token-by-get` is on."""
+        """Answer POST. If the switch `token-by-get` is on, answer GET, too."""
         if call.method == "GET" and not self.on("token-by-get"):
             return Answer(405, headers=(("allow", "POST"),))
         return super().token(call)
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Take a POST's parameters from its form, and a GET's from its query."""
+        """Return the parameters from the form of a POST, or from the query of a GET."""
         return call.query if call.method == "GET" else super().token_params(call)
 
     def lives(self) -> Lives:
-        """Return unlimited lifetimes, or those of GitHub Apps if the switch `expiring-tokens` is on."""
+        """Return unlimited lifetimes. If the switch `expiring-tokens` is on, return those of GitHub Apps."""
         return EXPIRING if self.on("expiring-tokens") else super().lives()
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Return whether the switch `expiring-tokens` is on. Only expiring tokens come with a refresh token."""
+        """Return whether the switch `expiring-tokens` is on. Only expiring tokens have refresh tokens."""
         return self.on("expiring-tokens")
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """Exchange a refresh token or a device code, if the switch `expiring-tokens` or `device-flow` is on."""
+        """Exchange a refresh token or a device code.
+
+        This needs the switch `expiring-tokens` or `device-flow`, respectively.
+        """
         grant_type = params.get("grant_type")
         if grant_type == "refresh_token" and self.on("expiring-tokens"):
             return by_refresh_token(self, client, params)
@@ -261,13 +266,13 @@ class Imitated(Provider):
         return github_device.exchanged(self, client, params)
 
     def before_issue(self, grant: Grant) -> None:
-        """Require a verified e-mail address, if the switch `verified-email` is on."""
+        """If the switch `verified-email` is on, require a verified e-mail address."""
         person = self.person(grant)
         if self.on("verified-email") and not (person.email and person.email_verified):
             raise TokenRefused(Reason.EMAIL_UNVERIFIED)
 
     def asks_proof(self, params: Mapping[str, str]) -> bool:
-        """Require no secret in the device flow, nor for refreshing its tokens."""
+        """Require no secret in the device flow, and none to refresh tokens of the device flow."""
         return params.get("grant_type") != DEVICE_CODE and not was_given(self, params)
 
     def device(self, call: Call) -> Answer:
@@ -275,15 +280,15 @@ class Imitated(Provider):
         return github_device.codes(self, call)
 
     def device_page(self, call: Call) -> Answer:
-        """The page where a person types the device's code and approves."""
+        """The page on which a person types the code of a device and approves the device."""
         return page(self, call)
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """Return false: GitHub has no id_tokens."""
+        """Return false, because GitHub has no id_tokens."""
         return False
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Return three members, and more if the switch `expiring-tokens` is on."""
+        """Return three members. If the switch `expiring-tokens` is on, return more."""
         scope = self.scope_separator.join(issued.grant.scopes)
         body: dict[str, Any] = {"access_token": issued.access, "token_type": "bearer", "scope": scope}
         if issued.refresh is None:
@@ -308,7 +313,7 @@ class Imitated(Provider):
         return self.token_answer(call, body, words.status)
 
     def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
-        """Encode the response as JSON or XML if `Accept` asks for it, otherwise as a form."""
+        """Encode the response as JSON or XML if `Accept` asks for that. Otherwise, encode it as a form."""
         accept = call.headers.get("accept", "")
         if "json" in accept:
             return json_answer(body, status, NO_STORE)
@@ -321,7 +326,10 @@ class Imitated(Provider):
     # API
 
     def api(self, handler: Handler, accepted: str = "") -> Handler:
-        """Wrap an API endpoint, which requires a User-Agent. `accepted` lists the scopes that it accepts."""
+        """Wrap an API endpoint, so that it requires a User-Agent.
+
+        `accepted` lists the scopes that the endpoint accepts.
+        """
 
         @wraps(handler)
         def answer(call: Call) -> Answer:
@@ -334,7 +342,6 @@ class Imitated(Provider):
         return answer
 
     def with_headers(self, call: Call, answer: Answer, accepted: str = "") -> Answer:
-        """Add the API's usual headers to a response."""
         issued = self.grants.access.get(self.bearer_text(call) or "")
         request_id = self.hexadecimal(16).upper()
         headers = github_api.headers(issued.grant if issued else None, accepted, request_id, self.now)
@@ -352,12 +359,11 @@ class Imitated(Provider):
         return json_answer(self.profile(self.person(self.bearer(call).grant)))
 
     def profile(self, person: Person) -> dict[str, Any]:
-        """Return a person's profile object."""
         number = int(self.subject(person, ""))
         return github_api.user(number, person, self.addresses, self.portrait(person))
 
     def emails(self, call: Call) -> Answer:
-        """The endpoint of the person's e-mail addresses, which needs one of the scopes in `MAIL_SCOPES`."""
+        """The endpoint of the person's e-mail addresses. It needs one of the scopes in `MAIL_SCOPES`."""
         person = self.person(self.bearer(call, *MAIL_SCOPES).grant)
         return json_answer(github_api.addresses(self.subject(person, ""), person))
 
@@ -367,7 +373,7 @@ class Imitated(Provider):
         return json_answer(github_api.rates(issued.grant if issued else None, self.now))
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """Return 403. Only the message and the headers distinguish it from other refusals."""
+        """Return 403. Only the message and the headers distinguish this response from other refusals."""
         headers = (
             ("x-ratelimit-limit", "5000"),
             ("x-ratelimit-remaining", "0"),
@@ -397,7 +403,10 @@ class Imitated(Provider):
         return json_answer(github_api.authorization(issued, client, user, self.addresses))
 
     def reset_token(self, call: Call) -> Answer:
-        """The endpoint that replaces one of the application's tokens with a new one and revokes the old one."""
+        """The endpoint that replaces one of the application's tokens.
+
+        It returns a new token and revokes the old one.
+        """
         client, issued = self._own_token(call)
         if client is None or issued is None:
             return not_found(call)
@@ -428,24 +437,23 @@ class Imitated(Provider):
         return client, issued if mine else None
 
     def new_code(self) -> str:
-        """Return 20 hexadecimal digits."""
         return self.hexadecimal(20)
 
     def new_access_token(self) -> str:
-        """Return `gho_` and 36 letters and digits, or `ghu_` instead for a GitHub App."""
         return ("ghu_" if self.on("expiring-tokens") else "gho_") + self.alphanumeric(36)
 
     def new_refresh_token(self) -> str:
-        """Return `ghr_` and 76 letters and digits."""
         return "ghr_" + self.alphanumeric(76)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return a number of 7 digits, the same for every client."""
+        """Return a number of 7 digits. It is the same for every client."""
         return self.number(person, 7)
 
 
 def lies_below(uri: str, registered: str, *, any_port: bool) -> bool:
-    """Return whether a redirect URI has the registered one's scheme and host, and its path or one below it."""
+    """Return whether a redirect URI has the scheme and host of the registered URI, and the same path or a path below
+    it.
+    """
     asked, own = urlsplit(uri), urlsplit(registered)
     loopback = any_port and is_loopback(own.hostname or "")
     here, there = ((at.hostname if loopback else at.netloc) for at in (asked, own))
@@ -456,7 +464,7 @@ def lies_below(uri: str, registered: str, *, any_port: bool) -> bool:
 
 
 def not_found(call: Call) -> Answer:
-    """Return 404 for an unknown token or another application's, and 422 if the request has no token."""
+    """Return 404 for an unknown token or a token of another application. If the request has no token, return 422."""
     if call.form.get("access_token"):
         return json_answer(NOT_FOUND, 404)
     return json_answer(NOT_FOUND | {"message": "Validation Failed", "status": "422"}, 422)

@@ -29,7 +29,7 @@ LIMITS: Final = {
     "dependency_sbom": (100, MINUTE),
     "code_search": (10, MINUTE),
 }
-"""Rate limits with a token: the number of requests of each kind, and the period in seconds."""
+"""Rate limits with a token: for each kind of request, the number of requests and the period in seconds."""
 
 LIMITS_OF_NOBODY: Final = {
     "core": (60, HOUR),
@@ -91,7 +91,7 @@ def user(number: int, person: Person, addresses: Addresses, avatar: str) -> dict
 
 
 def addresses(number: str, person: Person) -> list[dict[str, Any]]:
-    """Return the person's own address, if there is one, and the noreply address that GitHub gives to everyone."""
+    """Return the person's address, if there is one, and the noreply address that GitHub gives to everyone."""
     given = f"{number}+{person.login}@users.noreply.github.com"
     rows: list[dict[str, Any]] = [{"email": given, "primary": False, "verified": True, "visibility": None}]
     if not person.email:
@@ -101,7 +101,7 @@ def addresses(number: str, person: Person) -> list[dict[str, Any]]:
 
 
 def authorization(issued: Issued, client: Client, person: dict[str, Any], places: Addresses) -> dict[str, Any]:
-    """Return the description of a token that its application gets."""
+    """Return the description of a token for the application that owns the token."""
     number = int(fingerprint(issued.access, 8), 16)
     return {
         "id": number,
@@ -122,14 +122,14 @@ def authorization(issued: Issued, client: Client, person: dict[str, Any], places
 
 
 def rates(grant: Grant | None, now: int) -> dict[str, Any]:
-    """Return the remaining requests of each kind. `rate` is an older name for `core`."""
+    """Return the remaining requests of each kind. `rate` is an older name of `core`."""
     kinds = limits_of(grant)
     resources = {name: left(*kind, now, used=1 if name == "core" else 0) for name, kind in kinds.items()}
     return {"resources": resources, "rate": resources["core"]}
 
 
 def limits_of(grant: Grant | None) -> Mapping[str, tuple[int, int]]:
-    """Return the rate limits with a token, or without one if `grant` is None."""
+    """Return the rate limits with a token. If `grant` is None, return those without a token."""
     return LIMITS if grant else LIMITS_OF_NOBODY
 
 
@@ -139,7 +139,7 @@ def left(limit: int, seconds: int, now: int, *, used: int) -> dict[str, int]:
 
 
 def tagged(answer: Answer, known: str | None) -> Answer:
-    """Add an ETag to a successful response (RFC 9110 8.8.3). Returns 304 if the client already knows it."""
+    """Add an ETag to a successful response (RFC 9110 8.8.3). If the client already has this version, return 304."""
     if answer.status != 200:
         return answer
     tag = f'W/"{sha256(answer.body).hexdigest()}"'
@@ -155,7 +155,10 @@ def zulu(seconds: float) -> str:
 
 
 def headers(grant: Grant | None, accepted: str, request_id: str, now: int) -> Headers:
-    """Return the headers of every response. `accepted` lists the accepted scopes. Limits are lower without a token."""
+    """Return the headers of every response.
+
+    `accepted` lists the accepted scopes. Without a token, the limits are lower.
+    """
     core = left(*limits_of(grant)["core"], now, used=1)
     return (
         ("x-oauth-scopes", ", ".join(grant.scopes) if grant else ""),

@@ -1,18 +1,21 @@
-"""GitLab: error messages from Doorkeeper, rotating refresh tokens, and id_tokens that live two minutes.
+"""GitLab: error messages from Doorkeeper, rotating refresh tokens, and id_tokens that are valid for two minutes.
 
-Sources. The words for a missing parameter, and the effect of using a code twice (none before version 6):
-github.com/doorkeeper-gem/doorkeeper `lib/doorkeeper/oauth/authorization_code_request.rb`, `CHANGELOG.md`.
-People who approved a confidential application are not asked again: gitlab.com/gitlab-org/gitlab
-`app/controllers/oauth/authorizations_controller.rb`.
-A refreshed id_token has no nonce: github.com/doorkeeper-gem/doorkeeper-openid_connect
-`lib/doorkeeper/openid_connect/oauth/token_response.rb`.
-A refresh can ask for fewer scopes, and the next refresh token has only those: Doorkeeper's
-`lib/doorkeeper/oauth/refresh_token_request.rb`.
-The response of version 3 of the API, which was removed: github.com/abrader/abrader-gms/issues/43.
-An application's own token, without resource owner and refresh token: Doorkeeper's
-`lib/doorkeeper/oauth/client_credentials/`, github.com/gitlabhq/gitlabhq
-`spec/requests/oauth/flows/client_credentials_spec.rb`. The older names in the token info, and its refusal:
-`app/controllers/oauth/token_info_controller.rb` there with its spec, and `doc/api/oauth2.md`.
+Sources. Doorkeeper is github.com/doorkeeper-gem/doorkeeper.
+
+- The message for a missing parameter: Doorkeeper `lib/doorkeeper/oauth/authorization_code_request.rb`.
+- The effect of a second use of a code, which has none before version 6: Doorkeeper `CHANGELOG.md`.
+- People who have approved a confidential application are not asked again: gitlab.com/gitlab-org/gitlab
+  `app/controllers/oauth/authorizations_controller.rb`.
+- A refreshed id_token has no nonce: github.com/doorkeeper-gem/doorkeeper-openid_connect
+  `lib/doorkeeper/openid_connect/oauth/token_response.rb`.
+- A refresh can ask for fewer scopes, and the next refresh token has only those scopes: Doorkeeper
+  `lib/doorkeeper/oauth/refresh_token_request.rb`.
+- The response of version 3 of the API, which was removed: github.com/abrader/abrader-gms/issues/43.
+- A token for the application itself has no resource owner and no refresh token: Doorkeeper
+  `lib/doorkeeper/oauth/client_credentials/`, github.com/gitlabhq/gitlabhq
+  `spec/requests/oauth/flows/client_credentials_spec.rb`.
+- The older names in the token info, and the refusal of the token info: github.com/gitlabhq/gitlabhq
+  `app/controllers/oauth/token_info_controller.rb` with its spec, and `doc/api/oauth2.md`.
 """
 
 from __future__ import annotations
@@ -62,7 +65,10 @@ TOKEN_INFO = "/oauth/token/info"  # noqa: S105 - a path, not a secret
 ID_CLAIMS = ("sub", "sub_legacy", "email", "email_verified")
 BAD_TOKEN = "The access token is invalid"  # noqa: S105 - words, not a secret
 DOORKEEPER = {Problem.EXPIRED: "expired", Problem.REVOKED: "was revoked"}
-"""How a message describes an access token that is expired or revoked. All others are "invalid"."""
+"""The words with which a message describes an expired or a revoked access token.
+
+All other invalid tokens are "invalid".
+"""
 GROUPS = "https://gitlab.org/claims/groups"
 
 
@@ -174,56 +180,56 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse on a page with status 401."""
+        """Show the refusal on a page with status 401."""
         return ShownToPerson(401, "invalid_client", BAD_CLIENT)
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page to people who approved before, if the switch `remember-approval` is on.
+        """If the switch `remember-approval` is on, show no page to people who have approved before.
 
-        People are always asked if the application is public.
+        For a public application, people always see the page.
         """
         remembered = self.on("remember-approval") and not request.client.is_public and not self.asks_anew(request)
         return remembered or self.is_silent(request) or super().skips_consent(request)
 
     def is_silent(self, request: AuthorizationRequest) -> bool:
-        """Return whether `prompt=none` forbids a page. False if the switch `prompt` is off."""
+        """Return whether `prompt=none` forbids a page. If the switch `prompt` is off, return false."""
         return self.on("prompt") and request.query.get("prompt") == "none"
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """Return an error instead of a page if `prompt=none` forbids one (OpenID Connect Core 3.1.2.6)."""
+        """Return an error instead of a page if `prompt=none` forbids a page (OpenID Connect Core 3.1.2.6)."""
         if not self.is_silent(request):
             return None
         return "consent_required" if signed_in else "login_required"
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial in Doorkeeper's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request.")
 
     def takes_back(self) -> bool:
-        """Return whether using a code twice revokes its tokens: the switch `reuse-revokes`."""
+        """Return whether a second use of a code revokes its tokens. The switch `reuse-revokes` decides."""
         return self.on("reuse-revokes")
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the requested scopes, which must all be known, or the default scope."""
+        """Return the requested scopes, all of which must exist. If there are none, return the default scope."""
         if not self.scopes.keys() >= set(asked):
             raise TokenRefused(Reason.SCOPE, "scope")
         return asked or (DEFAULT_SCOPE,)
 
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the requested scopes, which the refresh token must have. Scopes dropped at an earlier refresh stay
-        dropped.
+        """Return the requested scopes. The refresh token must have all of them.
+
+        Scopes that an earlier refresh dropped stay dropped.
         """
         if not set(asked) <= set(grant.scopes):
             raise TokenRefused(Reason.SCOPE_NOT_GRANTED, "scope")
         return asked or grant.scopes
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Add the time of issue."""
         return super().token_body(issued, id_token) | {"created_at": issued.issued_at}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Return the error in the body and in `WWW-Authenticate`. A missing redirect URI is reported as a missing
-        parameter.
+        """Return the error in the body and in `WWW-Authenticate`.
+
+        A missing redirect URI is reported as a missing parameter.
         """
         if refusal.reason is Reason.REDIRECT_URI and not self.token_params(call).get("redirect_uri"):
             refusal = TokenRefused(Reason.PARAMETER_MISSING, refusal.member)
@@ -234,7 +240,7 @@ class Imitated(Provider):
         return json_answer(body, words.status, (header, *NO_STORE))
 
     def revoke(self, call: Call) -> Answer:
-        """Revoke a pair of tokens. An unknown token counts as revoked already."""
+        """Revoke an access token and its refresh token. An unknown token counts as already revoked."""
         params = self.token_params(call)
         client = client_of(self, call, params)
         issued = self.grants.find(required(params, "token"))
@@ -247,7 +253,7 @@ class Imitated(Provider):
         return json_answer({})
 
     def introspect(self, call: Call) -> Answer:
-        """The endpoint that tells a client whether its token is active (RFC 7662)."""
+        """The endpoint that tells a client whether one of its tokens is active (RFC 7662)."""
         issued = own_token(self, call)
         if issued is None or issued.is_revoked or self.ended(issued):
             return json_answer({"active": False})
@@ -263,11 +269,13 @@ class Imitated(Provider):
         )
 
     def ended(self, issued: Issued) -> bool:
-        """Return whether a token has expired."""
         return issued.expires_at is not None and issued.expires_at <= self.now
 
     def token_info(self, call: Call) -> Answer:
-        """The endpoint that describes a token: person, scopes, lifetime. Two members are repeated under older names."""
+        """The endpoint that describes a token: person, scopes, lifetime.
+
+        Two members are repeated under older names.
+        """
         issued = self.any_bearer(call)
         scopes, left = list(issued.grant.scopes), (issued.expires_at or 0) - self.now
         return json_answer(
@@ -287,7 +295,7 @@ class Imitated(Provider):
         return int(self.subject(self.person(grant), grant.client_id))
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return claims valid for two minutes. The subject is the number as text."""
+        """Return claims that are valid for two minutes. The subject is the number as text."""
         claims = self.claims(issued.grant)
         kept = {name: value for name, value in claims.items() if name in ID_CLAIMS}
         return {
@@ -322,7 +330,7 @@ class Imitated(Provider):
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """Add Doorkeeper's header to the refusal of a bad token, at endpoints outside the API."""
+        """Add Doorkeeper's header to the refusal of an invalid token. Endpoints of the API have no such header."""
         if call.path == TOKEN_INFO and isinstance(refusal, BearerRefused):
             body = {"error": "invalid_token", "error_description": BAD_TOKEN, "state": "unauthorized"}
             return json_answer(body, 401, (("www-authenticate", challenge("invalid_token", BAD_TOKEN)), *NO_STORE))
@@ -334,12 +342,12 @@ class Imitated(Provider):
         return msgspec.structs.replace(answer, headers=(*answer.headers, header))
 
     def gone(self, call: Call) -> Answer:
-        """Answer clients that still use version 3 of the API, which was removed."""
+        """Answer clients that still use version 3 of the API. GitLab has removed this version."""
         del call
         return json_answer({"error": "API V3 is no longer supported. Use API V4 instead."}, 410)
 
     def user(self, call: Call) -> Answer:
-        """The API's user endpoint. `id` is a number; `confirmed_at` is null if the address is not confirmed."""
+        """The API's user endpoint. `id` is a number. If the address is not confirmed, `confirmed_at` is null."""
         grant = self.bearer(call, "api", "read_api", "read_user").grant
         person = self.person(grant)
         return json_answer(
@@ -371,7 +379,7 @@ class Imitated(Provider):
         )
 
     def rate_headers(self) -> Headers:
-        """Return headers with the API's remaining rate limit, if the switch `rate-headers` is on."""
+        """If the switch `rate-headers` is on, return headers with the remaining rate limit of the API."""
         if not self.on("rate-headers"):
             return ()
         return (
@@ -394,7 +402,9 @@ class Imitated(Provider):
         return Answer(429, b"Retry later\n", headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return an error that distinguishes a missing scope, an expired token, a revoked one, and all others."""
+        """Return one of four errors: for a missing scope, an expired token, a revoked token, or any other invalid
+        token.
+        """
         match refusal.problem:
             case Problem.SCOPE:
                 description = "The request requires higher privileges than provided by the access token."
@@ -410,17 +420,17 @@ class Imitated(Provider):
                 return json_answer({"message": "401 Unauthorized"}, 401)
 
     def new_code(self) -> str:
-        """Return 64 hexadecimal digits, the format of all GitLab tokens."""
+        """Return 64 hexadecimal digits, the format of all codes and tokens of GitLab."""
         return self.hexadecimal(64)
 
     new_access_token = new_code
     new_refresh_token = new_code
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return a number of 5 digits, the same for every client."""
+        """Return a number of 5 digits. It is the same for every client."""
         return self.number(person, 5)
 
 
 def challenge(error: str, description: str) -> str:
-    """Return Doorkeeper's `WWW-Authenticate` value."""
+    """Return Doorkeeper's value of `WWW-Authenticate`."""
     return f'Bearer realm="Doorkeeper", error="{error}", error_description="{description}"'

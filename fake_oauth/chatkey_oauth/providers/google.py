@@ -1,17 +1,24 @@
-"""Google: OpenID Connect with two spellings of everything, and refresh tokens on the first consent only.
+"""Google: OpenID Connect in which scopes and endpoints have two forms.
 
-The token endpoint also takes JSON; clients that post an object with axios rely on that.
-Sources. The response of `/tokeninfo`, in which every member is a string:
-pkg.go.dev/go.chromium.org/luci/common/gcloud/googleoauth; that of its versions 1 and 2:
-googleapis.dev/ruby/google-api-client/latest/Google/Apis/Oauth2V2/Tokeninfo.html.
-A refused grant type is named in the error: github.com/android/play-billing-samples/issues/471; a missing one counts as
-empty: github.com/googleapis/google-api-ruby-client/issues/862. The APIs' words for a bad and for a missing token:
-github.com/mxrch/GHunt/issues/513, github.com/googleapis/google-api-php-client/issues/2479. A missing client id or
-secret: github.com/openid/AppAuth-iOS/issues/226, github.com/googleapis/google-api-nodejs-client/issues/1582.
-A missing or empty scope is a missing parameter: github.com/olivierbon/Placid/issues/25; an invalid scope, at a refresh
-too: github.com/googleapis/google-auth-library-python/issues/999; a scope that the refresh token does not have:
-github.com/kelproject/pykube/issues/86, github.com/openid/AppAuth-Android/issues/419. id_tokens use either spelling of
-the issuer: github.com/coreos/go-oidc/issues/125, github.com/googleapis/google-auth-library-nodejs/pull/63.
+Google issues a refresh token only at the first consent. The token endpoint also accepts JSON, because axios sends an
+object as JSON. Sources:
+
+- The response of `/tokeninfo`, in which every member is a string:
+  pkg.go.dev/go.chromium.org/luci/common/gcloud/googleoauth.
+- The response of versions 1 and 2 of `/tokeninfo`:
+  googleapis.dev/ruby/google-api-client/latest/Google/Apis/Oauth2V2/Tokeninfo.html.
+- The error names a refused grant type: github.com/android/play-billing-samples/issues/471.
+- A missing grant type counts as an empty one: github.com/googleapis/google-api-ruby-client/issues/862.
+- The messages of Google's APIs for an invalid and for a missing token: github.com/mxrch/GHunt/issues/513,
+  github.com/googleapis/google-api-php-client/issues/2479.
+- A missing client id or secret: github.com/openid/AppAuth-iOS/issues/226,
+  github.com/googleapis/google-api-nodejs-client/issues/1582.
+- A missing or empty scope is reported as a missing parameter: github.com/olivierbon/Placid/issues/25.
+- An invalid scope, which a refresh may have too: github.com/googleapis/google-auth-library-python/issues/999.
+- A scope that the refresh token does not have: github.com/kelproject/pykube/issues/86,
+  github.com/openid/AppAuth-Android/issues/419.
+- id_tokens use either form of the issuer: github.com/coreos/go-oidc/issues/125,
+  github.com/googleapis/google-auth-library-nodejs/pull/63.
 """
 
 from __future__ import annotations
@@ -71,7 +78,7 @@ TOKEN_INFO_V2 = {
     "email_verified": "verified_email",
     "access_type": "access_type",
 }
-"""The names of `/tokeninfo`'s members in its versions 1 and 2."""
+"""The names that members of `/tokeninfo` have in versions 1 and 2."""
 URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
@@ -130,8 +137,8 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """Return discovery, both spellings of the authorization endpoint, and all spellings of token, userinfo and
-        token info.
+        """Return discovery, both forms of the authorization endpoint, and all forms of token, userinfo and token
+        info.
         """
         return {
             "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
@@ -195,17 +202,16 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse on a page, with status 401 for an unknown client."""
+        """Show the refusal on a page. For an unknown client, the status is 401."""
         if client_id:
             return ShownToPerson(401, "invalid_client", "The OAuth client was not found.")
         return super().client_refused(client_id)
 
     def shows_fault(self, error: str) -> bool:
-        """Show every error on a page."""
         return True
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Refuse scopes that cannot exist. Any URL may be a scope of some API, so URLs are accepted."""
+        """Refuse scopes that cannot exist. Any URL is accepted, because it may be the scope of some API."""
         if invalid := none_at_all(request.scopes):
             valid = ", ".join(scope for scope in request.scopes if may_be(scope))
             words = f"Some requested scopes were invalid. {{valid=[{valid}], invalid=[{', '.join(invalid)}]}}"
@@ -213,29 +219,31 @@ class Imitated(Provider):
             raise advised(ShownToPerson(400, "invalid_scope", words), advice)
 
     def callback_extras(self) -> dict[str, str]:
-        """Add `iss` to approvals and errors, if the switch `iss` is on."""
+        """If the switch `iss` is on, add `iss` to approvals and errors."""
         return {"iss": self.addresses.issuer} if self.on("iss") else {}
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page to people who approved before, with `prompt=none` or if the switch `remember-approval` is on."""
+        """Show no page to people who have approved before, if the request has `prompt=none` or the switch
+        `remember-approval` is on.
+        """
         remembered = self.on("remember-approval") and not self.asks_anew(request)
         return silent(request) or remembered or super().skips_consent(request)
 
     def asks_anew(self, request: AuthorizationRequest) -> bool:
-        """Recognise the older parameter `approval_prompt` as well."""
+        """Also accept the older parameter `approval_prompt`."""
         return forced(request) or super().asks_anew(request)
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """Return an error instead of a page if `prompt=none` forbids one (OpenID Connect Core 3.1.2.6).
+        """Return an error instead of a page if `prompt=none` forbids a page (OpenID Connect Core 3.1.2.6).
 
-        Returns None if the switch `silent-prompt` is off.
+        If the switch `silent-prompt` is off, return None.
         """
         if not silent(request) or not self.on("silent-prompt"):
             return None
         return "interaction_required" if signed_in else "login_required"
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Add the scopes in both spellings, and parameters that clients must tolerate: `authuser`, `prompt`, `hd`."""
+        """Add the scopes in both forms, and parameters that clients must tolerate: `authuser`, `prompt`, `hd`."""
         names = short(grant.scopes)
         expanded = names | {SCOPE_URLS.get(scope, scope) for scope in names}
         person = self.person(grant)
@@ -247,7 +255,7 @@ class Imitated(Provider):
         }
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Issue a refresh token only for offline access, and only at the first or a forced consent."""
+        """Return true only for offline access, and only if the consent is the first or is forced."""
         return request.query.get("access_type") == "offline" and (first or forced(request))
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
@@ -258,7 +266,7 @@ class Imitated(Provider):
         return tuple(dict.fromkeys((*scopes, *(["openid"] if "email" in short(scopes) else []))))
 
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the requested scopes, in either spelling."""
+        """Return the requested scopes, which may have the short or the long form."""
         if invalid := none_at_all(asked):
             raise TokenRefused(Reason.SCOPE, clean(", ".join(invalid)))
         if not short(asked) <= short(grant.scopes):
@@ -266,12 +274,12 @@ class Imitated(Provider):
         return asked or grant.scopes
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Write the scopes in their long spelling."""
+        """Write the scopes in their long form."""
         scope = " ".join(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes))
         return super().token_body(issued, id_token) | {"scope": scope}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Name the refused grant type in the error. A missing one counts as empty."""
+        """Name the refused grant type in the error. A missing grant type counts as an empty one."""
         missing = refusal.reason is Reason.PARAMETER_MISSING and refusal.member == "grant_type"
         if missing or refusal.reason is Reason.GRANT_TYPE:
             refusal = TokenRefused(Reason.GRANT_TYPE, clean(self.token_params(call).get("grant_type", "")))
@@ -290,11 +298,11 @@ class Imitated(Provider):
         }
 
     def issuer_claim(self) -> dict[str, str]:
-        """Return an issuer without its scheme, unlike in discovery, if the switch `bare-iss` is on."""
+        """Return the issuer. If the switch `bare-iss` is on, omit its scheme, unlike in discovery."""
         return {"iss": self.addresses.issuer.partition("://")[2]} if self.on("bare-iss") else {}
 
     def claims(self, grant: Grant) -> dict[str, Any]:
-        """Return the claims that the granted scopes allow. Values that the person lacks are left out."""
+        """Return the claims that the granted scopes allow. Values that the person lacks are omitted."""
         person, scopes = self.person(grant), short(grant.scopes)
         claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id), "hd": person.hosted_domain}
         if "email" in scopes and person.email:
@@ -328,17 +336,26 @@ class Imitated(Provider):
         return json_answer({older: known[name] for name, older in TOKEN_INFO_V2.items() if name in known})
 
     def about_token(self, call: Call) -> dict[str, Any] | None:
-        """Return the description of the request's id_token or access token, or None if it is not valid."""
+        """Return the description of the id_token or access token in the request.
+
+        If the token is not valid, return None.
+        """
         params = call.query | call.form
         return self.about_id_token(params["id_token"]) if "id_token" in params else self.about_access_token(call)
 
     def about_id_token(self, text: str) -> dict[str, Any] | None:
-        """Return claims and header of an id_token that was signed here, or None if it is invalid or expired."""
+        """Return claims and header of an id_token that was signed here.
+
+        If the id_token is invalid or expired, return None.
+        """
         header, claims = self.keys.verified(text) or ({}, {})
         return claims | header if claims.get("exp", 0) > self.now else None
 
     def about_access_token(self, call: Call) -> dict[str, Any] | None:
-        """Return an access token's client, person, scopes and remaining lifetime, or None if it is not valid."""
+        """Return client, person, scopes and remaining lifetime of an access token.
+
+        If the token is not valid, return None.
+        """
         try:
             issued = self.bearer(call)
         except BearerRefused:
@@ -362,25 +379,28 @@ class Imitated(Provider):
         return google_people.answer(claims, split_scopes(call.query.get("personFields", "")))
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """Refuse a bad token in the words of Google's APIs, except at OpenID Connect's userinfo endpoint."""
+        """Refuse an invalid token in the wording of Google's APIs.
+
+        OpenID Connect's userinfo endpoint has a different wording.
+        """
         if not isinstance(refusal, BearerRefused) or call.path in OPENID_USERINFO:
             return super().refused(call, refusal)
         message = NO_TOKEN if refusal.problem is Problem.MISSING else BAD_TOKEN
         return google_people.refusal(401, message, "UNAUTHENTICATED", self.challenge())
 
     def challenge(self) -> Headers:
-        """Return the header that accompanies a 401 (RFC 6750 3)."""
+        """Return the header for a response with status 401 (RFC 6750 3)."""
         value = f'Bearer realm="{self.addresses.issuer}/", error="invalid_token"'
         return (("www-authenticate", value),) if self.on("www-authenticate") else ()
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """Return Google's error object with status 429, without saying when to retry."""
+        """Return Google's error object with status 429. It does not say when to retry."""
         del retry_after
         message = "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'."
         return json_answer({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}}, 429)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return the same response for every bad token."""
+        """Return the same response for every invalid token."""
         body = {"error": "invalid_request", "error_description": "Invalid Credentials"}
         return json_answer(body, 401, self.challenge())
 
@@ -397,7 +417,7 @@ class Imitated(Provider):
         return json_answer({})
 
     def device(self, call: Call) -> Answer:
-        """Refuse a device code to a web application."""
+        """Refuse to issue a device code to a web application."""
         return json_answer({"error": "invalid_client", "error_description": "Invalid client type."}, 401)
 
     def new_code(self) -> str:
@@ -405,35 +425,32 @@ class Imitated(Provider):
         return "4/0A" + self.alphanumeric(60, URL_SAFE)
 
     def new_access_token(self) -> str:
-        """Return `ya29.a0` and 90 characters that need no encoding."""
         return "ya29.a0" + self.alphanumeric(90, URL_SAFE)
 
     def new_refresh_token(self) -> str:
-        """Return `1//0` and 60 characters that need no encoding."""
         return "1//0" + self.alphanumeric(60, URL_SAFE)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return a number of 21 digits, the same for every client."""
+        """Return a number of 21 digits. It is the same for every client."""
         return self.number(person, 21)
 
 
 def invalid_value() -> Answer:
-    """Return the error for an invalid token."""
     return json_answer({"error": "invalid_token", "error_description": "Invalid Value"}, 400)
 
 
 def as_text(value: Any) -> str:
-    """Return a claim as a string, with booleans as in JSON."""
+    """Return a claim as a string. Booleans are written as in JSON."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def silent(request: AuthorizationRequest) -> bool:
-    """Return whether the client asks for no page to be shown."""
+    """Return whether the client forbids a page."""
     return request.query.get("prompt") == "none"
 
 
 def may_be(scope: str) -> bool:
-    """Return whether a scope can exist: an OpenID Connect scope, or a URL like those of all APIs."""
+    """Return whether a scope can exist. It must be an OpenID Connect scope or a URL, like the scopes of all APIs."""
     return scope in WORDS or scope.startswith(("https://", "http://"))
 
 
@@ -443,11 +460,11 @@ def none_at_all(scopes: Iterable[str]) -> list[str]:
 
 
 def short(scopes: Iterable[str]) -> set[str]:
-    """Return the scopes in their short spelling, without duplicates."""
+    """Return the scopes in their short form, without duplicates."""
     return {SCOPE_NAMES.get(scope, scope) for scope in scopes}
 
 
 def forced(request: AuthorizationRequest) -> bool:
-    """Return whether the client asks for consent even from people who gave it before."""
+    """Return whether the client asks for consent even from people who have already given it."""
     query = request.query
     return "consent" in query.get("prompt", "").split() or query.get("approval_prompt") == "force"

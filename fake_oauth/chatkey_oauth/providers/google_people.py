@@ -1,4 +1,4 @@
-"""Google's People API: its data about the person of a token, and its error format."""
+"""Google's People API: the data about the person of a token, and the format of errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ MASK_MISSING = (
 
 
 def answer(claims: Mapping[str, Any], fields: Collection[str]) -> Answer:
-    """Return the person with the requested fields. Unknown fields and those not allowed are left out."""
+    """Return the person with the requested fields.
+
+    Unknown fields, and fields that the scopes do not allow, are omitted.
+    """
     if not fields:
         return refusal(400, MASK_MISSING, "INVALID_ARGUMENT")
     subject = claims["sub"]
@@ -39,13 +42,13 @@ def names(claims: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def addresses(claims: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the account's e-mail address. `verified` is present only if true."""
+    """Return the account's e-mail address. `verified` is present only if it is true."""
     verified = {"verified": True} if claims.get("email_verified") else {}
     return entry(claims["sub"], {"value": claims.get("email")}, source="ACCOUNT", **verified)
 
 
 def entry(subject: str, values: Mapping[str, Any], *, source: str = "PROFILE", **marks: bool) -> list[dict[str, Any]]:
-    """Return a list with the one value, or an empty list if there is none."""
+    """Return a list with the one value. If there is no value, return an empty list."""
     known = {name: value for name, value in values.items() if value is not None}
     if not known:
         return []

@@ -1,15 +1,20 @@
-"""LinkedIn: id_tokens lack the nonce, PKCE verifiers are refused, and every problem with a code gets the same message.
+"""LinkedIn: id_tokens have no nonce, PKCE verifiers are refused, and all problems with a code have the same message.
 
-Sources: learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 and
-docs.pingidentity.com/integrations/linkedin/setup (an example of userinfo). The nonce:
-github.com/authlib/authlib/issues/763. The verifier: github.com/nextauthjs/next-auth/issues/8831. The message for codes:
-github.com/thephpleague/oauth2-linkedin/issues/27. The refusals of the API:
-learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling and
-github.com/decioferreira/omniauth-linkedin-oauth2/issues/81. The older profile API, which OpenID Connect's scopes do not
-give access to: github.com/linkedin-developers/linkedin-api-js-client/issues/35. The access token as
-`oauth2_access_token` in the query, and the refusal if it is missing: passport-linkedin-oauth2, lib/oauth2.js.
-Parameters count as missing from the form even if they came in a Basic header:
-github.com/scribejava/scribejava/issues/822 and github.com/badgateway/oauth2-client/issues/141.
+Sources:
+
+- The flow: learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2.
+- An example of userinfo: docs.pingidentity.com/integrations/linkedin/setup.
+- The missing nonce: github.com/authlib/authlib/issues/763.
+- The refused verifier: github.com/nextauthjs/next-auth/issues/8831.
+- The message for codes: github.com/thephpleague/oauth2-linkedin/issues/27.
+- The refusals of the API: learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling and
+  github.com/decioferreira/omniauth-linkedin-oauth2/issues/81.
+- OpenID Connect's scopes do not give access to the older profile API:
+  github.com/linkedin-developers/linkedin-api-js-client/issues/35.
+- The access token may be in the query as `oauth2_access_token`, and is refused if it is missing:
+  passport-linkedin-oauth2, lib/oauth2.js.
+- Parameters in a Basic header are ignored, and reported as missing from the form:
+  github.com/scribejava/scribejava/issues/822 and github.com/badgateway/oauth2-client/issues/141.
 """
 
 from __future__ import annotations
@@ -57,7 +62,7 @@ API: Final = {
     ),
     Problem.SCOPE: (403, 100, "ACCESS_DENIED", "Not enough permissions to access: {resource}.GET.NO_VERSION"),
 }
-"""The API's refusals: status, LinkedIn's error number, code, and message."""
+"""The refusals of the API: status, LinkedIn's error number, code, and message."""
 
 
 class Imitated(Provider):
@@ -92,7 +97,10 @@ class Imitated(Provider):
 
     @property
     def label(self) -> str:
-        """The name shown to people. The chat service does not offer this provider, so its table has no name for it."""
+        """The name that people see.
+
+        The chat service does not offer this provider, so its table has no name for the provider.
+        """
         return "LinkedIn"
 
     def routes(self) -> dict[str, Route]:
@@ -108,7 +116,7 @@ class Imitated(Provider):
 
     @property
     def issuer(self) -> str:
-        """The issuer. The discovery document is below its path."""
+        """The issuer. The discovery document is below the path of the issuer."""
         return f"{self.addresses.issuer}/oauth"
 
     def discovery(self, call: Call) -> Answer:
@@ -134,30 +142,30 @@ class Imitated(Provider):
         )
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """Use LinkedIn's words for an invalid scope, and the engine's for other errors."""
+        """Return LinkedIn's wording for an invalid scope, and the engine's wording for other errors."""
         if error == "invalid_scope":
             error, description = "unauthorized_scope_error", "Scope is not authorized for your application"
         return super().fault_params(error, description)
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial in LinkedIn's words."""
         return self.fault_params("user_cancelled_authorize", "The user cancelled the authorization")
 
     # Tokens
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Refuse a verifier as a wrong client secret, if the switch `pkce` is off."""
+        """Return the parameters of the token request.
+
+        If the switch `pkce` is off, refuse a verifier as a wrong client secret.
+        """
         params = super().token_params(call)
         if "code_verifier" in params and not self.on("pkce"):
             raise TokenRefused(Reason.CLIENT_SECRET, "code_verifier", "PKCE is not enabled for this application.")
         return params
 
     def ignores_challenge(self) -> bool:
-        """Return whether the switch `pkce` is off."""
         return not self.on("pkce")
 
     def repeats_nonce(self) -> bool:
-        """Return whether the switch `nonce` is on."""
         return self.on("nonce")
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
@@ -189,7 +197,7 @@ class Imitated(Provider):
     # Endpoints that need an access token
 
     def bearer_text(self, call: Call) -> str | None:
-        """Return the access token, which may also be in LinkedIn's own query parameter."""
+        """Return the access token, which may also be in the query parameter `oauth2_access_token`."""
         return super().bearer_text(call) or call.query.get("oauth2_access_token")
 
     def userinfo(self, call: Call) -> Answer:
@@ -197,12 +205,14 @@ class Imitated(Provider):
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def older_profile(self, call: Call) -> Answer:
-        """Refuse every token: the scopes for this endpoint belong to a product that new applications cannot get."""
+        """Refuse every token.
+
+        The scopes for this endpoint belong to a product that new applications cannot get.
+        """
         self.bearer(call)
         return self.api_refusal(BearerRefused(Problem.SCOPE), "me")
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Refuse in the API's format."""
         return self.api_refusal(refusal, "userinfo")
 
     def api_refusal(self, refusal: BearerRefused, resource: str) -> Answer:
@@ -217,13 +227,11 @@ class Imitated(Provider):
     # Formats
 
     def new_code(self) -> str:
-        """Return `AQ` and 150 letters and digits."""
         return "AQ" + self.alphanumeric(150)
 
     def new_access_token(self) -> str:
-        """Return `AQ` and 350 letters and digits."""
         return "AQ" + self.alphanumeric(350)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return ten letters and digits, different for each application."""
+        """Return ten letters and digits. They are different for each application."""
         return letters(sha256(f"linkedin {person.id} {client_id}".encode()).digest()[:10])

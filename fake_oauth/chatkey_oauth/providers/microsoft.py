@@ -1,12 +1,17 @@
 """Microsoft (Entra ID, v2.0): an issuer per tenant, subjects per application, and errors with AADSTS numbers.
 
-Sources, in github.com/MicrosoftDocs/entra-docs below docs/identity-platform: v2-protocols-oidc.md,
-v2-oauth2-auth-code-flow.md (responses and errors of the token endpoint, refresh tokens), id-token-claims-reference.md
-(no `at_hash` from the token endpoint) and v2-oauth2-client-creds-grant-flow.md (an application's own token).
-The names of the cloud, and `client_info`: github.com/AzureAD/microsoft-authentication-library-for-python
-`msal/authority.py`, `msal/application.py`. Superfluous slashes, which are ignored: `msal/authority.py` there, and
-github.com/seanfisher/passport-microsoft `lib/strategy.js`. `offline_access` is requested but not in the response:
-github.com/requests/requests-oauthlib/issues/507, github.com/oauthlib/oauthlib/issues/562.
+Sources. The .md files are in github.com/MicrosoftDocs/entra-docs, below docs/identity-platform. MSAL is
+github.com/AzureAD/microsoft-authentication-library-for-python.
+
+- OpenID Connect: v2-protocols-oidc.md.
+- Responses and errors of the token endpoint, and refresh tokens: v2-oauth2-auth-code-flow.md.
+- The token endpoint issues id_tokens without `at_hash`: id-token-claims-reference.md.
+- Tokens for the application itself: v2-oauth2-client-creds-grant-flow.md.
+- The names of the cloud, and `client_info`: MSAL `msal/authority.py`, `msal/application.py`.
+- Superfluous slashes are ignored: MSAL `msal/authority.py`, and github.com/seanfisher/passport-microsoft
+  `lib/strategy.js`.
+- The response does not contain `offline_access`, even if it was requested:
+  github.com/requests/requests-oauthlib/issues/507, github.com/oauthlib/oauthlib/issues/562.
 """
 
 from __future__ import annotations
@@ -52,7 +57,7 @@ CONSUMERS: Final = "9188040d-6c67-4c5b-b112-36a304b66dad"
 """The tenant of all personal accounts."""
 
 OF_NO_TENANT: Final = ("common", "organizations")
-"""Path names that stand for any tenant. Discovery then has a placeholder for the tenant."""
+"""Names in the path that stand for any tenant. The discovery document then has a placeholder for the tenant."""
 
 
 class Imitated(Provider):
@@ -89,11 +94,14 @@ class Imitated(Provider):
 
     @property
     def label(self) -> str:
-        """The name shown to people. The chat service does not offer this provider, so its table has no name for it."""
+        """The name that people see.
+
+        The chat service does not offer this provider, so its table has no name for the provider.
+        """
         return "Microsoft"
 
     def routes(self) -> dict[str, Route]:
-        """Return the endpoints of all tenants, and Graph's."""
+        """Return the endpoints of all tenants, and those of Graph."""
         return {
             "GET /{tenant}/v2.0/.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
             "GET /{tenant}/discovery/instance": Route(Leg.DISCOVERY, self.instance),
@@ -145,7 +153,10 @@ class Imitated(Provider):
         )
 
     def instance(self, call: Call) -> Answer:
-        """The endpoint with the cloud's host names and a tenant's discovery address, which MSAL requests first."""
+        """The endpoint with the cloud's host names and the address of a tenant's discovery document.
+
+        MSAL requests this endpoint first.
+        """
         asked = urlsplit(call.query.get("authorization_endpoint", "")).path.split("/")
         tenant = clean(asked[1]) if len(asked) > 1 and asked[1] else "common"
         return json_answer(
@@ -172,31 +183,28 @@ class Imitated(Provider):
     # Authorization endpoint
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Refuse on a page, with Microsoft's error number."""
         if not client_id:
             return ShownToPerson(400, NOT_IN_BODY.error, NOT_IN_BODY.naming("client_id").description or "")
         return ShownToPerson(400, "unauthorized_client", PAGE_CLIENT.format(client=client_id))
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Refuse on a page, with Microsoft's error number."""
         return ShownToPerson(400, "invalid_request", PAGE_REDIRECT)
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """Return an error instead of a page if `prompt=none` forbids one."""
+        """Return an error instead of a page if `prompt=none` forbids a page."""
         if request.query.get("prompt") != "none":
             return None
         return "interaction_required" if signed_in else "login_required"
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """With `prompt=none`, show no page to people who approved before."""
+        """With `prompt=none`, show no page to people who have approved before."""
         return request.query.get("prompt") == "none" or super().skips_consent(request)
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Issue a refresh token only for offline access."""
+        """Return whether the request asks for offline access. Otherwise there is no refresh token."""
         return OFFLINE in request.scopes
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial with Microsoft's error number."""
         return self.fault_params("access_denied", DECLINED)
 
     # Devices
@@ -206,24 +214,27 @@ class Imitated(Provider):
         return microsoft_device.codes(self, call)
 
     def device_page(self, call: Call) -> Answer:
-        """The page where a person types the device's code and approves."""
+        """The page on which a person types the code of a device and approves the device."""
         return page(self, call)
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """Exchange a device code."""
         if params.get("grant_type") not in microsoft_device.GRANT_TYPES:
             return super().other_grant(client, params)
         return microsoft_device.exchanged(self, client, params)
 
     def asks_proof(self, params: Mapping[str, str]) -> bool:
-        """Require no secret while a device waits. With the switch `public-flows`, tokens need none either."""
+        """Require no secret while a device waits.
+
+        With the switch `public-flows`, the request for tokens needs no secret either.
+        """
         return microsoft_device.asks_proof(self, params)
 
     # Tokens
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Return `<resource>/.default`, everything that the application may do with one resource. Any resource is
-        accepted.
+        """Return `<resource>/.default`, which stands for everything that the application may do with one resource.
+
+        Any resource is accepted.
         """
         if not asked:
             raise TokenRefused(Reason.PARAMETER_MISSING, "scope")
@@ -234,7 +245,10 @@ class Imitated(Provider):
         return asked
 
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Return all granted scopes, whichever of them are requested. Scopes that were not granted are refused."""
+        """Return all granted scopes, even if the request names only some of them.
+
+        Scopes that were not granted are refused.
+        """
         if resource_scopes(asked) <= resource_scopes(grant.scopes) | {EVERYTHING[1:]}:
             return grant.scopes
         if self.tenant(self.person(grant)) == CONSUMERS:
@@ -243,7 +257,10 @@ class Imitated(Provider):
         raise TokenRefused(Reason.CONSENT, client.title if client else "")
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Add the lifetime during an outage, and hide `offline_access`. An application's own token has no scope."""
+        """Add the lifetime during an outage, and hide `offline_access`.
+
+        A token for the application itself has no scope.
+        """
         body = super().token_body(issued, id_token)
         body["scope"] = " ".join(scope for scope in issued.grant.scopes if scope != OFFLINE)
         if issued.grant.for_itself:
@@ -251,7 +268,7 @@ class Imitated(Provider):
         return body | {"ext_expires_in": body["expires_in"]}
 
     def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
-        """Add the account's ids as `client_info` if the request asks for it, as MSAL does."""
+        """If the request asks for `client_info`, as MSAL does, add the ids of the account."""
         issued = self.grants.access.get(body.get("access_token") or "")
         if call.form.get("client_info") != "1" or issued is None or issued.grant.for_itself:
             return super().token_answer(call, body, status)
@@ -281,13 +298,17 @@ class Imitated(Provider):
         return json_answer(body, words.status, NO_STORE)
 
     def reason_of(self, call: Call, refusal: TokenRefused) -> Reason:
-        """Distinguish a secret that is missing for the `client_credentials` grant from one missing otherwise."""
+        """Return the reason for a refusal.
+
+        For the `client_credentials` grant, a missing secret is a separate reason.
+        """
         machine = call.form.get("grant_type") == CLIENT_CREDENTIALS
         return Reason.PUBLIC_CLIENT if machine and refusal.reason is Reason.SECRET_MISSING else refusal.reason
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return claims with the tenant's issuer and, besides the subject, an object id. `email_verified` is never
-        included.
+        """Return claims with the issuer of the tenant. In addition to the subject, there is an object id.
+
+        `email_verified` is never included.
         """
         grant = issued.grant
         person = self.person(grant)
@@ -329,7 +350,7 @@ class Imitated(Provider):
         return json_answer({name: value for name, value in claims.items() if value is not None})
 
     def me(self, call: Call) -> Answer:
-        """Graph's user endpoint. Needs the scope `User.Read` or one that includes it, in any case."""
+        """Graph's user endpoint. It needs the scope `User.Read` or a scope that includes `User.Read`, in any case."""
         grant = self.bearer(call).grant
         if READS_ME.isdisjoint(resource_scopes(grant.scopes)):
             raise advised(BearerRefused(Problem.SCOPE, "User.Read"), forgotten_scope(["User.Read"], grant.scopes))
@@ -337,7 +358,6 @@ class Imitated(Provider):
         return json_answer(microsoft_graph.user(person, self.object_id(person), self.addresses.server))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Refuse in Graph's format."""
         ids = self.uuid(self.hexadecimal(32)), self.uuid(self.hexadecimal(32))
         status, body = microsoft_graph.refusal(refusal.problem, self.now, *ids)
         return json_answer(body, status)
@@ -345,11 +365,11 @@ class Imitated(Provider):
     # Formats
 
     def tenant(self, person: Person) -> str:
-        """Return the tenant of a work account's domain, or the one of all personal accounts."""
+        """Return the tenant of a work account's domain. All personal accounts have one common tenant."""
         return self.uuid(fingerprint(f"microsoft {person.hosted_domain}", 32)) if person.hosted_domain else CONSUMERS
 
     def object_id(self, person: Person) -> str:
-        """Return a UUID, the same for every application."""
+        """Return a UUID. It is the same for every application."""
         return self.uuid(fingerprint(f"microsoft {person.id}", 32))
 
     def uuid(self, digits: str) -> str:
@@ -357,11 +377,9 @@ class Imitated(Provider):
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
     def kid(self, digest: bytes) -> str:
-        """Return 27 letters of base64url, like a thumbprint."""
         return base64url(digest[:20])
 
     def new_code(self) -> str:
-        """Return `1.A` and 500 letters and digits."""
         return "1.A" + self.alphanumeric(500)
 
     def new_access_token(self) -> str:
@@ -371,11 +389,10 @@ class Imitated(Provider):
     new_refresh_token = new_code
 
     def new_device_code(self) -> str:
-        """Return `HAQABIQEAAAB` and 180 letters and digits."""
         return "HAQABIQEAAAB" + self.alphanumeric(180)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return 43 letters of base64url, different for each application."""
+        """Return 43 letters of base64url. They are different for each application."""
         return base64url(sha256(f"microsoft {person.id} {client_id}".encode()).digest())
 
 
@@ -385,7 +402,7 @@ def tenant_of(call: Call) -> str:
 
 
 def client_named(call: Call) -> str:
-    """Return the client id in a token request, from its Basic header, decoded, or from its form."""
+    """Return the client id in a token request, either decoded from the Basic header or from the form."""
     header = call.headers.get("authorization", "")
     pairs = basic_pairs(header) if header[:6].lower() == "basic " else body_pairs(call.form)
     return clean(pairs[-1][0]) if pairs else ""

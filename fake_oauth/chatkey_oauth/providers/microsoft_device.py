@@ -1,13 +1,17 @@
 """Microsoft's device flow: the codes, the older names of its parameters, and when a secret is required.
 
-Sources. The flow, which has no `slow_down`: github.com/MicrosoftDocs/entra-docs
-docs/identity-platform/v2-oauth2-device-code.md. Its scope: github.com/MicrosoftDocs/azure-docs/issues/60942. The older
-grant type, which MSAL for Node sends: github.com/AzureAD/microsoft-authentication-library-for-js
-`lib/msal-common/src/utils/Constants.ts`; the older parameter `code`:
-github.com/AzureAD/microsoft-authentication-library-for-dotnet/issues/658; the parameter that is reported missing:
-github.com/mvelazc0/msInvader/issues/7. An application with a secret gets its codes without it, but needs it once a
-person has approved: github.com/AzureAD/azure-activedirectory-library-for-nodejs/issues/140 and
-github.com/Azure-Samples/active-directory-dotnetcore-devicecodeflow-v2/issues/9.
+Sources:
+
+- The flow, which has no `slow_down`: github.com/MicrosoftDocs/entra-docs
+  docs/identity-platform/v2-oauth2-device-code.md.
+- The scope of the flow: github.com/MicrosoftDocs/azure-docs/issues/60942.
+- The older grant type, which MSAL for Node sends: github.com/AzureAD/microsoft-authentication-library-for-js
+  `lib/msal-common/src/utils/Constants.ts`.
+- The older parameter `code`: github.com/AzureAD/microsoft-authentication-library-for-dotnet/issues/658.
+- The parameter that is reported as missing: github.com/mvelazc0/msInvader/issues/7.
+- An application with a secret gets codes without the secret, but needs the secret after a person has approved:
+  github.com/AzureAD/azure-activedirectory-library-for-nodejs/issues/140 and
+  github.com/Azure-Samples/active-directory-dotnetcore-devicecodeflow-v2/issues/9.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ PUBLIC_FLOWS: Final = Switch(
 
 
 def codes(provider: Dialect, call: Call) -> Answer:
-    """Answer a device that asks for its codes, with a message to show to the person."""
+    """Answer a device that requests its codes. The answer contains a message to show to the person."""
     params = {} if call.is_json else call.form
     client = provider.world.clients.get(provider.name, required(params, "client_id"))
     if client is None:
@@ -68,7 +72,10 @@ def exchanged(provider: Dialect, client: Client, params: Mapping[str, str]) -> I
 
 
 def asks_proof(provider: Dialect, params: Mapping[str, str]) -> bool:
-    """Require no secret while a device waits. With the switch `public-flows`, tokens need none either."""
+    """Require no secret while a device waits.
+
+    With the switch `public-flows`, the request for tokens needs no secret either.
+    """
     by_device = params.get("grant_type") in GRANT_TYPES
     if provider.on(PUBLIC_FLOWS.name):
         return not by_device and not was_given(provider, params)

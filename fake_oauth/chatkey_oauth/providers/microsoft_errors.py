@@ -1,4 +1,4 @@
-"""Microsoft's refusals at the token endpoint: AADSTS numbers with their messages, and where each is quoted.
+"""Microsoft's refusals at the token endpoint: AADSTS numbers, their messages, and the source of each message.
 
 `entra-docs` stands for github.com/MicrosoftDocs/entra-docs, below docs/identity-platform.
 """

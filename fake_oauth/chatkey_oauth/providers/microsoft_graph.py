@@ -1,4 +1,4 @@
-"""Microsoft Graph: the user of an access token, and the refusals of its API."""
+"""Microsoft Graph: the user of an access token, and the refusals of Graph's API."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.people import Person
 
 PREFIX: Final = "https://graph.microsoft.com/"
-"""The default resource of a scope."""
+"""The resource of a scope that names no resource."""
 
 EVERYTHING: Final = "/.default"
-"""The suffix of a scope that means everything granted for a resource."""
+"""The suffix of a scope that stands for everything that was granted for a resource."""
 
 OFFLINE: Final = "offline_access"
 OF_OPENID: Final = frozenset({"openid", "profile", "email", OFFLINE})
 """The scopes that do not belong to a resource."""
 
 READS_ME: Final = frozenset({"user.read", "user.readwrite", EVERYTHING[1:]})
-"""The scopes that allow reading one's own user."""
+"""The scopes that allow applications to read the user who has signed in."""
 
 REFUSALS: Final = {
     # Quoted in github.com/microsoftgraph/msgraph-sample-reactspa/issues/54
@@ -42,7 +42,7 @@ REFUSALS: Final = {
     # Quoted in github.com/pnp/pnpcore/pull/905
     Problem.NOBODY: (400, "BadRequest", "/me request is only valid with delegated authentication flow."),
 }
-"""Status, code and message."""
+"""The refusals: status, code and message."""
 
 
 def user(person: Person, object_id: str, server: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ BAD_GRANT: Final = Words(
 OF_THE_PROTOCOL: Final = frozenset(
     {"iss", "sub", "aud", "azp", "exp", "iat", "nonce", "at_hash", "c_hash", "auth_time"}
 )
-"""Claims that a person's `claims` cannot set. Faults can change them."""
+"""Claims that the `claims` of a person cannot set. Faults can change them."""
 
 
 class Imitated(Provider):
@@ -77,7 +77,7 @@ class Imitated(Provider):
 
     @property
     def label(self) -> str:
-        """The name shown to people. The chat service's table has none, because this is not a social provider."""
+        """The name that people see. The chat service has no name for it, because this is not a social provider."""
         return "OpenID Connect"
 
     def routes(self) -> dict[str, Route]:
@@ -127,28 +127,31 @@ class Imitated(Provider):
         return {"iss": self.addresses.issuer}
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """Return an error instead of a page if `prompt=none` forbids one (OpenID Connect Core 3.1.2.6)."""
+        """Return an error instead of a page if `prompt=none` forbids a page (OpenID Connect Core 3.1.2.6)."""
         if request.query.get("prompt") != "none":
             return None
         return "consent_required" if signed_in else "login_required"
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """With `prompt=none`, show no page to people who approved before."""
+        """With `prompt=none`, show no page to people who have approved before."""
         return request.query.get("prompt") == "none" or super().skips_consent(request)
 
     # Tokens
 
     def lives(self) -> Lives:
-        """Return the lifetimes from the settings, or the usual ones."""
+        """Return the lifetimes in the settings, or the default lifetimes."""
         usual, told = super().lives(), self.world.lifetimes
         return Lives(told.get("code", usual.code), told.get("access", usual.access), told.get("refresh", usual.refresh))
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Issue a refresh token only for offline access (OpenID Connect Core 11)."""
+        """Return whether the request asks for offline access (OpenID Connect Core 11).
+
+        Otherwise there is no refresh token.
+        """
         return "offline_access" in request.scopes
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return the claims of userinfo, with the lifetime from the settings or one hour."""
+        """Return the claims of userinfo. Their lifetime is the one in the settings, or one hour."""
         return {
             **self.claims(issued.grant),
             "aud": issued.grant.client_id,
@@ -158,7 +161,10 @@ class Imitated(Provider):
         }
 
     def claims(self, grant: Grant) -> dict[str, Any]:
-        """Return the claims that the granted scopes allow, plus the person's `claims`, where None removes one."""
+        """Return the claims that the granted scopes allow, and the `claims` of the person.
+
+        In `claims`, None removes a claim.
+        """
         person = self.person(grant)
         claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id)}
         if "profile" in grant.scopes:
@@ -185,7 +191,7 @@ class Imitated(Provider):
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def introspect(self, call: Call) -> Answer:
-        """The endpoint that tells a client whether its token is active (RFC 7662)."""
+        """The endpoint that tells a client whether one of its tokens is active (RFC 7662)."""
         issued = own_token(self, call)
         ended = issued is None or issued.is_revoked or (issued.expires_at or self.now + 1) <= self.now
         if issued is None or ended:
@@ -205,13 +211,13 @@ class Imitated(Provider):
         )
 
     def revoke(self, call: Call) -> Answer:
-        """Revoke a pair of tokens. An unknown token counts as revoked already (RFC 7009 2.2)."""
+        """Revoke an access token and its refresh token. An unknown token counts as already revoked (RFC 7009 2.2)."""
         if issued := own_token(self, call):
             issued.revoked = True
         return Answer(200, headers=NO_STORE)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Report the error in both the header and the body (RFC 6750 3)."""
+        """Report the error in the header and in the body (RFC 6750 3)."""
         if refusal.problem is Problem.MISSING:
             return json_answer({"error": "invalid_token"}, 401, (("www-authenticate", "Bearer"),))
         error, status = ("insufficient_scope", 403) if refusal.problem is Problem.SCOPE else ("invalid_token", 401)
@@ -219,7 +225,7 @@ class Imitated(Provider):
         return json_answer({"error": error}, status, (("www-authenticate", f'Bearer error="{error}"{scope}'),))
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """If a client used a Basic header, ask for Basic authentication in the response (RFC 6749 5.2)."""
+        """If a client used a Basic header, the response asks for Basic authentication (RFC 6749 5.2)."""
         answer = super().token_refusal(call, refusal)
         if answer.status != 401 or "authorization" not in call.headers:
             return answer
@@ -228,13 +234,13 @@ class Imitated(Provider):
     # Formats
 
     def new_code(self) -> str:
-        """Return 40 letters and digits, the format of all codes and tokens here."""
+        """Return 40 letters and digits, the format of all codes and tokens of this provider."""
         return self.alphanumeric(40)
 
     new_access_token = new_code
     new_refresh_token = new_code
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return a UUID, the same for every client."""
+        """Return a UUID. It is the same for every client."""
         digits = fingerprint(f"oidc {person.id}")
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -1,5 +1,4 @@
-"""TikTok (Login Kit v2): `client_key`, comma-separated scopes, hexadecimal challenges, and token errors with status
-200.
+"""TikTok (Login Kit v2): `client_key`, comma-separated scopes, hexadecimal challenges, token errors with status 200.
 
 Errors have one format at the token endpoint and another at the API.
 """
@@ -57,7 +56,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "user.info.profile": ("username", "bio_description", "profile_deep_link", "is_verified"),
     "user.info.stats": ("follower_count", "following_count", "likes_count", "video_count"),
 }
-"""The user fields that each scope gives access to."""
+"""The fields of the user to which each scope gives access."""
 
 
 class Imitated(Provider):
@@ -116,7 +115,6 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """Remove a trailing slash."""
         return path.removesuffix("/")
 
     # Authorization endpoint
@@ -126,7 +124,10 @@ class Imitated(Provider):
         return blamed("client_key", "unauthorized_client")
 
     def redirect_allowed(self, client: Client, uri: str) -> bool:
-        """Allow URIs exactly as registered. For desktop applications, `*` stands for any port on this machine."""
+        """Allow URIs exactly as registered.
+
+        In a URI of a desktop application, `*` stands for any port on this machine.
+        """
         if super().redirect_allowed(client, uri):
             return True
         return client.kind == "desktop" and any(same_but_port(uri, known) for known in client.redirect_uris)
@@ -140,45 +141,50 @@ class Imitated(Provider):
         return client.kind == "desktop"
 
     def shows_fault(self, error: str) -> bool:
-        """Show missing and invalid parameters on a page. Unsupported scopes and response types go to the client."""
+        """Show missing and invalid parameters on a page.
+
+        Unsupported scopes and response types are reported to the client.
+        """
         return error == "invalid_request"
 
     def comparison(self, client: Client, method: str) -> str:
-        """Compare the challenge as hexadecimal digits. For web applications, base64url is accepted too."""
+        """Compare the challenge as hexadecimal digits. For web applications, base64url is accepted, too."""
         return "S256 any" if client.kind == "web" and self.on("web-base64url") else "S256 hex"
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial. Includes the parameters of older flows if the switch `err-code` is on."""
+        """Report the denial. If the switch `err-code` is on, include the parameters of older flows."""
         older = {"errCode": "-2", "error_type": "access_denied"} if self.on("err-code") else {}
         return self.fault_params("access_denied", "The user denied the request.") | older
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """With `disable_auto_auth=0`, ask only people who have not approved before."""
+        """If the request has `disable_auto_auth=0`, show no page to people who have approved before."""
         return request.query.get("disable_auto_auth") == "0" or super().skips_consent(request)
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """Add the granted scopes."""
         return {"scopes": self.scope_separator.join(grant.scopes)}
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """Add the basic profile, because Login Kit adds it to all applications."""
+        """Add the basic profile, because Login Kit adds this scope to all applications."""
         del request, person
         return tuple(dict.fromkeys(("user.info.basic", *scopes))) if self.on("basic-always") else scopes
 
     # Token endpoint
 
     def lives(self) -> Lives:
-        """Return two hours and 180 days, or one day and one year if the switch `older-lifetimes` is on."""
+        """Return lifetimes of two hours and 180 days.
+
+        If the switch `older-lifetimes` is on, return one day and one year.
+        """
         access, refresh = (86400, 31536000) if self.on("older-lifetimes") else (7200, 15552000)
         return Lives(self.code_life, access, refresh)
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Take the client id from `client_key`. A `client_id` is ignored."""
+        """Return the parameters, with the client id from `client_key`. A `client_id` is ignored."""
         params = super().token_params(call)
         return params | {"client_id": params.get("client_key", "")}
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Return the token response, with the person's id and the refresh token's lifetime."""
+        """Return the token response. It contains the person's id and the lifetime of the refresh token."""
         lives = self.lives()
         return {
             "access_token": issued.access,
@@ -191,13 +197,16 @@ class Imitated(Provider):
         }
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Return an error with three members. The status is 200, or 400 if the switch `token-errors-400` is on."""
+        """Return an error with three members.
+
+        The status is 200, or 400 if the switch `token-errors-400` is on.
+        """
         words = self.words_for(refusal.reason)
         body = {"error": words.error, "error_description": words.description or "", "log_id": self.log_id()}
         return self.token_answer(call, body, 400 if self.on("token-errors-400") else words.status)
 
     def revoke(self, call: Call) -> Answer:
-        """Withdraw the whole approval that a token belongs to."""
+        """Withdraw the complete approval to which a token belongs."""
         if issued := own_token(self, call):
             self.grants.withdraw(issued.grant)
         return json_answer({})
@@ -205,7 +214,10 @@ class Imitated(Provider):
     # API
 
     def user(self, call: Call) -> Answer:
-        """The user endpoint. Returns the requested fields, all allowed by the scopes, in the usual envelope."""
+        """The user endpoint.
+
+        It returns the requested fields in TikTok's envelope. The scopes must allow all of them.
+        """
         issued = self.bearer(call)
         fields = [field for field in call.query.get("fields", "").split(",") if field]
         if not fields or not set(fields) <= {field for opened in FIELDS.values() for field in opened}:
@@ -218,7 +230,7 @@ class Imitated(Provider):
         return json_answer({"data": {"user": user}, "error": self.api_status("ok", "")})
 
     def profile(self, grant: Grant) -> dict[str, Any]:
-        """Return all fields. There is no e-mail address; `is_verified` means a badge."""
+        """Return all fields. There is no e-mail address, and `is_verified` means a badge."""
         person = self.person(grant)
         picture = self.portrait(person)
         return {
@@ -250,7 +262,7 @@ class Imitated(Provider):
         return json_answer({"data": {}, "error": error}, 429)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return 401, with different errors for a missing scope and a bad token."""
+        """Return 401. The error for a missing scope differs from the error for an invalid token."""
         if refusal.problem is Problem.SCOPE:
             message = "The user did not authorize the scope required for completing this request."
             return self.api_error(401, "scope_not_authorized", message)
@@ -268,23 +280,20 @@ class Imitated(Provider):
     # Formats
 
     def log_id(self) -> str:
-        """Return the time and 20 hexadecimal digits."""
         return datetime.fromtimestamp(self.now, UTC).strftime("%Y%m%d%H%M%S") + self.hexadecimal(20).upper()
 
     def new_code(self) -> str:
-        """Return letters and digits with a star and an exclamation mark. Clients must decode these exactly once."""
+        """Return letters and digits with a star and an exclamation mark. Clients must decode both exactly once."""
         return f"{self.alphanumeric(52)}*v!{self.alphanumeric(4)}.va"
 
     def new_access_token(self) -> str:
-        """Return `act.`, letters and digits, and `.va`."""
         return f"act.{self.alphanumeric(60)}!{self.alphanumeric(4)}.va"
 
     def new_refresh_token(self) -> str:
-        """Return `rft.`, letters and digits, and `.va`."""
         return f"rft.{self.alphanumeric(60)}!{self.alphanumeric(4)}.va"
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return a UUID, different for every application."""
+        """Return a UUID. It is different for every application."""
         return self.uuid(f"open {person.id} {client_id}")
 
     def uuid(self, seed: str) -> str:
@@ -305,7 +314,7 @@ def opens(scope: str, fields: Collection[str]) -> bool:
 
 
 def same_but_port(uri: str, registered: str) -> bool:
-    """Return whether a URI matches one registered with the port `*`, which stands for any port."""
+    """Return whether a URI matches one that was registered with `*` as its port, which stands for any port."""
     loopback = LOOPBACK_PORT.match(registered)
     if loopback is None:
         return False

@@ -1,6 +1,7 @@
-"""X, formerly Twitter: PKCE and state are required, codes live thirty seconds, and every error has its own wording.
+"""X, formerly Twitter: PKCE and state are required, and codes are valid for thirty seconds.
 
-The token endpoint takes JSON: github.com/PLhery/node-twitter-api-v2 sends it.
+Every error has a different wording. The token endpoint accepts JSON, which
+github.com/PLhery/node-twitter-api-v2 sends.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 PROBLEMS = "https://api.twitter.com/2/problems"
 GIVEN = ("id", "name", "username")
-"""The user's members that are always returned."""
+"""The members of a user that are always returned."""
 FIELDS = (
     *("affiliation", "confirmed_email", "connection_status", "created_at", "description", "entities", "id"),
     *("is_identity_verified", "location", "most_recent_tweet_id", "name", "parody", "pinned_tweet_id"),
@@ -49,12 +50,12 @@ FIELDS = (
 LONGEST_STATE = 500
 WINDOW = 15 * 60
 PER_WINDOW = 75
-"""How often one person's user can be read in one window, which lasts `WINDOW` seconds."""
+"""The number of times that one person's user can be read within `WINDOW` seconds."""
 MISSING = "Missing required parameter [{member}]."
 
 
 class Window(msgspec.Struct):
-    """A rate limit window: how often one person's user was read, and when the window ends."""
+    """A period of the rate limit. It counts how often one person's user was read, and has the time at which it ends."""
 
     ends: int
     used: int = 0
@@ -120,12 +121,12 @@ class Imitated(Provider):
         self._windows: Ring[Window] = Ring()
 
     def reset(self) -> None:
-        """Also forget the rate limit windows."""
+        """Also delete the periods of the rate limit."""
         super().reset()
         self._windows.clear()
 
     def routes(self) -> dict[str, Route]:
-        """Return four endpoints, the same on all hosts, and the avatars in two sizes."""
+        """Return four endpoints, which are the same on all hosts, and the avatars in two sizes."""
         return {
             "GET /i/oauth2/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "POST /2/oauth2/token": Route(Leg.TOKEN, self.token),
@@ -137,7 +138,6 @@ class Imitated(Provider):
     # Authorization endpoint
 
     def shows_fault(self, error: str) -> bool:
-        """Show every error on a page."""
         return True
 
     def check_request(self, request: AuthorizationRequest) -> None:
@@ -152,7 +152,7 @@ class Imitated(Provider):
         return super().callback(params, query)
 
     def denied_params(self) -> dict[str, str]:
-        """Report the denial. Includes a description if the switch `deny-description` is on."""
+        """Report the denial. If the switch `deny-description` is on, include a description."""
         if self.on("deny-description"):
             return self.fault_params("access_denied", "The user denied the request.")
         return super().denied_params()
@@ -160,14 +160,14 @@ class Imitated(Provider):
     # Token endpoint
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Require the client id even with a Basic header, if the switch `client-id-in-body` is on."""
+        """If the switch `client-id-in-body` is on, require the client id in the body even with a Basic header."""
         params = super().token_params(call)
         if self.on("client-id-in-body"):
             required(params, "client_id")
         return params
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
-        """Issue a refresh token only for offline access."""
+        """Return whether the request asks for offline access. Otherwise there is no refresh token."""
         return "offline.access" in request.scopes
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
@@ -177,17 +177,17 @@ class Imitated(Provider):
         return {name: body[name] for name in order if name in body} | {"token_type": "bearer"}
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """Return false: X has no id_tokens."""
+        """Return false, because X has no id_tokens."""
         return False
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Report an unknown client like a wrong secret, if the switch `unknown-client` is off."""
+        """If the switch `unknown-client` is off, report an unknown client like a wrong secret."""
         if refusal.reason in {Reason.CLIENT_UNKNOWN, Reason.CLIENT_MISSING} and not self.on("unknown-client"):
             refusal = TokenRefused(Reason.CLIENT_SECRET, refusal.member)
         return super().token_refusal(call, refusal)
 
     def revoke(self, call: Call) -> Answer:
-        """Revoke a pair of tokens. An unknown token counts as revoked already."""
+        """Revoke an access token and its refresh token. An unknown token counts as already revoked."""
         if issued := own_token(self, call):
             issued.revoked = True
         return self.token_answer(call, {"revoked": True} if self.on("revoked-body") else {})
@@ -195,7 +195,7 @@ class Imitated(Provider):
     # User
 
     def user(self, call: Call) -> Answer:
-        """The user endpoint, which needs both scopes. Members that the client may not read are left out."""
+        """The user endpoint. It needs both scopes. Members that the client may not read are omitted."""
         for scope in ("tweet.read", "users.read"):
             issued = self.bearer(call, scope)
         window = self.window(issued.grant.person_id)
@@ -208,7 +208,7 @@ class Imitated(Provider):
         return json_answer(self.envelope(issued.grant, asked), headers=self.rate_headers(window))
 
     def envelope(self, grant: Grant, asked: list[str]) -> dict[str, Any]:
-        """Return the user in `data`. Explains a member it leaves out in `errors`, with the switch `field-errors`."""
+        """Return the user in `data`. With the switch `field-errors`, `errors` explains why a member is missing."""
         user = self.profile(grant)
         envelope: dict[str, Any] = {"data": {name: user[name] for name in (*GIVEN, *asked) if name in user}}
         if "confirmed_email" in asked and not self.may_read_email(grant) and self.on("field-errors"):
@@ -216,7 +216,10 @@ class Imitated(Provider):
         return envelope
 
     def profile(self, grant: Grant) -> dict[str, Any]:
-        """Return everything about the user that the client may read. The picture's URL contains the size `_normal`."""
+        """Return everything about the user that the client may read.
+
+        The URL of the picture contains the size `_normal`.
+        """
         person = self.person(grant)
         profile = {
             "id": self.subject(person, grant.client_id),
@@ -242,12 +245,12 @@ class Imitated(Provider):
         return profile
 
     def may_read_email(self, grant: Grant) -> bool:
-        """Return whether the scope was granted and the application has the permission."""
+        """Return whether the scope was granted and the application has the permission to read the e-mail address."""
         client = self.world.clients.get(self.name, grant.client_id)
         return "users.email" in grant.scopes and client is not None and client.request_email
 
     def window(self, person_id: str) -> Window:
-        """Return a person's current window."""
+        """Return a person's current period of the rate limit."""
         window = self._windows.get(person_id)
         if window is None or window.ends <= self.now:
             window = Window(self.now + WINDOW)
@@ -255,7 +258,7 @@ class Imitated(Provider):
         return window
 
     def rate_headers(self, window: Window) -> Headers:
-        """Return headers with what is left of a window, and when the next one starts."""
+        """Return headers with the remaining requests of a period, and the time at which the next period begins."""
         return (
             ("x-rate-limit-limit", str(PER_WINDOW)),
             ("x-rate-limit-remaining", str(max(PER_WINDOW - window.used, 0))),
@@ -263,7 +266,7 @@ class Imitated(Provider):
         )
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """Return 429 with a problem body, and a header with the end of the 15-minute window."""
+        """Return 429 with a problem document, and a header with the end of the 15-minute period."""
         headers = (
             ("x-rate-limit-limit", "75"),
             ("x-rate-limit-remaining", "0"),
@@ -273,13 +276,16 @@ class Imitated(Provider):
         return json_answer(body, 429, headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return a problem document: 403 for a missing scope, otherwise 401."""
+        """Return a problem document. The status is 403 for a missing scope, and 401 otherwise."""
         if refusal.problem is Problem.SCOPE:
             return problem(403, "Forbidden")
         return problem(401, "Unauthorized")
 
     def avatar(self, call: Call) -> Answer:
-        """The endpoint of a person's picture, in the size `_normal` or, without that suffix, in full size."""
+        """The endpoint of a person's picture.
+
+        The suffix `_normal` means the normal size. Without a suffix, the picture has its full size.
+        """
         return super().avatar(Call(call.method, call.path.replace("_normal.svg", ".svg")))
 
     # Formats
@@ -289,11 +295,11 @@ class Imitated(Provider):
         return self._token("ac")
 
     def new_access_token(self) -> str:
-        """Return a token like a code, but with `at`."""
+        """Return a token in the format of a code, but with `at` instead of `ac`."""
         return self._token("at")
 
     def new_refresh_token(self) -> str:
-        """Return a token like a code, but with `rt`."""
+        """Return a token in the format of a code, but with `rt` instead of `ac`."""
         return self._token("rt")
 
     def _token(self, kind: str) -> str:
@@ -301,7 +307,7 @@ class Imitated(Provider):
         return urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return a number of 13 digits, the same for every client."""
+        """Return a number of 13 digits. It is the same for every client."""
         return self.number(person, 13)
 
 
@@ -311,7 +317,7 @@ def problem(status: int, title: str, headers: Headers = ()) -> Answer:
 
 
 def problem_answer(status: int, body: Mapping[str, Any], headers: Headers) -> Answer:
-    """Return a problem document with its own content type (RFC 7807)."""
+    """Return a problem document with the content type of RFC 7807."""
     return Answer(status, msgspec.json.encode(body), (("content-type", "application/problem+json"), *headers))
 
 
@@ -328,7 +334,7 @@ def unknown_fields(unknown: list[str], headers: Headers) -> Answer:
 
 
 def unauthorized_field(field: str, user_id: str) -> dict[str, str]:
-    """Return the explanation of a member that the client may not read."""
+    """Return the explanation why the client may not read a member."""
     return {
         "resource_type": "user",
         "resource_id": user_id,

@@ -1,4 +1,4 @@
-"""Stores the key in IndexedDB. The browser may refuse a request, or never answer it (D-04)."""
+"""Stores the key in IndexedDB. The browser may refuse a request, or never answer (D-04)."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from chatkey_protocol.storage_keys import DATABASE, RECORD, STORE
 from chatkey_widget.browser.js_values import member, thrown_name
 
 STORAGE_SECONDS: Final = 3.0
-"""Timeout of a request to IndexedDB. Some browsers never answer."""
+"""The timeout of a request to IndexedDB, in seconds. Some browsers never answer."""
 
 TIMEOUT: Final = "timeout"
 
@@ -38,7 +38,7 @@ async def read(database: Any) -> Any:
 
 
 async def insert(database: Any, record: Any) -> None:
-    """Write the record unless one exists. Raises `StorageRefused`."""
+    """Write the record unless there is one. Raises `StorageRefused`."""
     try:
         await _ask(lambda: _store(database, "readwrite").add(record, RECORD))
     except StorageRefused as refusal:
@@ -47,9 +47,10 @@ async def insert(database: Any, record: Any) -> None:
 
 
 async def delete_unless(sound: Callable[[Any], bool], database: Any) -> bool:
-    """Delete the record if it is not sound. Return whether it was deleted. Raises `StorageRefused`.
+    """Delete the record if it is not sound, and return whether it was deleted. Raises `StorageRefused`.
 
-    Reading and deleting happen in one transaction, so a record that another tab writes meanwhile is never deleted.
+    Reading and deleting happen in one transaction. A record that another tab writes meanwhile is therefore never
+    deleted.
     """
     spoilt = False
 

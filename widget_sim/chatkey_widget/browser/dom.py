@@ -1,4 +1,4 @@
-"""Creates elements. Data enters the page only as text and attributes, never as markup."""
+"""Creates elements. Data becomes only text and attributes, never markup."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,11 +21,14 @@ ICONS: Final = {
     "back": "M15 5l-7 7 7 7",
     "person": "M12 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8zM4.5 20.5c.8-4 3.8-5.5 7.5-5.5s6.7 1.5 7.5 5.5",
 }
-"""Outlines on a 24 by 24 grid."""
+"""Outlines of icons on a 24 by 24 grid."""
 
 
 def element(tag: str, *children: Any, text: str | None = None, **attributes: str | None) -> Any:
-    """Create an element. Attribute names take `_` for `-`; a trailing `_` is dropped. None leaves an attribute out."""
+    """Create an element.
+
+    In attribute names, `_` becomes `-`, and a `_` at the end is dropped. An attribute with the value None is omitted.
+    """
     made = js.document.createElement(tag)
     if text is not None:
         made.textContent = text
@@ -44,7 +47,7 @@ def _furnished(made: Any, children: tuple[Any, ...], attributes: Mapping[str, st
 
 
 def set_attribute(target: Any, name: str, value: str | None) -> None:
-    """Set an attribute. None removes it."""
+    """Set an attribute. The value None removes the attribute."""
     if value is None:
         target.removeAttribute(name)
     else:
@@ -52,12 +55,12 @@ def set_attribute(target: Any, name: str, value: str | None) -> None:
 
 
 def icon(name: str) -> Any:
-    """Draw an icon. It has no label of its own: the button around it has one."""
+    """Draw an icon without a label. The button around the icon has the label."""
     return _svg(_vector("path", d=ICONS[name]), class_="icon", data_icon=name)
 
 
 def logo(social: str) -> Any:
-    """Draw a social provider's logo. It has no label of its own: the button around it has one."""
+    """Draw the logo of a social provider without a label. The button around the logo has the label."""
     shapes = LOGOS.get(social)
     return icon("person") if shapes is None else _svg(*map(_shape, shapes), class_="logo")
 
@@ -73,10 +76,9 @@ def _shape(shape: Shape) -> Any:
 
 
 def icon_button(name: str, label: str, **attributes: str | None) -> Any:
-    """Create a button that shows an icon and has the label `label`."""
+    """Create a button that shows an icon. Screen readers read `label`."""
     return element("button", icon(name), type="button", aria_label=label, title=label, **attributes)
 
 
 def replace(parent: Any, *children: Any) -> None:
-    """Replace all children of `parent` with these."""
     parent.replaceChildren(*children)

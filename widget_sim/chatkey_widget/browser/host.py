@@ -1,4 +1,4 @@
-"""The page that embeds the widget: its configuration, its `getToken`, its listeners."""
+"""The page that embeds the widget: the page's configuration, `getToken`, and listeners."""
 
 import asyncio
 import re
@@ -15,10 +15,10 @@ from chatkey_widget.events import Unusable
 from chatkey_widget.ports import HostFailed
 
 REASON_CHARS: Final = 200
-"""An error of the page is quoted up to this many characters."""
+"""The maximum number of characters that are quoted from an error of the page."""
 
 _CLASS: Final = re.compile(r"class[\s{]")
-"""The source text of a class. A class cannot be called without `new`."""
+"""Matches the source text of a class. A class cannot be called without `new`."""
 
 
 class BrowserHost:
@@ -30,7 +30,7 @@ class BrowserHost:
 
     @property
     def provider_id(self) -> str:
-        """The provider id of the configuration, or an empty text."""
+        """The provider id in the configuration, or an empty text."""
         value = member(self._config, "providerId")
         return value if isinstance(value, str) else ""
 
@@ -42,29 +42,29 @@ class BrowserHost:
 
     @property
     def _says_get_token(self) -> bool:
-        """Whether the configuration has a member `getToken`, even an `undefined` one. Null counts as absent."""
+        """Whether the configuration has a member `getToken`. An `undefined` one counts, but null does not."""
         there = js.Reflect.has(self._config, "getToken")
         return bool(there) and member(self._config, "getToken") is not jsnull
 
     @property
     def blocked(self) -> list[tuple[str, str]]:
-        """The requests that the page's policy blocked before Python ran: addresses and directives."""
+        """The requests that the page's policy blocked before Python ran, each with address and directive."""
         return [(address, directive) for address, directive in self._host.blocked]
 
     @property
     def messages(self) -> list[Any]:
-        """Messages of sign-in windows from before Python ran. An earlier page may have opened such a window."""
+        """The messages that sign-in windows sent before Python ran. An earlier page may have opened such a window."""
         return list(self._host.messages)
 
     @property
     def locale(self) -> str:
-        """The language tag of the configuration, or an empty text."""
+        """The language tag in the configuration, or an empty text."""
         value = member(self._config, "locale")
         return value if isinstance(value, str) else ""
 
     @property
     def fault(self) -> WidgetError | None:
-        """The error in the configuration, if any (contract 4.8)."""
+        """The error in the configuration, or None (contract 4.8)."""
         if not self.provider_id:
             return WidgetError(Fault.CONFIG_INVALID, "providerId must be a non-empty string.")
         if self._says_get_token and not self.has_get_token:
@@ -74,7 +74,10 @@ class BrowserHost:
         return None
 
     async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | Unusable | None:
-        """Call the page's `getToken`. Cancelling this call aborts the `signal` passed to it. Raises `HostFailed`."""
+        """Call the page's `getToken`. If this call is cancelled, the `signal` that the page received is aborted.
+
+        Raises `HostFailed`.
+        """
         controller = js.AbortController.new()
         argument = {"jkt": jkt, "reason": reason, "attempt": attempt, "signal": controller.signal}
         try:

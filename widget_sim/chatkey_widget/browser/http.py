@@ -11,7 +11,10 @@ from chatkey_widget.json_text import read_json
 from chatkey_widget.ports import Answer, Unreachable
 
 TOLD_SECONDS: Final = 0.05
-"""Pause after a failed request. If the page's policy blocked it, the browser reports that a moment later."""
+"""The pause after a failed request, in seconds.
+
+If the page's policy blocked the request, the browser reports the violation a moment after the failure.
+"""
 
 
 class BrowserHttp:
@@ -21,7 +24,6 @@ class BrowserHttp:
         self._prefetched = prefetched
 
     async def get(self, url: str) -> Answer:
-        """Send the request and wait for its response. Raises `Unreachable`."""
         controller = js.AbortController.new()
         try:
             response = await (self._take_prefetched(url) or _fetch(url, controller.signal))

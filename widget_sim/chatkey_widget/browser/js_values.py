@@ -12,7 +12,7 @@ from chatkey_widget.json_text import read_json
 
 
 def to_object(members: Mapping[str, Any]) -> Any:
-    """Create a JS object with these members. Functions and JS values among them are passed unchanged."""
+    """Create a JS object with these members. Functions and JS values are passed unchanged."""
     return to_js(members, dict_converter=js.Object.fromEntries)
 
 
@@ -31,7 +31,7 @@ def from_plain(value: Any) -> object:
 
 
 def member(value: Any, name: str) -> Any:
-    """Return a member of a JS object. None if the value is no object, or if reading the member throws."""
+    """Return a member of a JS object. Return None if the value is not an object, or if reading the member throws."""
     try:
         return getattr(value, name, None)
     except JsException:
@@ -39,7 +39,10 @@ def member(value: Any, name: str) -> Any:
 
 
 def thrown(error: JsException) -> str:
-    """Return the text of a thrown value as JavaScript writes it. Unless it is an `Error`, Python adds a long text."""
+    """Return the text of a thrown value as JavaScript formats it.
+
+    Python would add a long text unless the value is an `Error`.
+    """
     quoted = re.search('"""(.*?)"""', str(error), re.DOTALL)
     return quoted[1] if quoted else str(error)
 
@@ -50,10 +53,11 @@ def thrown_name(error: JsException) -> str:
 
 
 async def call(function: Any, this: Any, *arguments: Any) -> tuple[bool, Any]:
-    """Call a JS function. Returns whether its promise was fulfilled, and its value or reason of any type.
+    """Call a JS function.
 
-    Raises `JsException` if the call itself throws. The promise is awaited in JavaScript: Pyodide would await the
-    promise of a call from Python itself, and would fail if the reason is no `Error`.
+    Return whether the promise was fulfilled, and its value or reason, of any type. Raises `JsException` if the function
+    itself throws. The promise is awaited in JavaScript, because Pyodide would fail if the reason of the promise is not
+    an `Error`.
     """
     applied = js.Reflect.apply.bind(None, function, this, js.Array.of(*arguments))
     outcomes = await js.Promise.allSettled(js.Array.from_(js.Array.of(None), applied))
@@ -63,19 +67,17 @@ async def call(function: Any, this: Any, *arguments: Any) -> tuple[bool, Any]:
 
 
 class Listeners:
-    """Listeners on JS event targets, which can be removed together."""
+    """Listeners on JS event targets that can be removed together."""
 
     def __init__(self) -> None:
         self._all: list[tuple[Any, str, Any]] = []
 
     def add(self, target: Any, name: str, handler: Callable[[Any], object]) -> None:
-        """Call `handler` for every event of this name."""
         proxy = create_proxy(handler)
         target.addEventListener(name, proxy)
         self._all.append((target, name, proxy))
 
     def remove_all(self) -> None:
-        """Remove every listener that was added."""
         for target, name, proxy in self._all:
             target.removeEventListener(name, proxy)
             proxy.destroy()

@@ -1,4 +1,7 @@
-"""The connection key pair: WebCrypto creates it, IndexedDB stores it, its private half cannot be exported (D-04)."""
+"""The connection key pair.
+
+WebCrypto creates the pair, and IndexedDB stores it. The private half cannot be exported (D-04).
+"""
 
 from typing import Any
 
@@ -21,7 +24,10 @@ class BrowserKeys:
         self._private: Any = None
 
     async def prepare(self) -> Prepared:
-        """Read or create the key pair. If IndexedDB refuses, it is in memory only. Raises `KeyUnavailable`."""
+        """Read or create the key pair.
+
+        If IndexedDB refuses to store it, the pair exists only in memory. Raises `KeyUnavailable`.
+        """
         if not member(member(js, "crypto"), "subtle"):
             raise KeyUnavailable("crypto.subtle is missing.")
         try:
@@ -30,7 +36,7 @@ class BrowserKeys:
             raise KeyUnavailable(f"The browser cannot create a key: {thrown(error)}") from None
 
     async def sign(self, data: bytes) -> bytes:
-        """Sign with ES256; returns the raw r‖s, 64 bytes."""
+        """Sign with ES256, and return the raw r‖s, 64 bytes."""
         algorithm = to_object({"name": "ECDSA", "hash": "SHA-256"})
         signature = await js.crypto.subtle.sign(algorithm, self._private, to_js(data))
         return bytes(signature.to_bytes())
@@ -57,7 +63,10 @@ class BrowserKeys:
 
 
 async def _make(database: Any) -> tuple[Any, str | None]:
-    """Create the key pair, unless another tab just did. A record is never overwritten, so the first pair wins."""
+    """Create the key pair, unless another tab has just created one.
+
+    A record is never overwritten, so all tabs use the first pair.
+    """
     lost = "corrupt" if await delete_unless(_is_sound, database) else None
     record = await read(database)
     if not _is_sound(record):
@@ -79,7 +88,10 @@ async def _public(pair: Any) -> PublicKey:
 
 
 def _is_sound(record: Any) -> bool:
-    """Return whether a record is a P-256 pair with a non-exportable private key. Any other is forged or damaged."""
+    """Return whether a record is a P-256 pair with a private key that cannot be exported.
+
+    Any other record is forged or damaged.
+    """
     private, public = member(record, "privateKey"), member(record, "publicKey")
     return (
         _is_p256(private, "private")

@@ -1,4 +1,4 @@
-"""Web Locks: one holder per browser and name. In browsers without them, every caller gets the lock."""
+"""Web Locks. Each name has one holder per browser. In browsers without Web Locks, every caller gets the lock."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -12,11 +12,12 @@ from chatkey_widget.browser.js_values import member, to_object
 
 
 class WebLocks:
-    """The browser's lock manager."""
-
     @asynccontextmanager
     async def hold(self, name: str, patience: float | None = None) -> AsyncIterator[None]:
-        """Wait for the lock and hold it during the context. After `patience` seconds, take it from its holder."""
+        """Wait for the lock, and hold it until the block ends.
+
+        After `patience` seconds, the lock is taken from its current holder.
+        """
         manager = member(js.navigator, "locks")
         if not manager:
             yield

@@ -1,4 +1,7 @@
-"""The page's event loop: Pyodide's loop, but cancelling a timer also removes it from the browser."""
+"""The page's event loop.
+
+It is Pyodide's loop, except that cancelling a timer also removes the timer from the browser.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -10,34 +13,37 @@ from pyodide.ffi import create_proxy
 from pyodide.webloop import WebLoop
 
 AT_ONCE_MS: Final = 2.0
-"""For delays up to this, Pyodide sends itself a message instead of a timer. Browsers do not slow messages down."""
+"""The longest delay, in milliseconds, for which Pyodide sends itself a message instead of setting a timer.
+
+Browsers do not delay messages.
+"""
 
 LONGEST_MS: Final = 2.0**31 - 1
-"""Browsers fire timers with a longer delay at once."""
+"""The longest delay of a timer, in milliseconds. Browsers fire timers with a longer delay immediately."""
 
 Ts = TypeVarTuple("Ts")
 
 
 class PageLoop(WebLoop):
-    """Pyodide's loop with timers that are freed on cancellation. Pyodide's own keeps them and their data until due."""
+    """Pyodide's loop with timers that are freed when they are cancelled.
+
+    Pyodide's loop keeps a cancelled timer and its data until the timer is due.
+    """
 
     def call_later(
         self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Call `callback` after `delay` seconds."""
         milliseconds = delay * 1000
         if milliseconds <= AT_ONCE_MS:
             return super().call_later(max(0.0, delay), callback, *args, context=context)
         return Timer(self, milliseconds, callback, args, context)
 
     def _timer_handle_cancelled(self, handle: "Timer") -> None:
-        """Called by asyncio when a timer was cancelled."""
+        """asyncio calls this method when a timer was cancelled."""
         handle.clear()
 
 
 class Timer(asyncio.TimerHandle):
-    """One timer of the browser."""
-
     def __init__(
         self,
         loop: PageLoop,
@@ -52,7 +58,7 @@ class Timer(asyncio.TimerHandle):
         self._number = js.setTimeout(self._proxy, min(milliseconds, LONGEST_MS))
 
     def clear(self) -> None:
-        """Cancel the browser's timer, unless it has fired."""
+        """Cancel the browser's timer, unless it has already fired."""
         if self._proxy is not None:
             js.clearTimeout(self._number)
             self._proxy.destroy()
@@ -68,6 +74,6 @@ class Timer(asyncio.TimerHandle):
 
 
 def use_page_loop() -> None:
-    """Use this loop for the page's Python. Must be called before any other use of asyncio."""
+    """Make this the event loop of the page's Python. Must be called before any other use of asyncio."""
     if not isinstance(asyncio.get_event_loop(), PageLoop):
         asyncio.set_event_loop(PageLoop())

@@ -43,7 +43,10 @@ from chatkey_widget.runtime import Runtime
 from chatkey_widget.server_time import ServerTime
 
 PAGE_TIME = ServerTime()
-"""The server's time as learned by the widgets of this page. Later widgets reuse it, and a skew is reported once."""
+"""The server's time as the widgets of this page have learned it.
+
+Later widgets use it too, so a skew is reported only once.
+"""
 
 
 def start(host: Any) -> Any:
@@ -89,13 +92,13 @@ def start(host: Any) -> Any:
 
 
 def _page_origin() -> str:
-    """Return the page's origin. A page in `srcdoc` has no address of its own, but it has its parent's origin."""
+    """Return the page's origin. A page in `srcdoc` has no address, but has the origin of its parent."""
     origin = js.location.origin
     return str(js.self.origin if origin == "null" else origin)
 
 
 def _controls(runtime: Runtime) -> Any:
-    """Return the functions behind the page's handle."""
+    """Return the functions for the page's handle."""
 
     def refresh(options: Any = None, *_: object) -> None:
         runtime.feed(events.RefreshAsked(force=member(options, "force") is True))
@@ -114,7 +117,7 @@ def _controls(runtime: Runtime) -> Any:
 def _listen(
     listeners: Listeners, feed: Callable[[events.Event], None], store: BrowserStore, popups: BrowserPopups
 ) -> None:
-    """Turn the browser's events into events of the widget."""
+    """Convert events of the browser into events of the widget."""
 
     def stored(event: Any) -> None:
         if not event.key or event.key == store.key:  # no key: the whole storage was cleared

@@ -1,4 +1,4 @@
-"""Messages on the screen: bubbles in groups, with the author's name and picture, the time, and clickable addresses."""
+"""Messages on the screen: groups of bubbles with the name and picture of the author, the time, and links."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,10 @@ from chatkey_widget.texts import initials
 
 
 class Messages:
-    """A list of messages. Each message keeps its element, so that screen readers do not read it out again."""
+    """A list of messages.
+
+    The element of a message is never replaced, so that screen readers do not read the message again.
+    """
 
     def __init__(self, empty_list: Any, words: Words) -> None:
         self.element = empty_list
@@ -38,7 +41,7 @@ class Messages:
 
 
 class Bubble:
-    """One message. Its author and text never change; its time, its state and its place in a group may."""
+    """One message. Its author and text never change. Its time, its state and its place in a group may change."""
 
     def __init__(self, message: Placed, words: Words) -> None:
         self._words = words
@@ -52,7 +55,6 @@ class Bubble:
         self.element = element("li", sender, body, self._meta, class_=line.sender)
 
     def show(self, message: Placed) -> None:
-        """Draw the parts that have changed."""
         if message == self._shown:
             return
         if self._shown is None or message.line != self._shown.line:
@@ -74,13 +76,13 @@ class Bubble:
 
 
 def avatar(name: str) -> Any:
-    """Create the round picture of an author: initials, or a chat icon if there is no name."""
+    """Create the round picture of an author. It shows initials or, without a name, a chat icon."""
     letters = initials(name)
     return element("span", letters or icon("chat"), class_="avatar", aria_hidden="true")
 
 
 def _piece(piece: Piece) -> Any:
-    """Create a part of a message. An address is written from left to right, whatever the text around it."""
+    """Create a part of a message. An address is written from left to right, even in a text from right to left."""
     if not piece.is_address:
         return piece.text
     return element("a", text=piece.text, href=piece.text, target="_blank", rel="noopener noreferrer", dir="ltr")

@@ -17,7 +17,7 @@ Feed = Callable[[events.Event], None]
 
 
 class ChatPage:
-    """Messages and the composer."""
+    """The page with the messages and the composer."""
 
     def __init__(self, feed: Feed, listeners: Listeners, words: Words) -> None:
         self._feed = feed
@@ -48,7 +48,6 @@ class ChatPage:
         listeners.add(self._older, "click", lambda _event: feed(events.OlderAsked()))
 
     def show(self, view: View, old: View) -> None:
-        """Draw the parts that have changed."""
         self._greeting_text.textContent = view.appearance.greeting
         set_attribute(self._greeting, "hidden", None if view.appearance.greeting and not view.more else "")
         set_attribute(self._older, "hidden", None if view.more else "")
@@ -60,7 +59,7 @@ class ChatPage:
 
     @property
     def draft(self) -> str:
-        """The text in the composer that has not been sent."""
+        """The unsent text in the composer."""
         return str(self._input.value)
 
     @draft.setter
@@ -68,7 +67,6 @@ class ChatPage:
         self._input.value = text
 
     def focus(self) -> None:
-        """Move the focus to the composer."""
         self._input.focus()
 
     def _submitted(self, event: Any) -> None:
@@ -91,7 +89,7 @@ class ChatPage:
 
 
 class SearchPage:
-    """A search field and its results."""
+    """The page with a search field and the results."""
 
     def __init__(self, feed: Feed, listeners: Listeners, words: Words) -> None:
         self._feed = feed
@@ -111,7 +109,6 @@ class SearchPage:
         listeners.add(self._input, "search", self._submitted)
 
     def show(self, view: View, old: View) -> None:
-        """Draw the parts that have changed."""
         if not view.query:
             self._input.value = "" if old.query else self._input.value
         if view.found is None:
@@ -124,7 +121,6 @@ class SearchPage:
             self._messages.show(map(Placed, view.found or ()))
 
     def focus(self) -> None:
-        """Move the focus to the search field."""
         self._input.focus()
 
     def _submitted(self, event: Any) -> None:
@@ -133,7 +129,7 @@ class SearchPage:
 
 
 class SignInPage:
-    """One button for each social provider that the business enabled (contract 2.2, 4.4)."""
+    """The page with one button for each social provider that the business has enabled (contract 2.2, 4.4)."""
 
     def __init__(self, feed: Feed, listeners: Listeners, texts: Texts) -> None:
         self._feed = feed
@@ -150,7 +146,6 @@ class SignInPage:
         listeners.add(self._buttons, "click", self._clicked)
 
     def show(self, view: View, old: View) -> None:
-        """Draw the parts that have changed."""
         if view.appearance.socials != old.appearance.socials or not self._buttons.children.length:
             replace(self._buttons, *(_social_button(social, self._texts) for social in view.appearance.socials))
         set_attribute(self._buttons, "hidden", "" if view.sign_in_elsewhere else None)
@@ -169,7 +164,7 @@ class SignInPage:
 
 
 def _bars(view: View) -> tuple[bool, bool]:
-    """Return which of the two bars, notice and call, take space from the conversation."""
+    """Return which of the two bars, notice and call, are visible. They take space from the conversation."""
     return view.notice is not None, view.call != "none"
 
 

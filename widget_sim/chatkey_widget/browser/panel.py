@@ -15,7 +15,7 @@ Feed = Callable[[events.Event], None]
 
 
 class Panel:
-    """The panel. It is created when it is first opened, and then kept."""
+    """The panel. It is created when it is first opened, and exists from then on."""
 
     def __init__(self, feed: Feed, words: Words) -> None:
         self._feed = feed
@@ -54,7 +54,6 @@ class Panel:
         self._listen()
 
     def show(self, view: View, old: View) -> None:
-        """Draw the parts that have changed."""
         self._view = view
         set_attribute(self.element, "hidden", None if view.open else "")
         self._draw_header(view)
@@ -104,7 +103,10 @@ class Panel:
         on(self._hang_up, "click", lambda _event: self._feed(events.CallAsked("end")))
 
     def _reopen(self) -> None:
-        """Open the sign-in window within this click. Browsers that blocked it before allow it now."""
+        """Open the sign-in window within this click.
+
+        A browser that blocked the window before allows it during a click.
+        """
         if self._view.blocked is not None:
             self._feed(events.SocialClicked(self._view.blocked))
 
@@ -142,7 +144,7 @@ class Panel:
             self._draw_avatar(person.avatar, name)
 
     def _identity(self, view: View) -> str:
-        """Return the text about who is chatting, as far as that is known."""
+        """Return the text that says who is chatting, as far as that is known."""
         if view.person.name is not None:
             return self._texts.member.format(name=view.person.name)
         if view.link == "stopped":
@@ -150,7 +152,7 @@ class Panel:
         return self._texts.signing_in if view.person.member else self._texts.visitor
 
     def _draw_avatar(self, address: str | None, name: str) -> None:
-        """Show the initials, and replace them with the picture when it has loaded."""
+        """Show the initials, and replace them with the picture when the picture has loaded."""
         self._picture_listeners.remove_all()
         self._avatar.textContent = initials(name)
         if address is not None and address.startswith("https://"):
@@ -170,7 +172,7 @@ class Panel:
         self._draw_call(view)
 
     def _draw_call(self, view: View) -> None:
-        """Show the state of the call. The text is set only if it changes: screen readers read out every update."""
+        """Show the state of the call. The text is set only if it changes, because screen readers read every update."""
         if self._call_shown != view.call:
             self._call_shown = self._call_bar.dataset.state = view.call
             self._call_text.textContent = self._texts.calls[view.call]

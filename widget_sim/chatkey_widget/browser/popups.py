@@ -1,4 +1,4 @@
-"""The sign-in popup: opened within the click, and watched until it closes."""
+"""The sign-in popup. It is opened within the click, and watched until it closes."""
 
 import asyncio
 from typing import Any, Final
@@ -15,22 +15,23 @@ HEIGHT: Final = 680
 BLANK: Final = "about:blank"
 LOOK_SECONDS: Final = 0.25
 LOOKS: Final = 2
-"""So many checks must find another site's page. One is not enough: a popup that is being cut off first seems open."""
+"""The number of checks that must find another site's page in the popup.
+
+A popup that is being cut off from this page seems open at first, so one check is not enough.
+"""
 
 GRACE_SECONDS: Final = 0.5
-"""A message that was sent just before the window closed may arrive up to this long after."""
+"""The time in seconds for which a message is accepted after the window has closed."""
 
 
 class BrowserPopups:
-    """Opens and watches the sign-in window. There is at most one."""
-
     def __init__(self) -> None:
         self._window: Any = None
         self._watch: asyncio.TimerHandle | None = None
         self._looks_at_others = 0
 
     def open(self, url: str, listener: PopupListener) -> bool:
-        """Open the window at once. Returns whether the browser opened it."""
+        """Open the window at once. Return whether the browser has opened the window."""
         self.close()
         try:
             opened = js.window.open(url, NAME, _features())
@@ -56,8 +57,8 @@ class BrowserPopups:
     def is_source(self, event: Any) -> bool:
         """Return whether a message event comes from the popup.
 
-        If the popup is closed when the message arrives, some browsers (Firefox) no longer know the sender. Then the
-        message's origin and nonce still identify it (D-09).
+        If the popup has closed before the message is received, some browsers (Firefox) no longer report the sender.
+        Then origin and nonce identify the message (D-09).
         """
         if self._window is None:
             return False
@@ -83,7 +84,7 @@ class BrowserPopups:
 
 
 def _features() -> str:
-    """Return window features that place it in the middle of the page.
+    """Return window features that place the window in the middle of the page.
 
     They do not include `noopener`, because the callback page must find its opener (D-09).
     """

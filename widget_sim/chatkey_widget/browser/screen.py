@@ -1,4 +1,4 @@
-"""The widget on the screen: a launcher and a panel in a shadow root. Only changed parts are redrawn."""
+"""The widget on the screen: a launcher and a panel in a shadow root. Only changed parts are drawn again."""
 
 from collections.abc import Callable
 from importlib.resources import files
@@ -18,7 +18,10 @@ STYLE: Final = files("chatkey_widget.browser").joinpath("widget.css").read_text(
 
 
 class BrowserScreen:
-    """Draws views, and turns the person's actions into events. Changes the page only if there is something to show."""
+    """Draws views, and converts the person's actions into events.
+
+    The page stays unchanged until there is something to show.
+    """
 
     def __init__(self, feed: Callable[[events.Event], None]) -> None:
         self._feed = feed
@@ -32,7 +35,6 @@ class BrowserScreen:
         self._words: Words | None = None
 
     def show(self, view: View) -> None:
-        """Draw the parts that have changed."""
         if view.visible and self._host is None:
             self._build()
         if self._host is not None:
@@ -40,7 +42,6 @@ class BrowserScreen:
         self._view = view
 
     def remove(self) -> None:
-        """Remove the widget from the page."""
         self._listeners.remove_all()
         self._remove_panel()
         if self._host is not None:
@@ -83,7 +84,7 @@ class BrowserScreen:
             self._move_focus(view)
 
     def _speak(self, locale: str) -> Words:
-        """Switch to a language. The panel is created again in it."""
+        """Switch to a language. The panel is created again with the texts of this language."""
         self._words = words = Words(locale)
         self._root.lang = locale
         self._root.dir = words.texts.direction

@@ -1,4 +1,4 @@
-"""The cached member token in localStorage, and the channel with which tabs notify each other of a logout."""
+"""The cached member token in localStorage, and the channel on which tabs notify each other of a logout."""
 
 from typing import Any
 
@@ -10,7 +10,10 @@ from chatkey_widget.browser.js_values import thrown_name
 
 
 class BrowserStore:
-    """Stores the token in localStorage, or in memory if the browser refuses or the key is in memory too."""
+    """Stores the token in localStorage.
+
+    If the browser refuses, or if the key is only in memory, the token stays in memory.
+    """
 
     def __init__(self, provider_id: str) -> None:
         self.key = MEMBER_TOKEN_PREFIX + provider_id
@@ -20,11 +23,14 @@ class BrowserStore:
         self._only_memory = False
 
     def keep_in_memory(self) -> None:
-        """From now on, keep the token in memory, because the key is: no other tab could use the token."""
+        """Keep the token in memory from now on. The key is only in memory, so no other tab could use the token."""
         self._only_memory = True
 
     def read(self) -> str | None:
-        """Return the cached token. A token in memory is newer than one that localStorage refused to replace."""
+        """Return the cached token.
+
+        A token in memory is newer than a token in localStorage that could not be replaced.
+        """
         if self.is_alone:
             return self._memory
         try:
@@ -35,11 +41,11 @@ class BrowserStore:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the token is in memory only, so that other tabs can neither see nor delete it."""
+        """Whether the token is only in memory, so that other tabs can neither see nor delete it."""
         return self._only_memory or self._memory is not None
 
     def write(self, token: str) -> str | None:
-        """Cache the token. If the browser refuses, the token is kept in memory and the browser's reason is returned."""
+        """Cache the token. If the browser refuses, keep the token in memory and return the browser's reason."""
         self._memory = token
         if self._only_memory:
             return None
@@ -53,12 +59,12 @@ class BrowserStore:
         return None
 
     def drop(self, token: str) -> None:
-        """Delete this token from the cache. If the cache holds a different token, that one stays."""
+        """Delete this token from the cache. If the cache contains a different token, that token stays."""
         if self.read() == token:
             self._delete()
 
     def announce_logout(self) -> None:
-        """Delete the cached token, and notify the other tabs. They also see the token disappear."""
+        """Delete the cached token, and notify the other tabs. They also receive the storage event."""
         self._delete()
         if self.channel is not None:
             self.channel.postMessage("logout")
@@ -72,7 +78,10 @@ class BrowserStore:
         return value if isinstance(value, str) else None
 
     def keep_sign_in(self, sign_in: str | None) -> None:
-        """Store the data for this tab's next page, or delete it (None). If that fails, a reload ends the login."""
+        """Store the data for this tab's next page. None deletes the data.
+
+        If the data cannot be stored, a reload ends the login.
+        """
         try:
             if sign_in is None:
                 js.sessionStorage.removeItem(self._sign_in_key)
@@ -90,7 +99,7 @@ class BrowserStore:
 
 
 def _channel(name: str) -> Any:
-    """Open the channel. Returns None if the browser or an opaque origin has none."""
+    """Open the channel. Return None if the browser has no channels or if the page has an opaque origin."""
     try:
         return js.BroadcastChannel.new(name)
     except (AttributeError, JsException):

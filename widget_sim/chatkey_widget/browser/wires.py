@@ -11,7 +11,7 @@ from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.ports import Unreachable, WireListener
 
 HANDSHAKE_SECONDS: Final = 5.0
-"""How long an unwanted socket may take to open, counted from the start of the attempt."""
+"""The time in seconds, from the start of the attempt, that a socket may take to open after it is no longer needed."""
 
 
 class BrowserWire:
@@ -27,15 +27,16 @@ class BrowserWire:
         self._listeners.add(socket, "close", self._closed)
 
     def send(self, text: str) -> None:
-        """Send a text message. A closing socket ignores it; its close event follows."""
+        """Send a text message. A closing socket ignores the message. Its close event follows."""
         if self._socket.readyState == js.WebSocket.OPEN:
             self._socket.send(text)
 
     def close(self, code: int) -> None:
-        """Close the socket. Its listener is not called again. A socket that is still opening is closed once it is open.
+        """Close the socket. The socket's listener is not called again.
 
-        Closing it earlier would print an error in the page's console. Browsers open only one socket to an address
-        at a time; so that a hanging one does not delay the next for long, it is closed after `HANDSHAKE_SECONDS`.
+        A socket that is still opening is closed after it has opened. Closing it earlier would print an error in the
+        page's console. A browser opens only one socket to an address at a time, so a socket that does not open would
+        delay the next one. It is therefore closed after `HANDSHAKE_SECONDS`.
         """
         self._listeners.remove_all()
         if self._socket.readyState == js.WebSocket.CONNECTING:
@@ -61,7 +62,7 @@ class BrowserWires:
     """Opens this page's WebSockets."""
 
     def open(self, uri: str, listener: WireListener) -> BrowserWire:
-        """Begin to open a WebSocket. Raises `Unreachable` if the page is not allowed to."""
+        """Begin to open a WebSocket. Raises `Unreachable` if the page may not open it."""
         try:
             return BrowserWire(js.WebSocket.new(uri, SUBPROTOCOL), listener)
         except JsException as error:

@@ -1,4 +1,4 @@
-"""A language for the screen: its texts, and its format of numbers and times."""
+"""The texts of one language, and its formats of numbers and times."""
 
 from typing import Any
 
@@ -19,17 +19,16 @@ class Words:
         self._days = js.Intl.DateTimeFormat.new(locale, js.JSON.parse('{"day": "numeric", "month": "short"}'))
 
     def number(self, value: int) -> str:
-        """Format a number."""
         return str(self._numbers.format(value))
 
     def when(self, time: Any) -> str:
-        """Format the time of day of a JS date, with the day unless it is today."""
+        """Format the time of day of a JS date. If the date is not today, include the day."""
         clock = str(self._times.format(time))
         today = time.toDateString() == js.Date.new().toDateString()
         return clock if today else f"{self._days.format(time)}, {clock}"
 
     def duration(self, seconds: int) -> str:
-        """Format a duration as minutes and seconds, with hours if there are any: `4:05`, `1:04:05`."""
+        """Format a duration as minutes and seconds. A duration of an hour or more includes hours: `4:05`, `1:04:05`."""
         minutes, rest = divmod(seconds, 60)
         hours, rest_of_minutes = divmod(minutes, 60)
         if not hours:

@@ -1,1 +1,4 @@
-"""The machine's decisions. Each module handles one group of events, and calls the parts that carry them out."""
+"""The decisions of the state machine.
+
+Each module handles one group of events, and calls the parts that carry the decisions out.
+"""

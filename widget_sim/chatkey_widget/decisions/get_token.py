@@ -11,7 +11,7 @@ from chatkey_widget.principal import Custom
 
 
 class OnGetToken:
-    """Handles events about `getToken`. Results that are no longer awaited are ignored."""
+    """Handles events about `getToken`. The result of a call that was replaced or cancelled is ignored."""
 
     def __init__(self, parts: Parts, who: Who) -> None:
         self._ctx, self._link, self._login = parts.ctx, parts.link, parts.login
@@ -19,7 +19,6 @@ class OnGetToken:
         self._who = who
 
     def handle(self, event: events.GetTokenEvent) -> None:
-        """Handle one event."""
         match event:
             case events.RefreshAsked(force):
                 self._refresh_asked(force=force)
@@ -73,8 +72,9 @@ class OnGetToken:
             self._forget_unused()
 
     def _forget_unused(self) -> None:
-        """Delete the cached token of a custom login that is not in use, and its conversation, so that it cannot come
-        back.
+        """Delete the cached token of a custom login that is not in use, and the conversation of its member.
+
+        Otherwise this login could come back.
         """
         self._chat.forget_members()
         cached = None if self._cache.token is None else self._cache.member(self._cache.token)
@@ -93,6 +93,9 @@ class OnGetToken:
         self._go_on_without()
 
     def _go_on_without(self) -> None:
-        """A connected member stays until the token expires. Otherwise, go on as the visitor."""
+        """Continue without a new token.
+
+        A connected member stays until the current token expires. Otherwise, the widget becomes the visitor.
+        """
         if isinstance(self._link.stage, Idle):
             self._who.leave_member("not_renewed")

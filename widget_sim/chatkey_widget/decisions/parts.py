@@ -1,4 +1,4 @@
-"""The parts of one widget, which the decisions use. Each does one thing, and none depends on the decisions."""
+"""The parts of one widget that the decisions use. No part depends on the decisions."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -15,8 +15,6 @@ from chatkey_widget.social import SocialFlow
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """All parts of one widget."""
-
     ctx: Context
     link: ServiceLink
     login: Login
@@ -28,6 +26,5 @@ class Parts:
 
     @classmethod
     def of(cls, ctx: Context) -> Self:
-        """Create the parts of a widget with this context."""
         link = ServiceLink(ctx)
         return cls(ctx, link, Login(ctx), SocialFlow(ctx), Chat(ctx, link), Cache(ctx), Configuration(ctx), Panel(ctx))

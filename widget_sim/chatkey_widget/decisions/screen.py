@@ -1,4 +1,4 @@
-"""Handles the person's actions in the panel: open it, change its page, write, search, call."""
+"""Handles the person's actions in the panel: opening it, changing its page, writing, searching, calling."""
 
 from typing import assert_never
 
@@ -20,7 +20,6 @@ class OnScreen:
         self._who = who
 
     def handle(self, event: events.ScreenEvent) -> None:
-        """Handle one event."""
         match event:
             case events.PanelToggled(is_open):
                 self._toggle(is_open=is_open)
@@ -45,7 +44,6 @@ class OnScreen:
             self._configuration.freshen()
 
     def show(self) -> None:
-        """Update the screen."""
         self._panel.show(self._configuration.appearance, self._link, self._flow, self._chat)
 
     def _toggle(self, *, is_open: bool) -> None:
@@ -56,7 +54,7 @@ class OnScreen:
         self.look()
 
     def _try_again(self) -> None:
-        """The person wants to chat, so connect again: the service may now accept what it refused earlier."""
+        """Connect again, because the person wants to chat. The service may now accept what it refused earlier."""
         if self._ctx.key is None or not isinstance(self._link.stage, Stopped):
             return
         if self._configuration.appearance is None:

@@ -16,7 +16,7 @@ from chatkey_widget.principal import Custom, Principal, Social, Visitor, identit
 
 
 class OnService:
-    """Handles the answers of the service. Answers to an attempt that is over are ignored."""
+    """Handles the answers of the service. Answers to an earlier attempt are ignored."""
 
     def __init__(self, parts: Parts, who: Who) -> None:
         self._ctx, self._link, self._login = parts.ctx, parts.link, parts.login
@@ -25,7 +25,6 @@ class OnService:
         self._who = who
 
     def handle(self, event: events.ServiceEvent) -> None:
-        """Handle one event."""
         match event:
             case events.ConfigurationLoaded(data):
                 self._configured(data)
@@ -51,7 +50,7 @@ class OnService:
                 assert_never(event)
 
     def follow(self, outcome: Outcome | None) -> None:
-        """Act on an outcome of the link."""
+        """Act on an outcome of the connection."""
         match outcome:
             case None:
                 pass
@@ -79,7 +78,7 @@ class OnService:
             self._configuration.failed(event)
 
     def _policy_blocked(self, address: str, directive: str) -> None:
-        """Stop until the person opens the panel: a page's policy does not change while the page lives."""
+        """Stop until the person opens the panel. A page's policy does not change while the page is open."""
         if directive != "connect-src" or not self._is_ours(address):
             return
         if self._link.is_ready or isinstance(self._link.stage, Stopped):
@@ -91,7 +90,7 @@ class OnService:
         self._who.stop(WidgetError(Fault.CSP_BLOCKED, message, phase="socket", remediation=remedy))
 
     def _is_ours(self, address: str) -> bool:
-        """Return whether the address belongs to the service. Some browsers report only the origin."""
+        """Return whether the address belongs to the service. Some browsers report only the origin of an address."""
         base = self._ctx.settings.base_url
         ours = (base, base.replace("http", "ws", 1), self._link.socket_uri or base)
         return any(f"{address}/".startswith(f"{known}/") for known in ours)
@@ -110,7 +109,7 @@ class OnService:
             self._ctx.learn_time(issued_at)
 
     def _judge_held(self) -> bool:
-        """Check the cached token, now that the server's time is known. Return whether the token is used."""
+        """Check the cached token, now that the server's time is known. Return whether the widget uses this token."""
         held, self._cache.held = self._cache.held, None
         if held is None:
             return False
@@ -134,7 +133,7 @@ class OnService:
             self.follow(outcome)
 
     def _read(self, frame: Mapping[str, object] | None) -> Outcome | None:
-        """Pass a frame to the part that handles it. Raises `UnreadableFrame`."""
+        """Pass a frame to the part of the widget that handles it. Raises `UnreadableFrame`."""
         if frame is None:
             raise UnreadableFrame("type")
         kind = kind_of(frame)
@@ -186,12 +185,11 @@ class OnService:
                 assert_never(self._link.principal)
 
     def _custom_refused(self, member: Custom, refused: Refused) -> None:
-        """Ask for another token once, then become the visitor, so that a faulty backend is not flooded (D-12).
+        """Ask for another token once, then become the visitor, so that a faulty backend gets few calls (D-12).
 
-        If the token has really expired, the backend is not at fault. If the server calls a token expired long
-        before its end, the backend is.
-
-        The old token stays in the cache meanwhile: other tabs would take its removal for a logout.
+        A token that has really expired is not the backend's fault. If the server calls a token expired long before its
+        end, the backend is at fault. Meanwhile the old token stays in the cache, because other tabs would treat its
+        removal as a logout.
         """
         self._ctx.cancel_timer("renew")
         ended = refused.expired and not self._cache.lasts(member)

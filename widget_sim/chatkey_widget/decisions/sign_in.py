@@ -17,7 +17,6 @@ class OnSignIn:
         self._who = who
 
     def handle(self, event: events.SignInEvent) -> None:
-        """Handle one event."""
         match event:
             case events.SocialClicked(social):
                 self._social_clicked(social)
@@ -53,7 +52,7 @@ class OnSignIn:
         self._who.become(member)
 
     def _logout(self, *, heard: bool) -> None:
-        """Log out. A login in progress ends too, even if only a visitor is here: it began before the logout."""
+        """Log out. A login in progress ends too, even if there is only a visitor."""
         if self._who.member is not None or not heard:
             self._ctx.emit("logout", heard=heard)
         self._who.forget("logout", heard=heard)

@@ -1,4 +1,4 @@
-"""Handles the start: checks whether the page can have a widget, and prepares the key."""
+"""Handles the start of the widget: checks whether the page can have a widget, and prepares the key."""
 
 from typing import assert_never
 
@@ -11,7 +11,7 @@ from chatkey_widget.link_stages import Stopped
 
 
 class OnStart:
-    """Decides whether the widget can run, and with which identity it begins."""
+    """Decides whether the widget can run, and with which identity it starts."""
 
     def __init__(self, parts: Parts, who: Who) -> None:
         self._ctx, self._cache = parts.ctx, parts.cache
@@ -19,7 +19,6 @@ class OnStart:
         self._who = who
 
     def handle(self, event: StartEvent) -> None:
-        """Handle one event."""
         match event:
             case Started():
                 self._started(event)

@@ -1,4 +1,4 @@
-"""The widget's identity, and how it changes."""
+"""The identity of the widget, and how it changes."""
 
 from chatkey_widget.decisions.parts import Parts
 from chatkey_widget.errors import WidgetError
@@ -7,7 +7,7 @@ from chatkey_widget.principal import Custom, Member, Principal, Visitor, identit
 
 
 class Who:
-    """Changes or renews the widget's identity. These steps are the same for every reason."""
+    """Changes or renews the identity of the widget, in the same way for every reason."""
 
     def __init__(self, parts: Parts) -> None:
         self._ctx, self._link, self._login = parts.ctx, parts.link, parts.login
@@ -16,12 +16,12 @@ class Who:
 
     @property
     def is_told(self) -> bool:
-        """Whether the page has been notified of the widget's identity."""
+        """Whether the page has been notified of the current identity."""
         return self._told is not None
 
     @property
     def visitor(self) -> Visitor:
-        """The widget's identity without a login."""
+        """The identity of the widget without a login."""
         return Visitor(self._ctx.connection_key.uid)
 
     @property
@@ -31,9 +31,9 @@ class Who:
         return None if isinstance(principal, Visitor) else principal
 
     def begin(self) -> None:
-        """Begin as the member of the cached token, or as the visitor.
+        """Start as the member of the cached token, or as the visitor.
 
-        A valid cached token is used again. A useless one is deleted before anything connects (contract 2.8, D-06).
+        A valid cached token is used. An unusable one is deleted before anything connects (contract 2.8, D-06).
         """
         cached = self._cache.token
         member = None if cached is None else self._cache.member(cached)
@@ -50,7 +50,10 @@ class Who:
             self._begin_as_visitor("expired")
 
     def become(self, principal: Principal) -> None:
-        """Change to this identity. Someone else's history leaves the screen before anything else happens (D-10)."""
+        """Change to this identity.
+
+        The history of another identity is removed from the screen first (D-10).
+        """
         self._chat.enter(principal)
         self._link.begin(principal)
         if isinstance(principal, Visitor):
@@ -60,7 +63,7 @@ class Who:
             self._login.plan_renewal(principal)
 
     def take(self, member: Member) -> None:
-        """Use a new token: renew the current member, or become the token's member."""
+        """Use a new token. It renews the current member, or makes the widget the member of the token."""
         if same_person(member, self._link.principal) and isinstance(member, Custom):
             self._link.renew(member)
             self._login.plan_renewal(member)
@@ -70,7 +73,7 @@ class Who:
             self.become(member)
 
     def adopt(self, token: str) -> bool:
-        """Another tab logged in or renewed its token: become the same member. Return whether the token is usable."""
+        """Use the token with which another tab has logged in or renewed. Return whether the token is usable."""
         member = self._cache.member(token)
         if member is None or not self._cache.lasts(member, now=self._ctx.time_for(member.claims.issued_at)):
             return False
@@ -82,7 +85,10 @@ class Who:
         return True
 
     def leave_member(self, reason: str) -> None:
-        """Become the visitor. While `getToken` is being retried, the member's conversation is kept for their return."""
+        """Become the visitor.
+
+        While `getToken` is being retried, the widget keeps the member's conversation, because the member may return.
+        """
         self._cache.drop(reason)
         self._ctx.cancel_timer("renew")
         if not self._login.failing:
@@ -90,7 +96,10 @@ class Who:
         self.become(self.visitor)
 
     def forget(self, reason: str, *, heard: bool = False) -> None:
-        """Log out the current member, and stop all logins in progress. `heard`: another tab started this."""
+        """Log out the current member, and stop all logins in progress.
+
+        `heard` is true if another tab has logged out.
+        """
         self._login.cancel()
         self._flow.cancel()
         self._cache.held = None
@@ -101,13 +110,13 @@ class Who:
             self.leave_member(reason)
 
     def stop(self, error: WidgetError) -> None:
-        """Stop the widget: the error affects every identity."""
+        """Stop the widget, because the error affects every identity."""
         self._login.cancel()
         self._link.stop()
         self._ctx.report(error)
 
     def tell(self, principal: Principal) -> None:
-        """Notify the page of the widget's identity, unless it already knows."""
+        """Notify the page of the widget's identity, unless the page has been notified already."""
         now = identity(principal), principal.uid
         if now != self._told:
             self._told = now

@@ -1,4 +1,4 @@
-"""The widget's texts for people, in all its languages."""
+"""The texts of the widget for people, in all languages."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,11 +16,15 @@ LANGUAGES: Final[Mapping[str, Texts]] = {"en": ENGLISH, "de": GERMAN, "ar": ARAB
 STANDARD: Final = "en"
 
 _TAG: Final = re.compile(r"([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}|[0-9]{3}))?(?![a-z0-9])", re.IGNORECASE)
-"""Language, script and region (BCP 47). The rest of a tag is ignored: it has no effect, and `Intl` might reject it."""
+"""Matches language, script and region of a tag (BCP 47).
+
+The rest of a tag is ignored, because it has no effect here and `Intl` might reject it.
+"""
 
 
 def choose(wishes: Iterable[str]) -> str:
-    """Return the first tag in `wishes` whose language the widget has, such as `de-AT`; otherwise English.
+    """Return the first tag in `wishes` whose language the widget has, such as `de-AT`. If there is none, return
+    English.
 
     If that tag has no region, a later tag of the same language with a region is preferred: `en` and `en-GB` give
     `en-GB`.
@@ -38,7 +42,7 @@ def speaking(locale: str) -> Texts:
 
 
 def social_name(social: str) -> str:
-    """Return a social provider's name in its own spelling."""
+    """Return the name of a social provider as the provider spells it."""
     return SOCIALS[social].title if social in SOCIALS else social.capitalize()
 
 

@@ -1,4 +1,4 @@
-"""Arabic. Counts follow a colon, which avoids the six plural forms. Names are isolated (U+2068, U+2069)."""
+"""Arabic texts. Each count follows a colon, which avoids the six plural forms. Names are isolated (U+2068, U+2069)."""
 
 from typing import Final
 
