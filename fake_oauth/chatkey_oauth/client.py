@@ -56,7 +56,7 @@ T = TypeVar("T")
 EVERYONE = Scope()
 NONE: Mapping[str, Any] = MappingProxyType({})
 PATIENCE = 30
-"""The timeout for a response, in seconds. The `wait` of a request is added to it."""
+"""The timeout for a response, in seconds. If a request has a `wait`, this time is added."""
 
 
 class LabError(Exception):
@@ -72,7 +72,7 @@ class LabError(Exception):
 
 
 class FaultNotHit(AssertionError):
-    """An armed fault never acted, so the test did not cover it."""
+    """An armed fault never acted, so the test did not cover the fault."""
 
     def __init__(self, rule: Rule) -> None:
         asked = ((name, getattr(rule.scope, name)) for name in rule.scope.__struct_fields__)

@@ -54,7 +54,7 @@ async def misbehave(scope: Scope, receive: Receive, send: Send, answer: Answer) 
 
 
 async def gone(receive: Receive, line: Line | None, seconds: float | None) -> bool:
-    """Wait `seconds`, or forever if it is None. Return whether the client disconnected meanwhile."""
+    """Wait for `seconds`. If `seconds` is None, wait forever. Return whether the client disconnected meanwhile."""
     if line is not None:
         line.held = True
     try:

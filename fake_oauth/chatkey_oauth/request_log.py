@@ -43,8 +43,8 @@ HEADERS: Final = ("accept", "content-type", "user-agent")
 class Entry(msgspec.Struct, frozen=True):
     """One request and the status of its response.
 
-    `authorization` has the scheme, the client id, and fingerprints of secrets. `flow` and `leg` say to which login the
-    request belongs and to which step, if any.
+    `authorization` has the scheme, the client id, and fingerprints of secrets. If the request belongs to a login,
+    `flow` is the id of the login, and `leg` is the step of the login.
     """
 
     number: int
@@ -63,7 +63,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter for entries: those newer than `after` that match all given fields. `path` is a prefix."""
+    """A filter for entries. An entry must be newer than `after` and match all given fields. `path` is a prefix."""
 
     after: int = 0
     provider: str | None = None

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.long
 MEMBER, RELOAD, RENEW, LOGOUT = (f"e2e.widget-{name}" for name in ("member", "reload", "renew", "logout"))
 WIDGET = Selection(only=["e2e.widget-*"])
 TOKEN = re.compile(rb"eyJ(?:hbGci|0eXAi)|eyJ[\w-]{5,}\.eyJ")
-"""Matches the beginning of a JWT header, even a truncated one, or any token.
+"""Matches any token, and the beginning of a JWT header, which may be truncated.
 
 A plain `eyJ` also occurs in random text.
 """
@@ -233,7 +233,7 @@ def test_a_policy_that_blocks_the_widget_is_told_with_what_to_add(
     ],
 )
 def test_a_cookie_that_browsers_keep_back_is_told_with_the_reason(visit: Any, attributes: str, why: str) -> None:
-    """HTTP clients send every cookie that they have, but browsers apply the attributes of cookies."""
+    """HTTP clients send all cookies that they have. Browsers obey the attributes of cookies, such as `SameSite`."""
     site = Site()
     site.attributes = attributes
     form = Login(url="", fields=FORM, passwords=("hunter-2",))

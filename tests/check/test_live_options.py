@@ -1,4 +1,4 @@
-"""Tests of the options for the last part of a run, of its plan, and of the addresses that its browser uses."""
+"""Tests of the last part of a run: its options, its plan, and the addresses that the browser uses."""
 
 from __future__ import annotations
 

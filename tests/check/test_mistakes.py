@@ -23,10 +23,7 @@ def signed(key: bytes) -> str:
 
 KEYS = list(signatures.keys(SECRET, "prov_1", {"STAGING": "another secret"}))
 OTHER_KEYS = [made for made in KEYS if made.key != SECRET.encode()]
-"""The mistakes that change this secret.
-
-Some mistakes leave it unchanged, such as cutting it off after its last character.
-"""
+"""The mistakes that change this secret. Other mistakes leave this secret unchanged."""
 CHANGES = [made for made in jkts._changes(JKT) if made[1] != JKT]
 
 

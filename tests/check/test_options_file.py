@@ -1,4 +1,4 @@
-"""Tests of the options file: its tables, its error messages, and the file that `--init` writes."""
+"""Tests of the options file: the tables, the error messages, and the file that `--init` writes."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ NOT_IN_PYTEST = {
     "ui",
     "passkeys",
 }
-"""Options that the plugin does not have. For some, pytest has its own options, and the others need a person."""
+"""Options that the plugin does not have, because pytest has its own option or because they need a person."""
 
 
 class Done(NamedTuple):

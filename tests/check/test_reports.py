@@ -167,7 +167,7 @@ def test_the_json_tells_failures_apart() -> None:
 
 
 def cases(made: Report) -> dict[str, list[str]]:
-    """Return the JUnit test cases by name. Each has the tags of its children."""
+    """Return the JUnit test cases by name, each with the tags of its child elements."""
     root = ET.fromstring(written("junit", made))
     return {case.attrib["name"]: [child.tag for child in case] for case in root.iter("testcase")}
 

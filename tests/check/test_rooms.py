@@ -28,7 +28,10 @@ def rows() -> list[list[str]]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Yield the modules of the checker that a file imports at its top, for type checking only, or in a function."""
+    """Yield the checker's modules that a file imports.
+
+    The imports may be at the top of the file, for type checking only, or in a function.
+    """
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
             assert node.module is not None

@@ -1,4 +1,4 @@
-"""Runs and judges the sample service in Node with changes in its source."""
+"""Changes the source of the sample service in Node, and then runs and judges the service."""
 
 from __future__ import annotations
 

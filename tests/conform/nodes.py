@@ -26,7 +26,7 @@ OFFERED: Final = ("google", "github")
 
 @dataclass(frozen=True)
 class Wishes:
-    """The service's address and its other settings."""
+    """The service's address, and the service's other settings."""
 
     base_url: str
     port: int

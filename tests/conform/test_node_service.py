@@ -146,9 +146,9 @@ def test_a_member_is_let_in_and_nobody_with_another_key(provider: Provider, open
 
 
 def test_a_token_is_asked_for_in_time_and_ends(lab: ServiceLab, provider: Provider, open_socket: Open) -> None:
-    """The server must send `reauth` 30 seconds before expiry and accept a newer token.
+    """The server must send `reauth` 30 seconds before expiry, and accept a newer token.
 
-    After expiry, it must close with 4419.
+    After expiry, the server must close the connection with 4419.
     """
     key = BrowserKey()
     socket = open_socket()

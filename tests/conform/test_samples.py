@@ -128,7 +128,9 @@ def test_an_adapter_is_short(name: str) -> None:
 
 @pytest.mark.parametrize("file", TARGETS, ids=lambda file: str(file.stem))
 def test_a_sample_target_names_one_grade_and_files_that_are_there(file: Path) -> None:
-    """Each sample must have the entry that its grade requires. The adapter that it names must be in the same folder."""
+    """Each sample must have the entry that its grade requires, and the adapter that the sample names must be in the
+    same folder.
+    """
     target = tomllib.loads(file.read_text())
     businesses = target["businesses"]
 

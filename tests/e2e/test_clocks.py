@@ -1,6 +1,6 @@
 """Tests that the clocks of servers and pages move together.
 
-They must not move while a window waits for the page that will replace its current page.
+The clocks must not move while a window is loading its next page.
 """
 
 from collections.abc import Callable

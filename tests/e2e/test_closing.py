@@ -1,4 +1,4 @@
-"""Tests of reading a window that may close.
+"""Tests of reading a window that may close while it is read.
 
 A closed window must give the default, and any other error must be raised.
 """
@@ -14,7 +14,7 @@ from chatkey_e2e.closing import unless_closing
 class Window:
     """A window whose content cannot be read.
 
-    Depending on the test, it closes while it is being waited for, or never.
+    Depending on the test, the window closes during the wait, or stays open.
     """
 
     def __init__(self, *, closed: bool, closes: bool) -> None:

@@ -1,4 +1,7 @@
-"""Tests of returning people. A profile must have one browser at a time, whose recordings are saved when it closes."""
+"""Tests of returning people.
+
+A profile can be open in only one browser at a time. The recordings of the browser are saved when it closes.
+"""
 
 from pathlib import Path
 from types import SimpleNamespace

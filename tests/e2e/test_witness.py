@@ -1,6 +1,6 @@
 """Tests of the leak check.
 
-It must report a token in every place where the contract forbids tokens, and in no other place.
+The check must report a token in every place where the contract forbids tokens, and in no other place.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Tests of providers under host names of their own: `google.localhost`, or a real host that is redirected to the
+"""Tests of providers that clients call by a host name: `google.localhost`, or a real host that is redirected to the
 fake.
 """
 
@@ -165,7 +165,7 @@ def test_a_client_with_built_in_hosts_logs_in_over_https_by_trusting_the_ca_of_t
 
 
 class Led(httpx.HTTPTransport):
-    """A transport that connects to one address for every host name, as with a hosts file."""
+    """A transport that connects to one fixed address, whatever the host name, as with a hosts file."""
 
     def __init__(self, netloc: str, trust: ssl.SSLContext) -> None:
         super().__init__(verify=trust)

@@ -1,4 +1,4 @@
-"""Tests of flows: how one begins, which requests belong to it, and when it is deleted."""
+"""Tests of flows: how a flow begins, which requests belong to a flow, and when a flow is deleted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEGS = {
     **dict.fromkeys(("connections", "guilds", "older_profile", "token_info_v2"), Leg.PROFILE),
     **dict.fromkeys(("avatar", "device", "device_page", "gone", "rate_limit"), None),
 }
-"""The step of the login to which each provider endpoint belongs, by the name of the method that answers."""
+"""The step of a login for each provider endpoint. The keys are names of methods."""
 
 
 @EVERY

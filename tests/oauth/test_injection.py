@@ -85,7 +85,7 @@ class Outline(HTMLParser):
 
 
 def sent(answer: Answer) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer as the ASGI server receives them."""
+    """Return the headers that the ASGI server receives for an answer."""
     messages: list[MutableMapping[str, Any]] = []
 
     async def send(message: MutableMapping[str, Any]) -> None:

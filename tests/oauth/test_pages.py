@@ -45,7 +45,7 @@ class Read(HTMLParser):
         return {tag for tag, _ in self.tags}
 
     def radios(self) -> list[tuple[str | None, bool]]:
-        """Return the offered accounts, and for each whether it is selected."""
+        """Return the offered accounts. For each account, say whether it is selected."""
         return [(a["value"], "checked" in a) for tag, a in self.tags if tag == "input" and a.get("type") == "radio"]
 
 

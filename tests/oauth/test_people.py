@@ -26,7 +26,7 @@ PEOPLE = {person.id: person for person in SEEDED}
 
 
 class Shown(NamedTuple):
-    """A person as an application sees them. `verified` is None if the provider does not report it."""
+    """The data of a person that an application receives. `verified` is None if the provider does not report it."""
 
     name: str | None
     email: str | None

@@ -1,4 +1,4 @@
-"""Tests of a login's timeline: its steps, and what it reports on PKCE, state, nonce, client and redirect URI."""
+"""Tests of a login's timeline: the steps, and the verdicts on PKCE, state, nonce, client and redirect URI."""
 
 from __future__ import annotations
 

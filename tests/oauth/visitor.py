@@ -36,10 +36,10 @@ APPLE_KEYS: dict[str, Any] = {
 
 
 class Site(NamedTuple):
-    """What a login needs to know about a provider: the paths of its endpoints, its scope, and its parameters.
+    """The facts about a provider that a login needs: the paths of the endpoints, the scope, and the parameters.
 
-    `fields` are the fields to request from the profile, `subject` is the path to the id in a profile, `client` is the
-    name of the client id parameter, `proof` is how a client authenticates, and `demands` are additional parameters that
+    `fields` are the fields to request from the profile. `subject` is the path to the id in a profile. `client` is the
+    name of the client id parameter. `proof` says how a client authenticates. `demands` are additional parameters that
     an authorization request must have.
     """
 

@@ -50,8 +50,8 @@ def test_what_is_no_whole_address_of_the_web_is_text(body: str) -> None:
 
 @pytest.mark.parametrize("body", [*CASES["elsewhere"], "https://shop.example/" + "x" * ADDRESS_CHARS])
 def test_an_address_that_could_lead_elsewhere_than_it_seems_is_text(body: str) -> None:
-    """F216: an address does not become a link if it has a user before the host, a non-ASCII host, invisible characters,
-    or a host that browsers read differently.
+    """F216: the test covers a user before the host, a non-ASCII host, invisible characters, and hosts that browsers
+    read differently.
     """
     assert addresses(body) == []
 

@@ -144,7 +144,7 @@ def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidge
 def test_a_token_judged_by_its_own_time_is_so_even_if_that_is_zero(make_widget: MakeWidget) -> None:
     """A backend whose clock starts at 1970 issues `iat: 0`.
 
-    The widget uses this time until it knows the server's time.
+    Until the widget knows the server's time, it treats this `iat` as the current time.
     """
     widget = make_widget(custom_login=True, answers_tokens=False).start()
     token = widget.custom(iat=0, exp=3600)

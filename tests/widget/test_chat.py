@@ -137,7 +137,7 @@ def test_a_refused_message_says_nothing_about_the_connection(visitor: Driver) ->
 
 
 def test_a_message_that_the_server_refuses_is_marked(visitor: Driver) -> None:
-    """The screen marks the message and explains why it was refused. The widget does not send the message again."""
+    """The screen must mark the message and explain the refusal. The widget must not send the message again."""
     visitor.feed(events.MessageWritten("x" * 4000))
     sent = visitor.frames(Kind.MESSAGE)[0]
 
@@ -358,7 +358,7 @@ def test_a_call_that_is_refused_is_over(visitor: Driver) -> None:
 
 
 def test_a_message_that_is_refused_ends_no_call(visitor: Driver) -> None:
-    """The error contains the id of the message, so it does not concern the call."""
+    """An error with the id of a message concerns the message, not the call."""
     visitor.feed(events.CallAsked("start"), events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
 

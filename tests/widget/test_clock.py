@@ -152,9 +152,9 @@ def test_waking_up_for_several_reasons_at_once_is_one_request_and_one_socket(
 @pytest.mark.contract("2.6/refresh")
 @pytest.mark.parametrize("open_for", [0, 1, 24, 26, 49])
 def test_a_hidden_tab_is_refreshed_a_little_later_and_stays_connected(visitor: Driver, open_for: int) -> None:
-    """F061: the browser fires timers once a minute, so the refresh may be a minute late.
+    """F061: the browser fires timers only once a minute, so a refresh may be a minute late.
 
-    The socket must stay open, whenever the tab was hidden.
+    The socket must stay open.
     """
     visitor.advance(open_for)
     in_hidden_tab(visitor, minutes=30)
@@ -224,7 +224,7 @@ def test_the_time_is_whole_seconds_and_a_way_over_the_network() -> None:
 def test_a_member_who_looks_in_for_a_moment_every_few_hours_stays_one(member: Driver) -> None:
     """F062: the token expired while the phone slept.
 
-    An expired token is not a refused token, so the widget asks the page for another.
+    The server has not refused the token, so the widget asks the page for a new token.
     """
     for _ in range(3):
         member.now += 3 * HOUR

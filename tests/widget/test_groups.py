@@ -54,7 +54,7 @@ def test_ones_own_messages_belong_together_under_any_name() -> None:
 def test_a_pause_begins_a_new_group(seconds: float, groups: str) -> None:
     """The pause is measured from the previous message.
 
-    By the page's clock, an unsent message may seem earlier than the previous one.
+    By the page's clock, an unsent message may seem earlier than the message before it.
     """
     assert shape(line(0), line(seconds)) == groups
 

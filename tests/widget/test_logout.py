@@ -43,7 +43,9 @@ def test_after_a_logout_the_page_is_not_asked_on_its_own(member: Driver) -> None
 
 @pytest.mark.contract("2.7/history-apart")
 def test_the_members_history_leaves_the_screen_and_the_visitors_comes_back(make_widget: MakeWidget) -> None:
-    """F189, F198: from the moment of the switch, each identity sees only the messages of its own conversation."""
+    """F189, F198: when the identity changes, the screen must show only the messages of the new identity's
+    conversation.
+    """
     widget = make_widget(custom_login=True).start()
     widget.feed(events.MessageWritten("from the visitor"))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -154,7 +156,7 @@ def test_a_login_in_another_tab_is_followed(visitor: Driver) -> None:
 
 
 def test_garbage_written_by_someone_else_is_no_login(visitor: Driver) -> None:
-    """F017, while the page is open."""
+    """F017: the test writes invalid data to the cache while the page is open."""
     visitor.feed(events.StoredTokenChanged("{"))
 
     assert visitor.identity == VISITOR

@@ -304,7 +304,7 @@ def test_an_exchange_that_the_service_calls_malformed_is_told_as_such(make_widge
 
 @pytest.mark.contract("D-10/auth-timeout", "D-10/nonce")
 def test_three_seconds_on_every_frame_are_borne(make_widget: MakeWidget) -> None:
-    """F095: the widget must connect with one socket and one proof, without a timeout."""
+    """F095: the widget must connect with one socket and one proof. No timeout may end the connection."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -333,7 +333,7 @@ def test_a_server_that_wants_no_pause_between_pings_is_given_one(make_widget: Ma
 
 @pytest.mark.contract("4.9/one-time", "D-10/nonce")
 def test_a_second_challenge_in_one_connection_gets_no_second_proof(make_widget: MakeWidget) -> None:
-    """F126: each connection has one nonce, and the widget answers it once."""
+    """F126: each connection has one nonce. The widget must make only one proof for this nonce."""
     widget = make_widget(answers_frames=False).start()
     greet(widget)
 

@@ -85,7 +85,7 @@ def test_a_request_that_fails_late_is_no_news_where_the_policy_was_told(make_wid
 
 @pytest.mark.parametrize("address", ["https://chat.test.evil/v1", "https://shop.test/api", "wss", "inline", ""])
 def test_what_the_policy_blocks_of_the_pages_own_is_the_pages(make_widget: MakeWidget, address: str) -> None:
-    """Pages often violate their own policies. The widget must ignore this."""
+    """Pages often violate their own policies. The widget must ignore such violations."""
     widget = make_widget(answers_tokens=False).start()
 
     widget.feed(events.PolicyBlocked(address, "connect-src"))

@@ -63,7 +63,7 @@ def test_a_member_who_logged_out_meanwhile_is_the_visitor_at_once(member: Driver
 
 
 def test_a_member_who_is_still_logged_in_comes_back_on_one_new_socket(member: Driver) -> None:
-    """F081: `getToken` returns the member, who continues on one new socket."""
+    """F081: `getToken` returns the member. The widget must connect this member with one new socket."""
     before = len(member.done)
 
     come_back(member, after=HOURS, stored=member.stored)

@@ -220,7 +220,7 @@ def test_a_blocked_popup_is_said(visitor: Driver) -> None:
 
 
 def test_the_offer_to_open_a_blocked_popup_stays_no_longer_than_its_sentence(visitor: Driver) -> None:
-    """F160: the offer disappears with the notice, whether the person closes the notice or another notice replaces
+    """F160: the offer must disappear with the notice, whether the person closes the notice or another notice replaces
     it.
     """
     for news in (events.NoticeDismissed(), events.ConfigurationFailed(403, "provider_off", "Switched off.")):
@@ -261,7 +261,10 @@ def test_a_popup_that_is_gone_is_said(
 
 
 def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
-    """F170: the first popup has reached its provider. This must not count for the second popup."""
+    """F170: the first popup has shown its provider's page.
+
+    The widget must not treat the second popup as having shown one.
+    """
     click(visitor, "google")
     first = visitor.last(effects.OpenPopup).ref
     visitor.feed(events.PopupReached(first))
@@ -311,7 +314,7 @@ def test_the_popup_closing_after_its_message_is_no_error(grace: Driver) -> None:
 
 
 def test_a_click_before_the_key_is_ready_opens_nothing(make_widget: MakeWidget) -> None:
-    """The configuration, and with it the buttons, may load before the key."""
+    """The configuration may be loaded before the key is ready. The buttons are then already visible."""
     widget = make_widget()
     widget.machine.handle(events.Started(secure=True), widget.now)
     widget.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))

@@ -212,7 +212,10 @@ def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) ->
 
 
 def test_a_late_refusal_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    """The refusal belongs to a closed connection. The widget must report nothing and stay connected."""
+    """The refusal belongs to a closed connection.
+
+    The widget must not report the refusal and must continue to connect.
+    """
     visitor.answers_tokens = False
     visitor.advance(50)
     ref = visitor.last(effects.LoadVisitorToken).ref
@@ -305,7 +308,7 @@ def test_waking_up_while_stopped_asks_for_nothing(make_widget: MakeWidget) -> No
 
 
 def test_a_refusal_long_ago_is_forgotten(visitor: Driver) -> None:
-    """F138: the widget gives up only after consecutive refusals."""
+    """F138: only consecutive refusals may stop the widget."""
     for _ in range(3):
         visitor.close(Close.TOKEN)
         visitor.advance(120)

@@ -67,7 +67,7 @@ def test_initials_stand_for_a_name(name: str, letters: str) -> None:
 
 
 def test_every_social_provider_has_its_name() -> None:
-    """The provider's spelling must be used."""
+    """Each name must be spelt as the provider spells it."""
     assert all(texts.social_name(name) == social.title for name, social in SOCIALS.items())
     assert texts.social_name("github") == "GitHub"
     assert texts.social_name("newcomer") == "Newcomer"

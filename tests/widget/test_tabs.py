@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Tabs:
     """Tabs with a common cache.
 
-    Each tab learns late of changes by other tabs, and a lock allows one tab at a time to call `getToken`.
+    A tab learns late of changes by other tabs. A lock allows only one tab at a time to call `getToken`.
     """
 
     make_widget: MakeWidget
@@ -47,7 +47,7 @@ class Tabs:
         self.settle()
 
     def each(self, act: Callable[[Driver], object], *tabs: Driver) -> None:
-        """Let these tabs act before any of them receives the others' events. By default, all tabs act."""
+        """Let these tabs act before any of them receives events of other tabs. By default, all tabs act."""
         for tab in tabs or self.all:
             act(tab)
             self._share(tab)
@@ -75,7 +75,7 @@ class Tabs:
         return [call.reason for call in self.calls]
 
     def answer(self) -> None:
-        """Give waiting tabs the lock, one after another."""
+        """Give the lock to each waiting tab, one after another."""
         while self._waiting:
             turn = self._waiting.pop(0)
             (tab,) = (tab for tab in self.all if any(effect is turn for effect in tab.done))
@@ -252,9 +252,9 @@ def test_a_logout_is_one_in_all_tabs(make_tabs: Callable[..., Tabs]) -> None:
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_logout_does_not_reach_who_logs_in_right_after_it(make_tabs: Callable[..., Tabs]) -> None:
-    """F196: the user logs out and another user logs in before other tabs receive either event.
+    """F196: one user logs out, and then another user logs in.
 
-    The other tabs must become the second user.
+    The other tabs receive both events late, and must become the second user.
     """
     tabs = make_tabs()
     tabs.user = "bob"
@@ -281,10 +281,7 @@ def test_a_logout_deletes_a_token_this_tab_has_not_heard_of(make_tabs: Callable[
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_logout_elsewhere_drops_a_call_that_began_before_it(make_widget: MakeWidget) -> None:
-    """F191 across tabs: the visitor's `getToken` call is aborted and its answer ignored.
-
-    The page must not receive a logout event.
-    """
+    """F191 across tabs: the visitor's `getToken` call must be aborted. The page must not receive a logout event."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -493,7 +490,7 @@ def test_a_token_found_after_the_logout_is_not_taken(make_widget: MakeWidget) ->
 
 
 def test_the_turn_of_a_call_that_was_replaced_is_not_its_successors(make_widget: MakeWidget) -> None:
-    """The widget may call `getToken` only while it holds the lock for this call."""
+    """The widget may call `getToken` only while it holds the lock for the current call."""
     widget = make_widget(custom_login=True, turn=lambda _: None).start()
     replaced = widget.last(effects.AwaitTurn).ref
     widget.feed(events.RefreshAsked())

@@ -138,7 +138,7 @@ def test_a_token_of_this_provider_and_key_passes() -> None:
     ("now", "margin", "good"), [(4599, 0, True), (4600, 0, False), (4589, 10, True), (4590, 10, False)]
 )
 def test_time_is_judged_to_the_second(now: float, margin: float, *, good: bool) -> None:
-    """A token expires exactly at `exp`. With a margin, it expires that much earlier."""
+    """A token expires exactly at `exp`. If there is a margin, the token expires earlier by this margin."""
     claims = tokens.read(jwt(**CLAIMS))
 
     if good:

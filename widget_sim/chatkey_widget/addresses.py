@@ -64,7 +64,7 @@ def _is_of_the_sentence(last: str, left: Counter[str]) -> bool:
 def _is_honest(address: str) -> bool:
     """Return whether a link leads to the host that people see.
 
-    The address must have no invisible characters, and browsers must not change it.
+    The address must have no invisible characters, and must be an address that browsers leave unchanged.
     """
     if len(address) > ADDRESS_CHARS or not address.isprintable() or "\\" in address:
         return False

@@ -1,6 +1,6 @@
 """The business's configuration (contract 2.2).
 
-The widget requests it until there is a response, keeps it up to date, and accepts missing or unknown values.
+The widget requests the configuration until there is a response, and later requests it again to stay up to date.
 """
 
 import re
@@ -51,9 +51,9 @@ class Configuration:
         self._ctx.set_timer("configuration", max(event.retry_after or 0.0, 0.5 + delay))
 
     def blocked(self) -> None:
-        """Do not report the failure of the request.
+        """Do not report the failure of a request that the page's policy blocked.
 
-        The page already knows the reason, its policy. The request may fail later.
+        The page already knows about the policy. The failure may follow later.
         """
         self._failures = max(1, self._failures)
 

@@ -14,7 +14,7 @@ EARLY_ATTEMPTS: Final = 3
 """The number of attempts after a lost connection that have a shorter timeout."""
 
 REFUSALS_BORNE: Final = 2
-"""The number of consecutive refusals after which the widget requests no more tokens from the service."""
+"""The number of consecutive refusals after which the widget stops requesting tokens from the service."""
 
 
 class Attempts:

@@ -142,7 +142,7 @@ class Ready(OnSocket):
     """Connected. `beat_at` is the time of the last heartbeat.
 
     If `awaiting` is true, the widget has sent a frame that the server must answer, and has received no frame since. If
-    `refreshing` is true, it has requested a newer token from the service.
+    `refreshing` is true, the widget has requested a newer token from the service.
     """
 
     name: ClassVar[str] = "ready"

@@ -13,7 +13,7 @@ from chatkey_widget.principal import Custom, Member, Social
 from chatkey_widget.timers import LoginTimer
 
 MARGIN_SECONDS: Final = 60.0
-"""The number of seconds before its expiry at which a member's token is renewed."""
+"""A member's token is renewed this number of seconds before the token expires."""
 
 LEAST_SECONDS: Final = 10.0
 """The shortest time between two renewals, in seconds. A cached token must be valid for at least this time."""

@@ -37,7 +37,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP response. `body` is None if it was not JSON; `retry_after` is in seconds."""
+    """An HTTP response. If the body was not JSON, `body` is None. `retry_after` is in seconds."""
 
     status: int
     body: object
@@ -60,7 +60,10 @@ class Store(Protocol):
     """The cached member token of this provider (contract 2.8), and the messages to other tabs about a logout."""
 
     def keep_in_memory(self) -> None:
-        """Store nothing from now on. The key is only in memory, and no other page could use a token for this key."""
+        """Store nothing from now on.
+
+        The key is only in memory, so no other page could use a token that is bound to it.
+        """
         ...
 
     def read(self) -> str | None:

@@ -15,7 +15,7 @@ def access_token_hash(token: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A proof before it is signed."""
+    """An unsigned proof."""
 
     header: dict[str, object]
     claims: dict[str, object]

@@ -35,7 +35,7 @@ REFRESH_SECONDS: Final = 50.0
 """The interval in seconds at which tokens from the service's endpoints are refreshed (contract 2.6)."""
 
 CONNECT_SECONDS: Final = 10.0
-"""The time in seconds that each step of connecting may take before it fails."""
+"""The timeout of each step of connecting, in seconds."""
 
 PROBE_SECONDS: Final = 3.0
 """The shortest timeout, in seconds, of a ping that was sent because the connection is in doubt."""
@@ -55,7 +55,10 @@ _CONVERSATION: Final = frozenset({Kind.MESSAGE, Kind.ACK, Kind.CALL})
 _TIMERS: Final[tuple[LinkTimer, ...]] = ("connect", "doubt", "heartbeat", "probe", "reconnect", "refresh", "stable")
 
 LinkKind = Literal[Kind.HELLO, Kind.READY, Kind.REFRESHED, Kind.REAUTH, Kind.PONG, Kind.ERROR]
-"""The kinds of frames about the connection. An `error` belongs to them if it does not answer a frame of the chat."""
+"""The kinds of frames about the connection.
+
+This includes an `error` that does not answer a frame of the chat.
+"""
 
 
 class ServiceLink:

@@ -17,7 +17,7 @@ DOUBLE_CLICK_SECONDS: Final = 1.0
 
 
 class SocialFlow:
-    """The sign-in in progress, of which there is at most one. A new click replaces it."""
+    """The sign-in in progress. There is at most one, and a new click replaces it."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -88,8 +88,8 @@ class SocialFlow:
     def closed(self, ref: int, *, blank: bool) -> None:
         """Report that the popup is gone without a result.
 
-        A page can cut off its popup with a Cross-Origin-Opener-Policy. The popup then seems closed as soon as that page
-        loads. A popup that the person really closes was blank all the time, or this page has seen a page in it.
+        A page in the popup can cut off the popup with a Cross-Origin-Opener-Policy. The popup then seems closed as soon
+        as that page loads. If a person closes a popup, the popup was always blank, or the widget has seen a page in it.
         """
         if not self._awaits(ref):
             return

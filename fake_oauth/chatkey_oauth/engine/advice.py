@@ -1,6 +1,6 @@
 """Advice for developers about a refused request: the received value, the registered values, and the remedy.
 
-The error page shows the advice below the provider's message. The timeline contains it, too.
+The error page shows the advice below the provider's message. The timeline also contains the advice.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def came(parameter: str, value: str | None) -> str:
 
 
 def listed(values: Collection[str], most: int = MOST) -> str:
-    """Return the values as a list in words, with at most `most` of them."""
+    """Return the values as a list in words. At most `most` values are listed."""
     shown = ", ".join(quoted(value) for value in list(values)[:most])
     more = f" and {len(values) - most} more" if len(values) > most else ""
     return f"{shown}{more}" if shown else "none"

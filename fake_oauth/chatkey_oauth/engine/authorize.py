@@ -49,8 +49,8 @@ def start(provider: Dialect, call: Call) -> Answer:
 def decide(provider: Dialect, call: Call) -> Answer:
     """Handle the submitted consent form.
 
-    The form's URL contains the authorization request, which is read again, so the server stores nothing between page
-    and form.
+    The URL of the form contains the authorization request, which is parsed again here. Therefore the server stores
+    nothing between page and form.
     """
     request = read(provider, call)
     if answer := call.hooks.instead(request):
@@ -67,7 +67,7 @@ def decide(provider: Dialect, call: Call) -> Answer:
 
 
 def approve(provider: Dialect, call: Call, request: AuthorizationRequest, decision: Decision) -> Answer:
-    """Issue a code and redirect the browser with it."""
+    """Issue a code, and redirect the browser to the client with this code."""
     grant = grant_of(provider, call.hooks, request, decision)
     code = provider.new_code()
     provider.grants.codes.put(code, Code(grant, provider.world.clock() + provider.lives().code))

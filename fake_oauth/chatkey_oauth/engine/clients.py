@@ -111,7 +111,7 @@ class Clients:
         return {(client.provider, client.client_id): client for client in self._initial}
 
     def reset(self) -> None:
-        """Restore the initial clients. They were checked when they were first read."""
+        """Restore the initial clients. They were validated when the settings were read."""
         self.__dict__.pop("_clients", None)
 
     def add(self, client: Client) -> None:

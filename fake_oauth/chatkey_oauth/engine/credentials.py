@@ -20,7 +20,7 @@ Pair = tuple[str, str]
 def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str]) -> Client:
     """Return the client that authenticates with a Basic header (RFC 6749 2.3.1) or with parameters.
 
-    The provider decides which of the two it accepts, and which secrets are valid. Raises `TokenRefused`.
+    The provider decides which methods it accepts and which secrets are valid. Raises `TokenRefused`.
     """
     by_header = provider.basic_auth and authorization[:6].lower() == "basic "
     offered = basic_pairs(authorization) if by_header else body_pairs(params, secrets=provider.body_auth)

@@ -63,7 +63,7 @@ class Step(msgspec.Struct, kw_only=True):
 
 
 class Flow(msgspec.Struct, kw_only=True):
-    """One login attempt. The lab finds flows by `state`, but shows only its fingerprint."""
+    """One login attempt. The lab finds flows by `state`, but shows only a fingerprint of `state`."""
 
     id: str
     provider: str

@@ -24,7 +24,7 @@ class Challenge(msgspec.Struct, frozen=True):
 class Consent(msgspec.Struct):
     """The scopes that one person has allowed one client so far.
 
-    If the person withdraws the consent, all of its tokens become invalid.
+    If the person withdraws the consent, all tokens that the client has received for it become invalid.
     """
 
     allowed: frozenset[str]
@@ -79,8 +79,8 @@ class Code(msgspec.Struct):
 class Issued(msgspec.Struct):
     """An access token, and the refresh token that was issued with it.
 
-    If `expires_at` is None, the access token never expires. `refreshed` is true if it was issued for a refresh token
-    instead of a code.
+    If `expires_at` is None, the access token never expires. `refreshed` is true if the tokens were issued for a refresh
+    token instead of a code.
     """
 
     grant: Grant

@@ -102,7 +102,7 @@ def account_words(person_id: str, name: str, email: str, note: str) -> str:
 
 
 def share(provider: Dialect, request: AuthorizationRequest, scope: str) -> str:
-    """Return one entry in the list of scopes. It has a checkbox if the person may deselect the scope."""
+    """Return one entry in the list of scopes. If the person may deselect the scope, the entry has a checkbox."""
     words = escape(clean(provider.scopes.get(scope, scope)))
     if scope not in provider.may_decline(request):
         return f"<li><span>{words}</span></li>"

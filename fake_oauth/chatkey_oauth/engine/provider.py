@@ -35,8 +35,9 @@ class Provider(Dialect):
         return twin
 
     def endpoints(self) -> dict[str, Route]:
-        """Return the endpoints of the provider and those that only the fake has, by `"GET /path"` or `"GET POST
-        /path"`.
+        """Return all endpoints by `"GET /path"` or `"GET POST /path"`.
+
+        Some of them belong to the provider, and some exist only in the fake.
         """
         return self.routes() | {
             "POST /consent": Route(Leg.CONSENT, self.consent),
@@ -50,7 +51,10 @@ class Provider(Dialect):
     # Handling a request
 
     def route(self, call: Call) -> Route:
-        """Return the endpoint for a request. For endpoints that are open to pages, it also answers CORS preflights."""
+        """Return the endpoint for a request.
+
+        For a CORS preflight to an endpoint that is open to pages, return an endpoint that answers the preflight.
+        """
         path = self.canonical(call.path)
         if cors.is_preflight(call):
             methods = [method for method, route in self._routes.at(path).items() if route.leg in self.open_to_pages]

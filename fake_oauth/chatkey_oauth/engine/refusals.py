@@ -92,8 +92,7 @@ class Refusal(Exception):
 class TokenRefused(Refusal):
     """The token endpoint refuses. `member` is the invalid parameter, if there is one.
 
-    `detail` appears only in the timeline. It says more than the provider tells its clients, and never contains a
-    secret.
+    `detail` appears only in the timeline. It says more than clients are told, and never contains a secret.
     """
 
     def __init__(self, reason: Reason, member: str = "", detail: str = "") -> None:

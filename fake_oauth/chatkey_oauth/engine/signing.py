@@ -64,7 +64,7 @@ class KeyRing:
 
     @property
     def keys(self) -> list[tuple[str, RSAPrivateKey]]:
-        """The keys with their `kid`, newest first. They are generated at the first access."""
+        """The keys with their `kid`, newest first. The keys are generated at the first access."""
         while len(self._keys) < self._first:
             self.rotate()
         return self._keys

@@ -92,7 +92,7 @@ def by_client(provider: Dialect, client: Client, params: Mapping[str, str]) -> I
 def by_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
     """Exchange a code for a token.
 
-    A code works once, for its client, and with its redirect URI and verifier.
+    A code can be used once, by the client to which it was issued, with the redirect URI and the verifier of that login.
     """
     code = find_code(provider, client, required(params, "code"))
     check_redirect_uri(provider, code.grant, params)

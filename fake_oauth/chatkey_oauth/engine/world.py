@@ -41,7 +41,10 @@ class Addresses(NamedTuple):
 
 
 class Lives(NamedTuple):
-    """Lifetimes of a code, an access token and a refresh token, in seconds. With None, they never expire."""
+    """Lifetimes of a code, an access token and a refresh token, in seconds.
+
+    A lifetime of None means that it never expires.
+    """
 
     code: int
     access: int | None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.faults.moment import Moment
 
 PASSED: Final = "chatkey_passed"
-"""The query parameter that the "entrance" variant adds when it redirects a browser. A second request has it."""
+"""The query parameter that marks a request as redirected by the "entrance" variant."""
 
 Page = Annotated[
     Literal["any", "entrance", "consent", "return"],

@@ -146,7 +146,10 @@ class StateSwapped(Fault):
     state: State = None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Use the given `state`, or that of the client's newest other flow. Without another flow, change nothing."""
+        """Use the given `state`.
+
+        If no `state` is given, use that of the client's newest other flow. Without another flow, change nothing.
+        """
         other = self.state if self.state is not None else state_of_other_flow(at)
         return with_params(callback, state=other) if other is not None else None
 

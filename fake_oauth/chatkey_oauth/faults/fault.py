@@ -1,6 +1,6 @@
 """The base class of faults.
 
-Its fields are the options of the fault, and its methods change the provider's behaviour.
+The fields of a fault are its options. The methods of a fault change the provider's behaviour.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ Where = Annotated[Leg, msgspec.Meta(description="The leg on which it acts.")]
 
 
 class Fault(msgspec.Struct, forbid_unknown_fields=True):
-    """One way to misbehave. The first line of a subclass's docstring is its description in the catalogue.
+    """One way to misbehave. The first line of a subclass's docstring is the fault's description in the catalogue.
 
-    Each method is a point at which a fault can act. It returns None if it changes nothing. Only changes count as hits.
+    Each method is a point at which a fault can act. A method returns None if it changes nothing. Only changes count as
+    hits.
     """
 
     name: ClassVar[str]

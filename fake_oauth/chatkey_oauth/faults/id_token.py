@@ -71,7 +71,7 @@ class EmbeddedKey(IdTokenFault):
     def id_token(self, token: Draft, at: Moment) -> Draft:
         """Sign with an unpublished key, and put the public half of this key into the header.
 
-        Clients must not trust it.
+        Clients must not trust a key in the header.
         """
         return with_header(signed_by_stranger(token, at), jwk=public_jwk(STRANGER_KID, at.stranger()))
 

@@ -29,7 +29,7 @@ STANDING = frozenset({"pkce", "state", "nonce"})
 
 
 class Misbehaviour(Hooks):
-    """Hooks that apply the armed faults to one request. They call the corresponding methods of `Fault`.
+    """Hooks that apply the armed faults to one request. Each hook calls the method of `Fault` with the same name.
 
     `judged` has the verdicts on the protections of the request. `note` is a further remark for the timeline.
     """
@@ -43,7 +43,7 @@ class Misbehaviour(Hooks):
 
     @property
     def flow_id(self) -> str | None:
-        """The id of the request's flow. Grants store only the id, so that they do not keep the flow in memory."""
+        """The id of the request's flow. A grant stores only this id, so that the flow can be deleted from memory."""
         return self._moment.flow.id if self._moment.flow else None
 
     # The points at which faults act

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Moment:
     """One request that is being answered.
 
-    `flow` is its login, one of `flows`. `request` is set after the authorization endpoint has parsed it. `way_back` is
-    the timeline's step for the callback, and is set when the browser is redirected. `stranger` returns a key that does
-    not belong to the provider.
+    `flow` is the login to which the request belongs, and `flows` are all logins. `request` is set after the
+    authorization endpoint has parsed the request. `way_back` is the timeline's step for the callback, and is set when
+    the browser is redirected. `stranger` returns a key that does not belong to the provider.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Verdicts = dict[str, Verdict]
 
 GUESSABLE: Final = 16
-"""The number of characters below which a value has less than the 96 bits that make it impossible to guess."""
+"""The number of characters below which a value can be guessed, because it has less than 96 bits."""
 
 
 def good(words: str) -> Verdict:
@@ -183,7 +183,7 @@ def of_client(provider: Dialect, call: Call, params: Mapping[str, str]) -> Verdi
 
 
 def client_style(call: Call) -> str:
-    """Return the client's authentication method, with its name in OpenID Connect Core 9."""
+    """Return the client's authentication method by its name in OpenID Connect Core 9."""
     if call.headers.get("authorization", "")[:6].lower() == "basic ":
         return "client_secret_basic"
     if "client_secret" in call.query:

@@ -210,9 +210,9 @@ class Imitated(Provider):
         return {"user": msgspec.json.encode(user).decode()} if user else {}
 
     def told_name(self, person: Person, grant: Grant) -> dict[str, Any]:
-        """Return the name as the person has edited it, or else the account's name.
+        """Return the name as the person has edited it.
 
-        Without a name, return an empty object.
+        If the person has not edited the name, return the account's name. Without any name, return an empty object.
         """
         chosen = grant.consent.chosen
         given = chosen.get("given_name", person.given_name)
@@ -283,7 +283,7 @@ class Imitated(Provider):
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Report `invalid_grant`.
 
-        No endpoint accepts access tokens, so this happens only if the person of a code was removed.
+        No endpoint accepts access tokens, so this response is sent only if the person of a code was removed.
         """
         return json_answer({"error": "invalid_grant"}, 400, NO_STORE)
 

@@ -1,6 +1,6 @@
 """Apple's client secret, an ES256 JWT.
 
-The client signs it, and the fake verifies it with the client's registered key.
+The client signs the JWT. The fake verifies the signature with the client's registered key.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ class Imitated(Provider):
     def connections(self, call: Call) -> Answer:
         """The endpoint of the person's other accounts.
 
-        The list is always empty here. It needs the scope `connections`.
+        The endpoint needs the scope `connections`. The list is always empty here.
         """
         self.bearer(call, "connections")
         return json_answer([], headers=self.rate_headers(call))
@@ -266,7 +266,7 @@ class Imitated(Provider):
         )
 
     def rate_headers(self, call: Call) -> Headers:
-        """Return the headers of a route's rate limit. They say that this request is the only one so far."""
+        """Return the headers of a route's rate limit. The headers say that this is the only request so far."""
         return (
             ("x-ratelimit-bucket", fingerprint(f"bucket {self.canonical(call.path)}")),
             ("x-ratelimit-limit", str(BUCKET)),

@@ -90,7 +90,7 @@ class Imitated(Provider):
     }
     """The wording of refusals.
 
-    `error` is the code of the error object, followed by a slash and the subcode if there is one.
+    `error` has the code of the error object. If there is a subcode, a slash and the subcode follow.
     """
     open_to_pages = frozenset({Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
@@ -143,7 +143,7 @@ class Imitated(Provider):
         return ShownToPerson(400, "URL blocked", text)
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """Report an invalid request in two parameters. Neither of them is named `error`."""
+        """Report an invalid request in two parameters, neither of which has the name `error`."""
         return {"error_code": "100", "error_message": description}
 
     def denied_params(self) -> dict[str, str]:
@@ -282,7 +282,7 @@ class Imitated(Provider):
         }
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return the profile under OpenID Connect's names, valid for one hour."""
+        """Return the profile under OpenID Connect's names. The claims are valid for one hour."""
         profile = self.profile(issued)
         claims = {
             "aud": issued.grant.client_id,

@@ -348,7 +348,7 @@ class Imitated(Provider):
         return msgspec.structs.replace(answer, headers=(*answer.headers, *headers))
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """Add the API's headers to its refusals."""
+        """Add the API's headers to refusals of the API."""
         answer = super().refused(call, refusal)
         if not isinstance(refusal, BearerRefused):
             return answer

@@ -205,7 +205,10 @@ class Imitated(Provider):
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request.")
 
     def takes_back(self) -> bool:
-        """Return whether a second use of a code revokes its tokens. The switch `reuse-revokes` decides."""
+        """Return whether a second use of a code revokes the tokens from the first use.
+
+        The switch `reuse-revokes` decides.
+        """
         return self.on("reuse-revokes")
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
@@ -217,7 +220,7 @@ class Imitated(Provider):
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
         """Return the requested scopes. The refresh token must have all of them.
 
-        Scopes that an earlier refresh dropped stay dropped.
+        If an earlier refresh dropped a scope, the refresh token does not have this scope any more.
         """
         if not set(asked) <= set(grant.scopes):
             raise TokenRefused(Reason.SCOPE_NOT_GRANTED, "scope")

@@ -211,7 +211,10 @@ class Imitated(Provider):
         return True
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Refuse scopes that cannot exist. Any URL is accepted, because it may be the scope of some API."""
+        """Refuse scopes that cannot exist.
+
+        Any URL is accepted, because a URL may be the scope of some API.
+        """
         if invalid := none_at_all(request.scopes):
             valid = ", ".join(scope for scope in request.scopes if may_be(scope))
             words = f"Some requested scopes were invalid. {{valid=[{valid}], invalid=[{', '.join(invalid)}]}}"
@@ -286,7 +289,7 @@ class Imitated(Provider):
         return super().token_refusal(call, refusal)
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return the claims of userinfo, valid for one hour."""
+        """Return the claims of userinfo. The claims are valid for one hour."""
         grant = issued.grant
         return {
             **self.issuer_claim(),
@@ -298,7 +301,7 @@ class Imitated(Provider):
         }
 
     def issuer_claim(self) -> dict[str, str]:
-        """Return the issuer. If the switch `bare-iss` is on, omit its scheme, unlike in discovery."""
+        """Return the issuer. If the switch `bare-iss` is on, return the issuer without scheme, unlike in discovery."""
         return {"iss": self.addresses.issuer.partition("://")[2]} if self.on("bare-iss") else {}
 
     def claims(self, grant: Grant) -> dict[str, Any]:

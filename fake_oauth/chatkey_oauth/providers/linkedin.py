@@ -169,7 +169,7 @@ class Imitated(Provider):
         return self.on("nonce")
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return the claims of userinfo, valid for one hour."""
+        """Return the claims of userinfo. The claims are valid for one hour."""
         return {
             **self.claims(issued.grant),
             "iss": self.issuer,

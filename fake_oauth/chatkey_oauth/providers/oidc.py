@@ -77,7 +77,10 @@ class Imitated(Provider):
 
     @property
     def label(self) -> str:
-        """The name that people see. The chat service has no name for it, because this is not a social provider."""
+        """The name that people see.
+
+        The chat service has no name for this issuer, because it is not a social provider.
+        """
         return "OpenID Connect"
 
     def routes(self) -> dict[str, Route]:
@@ -151,7 +154,10 @@ class Imitated(Provider):
         return "offline_access" in request.scopes
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return the claims of userinfo. Their lifetime is the one in the settings, or one hour."""
+        """Return the claims of userinfo.
+
+        The claims are valid for the time in the settings, or for one hour.
+        """
         return {
             **self.claims(issued.grant),
             "aud": issued.grant.client_id,

@@ -216,7 +216,7 @@ class Imitated(Provider):
     def user(self, call: Call) -> Answer:
         """The user endpoint.
 
-        It returns the requested fields in TikTok's envelope. The scopes must allow all of them.
+        It returns the requested fields in TikTok's envelope. The scopes must allow all of these fields.
         """
         issued = self.bearer(call)
         fields = [field for field in call.query.get("fields", "").split(",") if field]

@@ -55,7 +55,9 @@ MISSING = "Missing required parameter [{member}]."
 
 
 class Window(msgspec.Struct):
-    """A period of the rate limit. It counts how often one person's user was read, and has the time at which it ends."""
+    """A period of the rate limit: how often one person's user has been read in this period, and when the period
+    ends.
+    """
 
     ends: int
     used: int = 0

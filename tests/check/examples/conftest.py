@@ -14,7 +14,7 @@ StartBackend = Callable[[str], Backend]
 def start(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[StartBackend]:
     """Return a function that starts a backend by its name in the README.
 
-    It skips the test if this machine cannot run the backend.
+    If this machine cannot run the backend, the function skips the test.
     """
     by_name = {example.name: example for example in examples()}
     node_modules = (

@@ -32,7 +32,7 @@ LEFT_OUT = {
     "one login": {*NO_PAGE, "claim.uid-distinct"},
     "no secret": {*NO_PAGE, "claim.uid-distinct", "jwt.signature", "resp.no-secret", "secret.strength"},
 }
-"""The checks that cannot be judged with those options."""
+"""The checks that cannot be judged with the options in `GIVEN`."""
 
 Reports = Callable[[str], dict[str, Report]]
 each_backend = pytest.mark.parametrize("name", NAMES)

@@ -367,7 +367,7 @@ for_bo("second-login-pid", lambda claims: {"pid": "prov_wholesale"})
 
 @broken("jkt-once")
 class JktOnce(Backend):
-    """Returns one token for each jkt, and then null."""
+    """Returns a token only for the first call with a jkt, and null for later calls."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -67,7 +67,7 @@ class SessionInQuery(Backend):
 
 
 class TokenLogsIn(Backend):
-    """Accepts chat tokens that the endpoint has signed as a login."""
+    """Accepts a chat token of the endpoint in place of a login."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         return super().person(request, body) or self.signed_by_us(self.offered(request))
@@ -77,7 +77,7 @@ class TokenLogsIn(Backend):
         return request.headers.get("authorization", "").removeprefix("Bearer ")
 
     def signed_by_us(self, token: str) -> Claims | None:
-        """Return the person in a token, or None if its signature is invalid."""
+        """Return the person in a token, or None if the signature of the token is invalid."""
         signed, _, signature = token.rpartition(".")
         if not signed or signature != b64(hs256(SECRET.encode(), signed.encode())):
             return None

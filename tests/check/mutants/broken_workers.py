@@ -1,4 +1,4 @@
-"""Endpoints with a faulty worker, and sites that read more than they should."""
+"""Endpoints with a faulty worker, and endpoints that accept requests they should refuse."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ broken = register(BROKEN)
 
 
 class Workers(Backend):
-    """A faulty second worker creates every second token, or one token in `every`."""
+    """Has a faulty second worker. It creates every second token, or one token in `every`."""
 
     every = 2
 

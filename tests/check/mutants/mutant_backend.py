@@ -1,4 +1,4 @@
-"""A getToken endpoint without faults. Each mutant overrides one of its methods."""
+"""A getToken endpoint without faults. A mutant is a subclass that overrides a method."""
 
 from __future__ import annotations
 
@@ -276,5 +276,5 @@ def with_jkt(known: Registered, name: str, change: Callable[[str], Any]) -> None
 
 
 def without(claims: Claims, *names: str) -> Claims:
-    """Return the claims without those named."""
+    """Return the claims except those with the given names."""
     return {name: value for name, value in claims.items() if name not in names}

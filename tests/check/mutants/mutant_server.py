@@ -56,7 +56,7 @@ class Answer:
         return self
 
     def add(self, name: str, value: str) -> Self:
-        """Add a header without replacing others of the same name."""
+        """Add a header. Headers with the same name stay."""
         self.headers.append((name, value))
         return self
 

@@ -74,7 +74,7 @@ class Mutant:
     caught_by: tuple[str, ...]
     level: str = "fail"
     says: str = ""
-    """Text that the message or the hint must contain: the cause, if the checker can determine it."""
+    """The cause, which the message or the hint must contain if the checker can determine it."""
     reason: str = ""
     """The reason why this mutant is not run."""
 
@@ -140,7 +140,7 @@ def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target
 
 
 def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
-    """Return a login by its name: the cookie of Ada or Bo, or another kind of login that a mutant needs."""
+    """Return a login by name: the cookie of Ada or Bo, or another kind of login that a mutant needs."""
     fields = special.get("fields", {"user": "ada", "password": "hunter-2"})
     return {
         "login": Login((("Cookie", f"sid={SESSIONS['ada']}"),)),

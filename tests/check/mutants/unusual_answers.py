@@ -217,7 +217,7 @@ class HalfASecond(Backend):
 
 @unusual("ColdStart")
 class ColdStart(Backend):
-    """Takes four seconds for its first call, as if it were compiling."""
+    """Takes four seconds for the first call, as if the site were compiling."""
 
     async def endpoint(self, request: Request) -> Answer:
         if self.calls == 1:
@@ -281,7 +281,7 @@ class DropsBursts(Backend):
 
 @unusual("LongQueue")
 class LongQueue(Backend):
-    """Handles one call at a time. If many calls are waiting, the last one exceeds its timeout."""
+    """Handles one call at a time. If many calls are waiting, the last call exceeds its timeout."""
 
     options = {"timeout": 1.2}
 

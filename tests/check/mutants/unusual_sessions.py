@@ -28,7 +28,7 @@ class Rotating(Backend):
     """Sets a new session cookie with every answer."""
 
     def keeps(self, session: str) -> None:
-        """Keep the old session valid. Subclasses may end it."""
+        """Keep the old session valid. Subclasses may end the old session."""
 
     async def endpoint(self, request: Request) -> Answer:
         answer = await super().endpoint(request)
@@ -310,7 +310,7 @@ class LogoutWithCsrf(Backend):
 
 @unusual("KnowsOneSession")
 class KnowsOneSession(Backend):
-    """When a person logs in, ends the other sessions of the same person."""
+    """When a person logs in, ends all other sessions of that person."""
 
     options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
 
@@ -329,7 +329,7 @@ class KnowsOneSession(Backend):
 
 @unusual("SwitchesAtOneBrowser")
 class SwitchesAtOneBrowser(Backend):
-    """Keeps the session when another person logs in with the same browser, but stores the new person in it."""
+    """Keeps the session when another person logs in with the same browser, but stores the new person in the session."""
 
     options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
 

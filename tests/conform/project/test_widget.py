@@ -107,7 +107,7 @@ def test_who_declines_stays_a_visitor(shop: ShopPage, faults: Faults) -> None:
 
 
 def test_tokens_are_renewed(advance: Advance, shop: ShopPage) -> None:
-    """After a minute, the widget must get a new visitor token, and keep its identity and connection."""
+    """After a minute, the widget must get a new visitor token. The identity and the connection must stay the same."""
     widget = shop.open()
     uid = widget.uid
 

@@ -25,7 +25,7 @@ EVERY_LEG = pytest.mark.parametrize("leg", LEGS)
 
 
 def met(journey: Journey, leg: str) -> Answer:
-    """Return the answer of an endpoint. If the fault ended the login, the answer must be the last one."""
+    """Return the answer of an endpoint. If the fault ended the login, that answer must be the last answer."""
     return journey.answers[LEGS[leg]]
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     Travel = Callable[..., Journey]
 
 KEYS_ROTATED = "keys-rotated"
-"""The faults that rotate the keys.
+"""A fault that rotates the keys.
 
-They affect later logins too, as at the real provider, so they have a separate test.
+As at the real provider, rotated keys affect later logins too, so this fault has a separate test.
 """
 
 OF_A_FLOW = [name for name, fault in FAULTS.items() if not WITHOUT_FLOW.issuperset(fault.legs) and name != KEYS_ROTATED]
@@ -36,7 +36,7 @@ OFFLINE = {"access_type": "offline", "prompt": "consent"}
 def picture(journey: Journey, google: Visitor) -> dict[str, Any]:
     """Return all values that are equal in every Google login with the same parameters.
 
-    A fault must change one of them.
+    A fault must change at least one value.
     """
     back, token = journey.callback, journey.tokens
     return {

@@ -1,4 +1,4 @@
-"""Tests of the lab as a whole: how it is enabled, its overview, its clock, and its reset."""
+"""Tests of the lab's overview, clock and reset, and of how the lab is enabled."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ Ts = TypeVarTuple("Ts")
 
 
 class PageLoop(WebLoop):
-    """Pyodide's loop with timers that are freed when they are cancelled.
+    """Pyodide's loop, except that a cancelled timer is freed immediately.
 
-    Pyodide's loop keeps a cancelled timer and its data until the timer is due.
+    Without this class, a cancelled timer and its data would stay in memory until the timer is due.
     """
 
     def call_later(

@@ -17,7 +17,7 @@ LOOK_SECONDS: Final = 0.25
 LOOKS: Final = 2
 """The number of checks that must find another site's page in the popup.
 
-A popup that is being cut off from this page seems open at first, so one check is not enough.
+One check is not enough, because a popup that loses its connection to this page seems open at first.
 """
 
 GRACE_SECONDS: Final = 0.5

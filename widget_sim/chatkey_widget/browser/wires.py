@@ -11,7 +11,9 @@ from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.ports import Unreachable, WireListener
 
 HANDSHAKE_SECONDS: Final = 5.0
-"""The time in seconds, from the start of the attempt, that a socket may take to open after it is no longer needed."""
+"""The time in seconds that a socket has for opening, from the start of the attempt, if the socket is no longer
+needed.
+"""
 
 
 class BrowserWire:

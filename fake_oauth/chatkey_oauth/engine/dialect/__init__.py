@@ -1,6 +1,6 @@
-"""The differences between providers, as attributes and methods with common default values, grouped by subject.
+"""The differences between providers, as attributes and methods with default values, grouped by subject.
 
-Each provider overrides what is different there. The engine uses only `Dialect` and knows no provider by name.
+Each provider overrides the values that differ. The engine uses only `Dialect`, and knows no provider by name.
 """
 
 from __future__ import annotations

@@ -72,9 +72,8 @@ class ApprovalDialect(Common):
         return {"error": error, "error_description": description}
 
     def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
-        """Return all parameters of the callback in the provider's order.
-
-        If the request had a `state`, the callback has it too.
+        """Return all parameters of the callback in the provider's order, including the `state` of the request, if there
+        is one.
         """
         state = {"state": query["state"]} if "state" in query else {}
         return {**params, **state, **self.callback_extras()}

@@ -33,7 +33,7 @@ class Common:
 
     name: ClassVar[str]
     hosts: ClassVar[tuple[str, ...]]
-    """The real hosts of the provider. The fake serves them all as one host. The first is the host in the issuer."""
+    """The real hosts of the provider. The fake treats them as one host. The first is the host in the issuer."""
 
     accent: ClassVar[tuple[str, str]]
     """The colours of buttons, on a light page and on a dark page."""
@@ -106,7 +106,7 @@ class Common:
         return self.world.random(length // 2).hex()
 
     def number(self, person: Person, length: int, *more: str) -> str:
-        """Return a number with `length` digits. For the same person at this provider, it is always the same number."""
+        """Return a number with `length` digits. For the same person at this provider, the number is always the same."""
         return digits(" ".join((self.name, person.id, *more)), length)
 
 

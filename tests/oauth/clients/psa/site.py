@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class Recipe(NamedTuple):
-    """A backend of social-auth-core, the provider that it logs in with, and its settings and attributes.
+    """A backend of social-auth-core, the provider that the backend logs in with, and the backend's settings and
+    attributes.
 
     `{p}` stands for the provider's address.
     """
@@ -49,7 +50,7 @@ def placed(text: Any, base: str) -> Any:
 
 
 def moved(recipe: Recipe, base: str) -> type[Any]:
-    """Return a subclass of the backend that sends to the fake what it would send to the real provider."""
+    """Return a subclass of the backend. It sends all requests for the real provider to the fake."""
     backend = recipe.backend
 
     def request(self: Any, url: str, **options: Any) -> Any:
