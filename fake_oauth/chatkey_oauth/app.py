@@ -35,7 +35,6 @@ class App(Fake):
 
     @cached_property
     def control(self) -> Asgi:
-        """The control API of the lab."""
         from chatkey_oauth.lab.api import control_app
 
         return LabGuard(cast("Asgi", control_app(self)), token=self.settings.lab_token)
@@ -53,7 +52,6 @@ class App(Fake):
 
 
 def create_app(settings: Settings | None = None, clock: Clock | None = None) -> App:
-    """Create a fake with separate clients, people and tokens."""
     return App(settings or Settings(), clock or Clock())
 
 

@@ -82,7 +82,6 @@ class Fake:
         return self._providers[name]
 
     def addresses(self, name: str) -> Addresses:
-        """Return a provider's addresses and issuer."""
         settings = self.settings
         return Addresses(settings.browser_base(name), settings.server_base(name), settings.issuer(name))
 

@@ -159,7 +159,6 @@ def is_address(url: str) -> bool:
 
 
 def check_provider(what: str, name: str) -> None:
-    """Refuse an unknown provider name."""
     if name not in NAMES:
         raise SettingsError(f"{what}: {name!r} is not a provider. Available: {', '.join(NAMES)}.")
 

@@ -20,7 +20,6 @@ MakeRun = Callable[..., Run]
 
 @pytest.fixture(scope="session")
 def endpoints() -> Iterator[Server]:
-    """A server without any handlers."""
     with Server() as server:
         yield server
 
@@ -44,7 +43,6 @@ def base(endpoints: Server, backend: Backend) -> str:
 
 @pytest.fixture
 def url(base: str) -> str:
-    """The address of an endpoint without faults."""
     return f"{base}/chat/token"
 
 

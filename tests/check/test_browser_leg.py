@@ -94,7 +94,6 @@ def service(ending: ExitStack) -> Service:
 
 @pytest.fixture(scope="module")
 def browser(ending: ExitStack) -> Browser:
-    """One browser for all tests of the module."""
     target = Target("http://127.0.0.1:1/")
     return launched(target, HttpWire(target), ending)
 
@@ -140,7 +139,6 @@ def verdicts(report: Report) -> list[str]:
 
 
 def not_passed(report: Report) -> list[str]:
-    """Describe the widget checks that did not pass."""
     outcomes = map(report.of, (MEMBER, RELOAD, RENEW, LOGOUT))
     return [f"{found.check.id} {found.verdict}: {found.message}" for found in outcomes if found.verdict != "pass"]
 

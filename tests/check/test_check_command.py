@@ -38,8 +38,6 @@ def invoke(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Run:
 
 @pytest.fixture
 def known(tmp_path: Path) -> Callable[[str], str]:
-    """Write a file of known failures."""
-
     def write(text: str) -> str:
         file = tmp_path / "known.txt"
         file.write_text(text)

@@ -199,7 +199,6 @@ class AcceptsAnything(Live):
     """A service that does not verify which key signed the proof."""
 
     def connect(self, key: Any) -> Said:
-        """Accept the token with any key."""
         return Said({"type": "ready", "identity": "member", "uid": self.answer.uid}, None)
 
 
@@ -224,7 +223,6 @@ class TakesForVisitor(AcceptsAnything):
     """A service that treats everybody as a visitor."""
 
     def connect(self, key: Any) -> Said:
-        """Answer as if the token were a visitor's token."""
         return Said({"type": "ready", "identity": "visitor", "uid": "v_1"}, None)
 
 
@@ -241,7 +239,6 @@ def test_a_socket_that_takes_the_token_for_somebody_else_is_told(make_run: Any, 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceServer]:
-    """The reference servers that the run has started."""
     begun: list[ReferenceServer] = []
     begin = ReferenceServer.begin
 

@@ -58,8 +58,7 @@ Run = Callable[..., Done]
 class Everyday(Clock):
     """The real time, because the checker uses the real clock when it runs under pytest."""
 
-    def sleep(self, seconds: float) -> None:
-        """Do nothing: the real clock cannot be moved."""
+    def sleep(self, seconds: float) -> None: ...
 
 
 @pytest.fixture
@@ -78,7 +77,6 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.fixture
 def broken(endpoints: Server) -> Callable[[str], str]:
-    """Serve a broken endpoint that uses the real time."""
     return lambda name: f"{endpoints.add(f'pytest-{name}', BROKEN[name](Everyday()).handle)}/chat/token"
 
 

@@ -43,7 +43,6 @@ class StandingClock(Clock):
 
 @pytest.fixture
 def clock() -> Clock:
-    """The clock of endpoint and checker."""
     return StandingClock()
 
 

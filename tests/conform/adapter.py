@@ -19,7 +19,6 @@ def ask(method: str, path: str, body: object = None) -> Any:
 
 
 def main(verb: str, given: dict[str, Any]) -> Any:
-    """Carry out a verb, and return the lab's answer."""
     business = given.pop("id", None)
     asked: dict[str, tuple[str, str, object]] = {
         "provision": ("POST", "/providers", given),

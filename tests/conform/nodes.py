@@ -26,8 +26,6 @@ OFFERED: Final = ("google", "github")
 
 @dataclass(frozen=True)
 class Wishes:
-    """The service's address, and the service's other settings."""
-
     base_url: str
     port: int
     certificates: Certificates | None = None
@@ -36,7 +34,6 @@ class Wishes:
     lab_token: str = ""
 
     def settings(self) -> dict[str, Any]:
-        """Return the content of the settings file."""
         tls = {"cert": str(self.certificates.chain), "key": str(self.certificates.key)} if self.certificates else None
         named = {"base_url": self.base_url, "port": self.port, "lab": True, "socials": dict(self.socials or {})}
         return {**named, "lab_token": self.lab_token, "limits": dict(self.limits or {}), "tls": tls, "tied": True}

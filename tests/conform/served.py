@@ -24,7 +24,6 @@ class Served:
 
     @property
     def lab(self) -> str:
-        """The address of the service's lab."""
         return f"{self.base_url}/lab"
 
     def target(self, businesses: str, *, have: list[str] | None = None, limits: str = "", name: str = "t") -> Path:

@@ -20,7 +20,6 @@ PAGE = (ROOT / "docs" / "implementers.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
-    """Return the page's code blocks in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -64,7 +63,6 @@ def test_its_workflows_name_inputs_and_variables_that_exist() -> None:
 
 
 def test_its_samples_are_all_there_are() -> None:
-    """The page must link every file in docs/samples."""
     linked = set(re.findall(r"\(samples/([\w.-]+)\)", PAGE))
 
     assert linked == {file.name for file in (ROOT / "docs" / "samples").iterdir()}

@@ -39,7 +39,6 @@ each_script = pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 
 
 def commands() -> dict[str, click.Command]:
-    """Return the commands that pyproject.toml declares, by name."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["chatkey.commands"]
     return {name: cast("click.Command", EntryPoint(name, value, "").load()) for name, value in declared.items()}
 
@@ -103,7 +102,6 @@ def test_every_job_of_the_template_runs_only_where_it_is_asked_for(name: str) ->
 
 @each_script
 def test_every_script_can_be_read_by_its_shell(script: str) -> None:
-    """`bash -n` must find no syntax error."""
     read = subprocess.run([BASH, "-n"], input=script, capture_output=True, text=True, check=False)
 
     assert (read.returncode, read.stderr) == (0, "")

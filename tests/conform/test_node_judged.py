@@ -71,7 +71,6 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
 
 
 def verdicts(report: Mapping[str, Any]) -> set[str]:
-    """Return the verdicts that occur in the report."""
     return {str(sentence["verdict"]) for sentence in report["sentences"]}
 
 

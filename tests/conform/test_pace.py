@@ -35,7 +35,6 @@ class Rated:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make all waits return immediately."""
     monkeypatch.setattr("threading.Event.wait", lambda *_: True)
 
 

@@ -40,8 +40,6 @@ class Context:
 
 
 class Servers:
-    """Fake servers that record when their clocks are moved."""
-
     def __init__(self, moved: list[str]) -> None:
         self._moved = moved
 

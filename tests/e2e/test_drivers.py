@@ -17,7 +17,6 @@ LOADED = ("-p", "playwright", "-p", "chatkey_e2e.plugin", "-p", "no:cacheprovide
 
 
 def run(pytester: pytest.Pytester, mark: str, *args: str) -> pytest.RunResult:
-    """Run pytest on two tests with this mark."""
     pytester.makepyfile(
         f"""
         import pytest

@@ -14,8 +14,6 @@ from chatkey_e2e.people import People
 
 
 class Recorder:
-    """Records when recordings begin and end."""
-
     def __init__(self) -> None:
         self.noted: list[str] = []
 

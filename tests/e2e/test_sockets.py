@@ -28,7 +28,6 @@ def context() -> Context:
 
 @pytest.fixture
 def seen(context: Context) -> list[Socket | Sent]:
-    """The recorded sockets and frames of the context."""
     seen: list[Socket | Sent] = []
     watch_sockets(cast("BrowserContext", context), seen.append, seen.append)
     return seen

@@ -51,7 +51,6 @@ def fake(make_fake: Callable[..., App]) -> App:
 
 @pytest.fixture
 def sites() -> Mapping[str, Site]:
-    """The endpoints of every provider."""
     return SITES
 
 

@@ -65,7 +65,6 @@ def approved(apple: Visitor, person: str = "rhea", also: str = "", **changes: st
 
 
 def claims_of(id_token: str) -> dict[str, Any]:
-    """Return the claims of an id_token without verifying it."""
     claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
     return claims
 

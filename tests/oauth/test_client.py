@@ -37,7 +37,6 @@ class InProcess(httpx.BaseTransport):
 
 @pytest.fixture
 def make_client() -> Callable[[App], FakeOAuth]:
-    """Return a client for a fake in this process."""
     return lambda fake: FakeOAuth("http://127.0.0.1", transport=InProcess(fake))
 
 

@@ -52,7 +52,6 @@ def signed(key: Any = KEY, alg: str = "ES256", headers: dict[str, Any] | None = 
 
 
 def judge(secret: str, client: Client | None = None) -> None:
-    """Verify a secret as the fake does."""
     verify(secret, client or application(), audiences=AUDIENCES, now=NOW)
 
 

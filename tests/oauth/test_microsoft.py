@@ -30,7 +30,6 @@ def microsoft(fake: App) -> Visitor:
 
 
 def claims_of(id_token: str) -> dict[str, Any]:
-    """Return the claims of an id_token without verifying it."""
     claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
     return claims
 

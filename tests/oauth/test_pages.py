@@ -27,8 +27,6 @@ NASTY = "</title><script>alert(1)</script>\"'<img src=x onerror=y>&$label ${styl
 
 
 class Read(HTMLParser):
-    """Parses the tags and the text of a page."""
-
     def __init__(self, answer: Answer) -> None:
         super().__init__(convert_charrefs=True)
         self.tags: list[tuple[str, dict[str, str | None]]] = []

@@ -50,7 +50,6 @@ def at_facebook(visitor: Visitor, token: str) -> Shown:
 
 
 def at_github(visitor: Visitor, token: str) -> Shown:
-    """Read the user and the primary e-mail address."""
     rows = [row for row in members(visitor.profile(token, "/user/emails")) if row["primary"]]
     primary = rows[0] if rows else {}
     return Shown(members(visitor.profile(token))["name"], primary.get("email"), primary.get("verified"))
@@ -62,7 +61,6 @@ def at_gitlab(visitor: Visitor, token: str) -> Shown:
 
 
 def at_discord(visitor: Visitor, token: str) -> Shown:
-    """Read the user. Missing values are null."""
     user = members(visitor.profile(token))
     return Shown(user["global_name"], user["email"], user["verified"])
 
@@ -79,7 +77,6 @@ def at_tiktok(visitor: Visitor, token: str) -> Shown:
 
 
 def at_amazon(visitor: Visitor, token: str) -> Shown:
-    """Read the profile. Missing values are omitted."""
     profile = members(visitor.profile(token))
     return Shown(profile.get("name"), profile.get("email"), None)
 

@@ -40,7 +40,6 @@ CLIENT = {"provider": "google", "client_id": "ours", "client_secret": "s", "redi
 
 @pytest.fixture
 async def http(fake: App) -> Any:
-    """A client of the fake, without a network."""
     transport = httpx.ASGITransport(app=fake)
     async with httpx.AsyncClient(transport=transport, base_url="https://id.localhost") as client:
         yield client

@@ -34,12 +34,10 @@ def timeline(visitor: Visitor) -> list[Step]:
 
 
 def marks(step: Step) -> dict[str, str]:
-    """Return the marks of a step's verdicts, by name."""
     return {name: verdict.mark for name, verdict in step.verdicts.items()}
 
 
 def said(step: Step, name: str) -> tuple[str, str]:
-    """Return the mark and the text of one verdict."""
     return step.verdicts[name].mark, step.verdicts[name].words
 
 

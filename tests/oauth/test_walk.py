@@ -45,7 +45,6 @@ PATH: Final = {
 
 @pytest.fixture(params=[200, pytest.param(5000, marks=pytest.mark.long)], ids=["some of it", "more of it"])
 def most(request: pytest.FixtureRequest) -> int:
-    """The maximum number of requests to one route."""
     return int(request.param)
 
 

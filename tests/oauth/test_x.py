@@ -33,7 +33,6 @@ BAD_CODE = {
 
 
 def decoded(token: str) -> list[str]:
-    """Return the parts of a base64-encoded code or token."""
     return urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode().split(":")
 
 

@@ -129,7 +129,6 @@ class Visitor:
         return self.send("GET", path, encode(params or {}), headers=headers)
 
     def post(self, path: str, form: Mapping[str, str] | bytes, query: str = "", **headers: str) -> Answer:
-        """Post a form, or raw bytes."""
         body = form if isinstance(form, bytes) else encode(form).encode()
         headers = {"content_type": FORM} | headers
         return self.send("POST", path, query, body, headers)
@@ -168,7 +167,6 @@ class Visitor:
         return self.post("/consent", f"{form}&{also}".encode(), encode(self.request(**changes)))
 
     def callback(self, person: str = "rhea", **changes: str | None) -> dict[str, str]:
-        """Approve, and return the parameters of the callback."""
         return parameters(self.decide(person, decision="approve", also="", **changes))
 
     def redeem(
@@ -226,7 +224,6 @@ class Visitor:
 
 
 def parameters(answer: Answer) -> dict[str, str]:
-    """Return the callback's parameters from a redirect."""
     assert answer.status == 302, answer
     location = dict(answer.headers)["location"]
     assert location.startswith(CALLBACK), location

@@ -17,7 +17,6 @@ MakeBusiness = Callable[..., Business]
 
 @pytest.fixture(scope="session")
 def display() -> Iterator[str]:
-    """A virtual screen."""
     if not is_there():
         pytest.skip(MISSING)
     with screen() as name:
@@ -46,12 +45,10 @@ def make_business(stack: Stack) -> Iterator[MakeBusiness]:
 
 @pytest.fixture
 def business(make_business: MakeBusiness) -> Business:
-    """A business with custom login and no social login."""
     return make_business()
 
 
 @pytest.fixture
 def tab(display: str, tmp_path: Path) -> Iterator[Tab]:
-    """The only tab of a new browser."""
     with browser(display, tmp_path / "driver.log") as driver:
         yield Tab(driver)

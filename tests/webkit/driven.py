@@ -44,7 +44,6 @@ def is_there() -> bool:
 
 @contextmanager
 def screen() -> Iterator[str]:
-    """Run a virtual screen, and yield its display name."""
     reading, writing = os.pipe()
     command = (SCREEN, "-displayfd", str(writing), "-screen", "0", "1280x900x24", "-nolisten", "tcp")
     with subprocess.Popen(command, pass_fds=(writing,), stderr=subprocess.DEVNULL) as process:
@@ -58,7 +57,6 @@ def screen() -> Iterator[str]:
 
 @contextmanager
 def browser(display: str, log: Path) -> Iterator[WebKitGTK]:
-    """Run a browser with a new profile."""
     service = Service(log_output=str(log), env={**os.environ, "DISPLAY": display})
     driver = WebKitGTK(options=WebKitGTKOptions(), service=service)
     try:
@@ -70,8 +68,6 @@ def browser(display: str, log: Path) -> Iterator[WebKitGTK]:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """The tab that the driver currently controls."""
-
     driver: WebKitGTK
 
     def run(self, script: str, *arguments: object) -> Any:
@@ -94,13 +90,11 @@ class Tab:
         self.until("return window.Service?.identity")
 
     def debug(self) -> dict[str, Any]:
-        """Return the result of the widget's `debug()`."""
         bundle: dict[str, Any] = self.run("return JSON.parse(JSON.stringify(Service.debug()))")
         return bundle
 
     @property
     def uid(self) -> str:
-        """The uid of the connected visitor or member."""
         return str(self.run("return Service.identity.uid"))
 
     def wait_for(self, identity: str) -> None:
@@ -117,7 +111,6 @@ class Tab:
         button.click()
 
     def press_in_page(self, name: str) -> None:
-        """Press a button of the page around the widget."""
         button = (By.XPATH, f"//button[contains(normalize-space(), '{name}')]")
         WebDriverWait(self.driver, PATIENCE, POLL_SECONDS).until(element_to_be_clickable(button), name).click()
 

@@ -39,6 +39,5 @@ def member(make_widget: MakeWidget) -> Driver:
 
 @pytest.fixture
 def grace(visitor: Driver) -> Driver:
-    """A widget that is connected as a social member."""
     post(visitor, click(visitor))
     return visitor

@@ -46,7 +46,6 @@ def jwt(**claims: object) -> str:
 
 
 def claims_of(token: str) -> dict[str, object]:
-    """Return a token's claims."""
     payload = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     assert isinstance(claims, dict)
@@ -131,7 +130,6 @@ class Driver:
         self.feed(events.FrameReceived(self.socket, frame))
 
     def close(self, code: int) -> None:
-        """Close the socket, as the service would."""
         ref, self.socket = self.socket, None
         assert ref is not None, "there is no open socket"
         self.feed(events.SocketClosed(ref, code))

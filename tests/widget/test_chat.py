@@ -113,7 +113,6 @@ def test_an_acknowledgement_of_a_message_that_is_not_there_changes_nothing(visit
 
 @pytest.mark.contract("D-10/messages")
 def test_a_message_whose_acknowledgement_was_lost_is_found_in_the_history(anyone: Driver) -> None:
-    """The message must be shown once, as sent."""
     anyone.feed(events.MessageWritten("Hello"))
     sent = anyone.frames(Kind.MESSAGE)[0]
     anyone.close(1006)
@@ -319,7 +318,6 @@ def test_a_call_rings_is_answered_and_ends(anyone: Driver) -> None:
 
 
 def test_a_call_is_timed_from_its_answer(anyone: Driver) -> None:
-    """The screen counts seconds only during the call."""
     seconds = []
     for state in ("ringing", "active", "active"):
         anyone.frame(type="call", call_id="c1", state=state)
@@ -348,7 +346,6 @@ def test_a_clock_that_is_set_back_during_a_call_shows_no_negative_time(visitor: 
 
 
 def test_a_call_that_is_refused_is_over(visitor: Driver) -> None:
-    """The call button must work again."""
     visitor.feed(events.CallAsked("start"))
     sent = visitor.frames(Kind.CALL)[0]
 
@@ -403,7 +400,6 @@ def test_nothing_is_shown_before_the_server_has_accepted_the_person(make_widget:
 
 
 def test_nothing_is_sent_while_there_is_no_connection(visitor: Driver) -> None:
-    """Searches, calls and history requests are not queued."""
     visitor.close(1006)
     before = visitor.counts()["Send"]
 
@@ -449,7 +445,6 @@ def test_frames_of_kinds_to_come_are_passed_over(visitor: Driver) -> None:
 
 
 def test_the_screen_is_drawn_only_when_something_changed(visitor: Driver) -> None:
-    """A heartbeat must not redraw the screen."""
     shown = len(visitor.all(effects.Show))
 
     visitor.advance(200)

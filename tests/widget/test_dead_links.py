@@ -38,7 +38,6 @@ def answer_history(visitor: Driver) -> None:
 
 @pytest.fixture
 def idle(visitor: Driver) -> Driver:
-    """A visitor's widget with no outstanding requests."""
     answer_history(visitor)
     return visitor
 

@@ -29,13 +29,11 @@ def strings(value: object) -> Iterator[str]:
 
 
 def bundle(widget: Driver) -> dict[str, object]:
-    """Return the result of `debug()` as JSON."""
     read: dict[str, object] = json.loads(json.dumps(widget.machine.debug()))
     return read
 
 
 def well_known_member(make_widget: MakeWidget, **claims: object) -> Driver:
-    """Make a member whose token contains many personal details."""
     widget = make_widget(custom_login=True)
     name, email, avatar, phone, father = PERSONAL
     personal = {"name": name, "email": email, "phone": phone, "data": {"avatar": avatar, "auth_provider": "google"}}
@@ -149,7 +147,6 @@ def test_a_uid_that_is_an_address_is_not_told(make_widget: MakeWidget) -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_taken_out_and_nothing_else(text: str, shown: str) -> None:
-    """The rest of the text must stay readable."""
     assert redaction.plain(text) == shown
 
 

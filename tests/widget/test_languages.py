@@ -68,7 +68,6 @@ def test_a_notice_is_in_the_readers_language() -> None:
 
 
 def test_without_any_wish_the_businesss_language_is_spoken(make_widget: MakeWidget) -> None:
-    """The widget uses the `ui.locale` of the configuration."""
     assert make_widget().start().view.locale == "en"
 
 

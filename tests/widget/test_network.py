@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 @dataclass
 class Unplugged(Driver):
-    """A widget whose requests fail while `offline` is set."""
-
     offline: bool = True
 
     def _answers(self, effect: effects.Effect) -> list[events.Event]:
@@ -40,7 +38,6 @@ class Unplugged(Driver):
 
 
 def nonces(widget: Driver) -> list[object]:
-    """Return the nonce of every proof that was made."""
     claims = [detail["claims"] for detail in widget.emitted("socket:proof")]
     return [claim["nonce"] for claim in claims if isinstance(claim, dict)]
 
@@ -59,7 +56,6 @@ def unanswered(widget: Driver, frame: Mapping[str, object]) -> None:
 
 
 def greet(widget: Driver) -> None:
-    """Send `hello`, as the service would."""
     hello = {"type": "hello", "nonce": "n-1", "server_time": widget.server_now, "auth_timeout": 10, "ping": 25}
     unanswered(widget, hello)
 
@@ -319,7 +315,6 @@ def test_three_seconds_on_every_frame_are_borne(make_widget: MakeWidget) -> None
 
 
 def test_a_server_that_wants_no_pause_between_pings_is_given_one(make_widget: MakeWidget) -> None:
-    """The interval must be at least one second."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()

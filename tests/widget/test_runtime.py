@@ -40,7 +40,6 @@ class Wishing(Machine):
         return driven
 
     def wish(self, *wishes: effects.Effect) -> None:
-        """Prepare the effects to return for the next event."""
         self._wishes = list(wishes)
 
     def handle(self, event: events.Event, now: float) -> list[effects.Effect]:
@@ -53,7 +52,6 @@ class Wishing(Machine):
         return []
 
     async def until(self, fact: Callable[[], object]) -> None:
-        """Wait until `fact` returns true. Check after each event."""
         async with asyncio.timeout(5):
             while not fact():
                 self._heard.clear()
@@ -62,7 +60,6 @@ class Wishing(Machine):
 
 @pytest.fixture
 async def timers(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
-    """All timers that are set during the test."""
     loop, all_timers = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
     call_later = loop.call_later
 

@@ -76,7 +76,6 @@ def test_every_social_provider_has_its_name() -> None:
 @pytest.mark.contract("D-12/always-chat")
 @pytest.mark.parametrize("fault", Fault)
 def test_every_error_says_where_it_arises_and_what_to_do(fault: Fault) -> None:
-    """The detail must have exactly these five members."""
     error = WidgetError(fault, "What happened.")
 
     assert set(error.detail()) == {"code", "phase", "message", "remediation", "retryable"}
@@ -90,7 +89,6 @@ def test_every_error_has_a_code_of_its_own() -> None:
 
 
 def test_a_code_of_the_server_is_passed_on() -> None:
-    """This holds for known and unknown codes."""
     known = WidgetError(Code.TOKEN_SIGNATURE, "The signature does not verify.")
     unknown = WidgetError("brand_new", "What is this?", phase="oauth")
 

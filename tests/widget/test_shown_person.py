@@ -44,7 +44,6 @@ def test_a_member_keeps_the_name_while_the_connection_is_lost(member: Driver) ->
 
 
 def test_the_next_member_has_no_name_before_the_server_agreed(member: Driver) -> None:
-    """The server has accepted only the previous member."""
     member.answers_frames = False
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="grace", name="Grace Hopper"))
 

@@ -53,7 +53,6 @@ class Tabs:
             self._share(tab)
 
     def settle(self) -> None:
-        """Deliver all pending events between the tabs."""
         while self._news:
             tab, event = self._news.pop(0)
             match event:
@@ -71,7 +70,6 @@ class Tabs:
 
     @property
     def reasons(self) -> list[str]:
-        """The reason of each `getToken` call."""
         return [call.reason for call in self.calls]
 
     def answer(self) -> None:
@@ -186,7 +184,6 @@ def test_tabs_that_slept_past_the_end_of_their_token_ask_once_and_nobody_is_logg
 
 @pytest.mark.contract("D-12/tabs")
 def test_tabs_that_slept_while_their_user_left_are_visitors(make_tabs: Callable[..., Tabs]) -> None:
-    """The page returns `null`."""
     tabs = make_tabs()
     tabs.user = None
 

@@ -22,7 +22,6 @@ def raw(payload: bytes) -> str:
 
 @pytest.mark.contract("2.4/claims", "2.4/display")
 def test_a_good_token_is_read() -> None:
-    """The widget reads all claims of contract 2.4."""
     token = jwt(**CLAIMS, name="Ada", email="ada@shop.test", avatar="https://shop.test/ada.png", plan="gold")
 
     claims = tokens.read(token)

@@ -46,7 +46,6 @@ def test_the_token_is_refreshed_every_50_seconds_and_the_socket_stays(visitor: D
 
 @pytest.mark.contract("2.6/memory-only", "D-06/identity-cached")
 def test_tokens_of_our_endpoints_are_never_stored(visitor: Driver) -> None:
-    """The visitor's socket token must stay in memory."""
     visitor.advance(120)
 
     assert visitor.all(effects.StoreToken) == []
@@ -112,7 +111,6 @@ def test_a_get_token_that_is_no_function_leaves_the_visitor(make_widget: MakeWid
 
 
 def test_an_unknown_provider_stops_the_widget(make_widget: MakeWidget) -> None:
-    """After a 404, the widget must not retry."""
     widget = make_widget(answers_tokens=False).start()
 
     widget.feed(events.TokenFailed(widget.last(effects.LoadVisitorToken).ref, 404, "provider_unknown", "No such one."))
@@ -226,7 +224,6 @@ def test_shutdown_ends_the_wait_for_a_call_to_leave_the_screen(visitor: Driver) 
 
 
 def test_the_page_hears_once_that_the_widget_is_ready(visitor: Driver) -> None:
-    """The number of reconnects must not matter."""
     visitor.close(1006)
     visitor.advance(2)
 

@@ -73,7 +73,6 @@ class World:
         )
 
     async def until(self, fact: Callable[[], object]) -> None:
-        """Wait until `fact` returns true. Check after each change."""
         async with asyncio.timeout(PATIENCE):
             while not fact():
                 self.news.clear()

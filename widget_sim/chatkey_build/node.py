@@ -31,7 +31,6 @@ def install_pyodide(folder: Path) -> Path:
 
 
 def pinned_version(folder: Path) -> str:
-    """Return the version of Pyodide that `package-lock.json` pins."""
     lock = json.loads((folder / "package-lock.json").read_text("utf-8"))
     version: str = lock["packages"]["node_modules/pyodide"]["version"]
     return version

@@ -157,7 +157,6 @@ class Chat:
             self._link.send({"type": Kind.SEARCH, "id": conversation.search_id, "query": conversation.query})
 
     def call(self, action: CallAction) -> None:
-        """Start a call, or end the current one."""
         if not self._online:
             return
         if action == "start":
@@ -166,7 +165,6 @@ class Chat:
         self._link.send({"type": Kind.CALL, "id": self._conversation.call_id, "action": action, **self._headers()})
 
     def call_over(self) -> None:
-        """Remove an ended call from the screen."""
         if self._conversation.call == "ended":
             self._conversation.call = "none"
 
@@ -179,7 +177,6 @@ class Chat:
         self._conversation.unread = 0
 
     def frame(self, kind: ChatKind, frame: Mapping[str, object], *, panel_open: bool) -> None:
-        """Process a frame of the chat. Raises `UnreadableFrame`."""
         match kind:
             case Kind.MESSAGE:
                 self._received(frame, panel_open=panel_open)

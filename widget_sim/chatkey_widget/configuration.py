@@ -35,7 +35,6 @@ class Configuration:
         return self.appearance.socials if self.appearance else ()
 
     def loaded(self, data: Mapping[str, object]) -> None:
-        """Process the response of the endpoint."""
         self.appearance = appearance(data)
         self._asked_at = self._ctx.now
         self._failures = 0

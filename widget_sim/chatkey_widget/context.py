@@ -141,7 +141,6 @@ class Context:
         self.emit("error", **error.detail())
 
     def set_timer(self, name: Timer, seconds: float) -> None:
-        """Start or restart a timer."""
         self.timers[name] = self.now + seconds
         self.do(SetTimer(name, seconds))
 

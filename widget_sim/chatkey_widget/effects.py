@@ -22,8 +22,7 @@ class PrepareKey:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadConfiguration:
-    """Request the configuration."""
+class LoadConfiguration: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +101,6 @@ class KeepSignIn:
 
 @dataclass(frozen=True, slots=True)
 class OpenSocket:
-    """Open the WebSocket."""
-
     ref: int
     uri: str
 
@@ -118,16 +115,12 @@ class SignProof:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a frame."""
-
     ref: int
     frame: Mapping[str, object] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class CloseSocket:
-    """Close the WebSocket."""
-
     ref: int
     code: int
 
@@ -142,8 +135,6 @@ class SetTimer:
 
 @dataclass(frozen=True, slots=True)
 class CancelTimer:
-    """Cancel the timer of this name."""
-
     name: Timer
 
 
@@ -157,8 +148,6 @@ class OpenPopup:
 
 @dataclass(frozen=True, slots=True)
 class ClosePopup:
-    """Close the popup and stop watching it."""
-
     ref: int
 
 
@@ -172,8 +161,6 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Show this view on the screen."""
-
     view: View
 
 

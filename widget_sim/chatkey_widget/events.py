@@ -106,8 +106,6 @@ class Unusable:
 
 @dataclass(frozen=True, slots=True)
 class GetTokenReturned:
-    """The page's `getToken` returned this value."""
-
     ref: int
     value: str | Unusable | None = field(repr=False)
 
@@ -178,8 +176,6 @@ class SocketClosed:
 
 @dataclass(frozen=True, slots=True)
 class TimerFired:
-    """The timer with this name fired."""
-
     name: Timer
 
 
@@ -221,8 +217,6 @@ class SocialClicked:
 
 @dataclass(frozen=True, slots=True)
 class PopupBlocked:
-    """The browser did not open the popup."""
-
     ref: int
 
 
@@ -252,8 +246,6 @@ class PopupMessage:
 
 @dataclass(frozen=True, slots=True)
 class PanelToggled:
-    """The person opened or closed the panel."""
-
     open: bool
 
 
@@ -266,8 +258,6 @@ class PageChosen:
 
 @dataclass(frozen=True, slots=True)
 class MessageWritten:
-    """The person sent a message."""
-
     body: str
 
 
@@ -291,8 +281,7 @@ class CallAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeDismissed:
-    """The person closed the notice."""
+class NoticeDismissed: ...
 
 
 StartEvent = Started | KeyReady | KeyFailed

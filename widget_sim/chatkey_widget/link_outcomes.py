@@ -19,8 +19,6 @@ _SIGN_IN_ENDED: Final = "Nothing to do: a social sign-in lasts one day at most. 
 
 @dataclass(frozen=True, slots=True)
 class Established:
-    """The server accepted the principal."""
-
     principal: Principal
 
 

@@ -78,8 +78,6 @@ class OnSocket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening(OnSocket):
-    """The socket to `uri` is opening."""
-
     name: ClassVar[str] = "opening"
     uri: str
     woken: bool

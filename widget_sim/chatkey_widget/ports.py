@@ -47,9 +47,7 @@ class Answer:
 class Keys(Protocol):
     """The connection key (contract 2.3, 5.5, D-04)."""
 
-    async def prepare(self) -> Prepared:
-        """Read or create the key. Raises `KeyUnavailable`."""
-        ...
+    async def prepare(self) -> Prepared: ...
 
     async def sign(self, data: bytes) -> bytes:
         """Sign with ES256, and return the raw r‖s, 64 bytes."""
@@ -66,9 +64,7 @@ class Store(Protocol):
         """
         ...
 
-    def read(self) -> str | None:
-        """Return the cached token."""
-        ...
+    def read(self) -> str | None: ...
 
     def write(self, token: str) -> str | None:
         """Cache the token. If the browser refuses, keep the token in memory and return the browser's reason."""
@@ -111,8 +107,6 @@ class Locks(Protocol):
 
 
 class Wire(Protocol):
-    """A WebSocket."""
-
     def send(self, text: str) -> None: ...
 
     def close(self, code: int) -> None:
@@ -130,8 +124,6 @@ class WireListener:
 
 
 class Wires(Protocol):
-    """Opens WebSockets."""
-
     def open(self, uri: str, listener: WireListener) -> Wire:
         """Begin to open a WebSocket with subprotocol `wf.v1`."""
         ...
@@ -162,8 +154,6 @@ class Popups(Protocol):
 
 
 class Host(Protocol):
-    """The page that embeds the widget."""
-
     async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | Unusable | None:
         """Call the page's `getToken`. If this call is cancelled, the `signal` that the page received is aborted.
 
@@ -171,19 +161,13 @@ class Host(Protocol):
         """
         ...
 
-    def emit(self, name: str, detail: Mapping[str, object]) -> None:
-        """Notify the page's listeners of an event."""
-        ...
+    def emit(self, name: str, detail: Mapping[str, object]) -> None: ...
 
 
 class Screen(Protocol):
-    """The widget on the screen."""
-
     def show(self, view: View) -> None: ...
 
-    def remove(self) -> None:
-        """Remove the widget from the page."""
-        ...
+    def remove(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,6 @@ def access_token_hash(token: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """An unsigned proof."""
-
     header: dict[str, object]
     claims: dict[str, object]
 

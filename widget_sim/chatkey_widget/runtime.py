@@ -42,8 +42,6 @@ Browsers fire timers longer than 2^31 ms immediately. A timer that fires too ear
 
 
 class Runtime:
-    """One running widget."""
-
     def __init__(self, machine: Machine, settings: Settings, ports: Ports) -> None:
         self.machine = machine
         self._settings = settings

@@ -85,7 +85,6 @@ class ServiceLink:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the principal is connected."""
         return isinstance(self.stage, Ready)
 
     @property

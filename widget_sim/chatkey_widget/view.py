@@ -53,8 +53,6 @@ class Appearance:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The contents of the complete screen."""
-
     visible: bool = False
     open: bool = False
     page: Page = "chat"

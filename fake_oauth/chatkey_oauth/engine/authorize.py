@@ -131,7 +131,6 @@ def cookie(provider: Dialect, person: Person) -> str:
 
 
 def send_back(call: Call, callback: Callback) -> Answer:
-    """Send the callback's parameters in the requested response mode."""
     callback = call.hooks.callback(callback)
     uri, params = callback.redirect_uri, callback.params
     if callback.page is not None:

@@ -125,7 +125,6 @@ class Clients:
         return known or (anybody(provider, client_id) if self._takes_any else None)
 
     def remove(self, provider: str, client_id: str) -> bool:
-        """Remove a client, and return whether it existed."""
         return self._clients.pop((provider, client_id), None) is not None
 
     def all(self) -> list[Client]:

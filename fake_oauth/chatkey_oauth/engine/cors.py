@@ -18,7 +18,6 @@ UNEXPOSED: Final = frozenset({"cache-control", "content-language", "content-type
 
 
 def is_preflight(call: Call) -> bool:
-    """Return whether this is a CORS preflight request."""
     return call.method == "OPTIONS" and {"origin", "access-control-request-method"} <= call.headers.keys()
 
 

@@ -63,7 +63,6 @@ class Grant(msgspec.Struct):
         return self.revoked or self.consent.withdrawn or of_whole
 
     def narrowed(self, scopes: tuple[str, ...]) -> Grant:
-        """Return this grant with only the given scopes."""
         whole = self.whole or self
         return whole if set(scopes) == set(whole.scopes) else msgspec.structs.replace(self, scopes=scopes, whole=whole)
 
@@ -93,7 +92,6 @@ class Issued(msgspec.Struct):
 
     @property
     def is_revoked(self) -> bool:
-        """Whether the token or its grant has been revoked."""
         return self.revoked or self.grant.is_revoked
 
 
@@ -141,8 +139,6 @@ class Ring(Generic[V]):
 
 
 class Grants:
-    """The codes, tokens and consents of one provider."""
-
     def __init__(self) -> None:
         self.codes: Ring[Code] = Ring()
         self.access: Ring[Issued] = Ring()

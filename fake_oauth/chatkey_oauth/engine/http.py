@@ -58,7 +58,6 @@ def encode(params: Mapping[str, str]) -> str:
 
 
 def json_answer(data: Any, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> Answer:
-    """Return a response with compact JSON."""
     return Answer(status, msgspec.json.encode(data), (("content-type", "application/json; charset=utf-8"), *headers))
 
 

@@ -79,7 +79,6 @@ def approval_page(
 
 
 def account(person: Person, *, checked: bool) -> str:
-    """Return one entry in the list of accounts."""
     who = account_words(person.id, person.name or person.login, person.email or f"@{person.login}", person.note)
     return (
         f'<label class="account"><input type="radio" name="account" value="{person.id}"{" checked" * checked} required>'
@@ -114,7 +113,6 @@ def share(provider: Dialect, request: AuthorizationRequest, scope: str) -> str:
 
 
 def error_page(provider: Dialect, refusal: ShownToPerson) -> Answer:
-    """Return an error page in the provider's design."""
     title = escape(f"Error {refusal.status}: {refusal.error}")
     heading, message = escape(provider.error_heading), escape(clean(provider.error_lead + refusal.message))
     advice = f'<p class="advice"><b>For the developer</b> {escape(refusal.advice)}</p>' if refusal.advice else ""
@@ -151,7 +149,6 @@ def index_page(addresses: Mapping[str, str], *, lab: bool) -> Answer:
 
 
 def avatar(person: Person) -> Answer:
-    """Return a picture with the initial of the person."""
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 96" width="96" height="96">'
         f'<rect width="96" height="96" fill="hsl({hue(person.id) * 30 + 10} 42% 36%)"/>'
@@ -171,7 +168,6 @@ def avatar(person: Person) -> Answer:
 
 
 def page(provider: Dialect, body: str, status: int = 200) -> Answer:
-    """Return a page in the provider's design."""
     return html(body, policy(style(provider.accent)), status)
 
 
@@ -225,18 +221,15 @@ def drawn(shape: Shape) -> str:
 
 @cache
 def style(accent: tuple[str, str]) -> str:
-    """Return the style sheet with a provider's colours."""
     return template("page.css").substitute(accent_light=accent[0], accent_dark=accent[1])
 
 
 @cache
 def template(name: str) -> Template:
-    """Read a template from the folder `pages`."""
     return Template((FOLDER / name).read_text(encoding="utf-8"))
 
 
 def initial(name: str) -> str:
-    """Return the letter on a person's picture."""
     return next((letter for letter in name if letter.isalnum()), "?").upper()
 
 

@@ -32,7 +32,6 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def login(self) -> str:
-        """The user name."""
         return self.username or self.id
 
     @property
@@ -109,7 +108,6 @@ class People:
         self.reset()
 
     def reset(self) -> None:
-        """Restore the seeded people with their initial claims."""
         self._people = {person.id: self._claiming(person) for person in SEEDED}
 
     def _claiming(self, person: Person) -> Person:
@@ -124,7 +122,6 @@ class People:
         return self._people.get(person_id)
 
     def remove(self, person_id: str) -> bool:
-        """Remove a person, and return whether that person existed."""
         return self._people.pop(person_id, None) is not None
 
     def all(self) -> list[Person]:

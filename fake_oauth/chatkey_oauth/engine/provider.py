@@ -98,7 +98,6 @@ class Provider(Dialect):
         return authorize.start(self, call)
 
     def consent(self, call: Call) -> Answer:
-        """The endpoint to which the consent form is submitted."""
         return authorize.decide(self, call)
 
     def token(self, call: Call) -> Answer:

@@ -39,7 +39,6 @@ class Routes:
         self._patterns = [(pattern(path), methods) for path, methods in by_path.items() if "{" in path]
 
     def at(self, path: str) -> Methods:
-        """Return the endpoints at a path, by method."""
         return self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), {})
 
     def find(self, method: str, path: str) -> Route | None:

@@ -34,8 +34,6 @@ def hexadecimal(digest: bytes) -> str:
 
 
 class Draft(NamedTuple):
-    """An unsigned JWT with the function that signs it."""
-
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
     signature: Callable[[bytes], bytes]
@@ -124,7 +122,6 @@ def rs256(key: RSAPrivateKey, signed: bytes) -> bytes:
 
 
 def public_numbers(key: RSAPrivateKey) -> tuple[str, str]:
-    """Return the exponent and the modulus in base64url."""
     numbers = key.public_key().public_numbers()
     return base64url(octets(numbers.e)), base64url(octets(numbers.n))
 

@@ -44,7 +44,6 @@ class Switches:
         self.reset()
 
     def reset(self) -> None:
-        """Restore the initial settings."""
         self._set.clear()
         for key, on in self._initial.items():
             self.set(key, on=on)

@@ -52,7 +52,6 @@ def own_token(provider: Dialect, call: Call) -> Issued | None:
 
 
 def granted(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """Issue a token for the requested grant type."""
     grant_type = params.get("grant_type")
     if grant_type is None and provider.grant_type_required:
         raise TokenRefused(Reason.PARAMETER_MISSING, "grant_type")
@@ -147,7 +146,6 @@ def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str
 
 
 def issue(provider: Dialect, grant: Grant, refresh: str | None) -> Issued:
-    """Create an access token for a grant."""
     now = provider.now
     life = provider.lives().access
     return Issued(grant, provider.new_access_token(), refresh, now, None if life is None else now + life)

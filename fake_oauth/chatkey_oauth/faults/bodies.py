@@ -18,7 +18,6 @@ ENVELOPES: Final = ("data", "user")
 
 
 def is_json(answer: Answer) -> bool:
-    """Return whether a response has a JSON body."""
     return "json" in dict(answer.headers).get("content-type", "") and bool(answer.body)
 
 
@@ -35,7 +34,6 @@ def json_object(answer: Answer) -> dict[str, Any]:
 
 
 def with_headers(answer: Answer, *headers: tuple[str, str]) -> Answer:
-    """Return a response with these headers replaced."""
     names = {name for name, _ in headers}
     return replace(answer, headers=(*(pair for pair in answer.headers if pair[0] not in names), *headers))
 

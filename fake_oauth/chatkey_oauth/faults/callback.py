@@ -227,7 +227,6 @@ class OtherRedirectUri(Fault):
 
 
 def with_params(callback: Callback, **params: str) -> Callback:
-    """Return a callback with these parameters replaced."""
     return replace(callback, params={**callback.params, **params})
 
 

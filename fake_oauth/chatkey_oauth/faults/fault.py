@@ -57,7 +57,6 @@ class Fault(msgspec.Struct, forbid_unknown_fields=True):
         return None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Return a changed callback."""
         return None
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
@@ -69,7 +68,6 @@ class Fault(msgspec.Struct, forbid_unknown_fields=True):
         return None
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Return a changed response."""
         return None
 
 

@@ -152,5 +152,4 @@ class Misbehaviour(Hooks):
 
 
 def without_query(uri: str) -> str:
-    """Return a URI without query and fragment."""
     return urlsplit(uri)._replace(query="", fragment="").geturl()

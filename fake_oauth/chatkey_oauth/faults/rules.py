@@ -48,7 +48,6 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     cookie: str | None = None
 
     def matches(self, flow: Flow) -> bool:
-        """Return whether the scope includes a flow."""
         return (
             self.provider in {None, flow.provider}
             and self.account in {None, flow.account}
@@ -98,16 +97,12 @@ class Rule(Order, kw_only=True):
 
 
 class OptionInfo(msgspec.Struct, frozen=True):
-    """An option of a fault: name, description and default."""
-
     name: str
     summary: str
     default: Any
 
 
 class FaultInfo(msgspec.Struct, frozen=True):
-    """A fault's entry in the catalogue."""
-
     name: str
     legs: tuple[Leg, ...]
     summary: str
@@ -219,7 +214,6 @@ class Faults:
 
 
 def describe(kind: type[Fault]) -> FaultInfo:
-    """Return a fault's entry in the catalogue."""
     options = tuple(
         OptionInfo(field.name, option_summary(field.type), field.default) for field in msgspec.structs.fields(kind)
     )

@@ -50,7 +50,6 @@ def odd(words: str) -> Verdict:
 
 
 def of_request(provider: Dialect, call: Call) -> Verdicts:
-    """Judge the protections of an authorization request."""
     query = call.query
     verdicts = {"pkce": of_challenge(query), "state": of_state(query.get("state"))}
     if nonce := of_nonce(provider, query):
@@ -94,7 +93,6 @@ def of_nonce(provider: Dialect, query: Mapping[str, str]) -> Verdict | None:
 
 
 def of_redirect_uri(provider: Dialect, client: Client, uri: str | None) -> Verdict:
-    """Judge whether the client has registered the redirect URI."""
     if uri is None:
         return absent("no redirect_uri: the registered one is used")
     if client.leads_home(uri) or provider.redirect_allowed(client, uri):
@@ -129,7 +127,6 @@ def of_echo(asked: str | None, sent: str | None) -> Verdict:
 
 
 def of_exchange(provider: Dialect, call: Call, grant: Grant, flow: Flow | None) -> Verdicts:
-    """Judge the protections of a token request."""
     try:
         params = provider.token_params(call)
     except TokenRefused as refusal:

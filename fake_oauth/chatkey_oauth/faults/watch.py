@@ -51,8 +51,6 @@ class Attended(NamedTuple):
 
 
 class Watch:
-    """The flows and faults of one fake."""
-
     def __init__(self, flows: Flows, faults: Faults) -> None:
         self.flows = flows
         self.faults = faults
@@ -70,7 +68,6 @@ class Watch:
         return Attended(answer, leg, misbehaviour.flow_id)
 
     def clear(self) -> None:
-        """Forget all flows and disarm all rules."""
         self.flows.clear()
         self.faults.clear()
 
@@ -144,7 +141,6 @@ def grant_of(provider: Provider, call: Call, params: Mapping[str, str]) -> Grant
 
 
 def client_id_of(provider: Provider, call: Call, params: Mapping[str, str]) -> str | None:
-    """Return the client id that a request names."""
     header = call.headers.get("authorization", "")
     by_header = basic_pairs(header) if header[:6].lower() == "basic " else []
     return by_header[0][0] if by_header else params.get(provider.client_parameter)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """Return the endpoints for the registered clients."""
-
     @get("/clients", summary="The registered clients, without their secrets")
     async def clients() -> Data[list[Client]]:
         return Data([without_secret(client) for client in fake.world.clients.all()])
@@ -47,8 +45,6 @@ def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def people_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """Return the endpoints for the people who can sign in."""
-
     @get("/people", summary="Everyone who can sign in")
     async def people() -> Data[list[Person]]:
         return Data(fake.world.people.all())

@@ -40,8 +40,6 @@ class Place(msgspec.Struct):
 
 
 class SwitchShown(msgspec.Struct):
-    """A switch and whether it is on."""
-
     key: str
     on: bool
     default: bool

@@ -198,7 +198,6 @@ def switch_row(switch: SwitchShown) -> str:
 
 
 def rows(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return lines with a name and a value each."""
     return "\n".join(f'<li><b>{text(name)}</b><span class="soft">{text(what)}</span></li>' for name, what in pairs)
 
 
@@ -263,7 +262,6 @@ def verdict_item(name: str, verdict: Verdict) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return a list of names and values."""
     return "".join(f"<div><dt>{text(name)}</dt><dd><bdi>{text(value)}</bdi></dd></div>" for name, value in pairs)
 
 

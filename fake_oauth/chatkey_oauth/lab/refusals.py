@@ -18,7 +18,6 @@ class LabRefused(Exception):
 
 
 def failure(status: int, code: str, message: str) -> Response[dict[str, Any]]:
-    """Return an error response of the lab."""
     return Response({"data": None, "error": {"code": code, "message": message}}, status_code=status)
 
 

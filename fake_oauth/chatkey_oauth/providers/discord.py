@@ -276,7 +276,6 @@ class Imitated(Provider):
         )
 
     def claims(self, grant: Grant) -> dict[str, Any]:
-        """Return the claims that the granted scopes allow."""
         person = self.person(grant)
         claims: dict[str, Any] = {
             "sub": self.subject(person, grant.client_id),
@@ -318,7 +317,6 @@ class Imitated(Provider):
         return json_answer(body, 429, headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return the same response for every invalid token."""
         return json_answer({"message": "401: Unauthorized", "code": 0}, 401)
 
     def new_code(self) -> str:

@@ -195,7 +195,6 @@ class Imitated(Provider):
     def graph_error(
         self, message: str, code: int, subcode: int | None = None, *, kind: str = "OAuthException", status: int = 400
     ) -> Answer:
-        """Return an error in Graph's envelope, with Graph's header."""
         error: dict[str, Any] = {"message": message, "type": kind, "code": code}
         if subcode is not None:
             error["error_subcode"] = subcode

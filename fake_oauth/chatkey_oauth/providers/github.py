@@ -348,14 +348,12 @@ class Imitated(Provider):
         return msgspec.structs.replace(answer, headers=(*answer.headers, *headers))
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """Add the API's headers to refusals of the API."""
         answer = super().refused(call, refusal)
         if not isinstance(refusal, BearerRefused):
             return answer
         return self.with_headers(call, answer, ACCEPTED if refusal.problem is Problem.SCOPE else "")
 
     def user(self, call: Call) -> Answer:
-        """The endpoint of the profile object."""
         return json_answer(self.profile(self.person(self.bearer(call).grant)))
 
     def profile(self, person: Person) -> dict[str, Any]:

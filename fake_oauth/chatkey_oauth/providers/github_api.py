@@ -134,7 +134,6 @@ def limits_of(grant: Grant | None) -> Mapping[str, tuple[int, int]]:
 
 
 def left(limit: int, seconds: int, now: int, *, used: int) -> dict[str, int]:
-    """Return what remains of one limit."""
     return {"limit": limit, "used": used, "remaining": limit - used, "reset": now + seconds}
 
 
@@ -150,7 +149,6 @@ def tagged(answer: Answer, known: str | None) -> Answer:
 
 
 def zulu(seconds: float) -> str:
-    """Return a time in the API's format."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

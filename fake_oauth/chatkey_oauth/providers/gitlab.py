@@ -180,7 +180,6 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """Show the refusal on a page with status 401."""
         return ShownToPerson(401, "invalid_client", BAD_CLIENT)
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
@@ -311,7 +310,6 @@ class Imitated(Provider):
         }
 
     def claims(self, grant: Grant) -> dict[str, Any]:
-        """Return the claims that the granted scopes allow."""
         person = self.person(grant)
         subject = self.subject(person, grant.client_id)
         claims: dict[str, Any] = {"sub": subject, "sub_legacy": fingerprint(f"legacy {subject}", 64)}
@@ -435,5 +433,4 @@ class Imitated(Provider):
 
 
 def challenge(error: str, description: str) -> str:
-    """Return Doorkeeper's value of `WWW-Authenticate`."""
     return f'Bearer realm="Doorkeeper", error="{error}", error_description="{description}"'

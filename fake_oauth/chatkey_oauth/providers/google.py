@@ -277,7 +277,6 @@ class Imitated(Provider):
         return asked or grant.scopes
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Write the scopes in their long form."""
         scope = " ".join(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes))
         return super().token_body(issued, id_token) | {"scope": scope}
 
@@ -403,7 +402,6 @@ class Imitated(Provider):
         return json_answer({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}}, 429)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return the same response for every invalid token."""
         body = {"error": "invalid_request", "error_description": "Invalid Credentials"}
         return json_answer(body, 401, self.challenge())
 
@@ -458,7 +456,6 @@ def may_be(scope: str) -> bool:
 
 
 def none_at_all(scopes: Iterable[str]) -> list[str]:
-    """Return the scopes that cannot exist."""
     return [scope for scope in scopes if not may_be(scope)]
 
 

@@ -32,7 +32,6 @@ def answer(claims: Mapping[str, Any], fields: Collection[str]) -> Answer:
 
 
 def names(claims: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the full name and its parts."""
     parts = {
         "displayName": claims.get("name"),
         "familyName": claims.get("family_name"),
@@ -56,5 +55,4 @@ def entry(subject: str, values: Mapping[str, Any], *, source: str = "PROFILE", *
 
 
 def refusal(code: int, message: str, status: str, headers: Iterable[tuple[str, str]] = ()) -> Answer:
-    """Return an error object of Google's APIs."""
     return json_answer({"error": {"code": code, "message": message, "status": status}}, code, headers)

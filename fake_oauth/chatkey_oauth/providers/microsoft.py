@@ -373,7 +373,6 @@ class Imitated(Provider):
         return self.uuid(fingerprint(f"microsoft {person.id}", 32))
 
     def uuid(self, digits: str) -> str:
-        """Format 32 hexadecimal digits as a UUID."""
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
     def kid(self, digest: bytes) -> str:
@@ -397,7 +396,6 @@ class Imitated(Provider):
 
 
 def tenant_of(call: Call) -> str:
-    """Return the tenant in the request's path."""
     return call.path.lstrip("/").partition("/")[0]
 
 

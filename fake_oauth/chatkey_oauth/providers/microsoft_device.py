@@ -67,7 +67,6 @@ def codes(provider: Dialect, call: Call) -> Answer:
 
 
 def exchanged(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """Exchange a device code for tokens."""
     return by_device_code(provider, client, params.get("code") or required(params, "device_code"))
 
 

@@ -46,7 +46,6 @@ REFUSALS: Final = {
 
 
 def user(person: Person, object_id: str, server: str) -> dict[str, Any]:
-    """Return the user, as `/me` does."""
     return {
         "@odata.context": f"{server}/v1.0/$metadata#users/$entity",
         "businessPhones": [],
@@ -64,7 +63,6 @@ def user(person: Person, object_id: str, server: str) -> dict[str, Any]:
 
 
 def refusal(problem: Problem, now: float, request_id: str, client_request_id: str) -> tuple[int, dict[str, Any]]:
-    """Return the status and the body of a refusal."""
     status, code, message = REFUSALS[problem]
     # Quoted in github.com/MaikuB/flutter_appauth/issues/575
     inner = {

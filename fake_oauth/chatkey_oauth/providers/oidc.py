@@ -84,7 +84,6 @@ class Imitated(Provider):
         return "OpenID Connect"
 
     def routes(self) -> dict[str, Route]:
-        """Return the endpoints named in discovery."""
         return {
             "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
             "GET /.well-known/oauth-authorization-server": Route(Leg.DISCOVERY, self.discovery),

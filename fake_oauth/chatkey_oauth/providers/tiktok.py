@@ -137,7 +137,6 @@ class Imitated(Provider):
         return blamed("redirect_uri")
 
     def needs_challenge(self, client: Client) -> bool:
-        """Require PKCE of desktop applications."""
         return client.kind == "desktop"
 
     def shows_fault(self, error: str) -> bool:
@@ -270,7 +269,6 @@ class Imitated(Provider):
         return self.api_error(401, "access_token_invalid", message)
 
     def api_error(self, status: int, code: str, message: str) -> Answer:
-        """Return an error in the envelope of all responses."""
         return json_answer({"data": {}, "error": self.api_status(code, message)}, status)
 
     def api_status(self, code: str, message: str) -> dict[str, str]:
@@ -303,7 +301,6 @@ class Imitated(Provider):
 
 
 def blamed(parameter: str, error: str = "invalid_request") -> ShownToPerson:
-    """Return a page that names the invalid parameter."""
     advice = f"We couldn't log in with TikTok. If you're a developer, correct the following and try again: {parameter}."
     return ShownToPerson(400, error, advice)
 

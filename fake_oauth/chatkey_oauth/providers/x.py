@@ -143,12 +143,10 @@ class Imitated(Provider):
         return True
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Refuse a `state` that is too long."""
         if len(request.query["state"]) > LONGEST_STATE:
             raise ShownToPerson(400, "invalid_request", f"The state is longer than {LONGEST_STATE} characters.")
 
     def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
-        """Put `state` before `code` in an approval."""
         if "code" in params:
             return {"state": query["state"], **params}
         return super().callback(params, query)
@@ -252,7 +250,6 @@ class Imitated(Provider):
         return "users.email" in grant.scopes and client is not None and client.request_email
 
     def window(self, person_id: str) -> Window:
-        """Return a person's current period of the rate limit."""
         window = self._windows.get(person_id)
         if window is None or window.ends <= self.now:
             window = Window(self.now + WINDOW)
@@ -324,7 +321,6 @@ def problem_answer(status: int, body: Mapping[str, Any], headers: Headers) -> An
 
 
 def unknown_fields(unknown: list[str], headers: Headers) -> Answer:
-    """Refuse fields that a user does not have."""
     words = f"The `user.fields` query parameter value [{unknown[0]}] is not one of [{','.join(FIELDS)}]"
     body = {
         "errors": [{"parameters": {"user.fields": unknown}, "message": words}],

@@ -345,8 +345,6 @@ class SecretOnPage(Backend):
 
 
 class Cors(Backend):
-    """Allows other origins to read the answers."""
-
     def allowed(self, request: Request) -> str | None:
         return None
 
@@ -415,7 +413,6 @@ class SecretInImport(Backend):
 
 
 def cut_short(answer: Answer, _: str | None) -> Answer:
-    """Set a Content-Length larger than the body."""
     answer.closes = True
     return answer.set("Content-Length", str(len(answer.body) + 40))
 

@@ -382,8 +382,6 @@ class JktOnce(Backend):
 
 @broken("three-browsers")
 class ThreeBrowsers(Backend):
-    """Gives each person tokens for at most three browsers."""
-
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.browsers: dict[str, list[str]] = {}

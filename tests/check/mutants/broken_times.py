@@ -26,7 +26,6 @@ def shifted(name: str, seconds: int) -> None:
 
 
 def iso(moment: int) -> str:
-    """Return a Unix time in ISO 8601."""
     return datetime.fromtimestamp(moment, UTC).isoformat()
 
 

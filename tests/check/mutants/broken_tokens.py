@@ -29,8 +29,6 @@ OTHER_ENVIRONMENT = "sk_staging-9fQ2mZ7xLw4RkT8vYb1NcHs6"
 
 
 def with_token(name: str, change: Callable[[str], Any]) -> None:
-    """Register a backend that changes the finished token."""
-
     class Changed(Backend):
         def signed(self, header: Claims, claims: Claims) -> Any:
             return change(super().signed(header, claims))
@@ -70,7 +68,6 @@ def with_signature(name: str, sign: Callable[[bytes, str], str]) -> None:
 
 
 def padded(text: str) -> str:
-    """Return base64 text with its padding."""
     return text + "=" * (-len(text) % 4)
 
 

@@ -43,7 +43,6 @@ class Workers(Backend):
 
     @property
     def other(self) -> bool:
-        """Whether the faulty worker handles this call."""
         return self.made % self.every == 0
 
 
@@ -178,7 +177,6 @@ UIDS = {
 
 
 def with_uid(name: str, uid: str) -> None:
-    """Register a backend that gives every member this uid."""
     with_claims(BROKEN, name, lambda claims: {**claims, "uid": uid})
 
 

@@ -35,7 +35,6 @@ class Clock:
         self._lock = threading.Lock()
 
     def now(self) -> float:
-        """Return seconds since the epoch."""
         return time.time() + self._moved
 
     def monotonic(self) -> float:
@@ -43,7 +42,6 @@ class Clock:
         return time.monotonic() + self._moved
 
     def sleep(self, seconds: float) -> None:
-        """Move the clock forward at once."""
         with self._lock:
             self._moved += seconds
 
@@ -53,12 +51,10 @@ def b64(raw: bytes) -> str:
 
 
 def compact(value: object) -> bytes:
-    """Return JSON without white space."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def hs256(key: bytes, signed: bytes) -> bytes:
-    """Return the signature of HS256."""
     return hmac.new(key, signed, hashlib.sha256).digest()
 
 
@@ -105,7 +101,6 @@ class Backend:
         return answer
 
     async def endpoint(self, request: Request) -> Answer:
-        """Answer one call of getToken."""
         if request.method != "POST":
             return self.refusal(405, "POST only")
         if not self.right_type(request):
@@ -120,7 +115,6 @@ class Backend:
         return self.answer(request, self.token(person, jkt) if person else None)
 
     def right_type(self, request: Request) -> bool:
-        """Return whether the Content-Type is JSON."""
         return request.headers.get("content-type", "").startswith("application/json")
 
     def parsed(self, request: Request) -> Any:
@@ -163,19 +157,15 @@ class Backend:
         return self.secret.encode()
 
     def signature(self, segments: str) -> str:
-        """Return the third segment of the token."""
         return b64(hs256(self.key(), segments.encode()))
 
     def answer(self, request: Request, token: Any) -> Answer:
-        """Return the answer with a token, or with null."""
         return self.json(200, {"token": token})
 
     def refusal(self, status: int, error: str) -> Answer:
-        """Return the answer to a malformed request."""
         return self.json(status, {"error": error})
 
     def json(self, status: int, body: object) -> Answer:
-        """Return a JSON answer that must not be cached."""
         return Answer(status, [("Content-Type", "application/json"), ("Cache-Control", "no-store")], compact(body))
 
     # the site around it
@@ -185,7 +175,6 @@ class Backend:
         return self.json(200 if self.person(request, None) else 401, {})
 
     def login(self, request: Request) -> Answer:
-        """Show the form, or start a session."""
         if request.method != "POST":
             page = b'<form method="post"><input type="hidden" name="csrf" value="c-41"><input name="user"></form>'
             return Answer(200, [("Content-Type", "text/html")], page)
@@ -205,7 +194,6 @@ class Backend:
         return Answer(303, [("Location", "/"), ("Set-Cookie", f"{self.cookie}=; Path=/; Max-Age=0")])
 
     def missing(self, request: Request) -> Answer:
-        """Answer 404."""
         return Answer(404)
 
 
@@ -218,8 +206,6 @@ Register = Callable[[type[Backend]], type[Backend]]
 
 
 def register(known: Registered) -> Callable[[str], Register]:
-    """Return a decorator that registers backends by name."""
-
     def named(name: str) -> Register:
         def keep(backend: type[Backend]) -> type[Backend]:
             if name in known:
@@ -233,8 +219,6 @@ def register(known: Registered) -> Callable[[str], Register]:
 
 
 def with_claims(known: Registered, name: str, change: Callable[[Claims], Claims]) -> None:
-    """Register a backend that changes the claims."""
-
     class Changed(Backend):
         def claims(self, person: Claims, jkt: Any) -> Claims:
             return change(super().claims(person, jkt))
@@ -266,8 +250,6 @@ def with_key(known: Registered, name: str, change: Callable[[str], bytes]) -> No
 
 
 def with_jkt(known: Registered, name: str, change: Callable[[str], Any]) -> None:
-    """Register a backend that changes the jkt."""
-
     class Changed(Backend):
         def claims(self, person: Claims, jkt: Any) -> Claims:
             return {**super().claims(person, jkt), "cnf": {"jkt": change(jkt)}}

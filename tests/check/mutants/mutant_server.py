@@ -50,7 +50,6 @@ class Answer:
     """The Unix time for the Date header. None omits the header."""
 
     def set(self, name: str, value: str) -> Self:
-        """Replace a header, and return the answer."""
         self.headers = [header for header in self.headers if header[0].lower() != name.lower()]
         self.headers.append((name, value))
         return self

@@ -90,7 +90,6 @@ class Oddity:
 
 
 def mutants() -> list[Mutant]:
-    """Return the mutants that are run."""
     return [mutant for mutant in all_mutants() if not mutant.reason]
 
 
@@ -99,7 +98,6 @@ def all_mutants() -> list[Mutant]:
 
 
 def oddities() -> list[Oddity]:
-    """Return all unusual endpoints."""
     return [Oddity(**{**line, "may_warn": tuple(line.get("may_warn", ()))}) for line in _lines("unusual.jsonl")]
 
 

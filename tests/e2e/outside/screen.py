@@ -18,8 +18,6 @@ F8: Final = 0xFFC5
 
 
 class Text(ctypes.Structure):
-    """Xlib's `XTextProperty`."""
-
     _fields_ = (
         ("value", ctypes.c_char_p),
         ("encoding", ctypes.c_ulong),
@@ -39,7 +37,6 @@ class Screen:
         return dict(self._titled(self._x11.XDefaultRootWindow(self._display)))
 
     def press(self, window: int, key: int) -> None:
-        """Give a window the focus and press a key."""
         self._x11.XSetInputFocus(self._display, Window(window), 1, 0)
         code = self._x11.XKeysymToKeycode(self._display, ctypes.c_ulong(key))
         for is_down in (1, 0):
@@ -63,7 +60,6 @@ class Screen:
 
 @contextmanager
 def screen(name: str) -> Iterator[Screen]:
-    """Open a display until the block ends."""
     x11, test = (ctypes.CDLL(ctypes.util.find_library(library)) for library in ("X11", "Xtst"))
     x11.XOpenDisplay.restype = ctypes.c_void_p
     x11.XDefaultRootWindow.restype = Window

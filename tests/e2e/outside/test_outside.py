@@ -90,7 +90,6 @@ class Project:
 
     @property
     def seen(self) -> list[dict[str, Any]]:
-        """The facts that the project's tests recorded."""
         return [json.loads(line) for line in (self.folder / "seen.jsonl").read_text().splitlines()]
 
     def kept(self, folder: str = "test-results") -> list[str]:
@@ -106,7 +105,6 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def display(tmp_path: Path) -> Iterator[str]:
-    """The name of a virtual X display."""
     server = shutil.which("Xvfb")
     if server is None:
         pytest.skip("there is no Xvfb on this machine")

@@ -12,8 +12,6 @@ from chatkey_stack.patience import PATIENCE
 
 
 class Callback(NamedTuple):
-    """A request to the application's callback."""
-
     method: str
     params: dict[str, str]
     address: str

@@ -30,7 +30,6 @@ SECOND_CALLBACK = "https://chat.example/second"
 
 @pytest.fixture(scope="session")
 def signing_keys() -> list[RSAPrivateKey]:
-    """Three different keys for the whole run."""
     return [make_key() for _ in range(3)]
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 
 class Journey(NamedTuple):
-    """The answers of one login, up to the step where the login ended."""
-
     state: str | None
     page: Answer
     back: Answer | None = None
@@ -23,12 +21,10 @@ class Journey(NamedTuple):
 
     @property
     def answers(self) -> list[Answer]:
-        """The answers received, in order."""
         return [answer for answer in (self.page, self.back, self.token, self.profile) if answer is not None]
 
     @property
     def location(self) -> str:
-        """The URL to which the provider redirected the browser."""
         assert self.back is not None
         return dict(self.back.headers)["location"]
 

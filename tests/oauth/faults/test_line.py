@@ -129,8 +129,6 @@ def test_a_hanging_answer_keeps_no_server_from_its_end(capfd: pytest.CaptureFixt
 
 @pytest.fixture
 def call() -> Callable[..., Any]:
-    """Send a token request without a network."""
-
     async def call(fake: App, **options: Any) -> httpx.Response:
         transport = httpx.ASGITransport(app=fake, **options)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:

@@ -21,8 +21,6 @@ async def lab(fake: App) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 def data() -> Callable[[httpx.Response], Any]:
-    """Return the member `data` of a successful answer."""
-
     def read(answer: httpx.Response) -> Any:
         assert answer.is_success, answer.text
         assert set(answer.json()) == {"data"}
@@ -33,8 +31,6 @@ def data() -> Callable[[httpx.Response], Any]:
 
 @pytest.fixture
 def error() -> Callable[[httpx.Response], tuple[int, str, str]]:
-    """Return the status, code and message of a refusal."""
-
     def read(answer: httpx.Response) -> tuple[int, str, str]:
         body = answer.json()
         assert body["data"] is None

@@ -8,8 +8,6 @@ import secrets
 
 
 class SystemChance:
-    """The system's random numbers."""
-
     def token(self) -> str:
         return secrets.token_urlsafe(16)
 

@@ -92,7 +92,6 @@ class BrowserHost:
         return _usable(value)
 
     def emit(self, name: str, detail: Mapping[str, object]) -> None:
-        """Notify the page's listeners of an event."""
         self._host.emit(name, to_plain(detail))
 
 

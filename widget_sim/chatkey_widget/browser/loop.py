@@ -39,7 +39,6 @@ class PageLoop(WebLoop):
         return Timer(self, milliseconds, callback, args, context)
 
     def _timer_handle_cancelled(self, handle: "Timer") -> None:
-        """asyncio calls this method when a timer was cancelled."""
         handle.clear()
 
 

@@ -24,7 +24,6 @@ class Messages:
         self._bubbles: dict[str, Bubble] = {}
 
     def show(self, messages: Iterable[Placed]) -> None:
-        """Show exactly these messages, in this order."""
         self._bubbles = {message.line.id: self._bubble(message) for message in messages}
         elements = [bubble.element for bubble in self._bubbles.values()]
         for at, each in enumerate(elements):

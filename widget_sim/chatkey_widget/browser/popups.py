@@ -46,7 +46,6 @@ class BrowserPopups:
         return True
 
     def close(self) -> None:
-        """Close the window and stop watching it."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None

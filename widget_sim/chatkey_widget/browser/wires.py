@@ -17,8 +17,6 @@ needed.
 
 
 class BrowserWire:
-    """One WebSocket."""
-
     def __init__(self, socket: Any, listener: WireListener) -> None:
         self._socket = socket
         self._listener = listener
@@ -61,8 +59,6 @@ class BrowserWire:
 
 
 class BrowserWires:
-    """Opens this page's WebSockets."""
-
     def open(self, uri: str, listener: WireListener) -> BrowserWire:
         """Begin to open a WebSocket. Raises `Unreachable` if the page may not open it."""
         try:

@@ -26,7 +26,6 @@ class Who:
 
     @property
     def member(self) -> Member | None:
-        """The current member, or None."""
         principal = self._link.principal
         return None if isinstance(principal, Visitor) else principal
 

@@ -98,11 +98,9 @@ class Common:
         return urlsplit(self.addresses.browser).path
 
     def alphanumeric(self, length: int, alphabet: str = ALPHANUMERIC) -> str:
-        """Return random letters and digits."""
         return letters(self.world.random(length), alphabet)
 
     def hexadecimal(self, length: int) -> str:
-        """Return random lower-case hexadecimal digits."""
         return self.world.random(length // 2).hex()
 
     def number(self, person: Person, length: int, *more: str) -> str:

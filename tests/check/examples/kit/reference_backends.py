@@ -64,7 +64,6 @@ class Backend:
 
 
 def examples() -> list[Example]:
-    """Return the backends in the order of the README."""
     found = SECTION.finditer((EXAMPLES / "README.md").read_text())
     return [Example(match["name"], EXAMPLES / match["file"], match["line"]) for match in found]
 

@@ -126,7 +126,6 @@ class Strategy(BaseStrategy[Any]):
         self.data: dict[str, str] = {}
 
     def get_setting(self, name: str) -> Any:
-        """Return the setting with this name, without a prefix."""
         return self.settings[name]
 
     def get_request_data(self, merge: bool = True) -> dict[str, Any]:
@@ -146,7 +145,6 @@ class Strategy(BaseStrategy[Any]):
         return self.callback
 
     def authenticate(self, backend: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the provider's response without creating an account."""
         return kwargs["response"]
 
 
