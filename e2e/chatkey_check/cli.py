@@ -15,7 +15,7 @@ from chatkey_check.options.table import OPTIONS, Kind, Option
 
 
 class WrongUsage(click.UsageError):
-    """An option cannot be used. The command ends with status 4."""
+    """An option has an unusable value. The command ends with status 4."""
 
     exit_code = 4
 
@@ -32,7 +32,7 @@ class CheckCommand(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the arguments. Raises `WrongUsage` if click rejects them."""
+        """Parse the arguments. Raises `WrongUsage` if click rejects the arguments."""
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:

@@ -21,7 +21,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request. `label` says in a few words why it is sent."""
+    """A request. `label` says in a few words why the request is sent."""
 
     label: str
     method: str
@@ -40,18 +40,18 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response; `body` is decompressed."""
+    """A response. `body` is decompressed."""
 
     status: int
     headers: tuple[Header, ...]
     body: bytes
 
     def all(self, name: str) -> list[str]:
-        """Return all values of a header, in the order of the response. `name` is in lower case."""
+        """Return all values of a header, in order. `name` must be in lower case."""
         return [value for found, value in self.headers if found.lower() == name]
 
     def get(self, name: str) -> str | None:
-        """Return the first value of a header, or None. `name` is in lower case."""
+        """Return the first value of a header, or None. `name` must be in lower case."""
         return next(iter(self.all(name)), None)
 
 
@@ -77,7 +77,7 @@ MISSING = Missing()
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request with its response, or the reason why there is none. Times are in epoch seconds, by our clock."""
+    """A request with its response, or with the reason why there is none. Times are in epoch seconds, by our clock."""
 
     request: Request
     response: Response | None
@@ -95,12 +95,11 @@ class Exchange:
 
     @property
     def result(self) -> str:
-        """The status in words, or why there is no response."""
+        """The status in words, or the reason why there is no response."""
         return f"status {self.status}" if self.response else str(self.broken or "nothing")
 
     @property
     def succeeded(self) -> bool:
-        """Whether the status is a 2xx."""
         return 200 <= self.status < 300
 
     @property
@@ -110,7 +109,6 @@ class Exchange:
 
     @property
     def redirected(self) -> bool:
-        """Whether the answer is a redirect."""
         return self.status in REDIRECTS
 
     @property
@@ -124,7 +122,7 @@ class Exchange:
 
     @property
     def answered_at(self) -> float:
-        """When the response had arrived, in seconds since the epoch."""
+        """The time at which the response had arrived, in seconds since the epoch."""
         return self.sent_at + self.seconds
 
     @property
@@ -135,7 +133,10 @@ class Exchange:
 
     @property
     def patience(self) -> float:
-        """The seconds to wait that Retry-After asks for, as a number or a date by the server's clock; or infinity."""
+        """The seconds that Retry-After asks to wait, or infinity.
+
+        The header may contain a number, or a date by the server's clock.
+        """
         said = (self.response.get("retry-after") if self.response else None) or ""
         if said.isascii() and said.isdigit():
             return float(said)
@@ -144,7 +145,7 @@ class Exchange:
 
     @property
     def dated_at(self) -> float:
-        """When the response was made: by the server's clock if it sent a `Date`, otherwise by ours."""
+        """The time of the response, by the server's clock if there is a `Date` header, otherwise by our clock."""
         said = moment((self.response.get("date") if self.response else None) or "")
         return self.answered_at if said is None else said
 
@@ -162,9 +163,10 @@ class Exchange:
 
     @property
     def member(self) -> object:
-        """The JSON value in the place of the token, or `MISSING`.
+        """The JSON value at the place of the token, or `MISSING`.
 
-        If the integrator chose the place (--token-at), a null on the way to it counts as null in the place itself.
+        If the integrator chose the place with --token-at, a null on the path to this place counts as null at the place
+        itself.
         """
         path = self.request.token_at
         if not path:
@@ -181,13 +183,15 @@ class Exchange:
 
     @property
     def token(self) -> str | None:
-        """The token in the answer, or None. Any string with at least two dots in the place of the token counts."""
+        """The token in the answer, or None.
+
+        At the place of the token, any string with at least two dots counts as a token.
+        """
         member = self.member
         return member if isinstance(member, str) and member.count(".") >= 2 else None
 
     @property
     def minted(self) -> bool:
-        """Whether the answer contains a token."""
         return self.token is not None
 
     @property
@@ -208,7 +212,7 @@ class Exchange:
 
 
 def _bare(text: str) -> object:
-    """Return the token of an answer that consists of the token alone, as text or as a JSON string.
+    """Return the token of an answer that contains nothing else, as text or as a JSON string.
 
     An empty answer counts as null. HTML counts as `MISSING`.
     """
@@ -229,7 +233,7 @@ def moment(date: str) -> float | None:
 
 
 def origin(url: str) -> str:
-    """Return the serialised origin of an address, as a browser writes it, or `null` if the address is invalid."""
+    """Return the origin of an address as a browser serialises it, or `null` if the address is invalid."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -1,4 +1,4 @@
-"""Assembles the application: its shared services, its routes, and what it opens at start and closes at the end."""
+"""Assembles the application from its shared services and routes, and opens and closes its resources."""
 
 from __future__ import annotations
 
@@ -79,7 +79,6 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
 
 
 def build_services(settings: Settings, clock: Clock) -> Services:
-    """Create the services that all parts of the server share."""
     vault = Vault.of(settings)
     hub = Hub(link_of(settings.redis_url, vault.hub_keys))
     rates = Rates(settings.limits, clock, tally_of(settings.redis_url, vault.hub_keys))

@@ -1,4 +1,4 @@
-"""The command `chatkey`. It finds the commands of all components, and imports only the one that is run."""
+"""The command `chatkey`. Finds the commands of all components, and imports only the command that is run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ GROUP = "chatkey.commands"
 
 
 class SettingsFailure(click.ClickException):
-    """A setting that cannot be used. The command ends with status 2."""
+    """A setting has an unusable value. The command ends with status 2."""
 
     exit_code = 2
 
 
 class Commands(click.Group):
-    """The commands that installed distributions provide as entry points. Each is imported only when it runs.
+    """Finds the commands that installed distributions provide as entry points. A command is imported only when it runs.
 
     An unusable setting ends the command with status 2, and a refusal with status 1. Both print one sentence.
     """
@@ -39,7 +39,6 @@ class Commands(click.Group):
         self._find = find
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names of all commands."""
         return sorted(self._found)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
@@ -56,7 +55,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the requested command. If there is none, suggest the most similar name."""
+        """Find the requested command. If there is no such command, suggest the most similar name."""
         name = args[0]
         if not name.startswith("-") and name not in self._found:
             from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
@@ -93,7 +92,7 @@ class Commands(click.Group):
 def in_a_sentence(error: Exception) -> click.ClickException | None:
     """Return the command-line error for an error of the server, or None for any other error.
 
-    The server is imported only here, so that `fake-oauth` and `check` start without it.
+    The server's modules are imported only here, so that `fake-oauth` and `check` start without them.
     """
     from chatkey_protocol.codes import Code  # noqa: PLC0415 - see above
     from chatkey_server.identity.errors import Refused  # noqa: PLC0415 - see above
@@ -146,5 +145,4 @@ def chatkey() -> None:
 
 
 def main() -> None:
-    """Run the command line."""
     chatkey(prog_name="chatkey")

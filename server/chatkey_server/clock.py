@@ -1,4 +1,4 @@
-"""The server's time: a callable that is passed to everything that needs it. Only the lab can change it (D-13)."""
+"""The server's clock, which is passed to everything that needs the time. Only the lab can change the clock (D-13)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_TIMER = 3600.0
 
 
 class Alarm:
-    """A callback at a time of a clock. It is called once, unless it is cancelled first."""
+    """Calls a function once when a clock reaches a given time, unless the alarm is cancelled first."""
 
     __slots__ = ("_callback", "_clock", "_loop", "_timer", "when")
 
@@ -26,12 +26,11 @@ class Alarm:
         self._timer = self._wait()
 
     def cancel(self) -> None:
-        """Cancel the callback."""
         self._timer.cancel()
         self._clock.alarms.discard(self)
 
     def moved(self) -> None:
-        """Check the time again, because the clock was moved. Callable from any thread."""
+        """Check the time again after the clock was moved. Can be called from any thread."""
         self._loop.call_soon_threadsafe(self._look)
 
     def _look(self) -> None:
@@ -61,9 +60,9 @@ class Clock:
         return self._source() + self.offset
 
     def advance(self, seconds: float, *, alarms: bool = True) -> float:
-        """Move time forward, call the alarms that are due, and return the new time. Callable from any thread.
+        """Move the clock forward, call the alarms that are due, and return the new time. Can be called from any thread.
 
-        Without `alarms`, alarms that become due wait until the clock is moved again, even if only by 0.
+        Without `alarms`, alarms that become due are called when the clock is next moved, even if only by 0.
         """
         self.offset += seconds
         if alarms:
@@ -71,13 +70,16 @@ class Clock:
         return self()
 
     def reset(self) -> float:
-        """Go back to the system's time, and return it."""
+        """Return to the system's time, and return that time."""
         self.offset = 0.0
         self._moved()
         return self()
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Alarm:
-        """Call `callback` once this clock reaches `when`, also if it is moved. Looks at least once an hour."""
+        """Call `callback` once this clock reaches `when`, also if the clock is moved.
+
+        The clock is checked at least once an hour.
+        """
         alarm = Alarm(self, when, callback)
         self.alarms.add(alarm)
         return alarm

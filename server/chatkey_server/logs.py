@@ -1,4 +1,4 @@
-"""Logging: one stream of events without secrets, readable for people and machines, and for the lab's feed."""
+"""Writes one stream of log events without secrets, which people, programs and the lab's feed can read."""
 
 from __future__ import annotations
 
@@ -58,28 +58,26 @@ _shown_from = logging.INFO
 
 
 class _Patient:
-    """A stream that drops a line if writing fails: if the log's disk is full, the chat must still work."""
+    """A stream that ignores write errors, so that the chat works even if the log's disk is full."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> None:
-        """Write the text, and ignore errors."""
         with suppress(OSError):
             self._stream.write(text)
 
     def flush(self) -> None:
-        """Flush the stream, and ignore errors."""
         with suppress(OSError):
             self._stream.flush()
 
 
 def configure(level: str = "info", *, stream: TextIO | None = None, lines_per_second: int = 0) -> None:
-    """Send our events and those of all libraries to one stream, by default standard error, for the whole process.
+    """Send the log events of the server and all libraries to one stream, by default standard error.
 
-    They are written as JSON lines unless the stream is a terminal. Libraries log only warnings; at level `debug`
-    also information and a line for each request. Above `lines_per_second`, lines of one kind are dropped and
-    counted; 0 means no limit.
+    Events are written as JSON lines unless the stream is a terminal. Libraries log only warnings; at level `debug` also
+    information and a line for each request. Above `lines_per_second`, lines of one kind are dropped and counted; 0
+    means no limit.
     """
     global _shown_from  # noqa: PLW0603 - structlog's configuration is one per process too
     output = stream or sys.stderr
@@ -115,7 +113,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def redact(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Replace secrets: by the names of their keys, and by the form of the text under any key."""
+    """Replace the secrets in an event. A secret is recognised by the name of its key, or by the form of its text."""
     return {key: _redacted(key, value) for key, value in event.items()}
 
 
@@ -149,7 +147,7 @@ def _without_secrets(key: str, text: str) -> str:
 
 
 def _json(event: EventDict, **_: object) -> str:
-    """Encode a redacted event as ASCII JSON. Use the slower encoder if the fast one gives non-ASCII text or fails."""
+    """Encode a redacted event as ASCII JSON. If the fast encoder fails or gives non-ASCII text, use the slower one."""
     try:
         return _encode(event).decode("ascii")
     except (UnicodeError, OverflowError):
@@ -169,7 +167,7 @@ def _drop_hidden(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def _drop_surplus(few: FewLines, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Drop a line if there are too many of its kind, which is its event name and code."""
+    """Drop a line if there are too many lines of its kind. The kind is the event's name and code."""
     kind = f"{event['event']} {event.get('code') or ''}".rstrip()
     if not few.admits(kind, traceback="exception" in event):
         raise structlog.DropEvent

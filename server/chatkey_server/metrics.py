@@ -90,7 +90,7 @@ for _code in Code:
 
 @cache
 def http(route: str, status: int) -> Histogram:
-    """Return the series for a route template and the class of a status (such as 2xx)."""
+    """Return the histogram for a route template and the class of a status (such as 2xx)."""
     return HTTP.labels(route, f"{status // 100}xx")
 
 
@@ -106,7 +106,7 @@ def note_ready(parts: Mapping[str, bool]) -> None:
 
 
 def exposition() -> bytes:
-    """Return all metrics in Prometheus' text format: for this process, or for all workers of this host."""
+    """Return all metrics in Prometheus' text format, for this process or for all workers on this host."""
     if FOLDER_VARIABLE not in os.environ:
         return generate_latest(REGISTRY)
     together = CollectorRegistry()

@@ -1,4 +1,7 @@
-"""The objects that all parts of a running server share. `app.py` creates them once and passes them to every router."""
+"""The objects that all parts of a running server share.
+
+`app.py` creates each object once and passes it to every router.
+"""
 
 from __future__ import annotations
 

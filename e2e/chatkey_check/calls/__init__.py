@@ -1,1 +1,1 @@
-"""The calls to an endpoint: their sessions, their requests, and the tokens in the answers."""
+"""The calls to an endpoint: the sessions, the requests, and the tokens in the answers."""

@@ -1,4 +1,4 @@
-"""Calls one endpoint, notes the exchanges, and waits when the endpoint limits the rate."""
+"""Calls one endpoint, records the exchanges, and waits if the endpoint limits the rate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEEPS_METHOD: Final = frozenset({307, 308})
 
 
 def random_jkt() -> str:
-    """Return a random thumbprint that shows encoding mistakes: it has upper and lower case, `-` and `_`."""
+    """Return a random thumbprint that reveals encoding mistakes, because it has upper and lower case, `-` and `_`."""
     while True:
         made = reading.encoded(secrets.token_bytes(32))
         if "-" in made and "_" in made and made[0] not in "-_":
@@ -40,7 +40,7 @@ def random_jkt() -> str:
 
 
 class Limited(Skipped):
-    """The endpoint keeps refusing calls because of its rate limit. `answer` is the last refusal."""
+    """The endpoint still refuses calls because of its rate limit. `answer` is the last refusal."""
 
     def __init__(self, reason: str, answer: Exchange) -> None:
         super().__init__(reason)
@@ -49,7 +49,7 @@ class Limited(Skipped):
 
 @dataclass(frozen=True, eq=False)
 class Caller:
-    """Calls one endpoint. What happens is noted in `record`."""
+    """Calls one endpoint, and notes in `record` what happens."""
 
     target: Target
     wire: Wire
@@ -64,7 +64,7 @@ class Caller:
 
     @once
     def masks(self) -> Masks:
-        """The values that no report may show. Sessions add to them."""
+        """The values that no report may show. Sessions add their own values."""
         return Masks.of(self.target)
 
     def wait(self, seconds: float, why: str) -> None:
@@ -74,7 +74,7 @@ class Caller:
         self.record.waits.append(seconds)
 
     def request(self, label: str, session: Session, **how: Unpack[Variation]) -> Request:
-        """Return the request that `ask` sends."""
+        """Return the request that `ask` would send."""
         return varied(self.target, label, session, how["jkt"] if "jkt" in how else self.new_jkt(), how)
 
     def ask(self, label: str, session: Session, **how: Unpack[Variation]) -> Exchange:
@@ -90,7 +90,7 @@ class Caller:
     def ask_each(self, asks: Iterable[Callable[[], Exchange]]) -> Iterator[Exchange]:
         """Make independent calls, several at a time, and yield the exchanges in order.
 
-        When the caller stops iterating, the calls that have not begun are cancelled.
+        When the caller stops iterating, calls that have not started are cancelled.
         """
         if self.lanes.width == 1:
             yield from (ask() for ask in asks)
@@ -102,7 +102,7 @@ class Caller:
             pool.shutdown(cancel_futures=True)
 
     def spread(self) -> None:
-        """Allow several calls at a time: as many as suit the speed of the endpoint so far."""
+        """Allow several calls at a time, as many as suit the speed that the endpoint has shown."""
         if self.record.log:
             self.lanes.widen(median(done.seconds for done in self.record.log), self.target.timeout)
             self.wire.spread()
@@ -116,7 +116,7 @@ class Caller:
         form: bytes | None = None,
         headers: Sequence[Header] = FORM_TYPE,
     ) -> Exchange:
-        """Get another address, or post a form to it. The session is only sent to the site's own hosts."""
+        """Get another address, or post a form to it. The session is sent only to hosts of the site."""
         session = session if is_ours(self.target, url) else None
         with self.lanes.one():
             done = self.wire.send(plain(self.target, label, url, session, form=form, headers=headers))
@@ -143,7 +143,7 @@ class Caller:
             self.masks.add(*session.secrets)
 
     def _sent(self, request: Request, *, measured: bool) -> Exchange:
-        """Send a request. Repeat it once if it fails, or after a wait if the endpoint limits the rate.
+        """Send a request. Repeat the request once if it fails, or after a wait if the endpoint limits the rate.
 
         Raises `Skipped` if the rate limit still applies after the wait and the endpoint has answered earlier calls.
         """
@@ -157,7 +157,7 @@ class Caller:
         return self._with_patience(done) if done.status == TOO_MANY else done
 
     def _again(self, failed: Exchange) -> Exchange:
-        """Repeat a call that failed. If it succeeds now, the first failure is recorded as flaky."""
+        """Repeat a call that failed. If the repeated call succeeds, record the first failure as flaky."""
         done = self.wire.send(failed.request)
         if not done.fails:
             self.record.flaky.append(failed)
@@ -165,9 +165,10 @@ class Caller:
         return done
 
     def _without_company(self, failed: Exchange) -> Exchange:
-        """Repeat, alone, a call that failed among others. If it succeeds, calls are made one at a time from now on.
+        """Repeat a call that failed while others were under way.
 
-        If it times out again, calls that time out are no longer repeated.
+        If it succeeds alone, only one call at a time is made from then on. If the repeated call times out, calls that
+        time out are no longer repeated.
         """
         with self.lanes.alone():
             done = self.wire.send(failed.request)
@@ -182,7 +183,7 @@ class Caller:
     def _with_patience(self, refused: Exchange) -> Exchange:
         """Repeat a call after the wait that the endpoint asks for.
 
-        No other call is made during the wait, and from then on calls are made one at a time.
+        No other call is made during the wait. Afterwards, calls are made one at a time.
         """
         self.lanes.narrow()
         done = refused
@@ -195,7 +196,7 @@ class Caller:
         return done
 
     def limited_by(self, refused: Exchange) -> str:
-        """Return the message about the rate limit. It is the same whichever call was the first to be refused."""
+        """Return the message about the rate limit. Every call that is refused gets the same message."""
         return self.memo.get("limited_by", lambda: self._limit(refused))
 
     def _limit(self, refused: Exchange) -> str:

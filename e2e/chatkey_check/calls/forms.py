@@ -1,4 +1,4 @@
-"""Reads the forms of a page: what a browser would send, and to which address."""
+"""Reads the forms of a page: the values that a browser would send, and the address."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SENT_AS_THEY_ARE: Final = frozenset({"hidden", "submit"})
 
 @dataclass
 class Form:
-    """One form: its address, and its inputs."""
+    """One form: its address and its inputs."""
 
     action: str = ""
     names: set[str] = field(default_factory=set[str])
@@ -24,7 +24,7 @@ class Form:
     has_password: bool = False
 
     def filled(self, fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """Return the values that are sent when these fields are filled in."""
+        """Return the values that a browser sends when these fields are filled in."""
         return {**self.ready, **dict(fields)}
 
 
@@ -40,7 +40,6 @@ class Forms(HTMLParser):
             self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Record a form, one of its inputs, or a meta element."""
         given = {name: value or "" for name, value in reversed(attrs)}
         match tag:
             case "form":
@@ -52,17 +51,22 @@ class Forms(HTMLParser):
                 _note(self._open, tag, given)
 
     def handle_endtag(self, tag: str) -> None:
-        """Record the end of a form."""
         if tag == "form":
             self._open = None
 
     @property
     def csrf(self) -> str:
-        """The CSRF token that scripts of the page send in a header, from a meta element; empty without one."""
+        """The CSRF token from a meta element, which scripts of the page send in a header.
+
+        Empty if there is no such element.
+        """
         return next((value for name, value in self.metas.items() if CSRF_META.search(name) and "param" not in name), "")
 
     def wanted(self, fields: Iterable[tuple[str, str]]) -> Form | None:
-        """Return the form that has one of these fields. Of several, the first with a password field is preferred."""
+        """Return the form that has one of these fields.
+
+        If there are several, prefer the first form with a password field.
+        """
         names = {name for name, _ in fields}
         fitting = [form for form in self.found if form.names & names] or self.found
         return next((form for form in fitting if form.has_password), next(iter(fitting), None))

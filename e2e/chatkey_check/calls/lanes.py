@@ -1,4 +1,4 @@
-"""Limits the calls under way at once: several that do not disturb each other, or one whose time is measured."""
+"""Limits the number of simultaneous calls: several at once, or a single call whose time is measured."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Company:
 
 
 class Lanes:
-    """Limits the calls under way: one until `widen`, and permanently one after `narrow`."""
+    """Limits the number of simultaneous calls: one before `widen`, and permanently one after `narrow`."""
 
     def __init__(self) -> None:
         self.width = 1
@@ -28,22 +28,23 @@ class Lanes:
         self._final = False
 
     def widen(self, alone: float, patience: float) -> None:
-        """Set the limit so that a server that handles one call at a time answers them all in half of `patience`.
+        """Set the limit so that even a server that handles one call at a time answers all calls within half of
+        `patience`.
 
-        `alone` is how long one call takes. Both are in seconds. A server with a single thread must not look slow
-        because of us.
+        `alone` is the duration of a single call. Both are in seconds. Otherwise our own calls would make a server with
+        a single thread look slow.
         """
         if not self._final:
             self.width = min(MOST, max(1, int(patience / 2 / alone))) if alone > 0 else MOST
 
     def narrow(self) -> None:
-        """From now on, let only one call through at a time, because the endpoint does not cope with more."""
+        """From now on, allow only one call at a time, because the endpoint fails with more."""
         with self._changed:
             self.width, self._final = 1, True
 
     @contextmanager
     def one(self) -> Iterator[Company]:
-        """Take one of the lanes for the `with` block, which makes one call."""
+        """Wait for a free lane, and hold it during the `with` block, which makes one call."""
         mine = Company()
         with self._changed:
             self._changed.wait_for(lambda: not self._taken and len(self._inside) < self.width)
@@ -60,7 +61,7 @@ class Lanes:
 
     @contextmanager
     def alone(self) -> Iterator[Company]:
-        """Make the call of the `with` block alone: wait for the calls under way to end, and hold the next ones back."""
+        """Make the call of the `with` block alone. Wait until all other calls have ended, and delay new calls."""
         with self._changed:
             self._changed.wait_for(lambda: not self._taken)
             self._taken = True

@@ -1,4 +1,4 @@
-"""Logs a person in as the site's own page does: with its form, or with JSON if that does not work."""
+"""Logs a person in as the site's own page does: with the page's form, or with JSON if the form does not work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OTHER_FORM: Final = frozenset({400, 405, 406, 415, 422})
 
 
 class LoginError(Exception):
-    """The login failed. `about` is the exchange that shows it."""
+    """The login failed. `about` is the exchange that shows the failure."""
 
     def __init__(self, message: str, about: Exchange) -> None:
         super().__init__(message)
@@ -40,10 +40,11 @@ class _Way(NamedTuple):
 
 
 def log_in(caller: Caller, session: Session, login: Login, jkt: str = "") -> bool:
-    """Open the login page and send the fields as its form would, or as JSON if that is refused. Raises `LoginError`.
+    """Open the login page and send the fields as its form would, or as JSON if the form is refused.
 
-    A token call with `jkt`, if given, shows whether the login worked. A cookie alone does not: it may have been
-    there before, or it may not be a login. Returns whether the page had a form for the fields.
+    Raises `LoginError`. If `jkt` is given, a token call with it shows whether the login worked. A cookie alone does not
+    show this: the cookie may have existed before, or may not belong to a login. Returns whether the page had a form for
+    the fields.
     """
     caller.masks.add(*login.passwords)
     caller.masks.add(*(urlencode([pair]) for pair in login.fields if not NAMES_SOMEBODY.search(pair[0])))
@@ -94,7 +95,9 @@ def _followed(caller: Caller, session: Session, done: Exchange) -> Exchange:
 
 
 def _csrf(page: Exchange, session: Session) -> tuple[Header, ...]:
-    """Return the anti-forgery (CSRF) headers that the page's scripts send, from a meta element and from a cookie."""
+    """Return the anti-forgery (CSRF) headers that the page's scripts would send, from a meta element and
+    from a cookie.
+    """
     meta = Forms(page.text).csrf if page.succeeded else ""
     cookie = unquote(session.cookies.get("XSRF-TOKEN", ""))
     named = (("X-CSRF-Token", meta), ("X-XSRF-TOKEN", cookie))

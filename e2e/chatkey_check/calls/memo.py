@@ -1,4 +1,4 @@
-"""Values that are computed once, when they are first read, and shared by all threads."""
+"""Values that are computed when they are first read, and then shared by all threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ Made = TypeVar("Made")
 
 
 class Memo:
-    """Keeps values by name. While one is computed, other threads wait for it. If that raises, the next one retries."""
+    """Keeps values by name.
+
+    While a value is computed, other threads wait for it. If the computation raises, the next thread retries.
+    """
 
     def __init__(self, made: Mapping[str, object] = {}) -> None:
         self._born = Lock()
@@ -39,12 +42,11 @@ O = TypeVar("O", bound=Owner)  # noqa: E741
 
 
 class once(Generic[O, Made]):  # noqa: N801 - it is written as `property` is
-    """A property that is computed when it is first read, and then kept in the memo of its owner."""
+    """A property that is computed when it is first read, and then kept in the `memo` of the object."""
 
     def __init__(self, make: Callable[[O], Made]) -> None:
         self._make = make
         self.__doc__ = make.__doc__
 
     def __get__(self, owner: O, kind: type[O] | None = None) -> Made:
-        """Return the value. The first read computes it."""
         return owner.memo.get(self._make.__name__, lambda: self._make(owner))

@@ -1,4 +1,4 @@
-"""What happened in a run: the calls that were made, those that had to be repeated, and how long it waited."""
+"""Records what happened in a run: which calls were made, which calls were repeated, and how long the run waited."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _none: Callable[[], list[Exchange]] = list
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Lists of calls. They only grow, so that all threads of a run can add to them."""
+    """Lists of calls. Calls are only ever added, so that all threads of a run can add to the lists."""
 
     log: list[Exchange] = field(default_factory=_none)
     flaky: list[Exchange] = field(default_factory=_none)
@@ -33,7 +33,7 @@ class Record:
     """The seconds of each deliberate wait."""
 
     def note(self, *done: Exchange) -> None:
-        """Add calls to the log, and count those that were answered."""
+        """Add calls to the log, and count the calls that were answered."""
         self.log.extend(done)
         self.count(*done)
 
@@ -43,13 +43,13 @@ class Record:
 
     @property
     def unsteady(self) -> list[Exchange]:
-        """Calls that failed once and succeeded when repeated. A failure that only load causes does not count."""
+        """Calls that failed once and succeeded when repeated. Failures that occur only under load are left out."""
         only_when_busy = self.overrun and not self.flaky
         return [*self.flaky, *([] if only_when_busy else (done for done in self.crowded if done.fails))]
 
     @property
     def skew(self) -> float | None:
-        """Seconds by which the endpoint's clock is ahead of ours, from the first `Date` it sent; None if unknown."""
+        """How many seconds the endpoint's clock is ahead of ours, from the first `Date` header; None if unknown."""
         for exchange in self.log:
             said = moment((exchange.response.get("date") if exchange.response else None) or "")
             if said is not None:
@@ -58,10 +58,11 @@ class Record:
         return None
 
     def now_at(self, exchange: Exchange) -> float:
-        """Return the time when the call's token was issued, in seconds, by the clock of the server that issued it.
+        """Return the time at which the call's token was issued, in seconds, by the clock of the server that issued the
+        token.
 
-        This is the endpoint's clock if its `Date` fits the token's `iat` better than our clock does. A `Date` alone
-        proves nothing, because it may come from a proxy.
+        This is the endpoint's clock if the `Date` header fits the token's `iat` better than our clock does. A `Date`
+        alone proves nothing, because it may come from a proxy.
         """
         ours = exchange.answered_at
         theirs = ours + (self.skew or 0.0)

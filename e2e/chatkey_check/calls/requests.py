@@ -1,4 +1,4 @@
-"""Builds the requests of a run: what a correct page would send, and variations of it."""
+"""Builds the requests of a run: the request of a correct page, and variations of that request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 class Variation(TypedDict, total=False):
     """How a call differs from a normal call, which is the call that a correct page makes.
 
-    The body is `raw` if given. Otherwise it follows the endpoint's shape, with `jkt` (by default a new one) and the
-    members of `more`. `query` is added to the address. `headers` replace headers of the same name. `cookies`
-    replace the session's cookies. The session then ignores the cookies that the answer sets, unless its cookies
-    change with each answer. No other call is under way during a `measured` call.
+    The body is `raw` if given. Otherwise the body has the configured format, with `jkt` (by default a new one) and the
+    members of `more`. `query` is added to the address. `headers` replace headers of the same name. `cookies` replace
+    the session's cookies. The session then ignores the cookies that the answer sets, unless its cookies change with
+    each answer. No other call is under way during a `measured` call.
     """
 
     jkt: object
@@ -59,7 +59,7 @@ def varied(target: Target, label: str, session: Session, jkt: object, how: Varia
 def plain(
     target: Target, label: str, url: str, session: Session | None, *, form: bytes | None, headers: Sequence[Header]
 ) -> Request:
-    """Return a GET request to another address, or with a form a POST request with its headers."""
+    """Return a GET request to another address. With `form`, return a POST request of that form with its headers."""
     given: Sequence[Header] = PLAIN
     if form is not None and session is not None:
         given = _replaced([*given, ("Origin", target.page), *headers], _added(target, session))
@@ -68,17 +68,20 @@ def plain(
 
 
 def is_ours(target: Target, url: str) -> bool:
-    """Return whether an address is on one of the site's own hosts, which may get the session."""
+    """Return whether an address is on one of the site's hosts, to which the session may be sent."""
     return urlsplit(url).hostname in {urlsplit(target.url).hostname, urlsplit(target.page).hostname}
 
 
 def _added(target: Target, session: Session) -> list[Header]:
-    """Return the headers of --header with their placeholders filled in. A header that ends up empty is left out."""
+    """Return the headers of --header with the placeholders filled in.
+
+    A header whose value becomes empty is left out.
+    """
     return [(name, value) for name, text in target.headers if (value := session.filled(text))]
 
 
 def _replaced(headers: Iterable[Header], by: Iterable[Header]) -> list[Header]:
-    """Return the headers with those in `by` added. They replace headers of the same name."""
+    """Return the headers together with those in `by`, which replace headers of the same name."""
     by = tuple(by)
     names = {name.lower() for name, _ in by}
     return [*(header for header in headers if header[0].lower() not in names), *by]

@@ -1,4 +1,4 @@
-"""Sessions: the headers and cookies of one login, kept up to date as a browser does."""
+"""Sessions: the headers and cookies of one login. They are kept up to date as in a browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHORTEST_SESSION: Final = 8
 
 
 class Session:
-    """One login. It keeps the cookies that answers set, even if a later answer deletes them (see `learn`)."""
+    """One login. A session keeps the cookies that answers set, even if a later answer deletes them (see `learn`)."""
 
     def __init__(
         self, name: str, headers: Iterable[Header] = (), cookies: Mapping[str, str] = {}, *, learns: bool = True
@@ -45,12 +45,12 @@ class Session:
 
     @property
     def rotates(self) -> bool:
-        """Whether answers replace the session's cookies. Its calls then have to be made one after the other."""
+        """Whether answers replace the session's cookies. Calls of such a session must be made one after the other."""
         return self.changes > 0
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """If the session's cookies change, hold other calls of this session back during the `with` block."""
+        """If the session's cookies change, delay other calls of this session until the `with` block ends."""
         if not self.rotates:
             yield
             return
@@ -59,20 +59,21 @@ class Session:
 
     @property
     def headers(self) -> tuple[Header, ...]:
-        """The headers of a call as this session, including its cookies."""
+        """The headers of a call with this session, including its cookies."""
         pairs = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         return (*self._headers, *((("Cookie", pairs),) if pairs else ()))
 
     @property
     def secrets(self) -> Iterable[str]:
-        """The cookies and credentials that must not be shown. Values too short to be secrets are left out."""
+        """The cookies and credentials that must not be shown. Values that are too short to be secrets are left out."""
         credentials = (value.rpartition(" ")[2] for _, value in self._headers)
         yield from (value for value in (*self.cookies.values(), *credentials) if len(value) >= SHORTEST_SESSION)
 
     def learn(self, response: Response, url: str) -> None:
-        """Take over the cookies that an answer from the address sets.
+        """Add the cookies that an answer from this address sets.
 
-        Deleted cookies are kept: a probe may make an endpoint delete the cookie while the session itself still exists.
+        Cookies that the answer deletes are kept: a probe may make an endpoint delete the cookie while the session
+        itself still exists.
         """
         for line in response.all("set-cookie") if self._learns else ():
             name, value, attributes = _parsed(line)
@@ -84,9 +85,9 @@ class Session:
             self.lines[name] = line if _attribute(attributes, "path") else f"{line}; Path={_default_path(url)}"
 
     def deleted_by(self, response: Response | None, url: str) -> set[str]:
-        """Return the names of the session's cookies that an answer from the address deletes and does not set again.
+        """Return the names of the session's cookies that the answer deletes and does not set again.
 
-        A cookie of the same name with another path or host is another cookie, and does not count.
+        A cookie of the same name with another path or host is a different cookie, and is left out.
         """
         if response is None:
             return set()
@@ -96,53 +97,63 @@ class Session:
         return (gone - kept) & set(self.cookies)
 
     def with_cookies(self, cookies: Mapping[str, str]) -> Session:
-        """Return a session with other cookies and the same headers. It ignores the cookies that answers set."""
+        """Return a session with other cookies and the same headers.
+
+        The new session ignores cookies that answers set.
+        """
         return Session(self.name, self._headers, cookies, learns=False)
 
     def bearing(self, headers: Iterable[Header]) -> Session:
-        """Return a session with these headers and no cookies. It ignores the cookies that answers set."""
+        """Return a session with these headers and no cookies. The new session ignores cookies that answers set."""
         return Session(self.name, headers, learns=False)
 
     def garbage(self) -> Session:
-        """Return a session whose values look like this one's, but were never issued by the site."""
+        """Return a session whose values have the same form as in this session, but were never issued by the site."""
         headers = tuple((name, _credential(value)) for name, value in self._headers)
         cookies = {name: _random(value) for name, value in self.cookies.items()}
         return Session("a made-up session", headers, cookies, learns=False)
 
     def keeping(self, wanted: Callable[[str], bool]) -> Session:
-        """Return a session with only the cookies and headers for whose value `wanted` is true."""
+        """Return a session with only those cookies and headers whose value satisfies `wanted`."""
         cookies = {name: value for name, value in self.cookies.items() if wanted(value)}
         return Session(self.name, (header for header in self._headers if wanted(header[1])), cookies)
 
     def sent_across_sites(self) -> Session:
-        """Return a session with only the cookies that a browser also sends from another site's page (SameSite=None)."""
+        """Return a session with only the cookies that a browser sends also from pages of other sites
+        (SameSite=None).
+        """
         cookies = {name: self.cookies[name] for name, rule in self.same_site.items() if rule == "none"}
         return Session(self.name, cookies=cookies)
 
     def forged(self, signed: re.Pattern[str]) -> Session:
-        """Return this session with every signature replaced. The signature is the second group of `signed`."""
+        """Return a copy of this session in which every signature is replaced.
+
+        The second group of `signed` is the signature.
+        """
         return self.replaced(lambda value: signed.sub(lambda found: f"{found[1]}.{_random(found[2])}", value))
 
     def replaced(self, change: Callable[[str], str]) -> Session:
-        """Return a session in which every value of this one was changed with `change`."""
+        """Return a copy of this session in which `change` was applied to every value."""
         cookies = {name: change(value) for name, value in self.cookies.items()}
         return Session("a forged session", ((name, change(value)) for name, value in self._headers), cookies)
 
     def filled(self, value: str) -> str:
-        """Return a header's value with placeholders replaced by cookies (decoded as axios does) and meta elements."""
+        """Return a header's value with its placeholders replaced by cookies (decoded as axios does) and
+        meta elements.
+        """
         return IN_HEADER.sub(lambda found: self._held(found[1], found[2]), value)
 
     def _held(self, kind: str, name: str) -> str:
         return unquote(self.cookies.get(name, "")) if kind == "cookie" else self._metas.get(name, "")
 
     def read(self, metas: Mapping[str, str]) -> None:
-        """Take over the values of a page's meta elements. The newest page wins."""
+        """Add the values of a page's meta elements. Values of a newer page replace older values."""
         if self._learns:
             self._metas |= metas
 
 
 def replaced_cookies(exchange: Exchange) -> set[str]:
-    """Return the names of the cookies that a call sent and that its answer sets to another value."""
+    """Return the names of the cookies that were sent with a call and that the answer sets to other values."""
     sent = _cookies(next((value for name, value in exchange.request.headers if name == "Cookie"), ""))
     lines = map(_parsed, exchange.response.all("set-cookie") if exchange.response else ())
     return {name for name, value, _ in lines if name in sent and sent[name] != value}
@@ -199,9 +210,9 @@ def _credential(value: str) -> str:
 
 
 def _random(like: str) -> str:
-    """Return a random text of the same shape, long enough not to be anybody's session by chance.
+    """Return a random text of the same form, which is long enough not to be a real session by chance.
 
-    Letters and digits are replaced. Percent-encoded characters stay, because a random one could be a line break,
-    which no header may contain.
+    Letters and digits are replaced. Percent-encoded characters stay, because a random one could be a line break, which
+    no header may contain.
     """
     return CHARACTER.sub(lambda found: found[1] or secrets.choice(ALPHABET), like.ljust(GUESSLESS, "x"))

@@ -1,4 +1,4 @@
-"""The calls of a run. Each is made once, when the first check needs it, and shared by all checks that look at it."""
+"""The calls of a run. Each call is made when the first check needs it, and shared by all checks that use it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WORKERS: Final = 6
 
 
 class Earlier(NamedTuple):
-    """What happened in a browser in which one person logged in after the other."""
+    """The result of two logins in one browser, one person after the other."""
 
     session: Session
     of_member: Exchange
@@ -81,7 +81,7 @@ class Calls(Caller):
 
     @once
     def earlier(self) -> Earlier:
-        """The outcome of an earlier login of the first person, in whose browser the second person then logs in.
+        """The result of an earlier login of the first person, in whose browser the second person logs in afterwards.
 
         Raises `Skipped` without a login form.
         """
@@ -102,12 +102,12 @@ class Calls(Caller):
 
     @once
     def nobody(self) -> Session:
-        """A session without cookies or headers, which ignores the cookies that answers set."""
+        """A session without cookies and headers, which ignores the cookies that answers set."""
         return Session("nobody", learns=False)
 
     @property
     def _same_browser(self) -> str:
-        """The jkt of the first call, if there is one: the next person at the same browser has the same jkt."""
+        """The jkt of the first call if there is one, because a second person in the same browser has the same jkt."""
         return self.new_jkt() if self.target.login is None else self.first.request.jkt
 
     @property
@@ -116,7 +116,7 @@ class Calls(Caller):
         return self.nobody if self.target.login is None else self.member
 
     def ask(self, label: str, session: Session, **how: Unpack[Variation]) -> Exchange:
-        """Call the endpoint as a session. Raises `Blocked` if anonymous calls already time out."""
+        """Call the endpoint as a session. Raises `Blocked` if anonymous calls have timed out before."""
         if session is self.nobody and self.anonymous.broken is Broken.TIMEOUT:
             raise Blocked("anon.no-5xx")
         return super().ask(label, session, **how)
@@ -125,7 +125,7 @@ class Calls(Caller):
 
     @once
     def first(self) -> Exchange:
-        """The normal call: the first login calls the endpoint as a correct page does."""
+        """The normal call: the endpoint is called with the first login, as a correct page calls it."""
         answer = self.ask("a normal call", self.member)
         if answer.minted:
             self.on_token()
@@ -133,16 +133,16 @@ class Calls(Caller):
 
     @once
     def second(self) -> Exchange:
-        """The normal call from another browser."""
+        """The normal call from another browser, which has another jkt."""
         jkt = f"-{self.new_jkt()[1:]}"  # one jkt in 64 begins with `-`, and some patterns refuse it
         return self.ask("the same call from another browser (another jkt)", self.member, jkt=jkt)
 
     @once
     def unknown_again(self) -> Exchange | None:
-        """The last repeat of the normal call, if the session stopped working after the first call; None otherwise.
+        """The last repetition of the normal call, if the session stopped working after the first call; otherwise None.
 
-        The first call is repeated several times in a row: if the endpoint has several workers, one of them may
-        still know the session. If any repeat works, this is None.
+        The first call is repeated several times in a row: if the endpoint has several workers, one of them may still
+        know the session. If any repetition works, the result is None.
         """
         if not self.first.minted or not _unknown(self.second):
             return None
@@ -165,7 +165,10 @@ class Calls(Caller):
             return limited.answer
 
     def _only_visitors(self, refused: Exchange) -> bool:
-        """Return whether visitors are refused while members are answered. Then waiting would not lift the limit."""
+        """Return whether visitors are refused while members are answered.
+
+        In this case waiting would not lift the limit.
+        """
         if self.target.login is None:
             return False
         by_turns = [self.request("a member's call, while visitors are refused", self.member), refused.request] * 2
@@ -183,11 +186,11 @@ class Calls(Caller):
 
     @once
     def of_other_again(self) -> list[Exchange]:
-        """Two more calls of the second person. If workers take turns, two different workers answer them."""
+        """Two more calls of the second person. If workers take turns, two different workers answer these calls."""
         return list(self._in_a_row("the same call by the second login, again", self.other, self._same_browser, 2))
 
     def _in_a_row(self, label: str, session: Session, jkt: str, times: int) -> Iterator[Exchange]:
-        """Repeat a call while the caller asks for more, with no other call in between."""
+        """Repeat a call as long as the caller iterates, with no other call in between."""
         request = self.request(label, session, jkt=jkt)
         request = request.with_url(self.first.hops[-1]) if self.first.hops else request
         with self.lanes.alone():
@@ -198,17 +201,17 @@ class Calls(Caller):
 
     @once
     def made_up(self) -> Exchange:
-        """The call with a session that the site never issued."""
+        """The call with a session that was never issued by the site."""
         return self.ask("a made-up session", self.member.garbage())
 
     @property
     def later(self) -> Exchange:
-        """A normal call, a second after the first, from another browser."""
+        """A normal call from another browser, a second after the first call."""
         return self._afterwards[0]
 
     @property
     def renewal(self) -> Exchange:
-        """The normal call once more, a second after the first, from the same browser."""
+        """Another normal call from the same browser, a second after the first call."""
         return self._afterwards[1]
 
     @once
@@ -228,7 +231,7 @@ class Calls(Caller):
 
     @once
     def together(self) -> list[tuple[Session, Exchange]]:
-        """Many calls at once, as both persons or as a person and a visitor.
+        """Many simultaneous calls of both persons, or of a person and a visitor.
 
         If a session's cookie changes with each answer, the calls of that session are made one after the other.
         """
@@ -250,7 +253,10 @@ class Calls(Caller):
         ]
 
     def _at_once(self, requests: list[Request]) -> list[Exchange]:
-        """Send requests at once. If one is answered 5xx, send them all again: a single crash may be an accident."""
+        """Send requests at once.
+
+        If an answer is 5xx, send all requests again, because a single crash may be an accident.
+        """
         done = self.wire.send_together(requests) if requests else []
         crashed = [one for one in done if one.status >= SERVER_FAILS]
         if not crashed:
@@ -263,10 +269,10 @@ class Calls(Caller):
         return again
 
     def _heard(self, done: list[Exchange]) -> list[Exchange]:
-        """Repeat, one by one, the calls that got no response: the server may have had no room for them.
+        """Repeat, one by one, the calls that got no response, because the server may have had no capacity for them.
 
-        A short backlog or a single thread has no room for many calls. If a repeated call gets no response either,
-        room is not the problem, and the other calls are not repeated.
+        A server with a short backlog or a single thread has no capacity for many calls. If a repeated call gets no
+        response either, capacity is not the cause, and the other calls are not repeated.
         """
         heard: list[Exchange] = []
         hope = True
@@ -277,7 +283,7 @@ class Calls(Caller):
         return heard
 
     def alone(self, session: Session) -> Exchange:
-        """Return the exchange of one of the callers when it calls alone."""
+        """Return the exchange of a session's call when no other call is under way."""
         if session is self.member:
             return self.first
         return self.anonymous if session is self.nobody else self.of_other
@@ -291,18 +297,18 @@ class Calls(Caller):
 
     @property
     def provider_id(self) -> str:
-        """The provider id that was given, or otherwise the one in the token."""
+        """The provider id from the options, or otherwise from the token."""
         return self.target.provider_id or str(self.token.claims.get("pid"))
 
     # calls that take time
 
     def after(self, seconds: float) -> Exchange:
-        """Make a normal call from another browser, at least this many seconds after the first."""
+        """Make a normal call from another browser, at least `seconds` after the first call."""
         self._let_pass(seconds, "the token's times may be rounded")
         return self.ask(f"a call {seconds:g} s after the first, with another jkt", self.member)
 
     def _let_pass(self, seconds: float, why: str) -> None:
-        """Wait until it is this long after the normal call."""
+        """Wait until `seconds` after the normal call."""
         missing = self.first.answered_at + seconds - self.now()
         if missing > 0:
             self.wait(missing, why)

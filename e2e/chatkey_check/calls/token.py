@@ -36,7 +36,7 @@ class Token:
 
     @property
     def header(self) -> dict[str, object]:
-        """The token's header, read leniently: if a member appears twice, the last one counts."""
+        """The token's header, parsed leniently: if a member appears twice, the last value counts."""
         try:
             value = reading.browser_json(self.compact.header.decode("utf-8-sig", "replace"))
         except reading.Unreadable:
@@ -47,7 +47,7 @@ class Token:
 
     @property
     def claims(self) -> dict[str, object]:
-        """The token's claims, read strictly."""
+        """The token's claims, parsed strictly."""
         try:
             return reading.strict_object(self.compact.payload)
         except reading.Unreadable:
@@ -55,5 +55,5 @@ class Token:
 
     @property
     def uid(self) -> object:
-        """The claim `uid`: the person that the token names."""
+        """The claim `uid`, which names the person."""
         return self.claims.get("uid")

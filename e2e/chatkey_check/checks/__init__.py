@@ -1,4 +1,4 @@
-"""The checks, one module each, named by the check's id."""
+"""The checks, with one module for each check, named after the check's id."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def after_logout(run: Run) -> Finding:
 
 
 def _session(calls: Calls) -> Session:
-    """Return the session that the check ends: one of its own if possible, or otherwise the login that was given."""
+    """Return the session that the check logs out: a session of its own if possible, otherwise the given login."""
     try:
         own = calls.earlier.session
     except Skipped:

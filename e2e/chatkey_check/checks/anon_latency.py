@@ -20,7 +20,7 @@ from chatkey_check.run import Run
     needs=("anon.no-5xx",),
 )
 def latency(run: Run) -> Finding:
-    """Most people on a page are not logged in, and they wait for this answer, too."""
+    """Most people on a page are not logged in, and the page waits for this answer for them, too."""
     calls = run.calls
     answer = calls.anonymous
     if answer.seconds < SLOW:

@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     needs=("req.post-json", "req.no-redirect"),
 )
 def no_redirect(run: Run) -> Finding:
-    """The page's script follows the redirect and reads the login page as if it were the answer."""
+    """The page's script follows the redirect and reads the login page instead of an answer."""
     calls = run.calls
     answer = calls.anonymous
     if answer.redirected:

@@ -51,7 +51,7 @@ def cookie_ignored(run: Run) -> Finding:
 
 
 def _written(run: Run) -> Finding | None:
-    """Call with cookies that are made from the uid alone, as a stranger could. Fail if that is enough to log in."""
+    """Call with cookies that a stranger could make from the uid alone. Fail if such a cookie is enough to log in."""
     calls = run.calls
     if calls.anonymous.minted or not calls.member.cookies:
         return None

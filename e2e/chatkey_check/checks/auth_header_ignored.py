@@ -79,7 +79,7 @@ def header_ignored(run: Run) -> Finding:
 
 
 def _by_authorization(calls: Calls) -> Finding:
-    """Call without a login, but with the first person's uid or e-mail address as the credential and no password."""
+    """Call without a login, and with the first person's uid or e-mail address as the credential, without a password."""
     person = victim_of(calls.token.claims)
     if calls.anonymous.minted:
         return passed()

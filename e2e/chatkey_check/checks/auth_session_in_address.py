@@ -33,7 +33,7 @@ NAMES = ("sid", "session", "session_id", "sessionid", "access_token")
 def session_in_address(run: Run) -> Finding:
     """Anyone who receives a link with your session in it can act as you.
 
-    A link with somebody else's session makes the person who follows it act as them.
+    Anyone who follows a link with another person's session acts as that person without noticing.
     """
     calls = run.calls
     query = _as_query(calls)
@@ -44,7 +44,7 @@ def session_in_address(run: Run) -> Finding:
 
 
 def _as_query(calls: Calls) -> dict[str, str]:
-    """Return the login's cookies, and its longest credential under each of the usual names."""
+    """Return the login's cookies, and the longest credential under each of the usual parameter names."""
     session = calls.member
     longest = max(session.secrets, key=len, default="")
     return {**(dict.fromkeys(NAMES, longest) if longest else {}), **session.cookies}

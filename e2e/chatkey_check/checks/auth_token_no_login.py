@@ -31,7 +31,7 @@ from chatkey_check.run import Run
 def token_no_login(run: Run) -> Finding:
     """Every script of the page can read the chat token.
 
-    If the token were a login, too, these scripts would have access to the whole account.
+    If the shop accepted the chat token as a login, these scripts would have access to the whole account.
     """
     calls = run.calls
     for answer in _answers(calls):

@@ -38,7 +38,7 @@ HINT = "Add the claim cnf: {jkt: <the jkt you received>}."
 )
 @also_second
 def cnf(_run: Run, token: Token) -> Finding:
-    """Without cnf.jkt the socket refuses the token, because anyone who copied it could use it."""
+    """Without cnf.jkt, anyone who copied the token could use it. Therefore the socket refuses such a token."""
     claims = token.claims
     wrong = _wrong(claims)
     if not wrong:
@@ -63,7 +63,7 @@ def _wrong(claims: Mapping[str, object]) -> str:
 
 
 def _instead(claims: Mapping[str, object]) -> str:
-    """Name the claim that was probably meant as `cnf`, or return an empty text."""
+    """Name the claim that was probably meant to be `cnf`, or return an empty text."""
     if "cnf.jkt" in claims:
         return "; there is a claim called 'cnf.jkt'"
     if "jkt" in claims:

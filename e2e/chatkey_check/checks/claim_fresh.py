@@ -37,7 +37,7 @@ BROWSERS = "Do not limit the browsers of a person: each private window counts as
     phase=Phase.LATER,
 )
 def fresh(run: Run) -> Finding:
-    """A token that was made long ago expires soon, and once it has expired nobody can connect with it."""
+    """A token that was made long ago expires soon. Nobody can connect with an expired token."""
     calls, token = run.calls, run.calls.token
     answer = calls.later
     if not answer.minted and calls.renewal.minted:

@@ -51,9 +51,9 @@ SLACK = 5
 )
 @also_second
 def lifetime(run: Run, token: Token) -> Finding:
-    """A token that expires sooner makes the widget call again and again.
+    """If a token expires sooner, the widget has to call again and again.
 
-    A token that lives longer also stays usable longer for anyone who copies it.
+    If a token expires later, anyone who copied the token can use it for longer.
     """
     calls = run.calls
     span = left(calls, token.answer)

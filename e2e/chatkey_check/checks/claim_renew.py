@@ -33,7 +33,7 @@ from chatkey_check.words import duration
     phase=Phase.LATER,
 )
 def renew(run: Run) -> Finding:
-    """Near the end of the token the widget calls again.
+    """Shortly before the token expires, the widget calls again.
 
     If the new token has the same exp, the member is logged out of the chat.
     """

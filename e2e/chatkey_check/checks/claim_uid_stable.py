@@ -26,7 +26,7 @@ from chatkey_check.run import Run
     needs=("claim.uid", "claim.jkt-follows"),
 )
 def uid_stable(run: Run) -> Finding:
-    """With a new uid, the member no longer sees earlier conversations."""
+    """With a new uid, the member can no longer see earlier conversations."""
     calls, token = run.calls, run.calls.token
     if calls.second.uid != token.uid:
         seen = f"{reading.shown(token.uid)}, then {reading.shown(calls.second.uid)}"

@@ -41,7 +41,7 @@ PROFILE = ("name", "email", "avatar")
     needs=("claim.jkt-follows",),
 )
 def isolated(run: Run) -> Finding:
-    """If two requests share a variable, one of them gets the other's value. This only shows under load."""
+    """If two requests share a variable, one of them gets the other's value. This shows only under load."""
     calls = run.calls
     for exchange, what in _mixed(calls):
         return failed(what, exchange)
@@ -73,9 +73,9 @@ def _crashed(exchange: Exchange) -> bool:
 
 
 def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
-    """Yield each call that got another caller's answer, and a message.
+    """Yield each call that got the answer of another caller, and a message.
 
-    The reference is the answer that each caller gets when it calls alone.
+    The answer is compared with the answer that each caller gets when no other call is under way.
     """
     uids = {session.name: calls.alone(session).uid for session, _ in calls.together}
     for session, exchange in calls.together:
@@ -116,7 +116,9 @@ def _is_null(exchange: Exchange) -> bool:
 
 
 def _odd(calls: Calls, alone: Exchange, exchange: Exchange) -> str:
-    """Return how a token differs from the one that this caller gets alone, as if one worker had other settings."""
+    """Return how a token differs from the token that the same caller gets alone, as if one worker had other
+    settings.
+    """
     if not alone.minted:
         return ""
     for name in ("pid", "type"):

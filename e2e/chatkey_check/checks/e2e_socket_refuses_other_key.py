@@ -21,7 +21,7 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def socket_refuses_other_key(run: Run) -> Finding:
-    """Somebody who copies a token does not have its key, so this connection has to fail.
+    """A person who copies a token does not have its key, so this connection must fail.
 
     If it succeeds, the result of e2e.socket-accepts means nothing.
     """

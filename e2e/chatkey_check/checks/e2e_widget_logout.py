@@ -26,7 +26,7 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def widget_logout(run: Run) -> Finding:
-    """On a shared computer, the next person must not be taken for the previous one."""
+    """On a shared computer, the next person must not be mistaken for the previous person."""
     visit = run.live.visit
     try:
         visit.log_out()

@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def widget_reload(run: Run) -> Finding:
-    """A token is valid for an hour and for many pages, so clicking through your site costs you a single call."""
+    """A token is valid for an hour and for many pages, so a visit to many pages costs you a single call."""
     visit = run.live.visit
     try:
         visit.reload()

@@ -30,7 +30,7 @@ BEFORE_THE_END = 30.0
     phase=Phase.LATER,
 )
 def widget_renew(run: Run) -> Finding:
-    """Somebody who chats for more than an hour must stay logged in as the same member."""
+    """A person who chats for more than an hour must stay logged in as the same member."""
     visit = run.live.visit
     end = reading.lenient_claims(visit.stored or "").get("exp")
     if not isinstance(end, int | float):

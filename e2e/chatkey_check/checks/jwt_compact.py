@@ -1,4 +1,4 @@
-"""jwt.compact: the token is exactly a JWT in compact form."""
+"""If a server trusted the algorithm that a token names, an attacker could choose an algorithm that needs no secret."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def compact(_run: Run, token: Token) -> Finding:
-    """The socket parses the token strictly. It refuses forms that a lenient JWT library accepts."""
+    """The socket parses the token strictly, and refuses forms that a lenient JWT library accepts."""
     member = token.answer.member
     wrong = wrong_form(member) if isinstance(member, str) and member else no_token(member)
     return failed(wrong.message, token.answer, hint=wrong.hint) if wrong else passed()

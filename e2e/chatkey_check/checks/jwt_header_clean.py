@@ -32,9 +32,9 @@ TYPES = (None, "jwt", "application/jwt")
 )
 @also_second
 def header_clean(_run: Run, token: Token) -> Finding:
-    """The socket refuses header members that change what a token means.
+    """The socket refuses header members that change the meaning of a token.
 
-    It ignores a key in the header, which only misleads readers.
+    The socket ignores a key in the header, so such a key only misleads readers.
     """
     try:
         header = reading.strict_object(token.compact.header)

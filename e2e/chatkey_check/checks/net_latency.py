@@ -33,7 +33,7 @@ SAMPLES = 5
     needs=("net.resolves", "net.tls", "net.same-origin", "net.session-works"),
 )
 def latency(run: Run) -> Finding:
-    """Until the answer arrives, the member appears as a visitor. After 10 seconds the widget gives up."""
+    """Until the answer arrives, the member appears as a visitor. The widget stops waiting after 10 seconds."""
     samples: list[Exchange] = []
     for sample in islice(_calls(run.calls), SAMPLES):
         samples.append(sample)
@@ -54,7 +54,7 @@ def _decided(samples: list[Exchange]) -> bool:
 
 
 def _calls(calls: Calls) -> Iterator[Exchange]:
-    """Yield calls as the login, or as a visitor if there is none. Calls that other checks share come first."""
+    """Yield calls with the login, or as a visitor if no login was given. Calls that other checks use come first."""
     if calls.target.login is None:
         yield calls.anonymous
         session = calls.nobody

@@ -23,7 +23,7 @@ from chatkey_check.wire.http import Unreachable
     ),
 )
 def resolves(run: Run) -> Finding:
-    """Without a connection there is nothing to judge."""
+    """Without a connection, nothing can be checked."""
     target = run.calls.target
     try:
         address = run.calls.wire.reach(target.url)

@@ -25,7 +25,7 @@ from chatkey_check.words import plural
     phase=Phase.LAST,
 )
 def steady(run: Run) -> Finding:
-    """If the call fails now and then, members now and then appear as visitors."""
+    """If the call fails from time to time, members sometimes appear as visitors."""
     calls = run.calls
     flaky = calls.record.unsteady
     if not flaky:

@@ -38,7 +38,7 @@ IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
     needs=("net.latency",),
 )
 def page_no_secret(run: Run) -> Finding:
-    """Anything that a script of your page can read, everybody can read."""
+    """Everybody can read what a script of your page can read."""
     calls = run.calls
     address, secret = calls.target.page_url, calls.target.secret
     if address is None:
@@ -77,12 +77,10 @@ class Scripts(HTMLParser):
         self.sources: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Record the address of a script."""
         source = dict(attrs).get("src")
         if tag == "script" and source:
             self.sources.append(source)
 
     def handle_data(self, data: str) -> None:
-        """Record the addresses that an inline script imports."""
         if self.cdata_elem == "script":
             self.sources += IMPORTED.findall(data)

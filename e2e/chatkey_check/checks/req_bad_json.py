@@ -71,7 +71,7 @@ def bad_json(run: Run) -> Finding:
 
 
 def _ways(shape: Shape) -> Mapping[str, Variation]:
-    """Return the requests to send: unusual text for every endpoint, and invalid JSON if the endpoint takes JSON."""
+    """Return the requests to send: unusual text for every endpoint, and invalid JSON if the endpoint accepts JSON."""
     if not shape.body:
         return {"a jkt with letters that are not ASCII": {"jkt": LETTERS}}
     bodies = {**BODIES, **_odd(shape)} if shape.json else _odd(shape)
@@ -79,7 +79,7 @@ def _ways(shape: Shape) -> Mapping[str, Variation]:
 
 
 def _odd(shape: Shape) -> Mapping[str, bytes]:
-    """Return bodies that frameworks do not expect. Whether one of them gets a token is judged by other checks."""
+    """Return bodies that frameworks do not expect. Other checks judge whether such a body gets a token."""
     return {
         "a jkt with letters that are not ASCII": shape.content(LETTERS, {}),
         "a jkt with half of a surrogate pair": shape.content("\ud800", {}),

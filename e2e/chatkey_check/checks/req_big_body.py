@@ -34,7 +34,7 @@ QUICK = 2.0
     needs=("req.post-json", "req.no-redirect"),
 )
 def big_body(run: Run) -> Finding:
-    """Otherwise anyone can keep your workers busy with a few large requests."""
+    """If you read large bodies, anyone can keep your workers busy with a few requests."""
     calls = run.calls
     return without_body(calls) or _judged(calls)
 

@@ -27,9 +27,9 @@ from chatkey_check.run import Run
     needs=("claim.jkt-follows",),
 )
 def body_wins(run: Run) -> Finding:
-    """Addresses end up in logs and links.
+    """Addresses are kept in logs and links.
 
-    If the jkt in the address counted, anyone who writes a link could choose the key.
+    If the jkt in the address counted, the author of a link could choose the key.
     """
     calls = run.calls
     if not calls.target.shape.in_body:

@@ -32,7 +32,7 @@ SIMPLE = {**{kind: kind for kind in ("text/plain", FORM, "multipart/form-data")}
     needs=("jwt.compact",),
 )
 def content_type(run: Run) -> Finding:
-    """A page of any site can send your endpoint forms and plain text together with your visitor's cookies."""
+    """A page of any site can send forms and plain text to your endpoint, together with your visitor's cookies."""
     calls = run.calls
     return without_json(calls) or _judged(calls)
 

@@ -22,7 +22,7 @@ from chatkey_check.run import Run
     needs=("jwt.compact",),
 )
 def extra_ignored(run: Run) -> Finding:
-    """A widget that is newer than your backend may send more members, and that should not break anything."""
+    """A widget that is newer than your backend may send more members. The call must still work."""
     calls = run.calls
     return without_body(calls) or _judged(calls)
 

@@ -31,7 +31,7 @@ from chatkey_check.run import Run
     needs=("req.jkt-missing",),
 )
 def jkt_format(run: Run) -> Finding:
-    """Otherwise you would sign a token that contains text chosen by a stranger."""
+    """If you accepted any text as a jkt, you would sign a token with text that a stranger has chosen."""
     calls = run.calls
     malformed = _malformed(calls.new_jkt())
     asks = (partial(calls.ask, f"a jkt {what}", calls.member, jkt=jkt) for what, jkt in malformed.items())

@@ -26,6 +26,6 @@ from chatkey_check.shape import LEFT_OUT
     needs=("jwt.compact",),
 )
 def jkt_missing(run: Run) -> Finding:
-    """Anyone who copies a token that is bound to no key could use it."""
+    """Anyone who copied a token without a key could use it."""
     answer = run.calls.ask("no jkt", run.calls.member, jkt=LEFT_OUT)
     return failed("A body without jkt gets a token.", answer) if answer.minted else passed(f"{answer.status}")

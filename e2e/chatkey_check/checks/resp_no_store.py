@@ -36,7 +36,7 @@ KEPT = re.compile(r"(?:max-age|s-maxage)\s*=\s*\"?0*[1-9]", re.IGNORECASE)
     needs=("jwt.compact",),
 )
 def no_store(run: Run) -> Finding:
-    """A token belongs to one person, so a cache must not hand it to somebody else."""
+    """A token belongs to one person, so a cache must not give it to another person."""
     found = _of_members(run)
     return found if found.verdict is not Verdict.PASS else _of_visitors(run.calls)
 
@@ -57,7 +57,10 @@ def _of_members(_run: Run, token: Token) -> Finding:
 
 
 def _of_visitors(calls: Calls) -> Finding:
-    """Check that the answer to a visitor does not allow caches to keep it. No Cache-Control at all is accepted."""
+    """Check that the answer to a visitor does not allow caches to keep it.
+
+    An answer without Cache-Control is accepted.
+    """
     try:
         answer = calls.anonymous
     except Skipped:

@@ -24,7 +24,7 @@ from chatkey_check.run import Run
     needs=("jwt.compact",),
 )
 def no_token_elsewhere(run: Run) -> Finding:
-    """The widget reads the token from the body, so a copy elsewhere only adds a place where it can leak."""
+    """The widget reads the token from the body. A copy elsewhere is only another place where the token can leak."""
     token = run.calls.token
     signed = token.text.rpartition(".")[0]
     for name, value in token.answer.response.headers if token.answer.response else ():

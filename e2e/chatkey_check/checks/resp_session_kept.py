@@ -37,7 +37,7 @@ CLEARS = {
 def session_kept(run: Run) -> Finding:
     """The widget may call on every page.
 
-    If the call ended the session, opening a page of your shop would log your customer out.
+    If the call ended the session, every page of your shop would log your customer out.
     """
     calls = run.calls
     cleared = _cleared(calls.first)

@@ -1,4 +1,4 @@
-"""`chatkey check --init`: asks for the basic settings of a run, and writes them to a file of options."""
+"""`chatkey check --init`: asks for the basic settings of a run, and writes the settings to a file of options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the checks from the command line: once, or again whenever files change."""
+"""Runs the checks from the command line, once or after each change of files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chatkey_peer.exits import Exit
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """The options of a run: as they were written, and the target that they describe."""
+    """The options of a run, and the target that the options describe."""
 
     given: Given
     target: Target
@@ -49,7 +49,7 @@ class Invocation:
         return ready.watch() if self.given.watch else ready.once()
 
     def check_allowed(self) -> None:
-        """Raise `OptionError` if requests would go to another machine and --yes was not given."""
+        """Raise `OptionError` if the target is another machine and --yes was not given."""
         if not self.target.local and not self.given.yes:
             raise OptionError(
                 f"{self.target.host} is not this machine. Show the requests with --plan, then allow them with --yes."
@@ -64,7 +64,7 @@ class Invocation:
         return replace(self, target=logged_in(self.target))
 
     def plan(self) -> Exit:
-        """Print every request that a clean run sends, without sending any."""
+        """Print every request that a run without failures sends, and send nothing."""
         made, console = plan(self.target, self._selection), Console()
         console.print(f"{plural(len(made.requests), 'request')} if nothing fails. Nothing was sent.\n", **PLAIN)
         for (label, line), times in made.lines.items():
@@ -74,7 +74,10 @@ class Invocation:
         return Exit.CLEAN
 
     def once(self) -> Exit:
-        """Check, report, and return the exit status. Raises `OptionError` if the report cannot be written."""
+        """Run the checks, write the report, and return the exit status.
+
+        Raises `OptionError` if the report cannot be written.
+        """
         form, output = self.given.format, self.given.output
         if output is not None and not output.parent.is_dir():
             raise OptionError(f"--output {output}: the folder {output.parent} does not exist.")
@@ -87,7 +90,7 @@ class Invocation:
         return status(report, strict=self.given.strict)
 
     def watch(self) -> Exit:
-        """Check, and check again whenever files change, until Ctrl-C."""
+        """Run the checks, and run the checks again whenever files change, until Ctrl-C."""
         paths = self.given.watch
         missing = [str(path) for path in paths if not path.exists()]
         if missing:
@@ -106,7 +109,7 @@ class Invocation:
             return last
 
     def ui(self) -> Exit:
-        """Serve the local page until Ctrl-C. Raises `OptionError` if an option asks for a report, too."""
+        """Serve the local page until Ctrl-C. Raises `OptionError` if another option asks for a report."""
         from chatkey_check.ui.desk import Desk  # noqa: PLC0415 - no other run needs it
         from chatkey_check.ui.serve import UiServer  # noqa: PLC0415
 
@@ -136,7 +139,7 @@ class Invocation:
         )
 
     def _shown(self, run: Run, screen: Terminal) -> Report:
-        """Judge the endpoint, and show progress and report in the terminal."""
+        """Check the endpoint, and show progress and report in the terminal."""
         with closing(screen):
             screen.begin(self.target.url)
             report = self._judged(run, screen)
@@ -167,7 +170,7 @@ def read(given: Given) -> Invocation:
 
 
 def _check_patterns(option: str, patterns: Sequence[str]) -> None:
-    """Refuse a pattern that matches no check. A typo would otherwise judge nothing, or everything."""
+    """Refuse a pattern that matches no check, because a run with a typo would judge nothing or everything."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in checks.ORDER):
             near = get_close_matches(pattern, checks.ORDER, n=1)

@@ -1,4 +1,4 @@
-"""Collects the requests that `--plan` prints: a dry run in which every request is answered but none is sent."""
+"""Collects the requests for `--plan`, in a dry run that makes up an answer to each request and sends nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JKT: Final = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The requests of a run in which nothing fails. `lines` counts how often each label and curl line occurs."""
+    """The requests of a run without failures. `lines` counts how often each label and curl line occurs."""
 
     requests: tuple[Request, ...]
     lines: Counter[tuple[str, str]]
@@ -30,7 +30,7 @@ class Plan:
 
 
 def plan(target: Target, selection: Selection | None = None) -> Plan:
-    """Return the requests that a clean run would send."""
+    """Return the requests that a run without failures would send."""
     clock = PlanClock()
     wire = PlanWire(target, now=clock.now)
     calls = Calls(target, wire, now=clock.now, sleep=clock.sleep)

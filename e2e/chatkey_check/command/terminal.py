@@ -1,4 +1,4 @@
-"""Shows a run in the terminal: a progress bar while it runs, then the report, with the verdict first and last."""
+"""Shows a run in the terminal: a progress bar during the run, and then the report."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ WIDEST_REASON: Final = 40
 
 
 class Terminal:
-    """Shows a run: a progress bar, then the verdict, the groups and the cause. If piped, only the findings."""
+    """Shows a progress bar, then the verdict, the groups and the cause.
+
+    If the output is piped, shows only the findings.
+    """
 
     def __init__(self, console: Console, *, total: int, verbose: bool = False) -> None:
         self._console = console
@@ -61,7 +64,7 @@ class Terminal:
         self._task = self._progress.add_task("", total=total)
 
     def begin(self, target: str) -> None:
-        """Start the bar, with the address that is checked."""
+        """Start the progress bar, with the address of the endpoint."""
         self._progress.update(self._task, description=target)
         self._progress.start()
 
@@ -70,11 +73,10 @@ class Terminal:
         self._progress.update(self._task, description=check.id)
 
     def waiting(self, seconds: float, why: str) -> None:
-        """Show in the bar that the run waits, and why."""
+        """Show in the bar that the run waits, and why it waits."""
         self._progress.update(self._task, description=f"waiting {seconds:.1f} s: {why}")
 
     def finished(self, outcome: Outcome) -> None:  # noqa: ARG002 - what it found is shown when all is known
-        """Advance the bar."""
         self._progress.advance(self._task)
 
     def close(self) -> None:
@@ -84,7 +86,7 @@ class Terminal:
     def end(self, report: Report) -> None:
         """Show the verdict, the findings, the cause, and the verdict again.
 
-        If the endpoint cannot be reached, show only that.
+        If the endpoint cannot be reached, show only this fact.
         """
         self._progress.stop()
         self._cause = report.cause
@@ -112,12 +114,15 @@ class Terminal:
         self._say((f"{mark} {summary.headline(report)}", style), (f"  {report.target}", "dim"))
 
     def _show_unreachable(self, outcome: Outcome) -> None:
-        """Show what was tried, and what to do. An unreachable endpoint has no other findings."""
+        """Show what was tried, and what to do. There are no other findings if the endpoint cannot be reached."""
         self._indented(outcome.message, 2)
         self._indented(self._advice(outcome), 2, "cyan")
 
     def _show_findings(self, report: Report) -> None:
-        """Show each group in one line, followed by its findings. If piped, show only the findings."""
+        """Show each group in one line, followed by the findings of the group.
+
+        If the output is piped, show only the findings.
+        """
         self._say()
         for _, members in groupby(report.outcomes, lambda outcome: outcome.check.group):
             outcomes = list(members)
@@ -147,7 +152,7 @@ class Terminal:
         self._indented(self._advice(outcome), 6, "cyan")
 
     def _show_cause(self, outcome: Outcome) -> None:
-        """Show the first failure with all its details. The curl line is not wrapped, so that it can be copied."""
+        """Show the first failure with all its details. The curl line is not wrapped, so that people can copy it."""
         section = f" · {summary.source(outcome.check)}" if outcome.check.section else ""
         self._say()
         if self._live:
@@ -170,7 +175,7 @@ class Terminal:
         self._say("  More about this check: ", (f"chatkey check --explain {outcome.check.id}", "bold"))
 
     def _show_lines(self, title: str, lines: Mapping[str, Sequence[str]]) -> None:
-        """Show each reason or option together with the first few checks that it concerns."""
+        """Show each reason or option together with the first few checks that it affects."""
         if not lines:
             return
         self._say()
@@ -197,7 +202,7 @@ class Terminal:
         self._console.print(Text.assemble(*parts), soft_wrap=True, **PLAIN)
 
     def _indented(self, text: str, indent: int, style: str = "") -> None:
-        """Print prose: wrapped in an interactive terminal, on one line if piped."""
+        """Print a text: wrapped in an interactive terminal, in one line if the output is piped."""
         if not text:
             return
         if self._live:

@@ -1,4 +1,4 @@
-"""Notices that files have changed."""
+"""Detects that files have changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stamps(paths: Iterable[Path]) -> dict[str, Stamp]:
 def changed(
     paths: Iterable[Path], before: dict[str, Stamp], *, sleep: Callable[[float], None] = time.sleep
 ) -> list[str]:
-    """Wait until files differ from `before` and no longer change. Return the names of the changed files."""
+    """Wait until files differ from `before` and have stopped changing. Return the names of the changed files."""
     paths = list(paths)
     while (now := stamps(paths)) == before:
         sleep(EVERY)
@@ -44,7 +44,10 @@ def changed(
 def wait_until_up(
     reach: Callable[[], object], *, sleep: Callable[[float], None] = time.sleep, looks: int = LOOKS
 ) -> None:
-    """Wait a few seconds for a restarting backend to listen again. If it does not, the next run reports that."""
+    """Wait a few seconds until a restarted backend listens again.
+
+    If it does not listen in time, the next run reports that.
+    """
     for _ in range(looks):
         try:
             reach()

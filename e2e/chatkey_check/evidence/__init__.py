@@ -1,1 +1,1 @@
-"""What a report may show of a call: finds leaked secrets, masks them, and writes curl lines without them."""
+"""Decides what a report may show of a call: finds leaked secrets, masks secrets, and writes curl lines."""

@@ -1,4 +1,4 @@
-"""Finds a secret in what was sent to a browser, in any of its usual encodings."""
+"""Finds a secret, in any of its usual encodings, in data that was sent to a browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
 
 def forms(secret: str) -> Iterator[tuple[str, str]]:
-    """Yield the encoded forms of a secret with their names. base64 has three forms, one for each offset."""
+    """Yield the encoded forms of a secret with the names of the encodings.
+
+    In base64 there is one form for each of three offsets.
+    """
     raw = secret.encode()
     yield "unchanged", secret
     yield "as hex", raw.hex()
@@ -34,19 +37,19 @@ def forms(secret: str) -> Iterator[tuple[str, str]]:
 
 
 def leaked(secret: str, text: str) -> str | None:
-    """Return the name of the form in which a secret occurs in a text, or None. Tokens are decoded, too."""
+    """Return the name of the form in which a secret occurs in a text, or None. Tokens in the text are decoded first."""
     opened = f"{text}\n{_opened(text)}"
     return next((name for name, form in forms(secret) if form in opened), None)
 
 
 def whole(exchange: Exchange) -> str:
-    """Return the whole response, headers and body."""
+    """Return the headers and the body of the response as one text."""
     answer = exchange.response
     return f"{header_lines(answer.headers)}\n\n{exchange.text}" if answer else ""
 
 
 def _core(raw: bytes, offset: int) -> str:
-    """Return the part of the base64 form that does not depend on the text before and after the secret."""
+    """Return the part of the base64 form that does not depend on the text around the secret."""
     text = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
     begin = (0, 2, 3)[offset]
     rest = (offset + len(raw)) % 3

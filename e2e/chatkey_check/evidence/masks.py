@@ -18,7 +18,7 @@ SHORTEST: Final = 4
 
 
 class Masks:
-    """Knows the values that must not be shown. Values may be added during a run."""
+    """The values that must not be shown. Values may be added during a run."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()
@@ -41,7 +41,6 @@ class Masks:
                 self._values = self._values | _forms(value)  # a new set: another thread may be reading the old one
 
     def add_header(self, name: str) -> None:
-        """Hide the values of a header."""
         self._headers.add(name.lower())
 
     def masked(self, text: str) -> str:

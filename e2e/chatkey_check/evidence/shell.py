@@ -1,4 +1,4 @@
-"""Writes requests as words of a shell (bash, zsh), so that the line can be copied and run."""
+"""Writes requests as words of a shell command (bash, zsh), which people can copy and run."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ SPECIAL: Final = re.compile(r'(["$`\\])')
 
 
 def word(text: str, variable: str = "SECRET") -> str:
-    """Return a text as one word of the shell. Masked parts refer to an environment variable."""
+    """Return a text as one shell word. Masked parts refer to an environment variable."""
     if HIDDEN not in text:
         return quote(text) if text.isprintable() else _escaped(text.encode())
     return '"' + SPECIAL.sub(r"\\\1", text).replace(HIDDEN, f"${variable}") + '"'
 
 
 def header(name: str, value: str) -> str:
-    """Return a header as one word of the shell. A masked value refers to a variable named like the header."""
+    """Return a header as one shell word.
+
+    A masked value refers to an environment variable with the name of the header.
+    """
     return word(f"{name}: {value}", re.sub(r"\W", "_", name).upper())
 
 
 def data(body: bytes) -> str:
     """Return a body as an argument of curl, byte for byte.
 
-    Commands generate a body that no word can hold, or that would make the word too long.
+    If a shell word cannot contain the body, or would be too long, the argument is the output of commands.
     """
     if b"\0" in body or _longest_run(body) >= RUN:
         return f"@<({_made(body)})"
@@ -45,7 +48,7 @@ def _longest_run(body: bytes) -> int:
 
 
 def _made(body: bytes) -> str:
-    """Return shell commands that print a body. Long runs of one byte are generated with a count."""
+    """Return shell commands that print a body. A long run of the same byte is generated from its length."""
     pieces = re.split(rb"((?s:(.))\2{%d,})" % (RUN - 1), body)
     commands: list[str] = []
     for text, run in zip(pieces[::3], [*pieces[1::3], b""], strict=True):
@@ -55,12 +58,12 @@ def _made(body: bytes) -> str:
 
 
 def _octal(raw: bytes) -> str:
-    """Return bytes as printf and tr write them between single quotes."""
+    """Return bytes in the notation of printf and tr, for use between single quotes."""
     return "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in raw)
 
 
 def _escaped(raw: bytes) -> str:
-    """Return bytes in `$'…'` quotes, in which a shell interprets escapes."""
+    """Return bytes in `$'…'` quotes, in which the shell interprets escapes."""
     return "$'" + "".join(_shown(byte) for byte in raw) + "'"
 
 

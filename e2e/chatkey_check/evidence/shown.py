@@ -24,7 +24,7 @@ def evidence(exchange: Exchange, target: Target, masks: Masks) -> Evidence:
 
 
 def curl(request: Request, target: Target, masks: Masks) -> str:
-    """Return a curl command that sends the same request. Secrets are read from environment variables."""
+    """Return a curl command that sends the same request. The command reads secrets from environment variables."""
     words = ["curl", "-i"]
     words += ["-k"] if target.insecure_tls else []
     words += ["--cacert", shell.word(str(target.ca))] if target.ca else []
@@ -40,13 +40,13 @@ def curl(request: Request, target: Target, masks: Masks) -> str:
 
 
 def _without_a_type(request: Request) -> list[str]:
-    """Return the words that keep curl from adding a Content-Type to a body that was sent without one."""
+    """Return the words that keep curl from adding a Content-Type to a body that has none."""
     typed = any(name.lower() == "content-type" for name, _ in request.headers)
     return [] if typed or not request.body else ["-H", "Content-Type:"]
 
 
 def response(exchange: Exchange, masks: Masks) -> str:
-    """Return the status, headers and beginning of the body, or the reason why there is no response."""
+    """Return the status, the headers and the beginning of the body, or the reason why there is no response."""
     answer = exchange.response
     if answer is None:
         return f"{exchange.broken or 'nothing'} ({exchange.seconds:.1f} s)"

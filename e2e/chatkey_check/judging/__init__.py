@@ -1,1 +1,1 @@
-"""Helpers that the checks share: findings, times, and made-up people to impersonate."""
+"""Helpers that the checks share: findings, times, and invented people to impersonate."""

@@ -1,4 +1,4 @@
-"""The `@check` decorator, which combines a function that judges a run with the texts that explain the check."""
+"""The `@check` decorator. It combines a function that judges a run with the texts that explain the check."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONE_OF_TWO = "The first login's token is correct, but the second login's is not.
 
 @dataclass(frozen=True, slots=True)
 class Check(Question):
-    """A question together with the function that answers it."""
+    """A question together with the function that answers the question."""
 
     judge: Judge = field(repr=False)
 
@@ -39,7 +39,7 @@ def check(
     needs: tuple[str, ...] = (),
     phase: Phase = Phase.FIRST,
 ) -> Callable[[Judge], Check]:
-    """Make a check of the function that judges it. The function's docstring says why the check matters."""
+    """Make a check from a function that judges a run. The function's docstring says why the check matters."""
 
     def made(judge: Judge) -> Check:
         why = " ".join((judge.__doc__ or "").split())
@@ -49,9 +49,10 @@ def check(
 
 
 def also_second(judge: TokenJudge) -> Judge:
-    """Judge the token of the normal call. If it passes, also judge those of the second call and the second login.
+    """Judge the token of the normal call.
 
-    Several workers may answer the calls, and different kinds of people may log in.
+    If that token passes, also judge the tokens of the second call and of the second login. Several workers may answer
+    the calls, and different kinds of people may log in.
     """
 
     @wraps(judge)
@@ -70,7 +71,10 @@ def also_second(judge: TokenJudge) -> Judge:
 
 
 def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
-    """Return the finding if the token in this answer fails the check, or None if it passes or cannot be judged."""
+    """Return the finding if the token in this answer fails the check.
+
+    Return None if the token passes or cannot be judged.
+    """
     if not answer.minted:
         return None
     try:
@@ -81,7 +85,10 @@ def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
 
 
 def _wrong_for_other(judge: TokenJudge, run: Run) -> Finding | None:
-    """Return the finding if every token of the second login fails. If only some fail, one worker may be the cause."""
+    """Return the finding if every token of the second login fails.
+
+    If only some tokens fail, one worker may be the cause.
+    """
     calls = run.calls
     if calls.target.login_b is None:
         return None

@@ -1,4 +1,4 @@
-"""Shortcuts to make findings."""
+"""Functions that create findings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ WORKERS: Final = "Check that all workers or instances have the same settings and
 
 
 def passed(message: str = "") -> Finding:
-    """Nothing is wrong. `message` may say what was seen."""
+    """Return a finding that nothing is wrong. `message` may say what was seen."""
     return Finding(Verdict.PASS, message)
 
 
 def failed(message: str, *about: Exchange, hint: str | None = None) -> Finding:
-    """The endpoint does not work, or lets in somebody it should not."""
+    """Return a finding that the endpoint does not work, or gives a token to a person who should not get one."""
     return Finding(Verdict.FAIL, message, hint, about)
 
 
 def warned(message: str, *about: Exchange, hint: str | None = None) -> Finding:
-    """The endpoint works, but should do this better."""
+    """Return a finding that the endpoint works, but should do something better."""
     return Finding(Verdict.WARN, message, hint, about)

@@ -1,4 +1,4 @@
-"""Writes cookies that name another person, as anyone who knows their id could: as plain text, base64 or hex."""
+"""Forges cookies that name another person, from the id alone: as plain text, base64 or hex."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHORTEST: Final = 2
 
 
 class Coding(NamedTuple):
-    """An encoding of cookie values: functions to decode and to encode a text."""
+    """An encoding of cookie values, with functions that decode and encode a text."""
 
     name: str
     read: Callable[[str], str]
@@ -39,7 +39,7 @@ CODINGS: Final = (
 
 
 def forged(value: str, mine: Mapping[str, object], theirs: Mapping[str, object]) -> str:
-    """Return a cookie's value in which the details of one person are replaced by those of another."""
+    """Return a cookie's value in which the details of one person are replaced by those of another person."""
     for coding, text in readings(value):
         for own, other in _pairs(mine, theirs):
             if own in text:
@@ -48,7 +48,7 @@ def forged(value: str, mine: Mapping[str, object], theirs: Mapping[str, object])
 
 
 def readings(value: str) -> Iterator[tuple[Coding, str]]:
-    """Yield the text that a cookie's value decodes to, for each encoding in which it decodes to a text."""
+    """Yield each encoding in which a cookie's value decodes to a text, together with the decoded text."""
     for coding in CODINGS:
         try:
             text = coding.read(value)
@@ -59,7 +59,7 @@ def readings(value: str) -> Iterator[tuple[Coding, str]]:
 
 
 def _pairs(mine: Mapping[str, object], theirs: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of one person's detail and the other's: claims, and the number in the uid."""
+    """Yield pairs of the same detail of both persons: claims, and the number in the uid."""
     for name in ("uid", "email", "name"):
         own, other = mine.get(name), theirs.get(name)
         if isinstance(own, str) and isinstance(other, str) and len(own) >= SHORTEST:

@@ -1,4 +1,4 @@
-"""Recognises texts that a program wrote by mistake in the place of a value."""
+"""Recognises text that a program has put in the place of a value by mistake."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ UNFILLED = re.compile(r"\{\{.*\}\}|[$#]\{.*\}|<%.*%>|%\(\w+\)s", re.DOTALL)
 
 
 def whole(text: str) -> bool:
-    """Return whether a text is a printed object, function or bytes value of some programming language."""
+    """Return whether a text is the printed form of an object, a function or a bytes value of some
+    programming language.
+    """
     return WHOLE.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Judges the times in a token: how far they are off, whether they change, and which mistake explains a number."""
+"""Judges the times in a token: how wrong they are, whether they change, and which mistake explains them."""
 
 from __future__ import annotations
 

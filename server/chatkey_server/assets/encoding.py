@@ -24,7 +24,7 @@ def choose(accept: str, available: Collection[str]) -> str:
 
 
 def _allowed(accept: str) -> dict[str, bool]:
-    """Return each coding that the header names, and whether its weight is above zero."""
+    """Return each coding in the header, and whether the weight of the coding is above zero."""
     allowed = {}
     for item in accept.lower().split(","):
         coding, _, weight = item.partition(";")

@@ -1,4 +1,4 @@
-"""The files under `/assets`, by path, each in every encoding that is available."""
+"""Maps each path under `/assets` to the content of the file in every available encoding."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ class Form:
 
     @cached_property
     def content(self) -> bytes:
-        """The bytes to send."""
         return bytes(self._mapped)
 
 
@@ -85,14 +84,20 @@ class File:
 
 
 def hashed_files(built: Path, manifest: Manifest) -> dict[str, File]:
-    """Return the files with a hash in their name, by path below `/assets`. They never change: browsers keep them."""
+    """Return the files whose names contain a hash, by path below `/assets`.
+
+    Browsers keep these files, because they never change.
+    """
     compressed = {name for name in manifest.sizes if PurePosixPath(name).suffix in ENCODED}
     plain = manifest.sizes.keys() - compressed - {SDK, DECLARATIONS}
     return {name: File(dict(_forms(built, name, compressed)), _headers(name, FOREVER)) for name in plain}
 
 
 def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
-    """Return the script and its types. Their names never change: browsers keep them for a minute, then ask again."""
+    """Return `sdk.js` and its type declarations.
+
+    These names stay the same, so browsers ask for a new version after a minute.
+    """
     return {
         SDK: _fixed(SDK, _sdk(built, manifest, settings)),
         DECLARATIONS: _fixed(DECLARATIONS, (built / DECLARATIONS).read_bytes()),
@@ -100,7 +105,9 @@ def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str
 
 
 def pinned_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
-    """Return the script under a name that contains its hash, and `sdk.json`, which says how to pin that version."""
+    """Return `sdk.js` under a name that contains a hash, and `sdk.json`, which names that file for pages that pin a
+    version.
+    """
     sdk = _sdk(built, manifest, settings)
     name = f"sdk-{hashlib.sha256(sdk).hexdigest()[:16]}.js"
     pinned = {

@@ -1,4 +1,4 @@
-"""Remembers the calls that were started in this process until they end. Any process may end them."""
+"""Remembers the calls that were started in this process until the calls end. Any process may end a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Callers:
-    """The calls that were started here, by the channel of the person who calls. The hub reports when a call ends."""
+    """Stores the calls that were started in this process, by the caller's channel. The hub reports when a call ends."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -21,7 +21,7 @@ class Callers:
         return len(self._calls)
 
     def began(self, channel: str, call_id: str) -> None:
-        """Remember a person's call until it ends. It replaces an earlier call of that person."""
+        """Remember a person's call until the call ends, in place of an earlier call of the same person."""
         kept = self._calls.get(channel)
         if kept is not None and kept.call_id == call_id:
             return

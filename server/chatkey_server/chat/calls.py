@@ -1,4 +1,4 @@
-"""Calls in the database: ringing, active, ended. A conversation has at most one call that has not ended."""
+"""Stores calls in the database: ringing, active or ended. A conversation has at most one call that has not ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatkey_server.storage.tables import Call
 
 
 class Changed(NamedTuple):
-    """The state of a call. `fresh` is false if the call was in this state before."""
+    """The state of a call. `fresh` is false if the call was already in this state."""
 
     event: CallEvent
     fresh: bool
@@ -38,7 +38,10 @@ async def accept(conversation: UUID, now: float) -> Changed:
 
 
 async def end(conversation: UUID, now: float, *, call_id: str | None = None) -> Changed:
-    """End the call, or only the one with `call_id`. Raises `Refused(call_unknown)`. Needs the conversation's lock."""
+    """End the call.
+
+    With `call_id`, end only that call. Raises `Refused(call_unknown)`. The caller must hold the conversation's lock.
+    """
     call = await _known(conversation)
     if call_id not in {None, str(call.id)}:
         raise unknown()
@@ -63,7 +66,6 @@ async def _known(conversation: UUID) -> Call:
 
 
 def event_of(call: UUID, state: str) -> CallEvent:
-    """Return the event that reports the state of a call."""
     return CallEvent(type="call", call_id=str(call), state=_state(state))
 
 

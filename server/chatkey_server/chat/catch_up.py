@@ -1,4 +1,6 @@
-"""Reads messages that this process may have missed from the database, and sends them to the sockets that lack them."""
+"""Reads messages that this process may have missed from the database, and sends each message to the sockets that lack
+it.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +52,13 @@ log = structlog.get_logger("chatkey.hub")
 
 
 class CatchUp:
-    """Reads the database if the hub reports that messages may have been missed, on all channels or on one.
+    """Reads the database when the hub reports that messages may have been missed, on one channel or on all.
 
-    Each socket knows the number up to which it needs no more messages. Newer messages from the database are sent to
-    the person's sockets, and each socket drops those that it has had. So neither the length of an outage nor
-    differences between clocks matter. Numbers never decrease, unless the person was erased: then that person's
-    sockets are closed. Agents' pages are told to load their lists again, because they show only a few of many
-    conversations.
+    Each socket has a floor: the socket needs only messages with higher numbers. New messages from the database are sent
+    to all sockets of the person, and a socket drops the messages that it already has. Only message numbers are
+    compared, so this works after outages of any length, and if clocks differ. The numbers decrease only if the person
+    was erased; then the person's sockets are closed. Agents' pages show only a part of the conversations, so the pages
+    are told to load their lists again.
     """
 
     def __init__(self, hub: Hub, *, now: Now) -> None:
@@ -72,7 +74,7 @@ class CatchUp:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Catch up while the context lasts. Ends any read before it returns, because the database is closed next."""
+        """Catch up while the context lasts. Stop any read at the end, because the database is closed next."""
         try:
             yield
         finally:
@@ -87,7 +89,6 @@ class CatchUp:
             self._look_at(person)
 
     def leave(self, person: Person, seen: Seen) -> None:
-        """Stop keeping a closed socket up to date."""
         followers = self._followers[person]
         followers.discard(seen)
         if not followers:
@@ -100,7 +101,7 @@ class CatchUp:
         self._look_soon()
 
     def _joined(self, channel: str) -> None:
-        """Catch up on a channel: messages may have been published before this process was subscribed."""
+        """Catch up on a channel. Messages may have been published there before this process subscribed."""
         if person := customer_on(channel):
             self._look_at(person)
         elif is_for_agents(channel):
@@ -139,7 +140,7 @@ class CatchUp:
             self._hub.tell_here(AGENT_SESSIONS, b"")
 
     async def _catch_up(self, due: Mapping[Person, float]) -> None:
-        """Send these people's sockets the messages that they lack. If they lack none, this takes one query."""
+        """Send the messages that the sockets of these people lack. If no message is missing, this takes one query."""
         on_before = {person: self._open_calls(person) for person in due}
         told_before = {person: self._highest(person) for person in due}
         async with snapshot():
@@ -176,7 +177,7 @@ class CatchUp:
                 self._hub.tell_here(customer_channel(*person), message_told(entry))
 
     def _tell_calls(self, person: Person, call: CallEvent | None, on_before: set[str]) -> None:
-        """Report the call in progress, and the end of calls that were in progress before the database was read."""
+        """Report the call in progress, and the end of each call in `on_before` that is no longer in progress."""
         for ended in on_before - ({call["call_id"]} if call else set()):
             self._tell_call(person, CallEvent(type="call", call_id=ended, state="ended"))
         if call is not None:

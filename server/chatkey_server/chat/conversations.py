@@ -1,4 +1,4 @@
-"""Conversations and their messages in the database: numbered without gaps, and stored once per `id`."""
+"""Stores conversations and messages in the database. Messages are numbered without gaps, and stored once per `id`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatkey_server.storage.tables import Conversation, Message
 
 
 class Locked(NamedTuple):
-    """A conversation whose row is locked until the transaction ends, so that its numbers increase one by one."""
+    """A conversation whose row is locked until the transaction ends, so that message numbers increase one by one."""
 
     id: UUID
     provider: str
@@ -31,7 +31,7 @@ class Locked(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """A conversation that is only read, without a lock."""
+    """A conversation that is read without a lock."""
 
     id: UUID
     last_seq: int
@@ -47,7 +47,7 @@ class Draft(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """A stored message, and the resulting `last_at` of its conversation."""
+    """A stored message, and the new `last_at` of the conversation."""
 
     entry: Entry
     last_at: int
@@ -80,7 +80,6 @@ async def lock(conversation: UUID) -> Locked:
 
 
 def unknown() -> Refused:
-    """Build the refusal for a conversation that does not exist."""
     return Refused(Code.NOT_FOUND, "There is no such conversation.", member="conversation")
 
 
@@ -90,7 +89,10 @@ async def lock_begun(identity: SocketIdentity) -> Locked | None:
 
 
 async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
-    """Store a message under the next number. If its id is already stored, return the stored message unchanged."""
+    """Store a message under the next number.
+
+    If a message with the same id is stored, return the stored message unchanged.
+    """
     found = await Message.select(*ENTRY).where(Message.conversation == conversation.id, Message.message_id == draft.id)
     if found:
         return Appended(entry_of(found[0]), conversation.last_at)
@@ -120,7 +122,10 @@ async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
 
 
 async def note_call(conversation: UUID, now: float) -> None:
-    """Record that the person calls, so that agents see the conversation at the top and among those that wait."""
+    """Record that the person called.
+
+    Agents then see the conversation at the top of the list, and among those that wait.
+    """
     await Conversation.update({Conversation.last_at: _ms(now), Conversation.waiting: True}).where(
         Conversation.id == conversation
     )
@@ -140,10 +145,10 @@ async def begun(identity: SocketIdentity) -> Begun | None:
 
 
 async def page(conversation: Begun, before: int | None, limit: int) -> tuple[list[Entry], bool]:
-    """Return a conversation's newest messages below `before`, in order, and whether older ones exist.
+    """Return a conversation's newest messages below `before`, oldest first, and whether older messages exist.
 
-    The query asks for a range of numbers, which has no gaps. Without that, PostgreSQL assumes that a conversation
-    is short, and reads and sorts all of it.
+    The query selects a range of message numbers. Without the range, PostgreSQL expects a short conversation, and reads
+    and sorts all messages.
     """
     above = conversation.last_seq + 1 if before is None else min(before, conversation.last_seq + 1)
     rows: Sequence[Mapping[str, object]] = (

@@ -1,4 +1,4 @@
-"""The member record behind a conversation (contract 2.7, D-11)."""
+"""Finds or writes the member record of a conversation's owner (contract 2.7, D-11)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from chatkey_server.storage.tables import ChatCustomer
 
 
 async def customer_of(identity: SocketIdentity, name: str | None, now: float) -> UUID | None:
-    """Return the id of the member's record. A custom login creates or updates it; a visitor has none (None).
+    """Return the id of the member's record, or None for a visitor. For a custom login, create or update the record.
 
-    The record of a social member is only looked up, because the OAuth callback writes it. `name` is the name in the
+    For a social login, the record is only looked up, because the OAuth callback writes it. `name` is the name in the
     widget's `headers`.
     """
     if identity.login == "visitor":

@@ -1,4 +1,6 @@
-"""What agents see: the conversations of their businesses, newest first, and the messages of one conversation (D-21)."""
+"""Reads what agents see: the conversations of their businesses, newest first, and the messages of a conversation
+(D-21).
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,10 @@ FOUND: Final = """(
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Selects conversations. A conversation must meet all conditions that are set.
+    """Conditions that select conversations. A conversation must meet all conditions that are set.
 
-    `members`: the person logged in. `waiting`: no agent has done anything since the person wrote or called. `mine`:
-    this agent was the last to answer. `query` is searched for in name, e-mail and uid.
+    `members`: the person is logged in. `waiting`: no agent has reacted since the person wrote or called. `mine`: this
+    agent was the last to answer. `query` is searched for in name, e-mail and uid.
     """
 
     provider: Annotated[str, msgspec.Meta(max_length=64, pattern=NO_NUL)] | None = None
@@ -62,8 +64,6 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class CallSummary(TypedDict):
-    """The call in progress in a conversation."""
-
     call_id: str
     state: CallState
 
@@ -84,7 +84,7 @@ class Summary(TypedDict):
 
 
 class Listed(TypedDict):
-    """Conversations, newest first, and whether older ones exist."""
+    """Conversations, newest first, and whether older conversations exist."""
 
     items: list[Summary]
     more: bool
@@ -98,7 +98,7 @@ class ProviderName(TypedDict):
 
 
 class Thread(TypedDict):
-    """Messages of one conversation, in order, and whether older ones exist."""
+    """Messages of one conversation, oldest first, and whether older messages exist."""
 
     messages: list[Entry]
     more: bool
@@ -130,7 +130,10 @@ async def overview(agent: SignedIn, wanted: Filter = EVERYTHING, before: Place |
 
 
 async def thread(agent: SignedIn, conversation: UUID, before: int | None = None) -> Thread:
-    """Return a conversation's newest messages below `before`. Raises `Refused(not_found)` if it is not the agent's."""
+    """Return a conversation's newest messages below `before`.
+
+    Raises `Refused(not_found)` if the agent may not see it.
+    """
     async with snapshot():
         columns = (Conversation.provider, Conversation.last_seq)
         found = await Conversation.select(*columns).where(Conversation.id == conversation).first()

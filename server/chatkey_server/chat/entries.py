@@ -1,4 +1,4 @@
-"""A stored message as it is sent to clients: the columns to select, and how a row becomes an `Entry`."""
+"""Selects stored messages and converts the rows to `Entry`, the form in which messages are sent to clients."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ENTRY: Final = (
 
 
 def entry_of(row: Mapping[str, object]) -> Entry:
-    """Convert a row that was selected with `ENTRY`."""
+    """Convert a row with the columns `ENTRY`."""
     return row  # type: ignore[return-value]  # the columns of `ENTRY` are the members of Entry
 
 
 def in_order(newest_first: Sequence[Mapping[str, object]]) -> list[Entry]:
-    """Convert rows that were selected newest first, and return them oldest first."""
+    """Convert rows that are sorted newest first, and return the entries oldest first."""
     return [entry_of(row) for row in reversed(newest_first)]

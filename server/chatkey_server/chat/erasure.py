@@ -1,4 +1,4 @@
-"""Erases one person: counts and deletes the stored data, and lists the copies that erasing does not reach."""
+"""Erases one person: counts and deletes the stored data, and lists the copies that remain."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Person(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """How much data is stored about a person."""
+    """The numbers of records, conversations, messages and calls that are stored about a person."""
 
     records: int
     conversations: int
@@ -92,7 +92,7 @@ async def stored(person: Person) -> Stored:
 
 
 async def erase(person: Person) -> Stored:
-    """Delete a person's record, conversation, messages and calls in one transaction. Returns the deleted amounts.
+    """Delete a person's record, conversation, messages and calls in one transaction. Returns the deleted numbers.
 
     The caller must then publish `NEWS`. Raises `Refused(provider_unknown)`.
     """
@@ -104,7 +104,7 @@ async def erase(person: Person) -> Stored:
 
 
 def remains() -> list[str]:
-    """Return sentences that say which data erasing does not reach, and why."""
+    """Return sentences that say which copies of the data are not erased, and why."""
     kind = "sqlite" if isinstance(bound(), SQLite) else "postgres"
     return [*REMAINS, ON_DISK[kind]]
 

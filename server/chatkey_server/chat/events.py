@@ -1,4 +1,4 @@
-"""The events that the hub carries: a frame for a person's sockets or for agents, and the socket that caused it."""
+"""The events of the hub: a frame for a person's sockets or for agents, and the socket that caused the event."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A frame to pass on to every socket except `source`, which already has its answer.
+    """A frame for every socket except `source`, which has already received an answer.
 
-    If the frame is a message, `seq` is its number. If the frame is about a call, `call` is the call's id and state.
-    If `ends` is set, the person's sockets are closed instead.
+    If the frame is a message, `seq` is the number of the message. If the frame is about a call, `call` is the call's id
+    and state. If `ends` is set, the person's sockets are closed and get no frame.
     """
 
     frame: msgspec.Raw
@@ -47,7 +47,7 @@ ENDED: Final = _encode(Event(msgspec.Raw(b"{}"), ends=True))
 
 
 def agents_channel(provider: str) -> str:
-    """Return the hub's channel for agents who answer for this business but not for all."""
+    """Return the hub's channel for agents who answer for this business but not for all businesses."""
     return f"{AGENTS}:{provider}"
 
 
@@ -57,7 +57,7 @@ def is_for_agents(channel: str) -> bool:
 
 
 def customer_channel(provider: str, login: str, uid: str) -> str:
-    """Return the hub's channel of one person's sockets. Only `uid`, the last part, may contain a colon."""
+    """Return the hub's channel for one person's sockets. Only the last part, `uid`, may contain a colon."""
     return f"customer:{provider}:{login}:{uid}"
 
 

@@ -1,4 +1,7 @@
-"""Distinguishes new publications from replayed ones: a seal proves who published something, but not when."""
+"""Distinguishes new publications from replayed ones.
+
+The encryption of a publication proves the sender, but not the time.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,10 @@ class News(Enum):
 class Freshness:
     """Remembers the publications of each session, so that a replayed publication has no effect.
 
-    A session numbers its publications; a number must be higher than the previous one. A session is trusted once it
-    has named this process: the session id of this process is random, so a publication that contains it was made
-    after this process started. Processes ask each other to be named, and answer, in their beats. A new question or
-    answer makes a beat due. Clocks are not compared.
+    A session numbers its publications, and each number must be higher than the previous one. A session is trusted once
+    one of its publications contains the session id of this process. That id is random, so the publication must have
+    been made after this process started. In their heartbeats, processes ask each other for such publications, and
+    answer. A new question or answer makes a heartbeat due. Clocks are not compared.
     """
 
     def __init__(self, own: bytes) -> None:
@@ -46,16 +49,16 @@ class Freshness:
 
     @property
     def asks(self) -> list[bytes]:
-        """The sessions that this process asks to name it."""
+        """The sessions that this process asks to publish its session id."""
         return list(self._asking)
 
     @property
     def answers(self) -> list[bytes]:
-        """The sessions that asked this process to name them."""
+        """The sessions that asked this process to publish their session ids."""
         return list(self._answering)
 
     def judge(self, said: Opened, message: Message, beat: int) -> News:
-        """Classify a publication and remember it. `beat` is the current beat of this process."""
+        """Classify a publication and remember it. `beat` is the number of this process's current heartbeat."""
         is_named = self._own in message.asks or self._own in message.answers
         if said.session not in self._last and not is_named:
             return self._of_a_stranger(said, message, beat)
@@ -68,11 +71,11 @@ class Freshness:
         return News.FRESH
 
     def trusts(self, session: bytes) -> bool:
-        """Return whether a session has named this process."""
+        """Return whether this session has published the session id of this process."""
         return session in self._last
 
     def forget(self, before: int) -> None:
-        """Drop questions and answers that were recorded before this process's beat number `before`."""
+        """Drop the questions and answers that were recorded before heartbeat number `before` of this process."""
         self._asking = {session: beat for session, beat in self._asking.items() if beat >= before}
         self._answering = {session: beat for session, beat in self._answering.items() if beat >= before}
 
@@ -92,7 +95,7 @@ class Freshness:
 
 
 def _note(numbers: dict[bytes, int], session: bytes, number: int) -> None:
-    """Put a session at the end, and remove the oldest one if there are too many."""
+    """Store a session as the newest entry, and remove the oldest entry if there are too many."""
     numbers[session] = number
     if len(numbers) > MOST_STRANGERS:
         del numbers[next(iter(numbers))]

@@ -1,4 +1,4 @@
-"""Fan-out: passes new messages and calls to listeners in this process and, through a link, in other processes."""
+"""Passes new messages and calls to listeners in this process and, through a link, to listeners in other processes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Link(Protocol):
     """Carries payloads between the hub of this process and the hubs of other processes."""
 
     def running(self, hear: Hear, joined: Join) -> AbstractAsyncContextManager[None]:
-        """Carry payloads while the context lasts. Payloads of other processes are passed to `hear`.
+        """Carry payloads while the context lasts, and pass the payloads of other processes to `hear`.
 
-        If payloads may have been lost, `MISSED` is published here and in the other processes concerned. `joined` is
-        called for each channel as soon as its subscription works.
+        If payloads may have been lost, `MISSED` is published in this process and in the other processes concerned.
+        `joined` is called with each channel as soon as the subscription works.
         """
         ...
 
     @property
     def is_connected(self) -> bool:
-        """Whether this process receives payloads of the others, as far as it knows."""
+        """Whether the link to the other processes seems to work."""
         ...
 
     def want(self, channel: str) -> None:
@@ -53,19 +53,19 @@ class Link(Protocol):
         ...
 
     def say(self, channel: str, payload: bytes) -> None:
-        """Send to every other process, without waiting."""
+        """Send a payload to every other process, without waiting."""
         ...
 
     async def announce(self, *news: tuple[str, bytes]) -> None:
-        """Publish without running the link, and wait until everything is sent. Raises an error if that fails."""
+        """Publish without running the link, and wait until everything is sent. Raises an error if sending fails."""
         ...
 
 
 class Hub(InitPlugin):
-    """Publishes small payloads on named channels. It is a Litestar plugin.
+    """Publishes small payloads on named channels. The hub is a Litestar plugin.
 
-    Listeners in this process are called at once, whether or not the link works. Payloads of other processes arrive
-    only on channels that have a listener here.
+    Listeners in this process are called at once, even if the link does not work. Payloads of other processes arrive
+    only on channels that have a listener in this process.
     """
 
     def __init__(self, link: Link | None = None) -> None:
@@ -74,13 +74,12 @@ class Hub(InitPlugin):
         self._on_join: list[Join] = []
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
-        """Start and stop with the application."""
         app_config.lifespan.append(self._lifespan)
         return app_config
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep the link to the other processes while the context lasts."""
+        """Keep the link to the other processes open while the context lasts."""
         async with self._link.running(self.tell_here, self._joined) if self._link is not None else nullcontext():
             yield
 
@@ -91,17 +90,20 @@ class Hub(InitPlugin):
 
     @property
     def is_connected(self) -> bool:
-        """Whether this process receives payloads of the others, as far as it knows."""
+        """Whether the link to the other processes seems to work. False without a link."""
         return self._link is not None and self._link.is_connected
 
     def publish(self, channel: str, payload: bytes) -> None:
-        """Send to every listener of the channel in all processes, without waiting."""
+        """Send a payload to every listener of the channel in all processes, without waiting."""
         self.tell_here(channel, payload)
         if self._link is not None:
             self._link.say(channel, payload)
 
     def tell_here(self, channel: str, payload: bytes) -> None:
-        """Send to the channel's listeners in this process. If one of them fails, the others still get the payload."""
+        """Send a payload to the channel's listeners in this process.
+
+        If a listener fails, the others still get the payload.
+        """
         for listener in tuple(self._listeners.get(channel, ())):
             try:
                 listener(payload)
@@ -109,17 +111,15 @@ class Hub(InitPlugin):
                 log.exception("hub.failed", channel=channel.partition(":")[0])
 
     def has_listeners(self, channel: str) -> bool:
-        """Return whether the channel has a listener in this process."""
         return channel in self._listeners
 
     def add(self, channel: str, listener: Listener) -> None:
-        """Pass payloads of the channel to `listener` until it is removed."""
+        """Pass the channel's payloads to `listener` until `remove` is called."""
         if channel not in self._listeners and self._link is not None:
             self._link.want(channel)
         self._listeners.setdefault(channel, set()).add(listener)
 
     def remove(self, channel: str, listener: Listener) -> None:
-        """Stop passing payloads to `listener`."""
         listeners = self._listeners.get(channel, set())
         listeners.discard(listener)
         if listeners or self._listeners.pop(channel, None) is None:

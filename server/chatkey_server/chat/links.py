@@ -1,4 +1,4 @@
-"""Fan-out and shared counters over Redis. Without a Redis, both are None."""
+"""Creates the fan-out and the shared counters over Redis. Both are None if no Redis is configured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def link_of(redis_url: str, keys: Sequence[bytes]) -> Link | None:
-    """Return the deployment's link through Redis, None without a Redis. `keys` separate it from other deployments."""
+    """Return the deployment's link through Redis, or None if no Redis is configured. `keys` keep deployments apart."""
     if not redis_url:
         return None
     try:
@@ -25,7 +25,10 @@ def link_of(redis_url: str, keys: Sequence[bytes]) -> Link | None:
 
 
 def tally_of(redis_url: str, keys: Sequence[bytes]) -> Tally | None:
-    """Return the counters that all processes share over Redis, or None without one. `keys` make the names unique."""
+    """Return the counters that all processes share through Redis, or None if no Redis is configured.
+
+    `keys` keep deployments apart.
+    """
     if not redis_url:
         return None
     from chatkey_server.limits.redis_tally import RedisTally  # noqa: PLC0415 - redis is an optional package

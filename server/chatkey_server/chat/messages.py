@@ -28,7 +28,7 @@ decode: Final = msgspec.msgpack.Decoder(Message).decode
 
 
 def by_channel(news: Iterable[tuple[str, bytes]], asks: list[bytes], answers: list[bytes]) -> list[Message]:
-    """Return one message per channel, in the order in which the channels first occur."""
+    """Group payloads into one message per channel, in the order in which the channels first occur."""
     payloads: dict[str, list[bytes]] = {}
     for channel, payload in news:
         payloads.setdefault(channel, []).append(payload)

@@ -1,4 +1,4 @@
-"""Reasons for the loss of the link, for the log. They contain no part of an address."""
+"""Describes for the log why the link was lost. The descriptions contain no part of an address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The hub's link over Redis publish/subscribe. A process checks with heartbeats that it receives (D-15)."""
+"""Connects the hub to other processes over Redis publish/subscribe, and checks the connection with
+heartbeats (D-15).
+"""
 
 from __future__ import annotations
 
@@ -46,20 +48,22 @@ log = structlog.get_logger("chatkey.hub")
 
 
 class Heard(NamedTuple):
-    """When something was last received: the event loop's time, and the number of beats of this process."""
+    """When something was last received: the event loop's time, and the number of heartbeats that this
+    process had sent.
+    """
 
     at: float
     beat: int
 
 
 class RedisLink:
-    """Publishes and receives over Redis, and notices when it could not.
+    """Publishes and receives over Redis, and detects failures of the connection.
 
-    A process receives its own heartbeat once a second, which proves that sending, Redis and receiving work. If none
-    arrives for `SILENT_BEATS`, or if a connection fails, the process connects again. Once it receives its own
-    heartbeat again, it publishes `MISSED`: the others may have missed what it published, and it may have missed
-    what they published. If a process falls silent, the others assume that its last messages were lost. Replayed
-    messages have no effect (see `Freshness`). Messages from a session that is not proven to be live may be replays,
+    A process receives its own heartbeat once a second, which proves that sending, Redis and receiving work. If no
+    heartbeat arrives for `SILENT_BEATS`, or if a connection fails, the process connects again. Once the process
+    receives its own heartbeat again, it publishes `MISSED`, because this process and the others may have missed
+    messages. If the heartbeats of another process stop, the last messages of that process are assumed to be lost.
+    Replayed messages have no effect (see `Freshness`). Messages from a session that is not trusted yet may be replays,
     so the database is read instead.
     """
 
@@ -86,7 +90,10 @@ class RedisLink:
 
     @asynccontextmanager
     async def running(self, hear: Hear, joined: Join) -> AsyncIterator[None]:
-        """Stay connected while the context lasts. It starts once a heartbeat arrives, or after `SILENT_BEATS`."""
+        """Stay connected while the context lasts.
+
+        The context begins once a heartbeat arrives, or after `SILENT_BEATS`.
+        """
         self._hear = hear
         self._joined = joined
         self._heard = self._now()
@@ -102,7 +109,10 @@ class RedisLink:
             await asyncio.wait([staying], timeout=CONNECT_SECONDS + 2 * CLOSING_SECONDS)  # in case Redis hangs
 
     def say(self, channel: str, payload: bytes) -> None:
-        """Send to every other process. If Redis is away, they read the data from the database once Redis is back."""
+        """Send a payload to every other process.
+
+        If Redis is unreachable, the other processes later read the data from the database.
+        """
         if not self._hears_itself.is_set():
             self._is_lost = True
         elif len(self._unsaid) < MOST_UNSAID:
@@ -115,15 +125,16 @@ class RedisLink:
         return self._hears_itself.is_set()
 
     def want(self, channel: str) -> None:
-        """Subscribe to a channel as soon as possible."""
         self._subscriptions.want(channel)
 
     def leave(self, channel: str) -> None:
-        """Unsubscribe from a channel."""
         self._subscriptions.leave(channel)
 
     async def announce(self, *news: tuple[str, bytes]) -> None:
-        """Publish on a connection of its own, and wait until Redis has it all. Raises `RedisError` or `OSError`."""
+        """Publish on a separate connection, and wait until Redis has received everything.
+
+        Raises `RedisError` or `OSError`.
+        """
         async with self._opened() as redis, asyncio.timeout(self._silence):
             await redis.ping()
             await self._publish(redis, by_channel(news, [], []))
@@ -140,7 +151,7 @@ class RedisLink:
             await asyncio.sleep(wait * random.uniform(0.5, 1))  # noqa: S311 - no secret
 
     async def _connect(self) -> None:
-        """Publish and receive until the connection fails, which raises."""
+        """Publish and receive until the connection fails, and raise the error."""
         async with self._opened() as redis:
             hearing = redis.pubsub()
             try:
@@ -160,7 +171,7 @@ class RedisLink:
                         await hearing.aclose()  # type: ignore[no-untyped-call]  # redis-py leaves it out
 
     def _connected(self) -> None:
-        """Restart the silence timers: after a reconnect, this process and the others get the full time to be heard."""
+        """Restart the silence timers after a reconnect, so that every process has the full time to send a heartbeat."""
         self._is_refusing = False
         self._heard = self._heard._replace(beat=self._beats)
         self._others = {session: heard._replace(beat=self._beats) for session, heard in self._others.items()}
@@ -179,7 +190,7 @@ class RedisLink:
                     await redis.aclose()
 
     async def _attend(self, hearing: PubSub) -> None:
-        """Keep the subscriptions of the connection equal to the wanted channels."""
+        """Keep the subscriptions of the connection equal to the set of wanted channels."""
         while True:
             await self._subscriptions.is_due.wait()
             await self._subscribe(hearing)
@@ -209,7 +220,7 @@ class RedisLink:
             self._joined(channel)
 
     def _take(self, sealed: bytes) -> None:
-        """Pass on a message that a process of this deployment published. Anything else is ignored and logged."""
+        """Pass on a message that a process of this deployment published. Ignore and log any other message."""
         said = self._seal.open(sealed)
         try:
             message = None if said is None else decode(said.payload)
@@ -259,7 +270,7 @@ class RedisLink:
             self.say(MISSED, b"")
 
     async def _speak(self, redis: Redis) -> None:
-        """Publish everything that waits, in batches, and a heartbeat when it is due."""
+        """Publish waiting messages in batches, and a heartbeat when it is due."""
         while True:
             await self._is_due.wait()
             self._is_due.clear()
@@ -275,7 +286,7 @@ class RedisLink:
             await self._publish(redis, messages)
 
     async def _publish(self, redis: Redis, messages: Sequence[Message]) -> None:
-        """Publish all messages in one round trip, whatever their number of channels."""
+        """Publish all messages in one round trip, regardless of the number of channels."""
         async with redis.pipeline(transaction=False) as sending:
             for message in messages:
                 sending.publish(self._seal.names(message.channel)[0], self._seal.close(encode(message)))
@@ -286,7 +297,10 @@ class RedisLink:
         self._is_due.set()
 
     async def _watch(self) -> None:
-        """Send heartbeats, and check which processes fall silent. Raises if this process no longer hears itself."""
+        """Send heartbeats, and detect processes that stopped sending theirs.
+
+        Raises `Silent` if this process's own heartbeats do not arrive.
+        """
         while True:
             await asyncio.sleep(self._beat)
             self._beats += 1  # not seconds: a process that was suspended for a while has received nothing either

@@ -1,4 +1,4 @@
-"""Channel names of a deployment on a shared Redis, and the encryption of what its processes publish there."""
+"""Names a deployment's channels on a shared Redis, and encrypts what the deployment's processes publish."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_SESSIONS: Final = 1000
 
 
 class Opened(NamedTuple):
-    """A decrypted payload, the session that sealed it, and its number in that session, counted from 0."""
+    """A decrypted payload, the session that encrypted it, and the payload's number in that session, counted from 0."""
 
     session: bytes
     number: int
@@ -29,11 +29,11 @@ class Opened(NamedTuple):
 
 
 class Seal:
-    """Names a deployment's channels, and encrypts what it publishes (AES-256-GCM) with its first key.
+    """Names a deployment's channels, and encrypts publications with the first key (AES-256-GCM).
 
-    A payload that was sealed with any of the keys can be opened. So while master keys are rotated, processes that
-    have the same two keys in a different order understand each other. Each `Seal` is a session: it has a random id,
-    a key derived from that id, and a counter as the nonce, so no nonce is used twice.
+    A payload that was encrypted with any of the keys can be decrypted. Thus processes that have the same two keys in a
+    different order can communicate while master keys are rotated. Each `Seal` is a session: it has a random id, a key
+    derived from that id, and a counter as the nonce, so no nonce is used twice.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
@@ -45,9 +45,9 @@ class Seal:
         """The prefix of all channel names that belong to a key: the deployment's own part of a shared Redis."""
 
     def names(self, name: str) -> tuple[str, ...]:
-        """Return the channel's name under each key. The name does not reveal whose channel it is.
+        """Return the channel's name under each key. A name does not reveal whose channel it is.
 
-        Publish on the first name, and listen on all of them.
+        Publish on the first name, and listen on all names.
         """
         return tuple(
             f"{prefix}:{_mac(key, f'channel:{name}'.encode()).hex()}"
@@ -55,14 +55,14 @@ class Seal:
         )
 
     def close(self, payload: bytes) -> bytes:
-        """Encrypt a payload and give it the next number."""
+        """Encrypt a payload under the next number of this session."""
         if self.session not in self._ciphers:
             self._ciphers[self.session] = _cipher(self._keys[0], self.session)
         number = next(self._numbers).to_bytes(NUMBER_BYTES, "big")
         return self.session + number + self._ciphers[self.session].encrypt(number, payload, None)
 
     def open(self, sealed: bytes) -> Opened | None:
-        """Decrypt a payload. Returns None if it was not sealed by this deployment."""
+        """Decrypt a payload. Returns None if the payload was not encrypted by this deployment."""
         session, number, text = sealed[:SESSION_BYTES], sealed[SESSION_BYTES:HEAD_BYTES], sealed[HEAD_BYTES:]
         if not text:
             return None

@@ -1,8 +1,8 @@
 """Searches a conversation for any part of a message, ignoring letter case. Both databases give the same results.
 
-A trigram index (every three consecutive letters) finds candidate messages, and each candidate is then checked.
-SQLite has the index as an FTS5 table and PostgreSQL as a GIN index; the migration creates both. The index also
-contains the conversation, as three letters before the text, so that other people's messages cost nothing.
+A trigram index (every three consecutive letters) finds candidate messages, and each candidate is then checked. SQLite
+has the index as an FTS5 table and PostgreSQL as a GIN index; the migration creates both. The indexed text begins with
+three letters for the conversation, so that a search does not read messages of other conversations.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def searchable(conversation: UUID, body: str) -> str:
 
 
 async def find(conversation: UUID, last_seq: int, text: str) -> list[Entry]:
-    """Return the newest messages of a conversation that contain the text, in order. Call only inside a snapshot."""
+    """Return the newest messages of a conversation that contain the text, oldest first. Call only inside a snapshot."""
     wanted = fold(text)
     found = await _among_newest(conversation, last_seq, wanted)
     if len(found) < ENTRIES and last_seq > NEWEST and len(wanted) >= _GRAM:
@@ -75,7 +75,7 @@ def _engine() -> str:
 
 
 def _grams(text: str) -> list[str]:
-    """Return enough trigrams of the text to cover all of it."""
+    """Return trigrams that together cover the whole text."""
     return [*(text[at : at + _GRAM] for at in range(0, len(text) - _GRAM, _GRAM)), text[-_GRAM:]]
 
 
@@ -85,6 +85,9 @@ def _quoted(grams: list[str]) -> str:
 
 
 def _scope(conversation: UUID) -> str:
-    """Return three private-use characters for a conversation. Two may share them, so results are checked."""
+    """Return three private-use characters for a conversation.
+
+    Two conversations may get the same three, so results are checked.
+    """
     places = range(0, _GRAM * _SCOPE_BITS, _SCOPE_BITS)
     return "".join(chr(_PRIVATE_USE + (conversation.int >> place) % 2**_SCOPE_BITS) for place in places)

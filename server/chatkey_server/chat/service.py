@@ -1,4 +1,7 @@
-"""The chat: what a person and agents can do in a conversation, and who is notified. The same in every mode."""
+"""The actions of people and agents in a conversation, and who is notified.
+
+The chat is the same in every identity mode.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +43,9 @@ log = structlog.get_logger("chatkey.chat")
 
 
 class Chat:
-    """Stores a change first, then publishes it to everyone else.
+    """Stores each change first, then publishes the change to everyone else.
 
-    `source` is the socket that acts and gets the answer directly. `address` is the client for whose limits the
-    action counts.
+    `source` is the socket that acts and receives the answer directly. `address` is the client whose limits apply.
     """
 
     def __init__(self, hub: Hub, limits: Limits, rates: Rates, *, now: Now) -> None:
@@ -56,7 +58,7 @@ class Chat:
     async def post(
         self, identity: SocketIdentity, message_id: str, body: str, *, name: str | None, source: str, address: str = ""
     ) -> Entry:
-        """Store a person's message once per id, and return it with its number."""
+        """Store a person's message once per id, and return the numbered message."""
         self._check_body(body)
         shown = self._shown_name(name)
         async with self._stored(identity, address, len(body.encode())):
@@ -67,7 +69,7 @@ class Chat:
         return appended.entry
 
     async def answer(self, conversation: UUID, message_id: str, body: str, *, agent: SignedIn) -> Entry:
-        """Store an agent's message once per id, and return it with its number."""
+        """Store an agent's message once per id, and return the numbered message."""
         self._check_body(body)
         async with transaction():
             held = await self._agents(agent, conversation)
@@ -79,7 +81,7 @@ class Chat:
     async def history(
         self, identity: SocketIdentity, before: int | None, limit: int, *, address: str = ""
     ) -> tuple[list[Entry], bool]:
-        """Return the person's newest messages below `before`, in order, and whether older ones exist."""
+        """Return the person's newest messages below `before`, oldest first, and whether older messages exist."""
         self._rates.histories.check(_party(identity), address)
         async with snapshot():
             own = await conversations.begun(identity)
@@ -114,7 +116,7 @@ class Chat:
         return changed.event
 
     async def hang_up(self, identity: SocketIdentity, *, source: str, call_id: str | None = None) -> CallEvent:
-        """End the person's call, or only the one with `call_id`. Raises `Refused(call_unknown)`."""
+        """End the person's call. With `call_id`, end only that call. Raises `Refused(call_unknown)`."""
         async with transaction():
             conversation = await conversations.lock_begun(identity)
             if conversation is None:
@@ -143,7 +145,9 @@ class Chat:
         return changed.event
 
     async def gone(self, identity: SocketIdentity) -> None:
-        """End the call that this process saw start, because the person's last socket here has closed."""
+        """End the call that was started in this process, because the person's last socket in this process
+        has closed.
+        """
         call_id = self.callers.take(_party(identity))
         if call_id is None:
             return
@@ -155,7 +159,7 @@ class Chat:
 
     @asynccontextmanager
     async def _stored(self, identity: SocketIdentity, address: str, size: int) -> AsyncIterator[None]:
-        """Open a transaction that stores a message of `size` bytes, if the quotas allow it."""
+        """Open a transaction that stores a message of `size` bytes, if the quotas allow the message."""
         counted = self._rates.quotas.stored(
             party=_party(identity), address=address, provider=identity.pid, login=identity.login, size=size
         )
@@ -163,7 +167,10 @@ class Chat:
             yield
 
     async def _agents(self, agent: SignedIn, conversation: UUID) -> Locked:
-        """Lock a conversation for an agent, who must be signed in and answer for its business. Raises `Refused`."""
+        """Lock a conversation.
+
+        Raises `Refused` unless the agent is signed in and answers for the conversation's business.
+        """
         await agent_sessions.confirm(agent, self._now())
         held = await conversations.lock(conversation)
         if not agent.answers_for(held.provider):
@@ -175,7 +182,10 @@ class Chat:
         return await conversations.lock_own(identity, await customer_of(identity, name, now), now)
 
     def _tell_message(self, conversation: Locked, appended: Appended, source: str) -> None:
-        """Publish a message, also a repeated one: the process that stored it may have died before publishing."""
+        """Publish a message.
+
+        A repeated message is published too, because the process that stored it may have died before publishing.
+        """
         entry, last_at = appended
         self._hub.publish(_channel(conversation), message_told(entry, source))
         told = {"type": "message", "conversation": str(conversation.id), "message": entry, "last_at": last_at}
@@ -186,13 +196,16 @@ class Chat:
         self._tell_agents(conversation, {**event, "conversation": str(conversation.id)})
 
     def _tell_agents(self, conversation: Locked, frame: Mapping[str, object]) -> None:
-        """Publish to the agents of this business, and to those of all businesses. They use separate channels."""
+        """Publish a frame to the agents of this business and, on another channel, to the agents of all businesses."""
         told = encoded(frame)
         for channel in (AGENTS, agents_channel(conversation.provider)):
             self._hub.publish(channel, told)
 
     def _shown_name(self, header: str | None) -> str | None:
-        """Check the name from the widget's `headers` like a token's name: one line of text within the limit."""
+        """Return the name from the widget's `headers` as one line of text.
+
+        Raises `Refused` if the name exceeds the limit.
+        """
         shown = one_line(header)
         if shown is not None:
             self._check_text(shown, "headers.name", self._limits.name_chars)

@@ -1,4 +1,4 @@
-"""Reads the latest state of several people's conversations in one query, and messages by their numbers."""
+"""Reads the latest state of several people's conversations in one query, and messages by number."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ NUMBERED: Final = """
 
 
 class Standing(NamedTuple):
-    """The number of the last message, when it was stored (in milliseconds), and the call in progress."""
+    """The number of the last message, the time at which that message was stored (in milliseconds), and the call in
+    progress.
+    """
 
     last_seq: int
     last_at: int
@@ -59,7 +61,7 @@ async def standings(people: Sequence[Person]) -> dict[Person, Standing]:
 
 
 async def numbered(wanted: Sequence[tuple[Person, int]]) -> list[tuple[Person, Entry]]:
-    """Return the messages with these numbers. A person's messages are in order if `wanted` is in order."""
+    """Return the messages with these numbers. Each person's messages have the order that they have in `wanted`."""
     batches = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
     return [found for batch in batches for found in await _numbered(batch)]
 
@@ -71,7 +73,7 @@ async def _numbered(wanted: Sequence[tuple[Person, int]]) -> list[tuple[Person, 
 
 
 def _person(row: dict[str, Any]) -> Person:
-    """Remove the columns of the conversation's owner from a row and return them."""
+    """Remove the columns of the conversation's owner from a row, and return the values of these columns."""
     return row.pop("provider"), row.pop("login"), row.pop("uid")
 
 

@@ -1,4 +1,4 @@
-"""The channels of a shared Redis to which this process subscribes: only those that something in it wants."""
+"""Keeps track of the channels on a shared Redis to which this process subscribes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AT_ONCE: Final = 1000
 
 
 class Changes(NamedTuple):
-    """The names to unsubscribe from and those to subscribe to, in batches."""
+    """The names to unsubscribe from and the names to subscribe to, in batches."""
 
     leave: list[list[str]]
     join: list[list[str]]
@@ -25,9 +25,9 @@ class Changes(NamedTuple):
 class Subscriptions:
     """Keeps three sets apart: channels that are wanted, requested from Redis, and confirmed by Redis.
 
-    Between the request and the confirmation, messages may be published that this process does not receive.
-    Therefore `confirm` returns the channel once for each time it was wanted. A channel that is wanted and left
-    before Redis was asked costs nothing.
+    This process may miss messages that are published between the request and the confirmation. Therefore `confirm`
+    returns a channel once for each time that the channel was wanted. A channel that is wanted and left before the
+    request costs nothing.
     """
 
     def __init__(self, seal: Seal) -> None:
@@ -55,7 +55,7 @@ class Subscriptions:
         self._note(channel)
 
     def begin(self) -> None:
-        """Start over with a new connection, which has no subscriptions yet."""
+        """Start over with a new connection, which has no subscriptions."""
         self.lose()
         for asked in (self._asked, self._unconfirmed, self._channels):
             asked.clear()
@@ -79,7 +79,10 @@ class Subscriptions:
         return Changes(self._names(leaving), self._names(joining))
 
     def confirm(self, name: str) -> str | None:
-        """Record that Redis confirmed a name. Returns the channel if it was wanted and not confirmed before."""
+        """Record that Redis confirmed a name.
+
+        Returns the channel if the channel was wanted and not confirmed before.
+        """
         channel = self._channels.get(name)
         if channel is None:
             return None

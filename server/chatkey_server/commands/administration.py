@@ -20,7 +20,7 @@ from chatkey_server.storage.vault import Vault
 
 @asynccontextmanager
 async def administration() -> AsyncIterator[Vault]:
-    """Open the database of the settings, check that it is up to date, and return the vault for its secrets."""
+    """Open the configured database, check that its schema is up to date, and return the vault that decrypts secrets."""
     log_errors()
     settings = load()
     vault = Vault.of(settings)
@@ -42,7 +42,10 @@ def link_to_servers() -> Link | None:
 
 
 async def tell_servers(link: Link | None, news: tuple[str, bytes], otherwise: str) -> None:
-    """Publish a change, so that the servers notice it at once. If Redis is away, print `otherwise` as a warning."""
+    """Publish a change, so that the servers notice the change at once.
+
+    If Redis cannot be reached, print `otherwise` as a warning.
+    """
     if link is None:
         return
     try:
@@ -52,7 +55,7 @@ async def tell_servers(link: Link | None, news: tuple[str, bytes], otherwise: st
 
 
 def database_exists() -> bool:
-    """Return whether there can be a database: false if no URL is set and there is no SQLite file."""
+    """Return False if no database URL is set and there is no SQLite file. Otherwise there may be a database."""
     settings = load()
     file = settings.database.removeprefix(engine.SQLITE)
     return bool(settings.database_url) or os.path.exists(file)  # noqa: PTH110 - Path raises for a name that is too long

@@ -207,7 +207,7 @@ async def _speak(provider_id: str, locale: str) -> None:
 
 @asynccontextmanager
 async def _changed(provider_id: str | None) -> AsyncIterator[None]:
-    """Make the servers reload a provider after it was changed. With None (a provider that is new), do nothing."""
+    """Make the servers reload a provider after the context changed it. With None, for a new provider, do nothing."""
     link = link_to_servers()
     yield
     if provider_id is not None:
@@ -237,7 +237,7 @@ async def _rotate(provider_id: str, overlap: int, secret_key: str | None) -> str
 async def _social(
     provider_id: str, name: str, enabled: bool, source: KeySource, application: Application | None
 ) -> bool:
-    """Make the changes, and return whether there are keys to sign in with."""
+    """Change a social login, and return whether there are keys to sign in with."""
     now = time.time()
     async with _changed("" if provider_id == SERVICE else provider_id), administration() as vault:
         async with transaction():
@@ -296,7 +296,7 @@ def _social_line(social: SocialOverview) -> str:
 
 
 def _add_row(table: Table, *cells: str) -> None:
-    """Add the cells as plain text, because a name may contain rich markup."""
+    """Add a row of plain text, because a name may contain rich markup."""
     table.add_row(*(Text("\n".join(map(printable, cell.split("\n")))) for cell in cells))
 
 

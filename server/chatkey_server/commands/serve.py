@@ -113,7 +113,7 @@ def _ready(base_url: str) -> None:
 
 
 def _note_alone(settings: Settings) -> None:
-    """Warn that several processes on this database would need Redis."""
+    """Warn that further processes on this database would need Redis."""
     if settings.database_url.startswith("postgres") and not settings.redis_url:
         log.warning(
             "serve.alone",
@@ -126,7 +126,7 @@ def _note_alone(settings: Settings) -> None:
 
 
 async def _go_on(app: Litestar, drain: int) -> None:
-    """Report that this process is leaving, and keep serving until load balancers have noticed it."""
+    """Report that this process is leaving, and keep serving until load balancers have noticed."""
     last = threading.Timer(LAST_SECONDS + drain, _end)
     last.daemon = True
     last.start()
@@ -155,7 +155,7 @@ def _environment(host: str | None, port: int | None) -> dict[str, str]:
 
 
 async def _check_stores(settings: Settings) -> None:
-    """Check the database and Redis, so that a wrong setting fails here, in one sentence."""
+    """Check the database and Redis, so that a wrong setting ends the command here, with one sentence."""
     async with engine.opened(settings.database):
         await migrate.ensure(settings)
     link = link_of(settings.redis_url, Vault.of(settings).hub_keys)
@@ -221,12 +221,12 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
 
 
 def patient_socket(limits: Limits, connections: Connections) -> Callable[..., PatientSocket]:
-    """Return the factory for the protocol objects that handle WebSockets below the app."""
+    """Return a factory for the objects that handle the WebSocket protocol."""
     return partial(PatientSocket, limits, partial(Allowance, limits.frames_per_second), _cut_off, connections)
 
 
 def _cut_off(code: Code) -> int:
-    """Log why a peer is disconnected below the app, and return the close code that it gets."""
+    """Log why the WebSocket protocol disconnects a peer, and return the close code for that peer."""
     metrics.refused(code)
     log.info("socket.refused", code=code, member=None, cause=None)
     return MEANINGS[code].close

@@ -125,7 +125,7 @@ async def _secrets(provider_id: str) -> Secrets | None:
 
 
 def _decode(text: str) -> tuple[dict[str, object], dict[str, object]]:
-    """Return header and payload of a compact JWS, without verifying it."""
+    """Return the header and payload of a compact JWS, without verifying the signature."""
     if not text:
         _unreadable("it is empty")
     parts = text.split(".")

@@ -1,4 +1,4 @@
-"""Runs several server processes on one port. Restarts each one that dies, and stops them all together."""
+"""Runs several server processes on one port, restarts each process that dies, and stops all processes together."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_workers(settings: Settings) -> None:
 
 
 def end_with_parent() -> None:
-    """Stop, as at SIGTERM, when the parent process is gone, whatever ended it."""
+    """Stop this process, as SIGTERM does, when the parent process has ended for any reason."""
 
     def wait() -> None:
         os.read(sys.stdin.fileno(), 1)  # unbuffered: Python fails at exit if a thread is in a buffered read
@@ -63,7 +63,8 @@ def end_with_parent() -> None:
 class Workers:
     """Keeps one worker running on each listener.
 
-    The listeners stay open here while a worker restarts. Clients that connect meanwhile wait and are not turned away.
+    The parent process keeps the listeners open while a worker restarts. Clients that connect meanwhile wait and are not
+    refused.
     """
 
     def __init__(self, settings: Settings, listeners: Sequence[socket.socket]) -> None:
@@ -87,7 +88,7 @@ class Workers:
         return max(statuses)
 
     async def _keep(self, number: int) -> int:
-        """Restart a worker whenever it dies. Returns its final status, 0 if it was asked to stop."""
+        """Restart a worker whenever it dies. Returns its final status, or 0 if the worker was asked to stop."""
         short_lives = 0
         while not self._is_ending:
             began = asyncio.get_running_loop().time()
@@ -104,7 +105,6 @@ class Workers:
         return 0
 
     async def _live(self, number: int) -> int:
-        """Start a worker, wait until it ends, and return its status."""
         listener = self._listeners[number].fileno()
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -138,7 +138,7 @@ class Workers:
                 click.echo(f"ready {self._base_url}")
 
     def _end(self) -> None:
-        """Ask every worker to stop, and close the listeners here. The workers have their own copies."""
+        """Ask every worker to stop, and close the parent's copies of the listeners."""
         self._is_ending = True
         for listener in self._listeners:
             listener.close()

@@ -1,4 +1,4 @@
-"""Whether this process can take traffic, with the state of each thing that it needs."""
+"""Reports whether this process can take traffic, and the state of each part that the process needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger("chatkey.health")
 
 
 class Readiness:
-    """Asks the database once for all requests that arrive at the same time."""
+    """Checks the parts that this process needs. Simultaneous requests share one database query."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -35,7 +35,10 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def states(self) -> dict[str, State]:
-        """Return the state of each part. The process is ready if all are `ok`. Redis is left out if not configured."""
+        """Return the state of each part.
+
+        The process is ready if all are `ok`. Redis is left out if it is not configured.
+        """
         hub = self._services.hub
         redis: dict[str, State] = {} if hub.is_alone else {"redis": "ok" if hub.is_connected else "away"}
         return {"process": self._process(), **await self._of_the_database(), **redis}

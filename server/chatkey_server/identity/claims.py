@@ -20,7 +20,7 @@ _MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 
 
 class WrongClaim(ValueError):
-    """A claim is missing, has the wrong type, or is out of bounds. The message never repeats its value."""
+    """A claim is missing, has the wrong type, or is out of bounds. The message never repeats the value of the claim."""
 
     def __init__(self, member: str, what: str) -> None:
         super().__init__(f"{member} {what}" if member else what)

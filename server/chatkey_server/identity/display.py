@@ -1,4 +1,4 @@
-"""Names that are only displayed. One rule covers names in tokens, in frames and from social providers (D-11)."""
+"""Cleans names that are only displayed. One rule covers names in tokens, in frames and from social providers (D-11)."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ NO_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 def one_line(name: str | None) -> str | None:
-    """Return a name as one line of text, or None if nothing would be visible. Other characters become spaces."""
+    """Replace the characters that are no text by spaces, and strip the name. Returns None if nothing is left."""
     return NO_TEXT.sub(" ", name).strip() or None if name else None

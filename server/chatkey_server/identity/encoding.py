@@ -36,7 +36,7 @@ def encode(raw: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """Decode base64url. Padding, white space, other characters and non-canonical endings raise `Malformed`."""
+    """Decode base64url. Raises `Malformed` for padding, white space, other characters and non-canonical endings."""
     rest = len(text) % 4
     if rest == 1 or not _BASE64URL.fullmatch(text):
         raise Malformed("not base64url without padding")
@@ -47,7 +47,7 @@ def decode(text: str) -> bytes:
 
 
 def split(text: str) -> Compact:
-    """Split a compact JWS. Anything but three base64url segments raises `Malformed`."""
+    """Split a compact JWS. Raises `Malformed` unless the text consists of three base64url segments."""
     found = _COMPACT.fullmatch(text)
     if found is None:
         raise Malformed("not three base64url segments with dots between them")
@@ -56,7 +56,7 @@ def split(text: str) -> Compact:
 
 
 def json_value(raw: bytes, *, repeated: bool = False) -> object:
-    """Read JSON in UTF-8. NaN, a number beyond the range of a double, and deep nesting raise `Malformed`.
+    """Read JSON in UTF-8. Raises `Malformed` for NaN, a number beyond the range of a double, and deep nesting.
 
     A member that occurs twice, at any depth, raises `Malformed` too, unless `repeated` is set.
     """
@@ -73,7 +73,7 @@ def json_value(raw: bytes, *, repeated: bool = False) -> object:
 
 
 def json_object(raw: bytes) -> dict[str, object]:
-    """Read a JSON object under the rules of `json_value`. Any other JSON raises `Malformed`."""
+    """Read a JSON object as `json_value` does. Raises `Malformed` for any other JSON value."""
     value = json_value(raw)
     if not isinstance(value, dict):
         raise Malformed("not a JSON object")

@@ -1,4 +1,4 @@
-"""All refusals of the server: one exception, and one table with the meaning of each code."""
+"""Defines all refusals of the server: one exception, and one table with the meaning of each code."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ from chatkey_protocol.codes import Close, Code
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The HTTP status and close code of a code, its meaning, and whether the same attempt may succeed later."""
+    """What a refusal code means: HTTP status, close code, help text, and whether the same attempt may succeed later."""
 
     status: int
     close: Close
@@ -211,7 +211,6 @@ class Refused(Exception):
 
     @property
     def meaning(self) -> Meaning:
-        """The status, close code and retryability of this refusal."""
         return MEANINGS[self.code]
 
 

@@ -1,4 +1,4 @@
-"""The visitor's public key: a strictly read P-256 JWK (RFC 7517, 7518 6.2) and its thumbprint (RFC 7638)."""
+"""Reads the visitor's public key, a P-256 JWK (RFC 7517, 7518 6.2), and computes its thumbprint (RFC 7638)."""
 
 from __future__ import annotations
 
@@ -52,9 +52,10 @@ class PublicKey:
 
 
 def read_jwk(jwk: Mapping[str, object]) -> PublicKey:
-    """Read a public P-256 JWK. Private members, other curves, and non-canonical coordinates are refused.
+    """Read a public P-256 JWK.
 
-    Raises `Refused(proof_jwk)`. A key has exactly one accepted form, and so one thumbprint and one visitor uid.
+    Raises `Refused(proof_jwk)` for private members, other curves and non-canonical coordinates. A key has exactly one
+    accepted form, and therefore one thumbprint and one visitor uid.
     """
     private = _PRIVATE_MEMBERS & jwk.keys()
     if private:
@@ -73,7 +74,7 @@ def read_jwk(jwk: Mapping[str, object]) -> PublicKey:
 
 
 def thumbprint(required: Mapping[str, str]) -> str:
-    """Return the SHA-256 thumbprint of a key. `required` are the members that RFC 7638 3 requires, and no others."""
+    """Return the SHA-256 thumbprint of a key. `required` must contain exactly the members that RFC 7638 3 requires."""
     canonical = json.dumps(dict(required), sort_keys=True, separators=(",", ":"))
     return encoding.encode(hashlib.sha256(canonical.encode()).digest())
 

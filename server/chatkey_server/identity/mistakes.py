@@ -9,7 +9,7 @@ from typing import Final
 
 
 def misshapen(token: str) -> str | None:
-    """Return the common mistake that explains why a token is malformed, or None if no known one fits."""
+    """Return the known mistake that explains why a token is malformed, or None if no known mistake fits."""
     return next((f"the token {mistake}" for mistake, fits in _MISSHAPEN if fits(token)), None)
 
 
@@ -26,7 +26,7 @@ _MISSHAPEN: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
 
 
 def signed_with(signed: bytes, signature: bytes, secret: bytes, pid: str) -> str | None:
-    """Return the wrong key with which the token was signed, or None if it is no known mistake."""
+    """Return which wrong key signed the token, or None if no known mistake fits."""
     for mistake, key in (("the provider's id", pid.encode()), *_mistaken(secret)):
         if hmac.compare_digest(signature, hmac.digest(key, signed, "sha256")):
             return f"the signature verifies with {mistake}"

@@ -1,4 +1,4 @@
-"""The signed state of one social login (contract 5.7, D-05, D-07): valid for ten minutes and once, server-signed."""
+"""Signs and verifies the state of a social login (contract 5.7, D-05, D-07). A state is valid once, for ten minutes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ MAX_STATE_CHARS: Final = 1024
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
-    """The data that the callback needs; the social provider returns it unchanged. `id` is its record in the database.
+    """The data that the callback needs.
 
-    It is encoded as an array, because some providers refuse a state of more than 500 characters.
+    The social provider returns the data unchanged. `id` names the login's database record. The data is encoded as an
+    array, because some providers refuse a state of more than 500 characters.
     """
 
     id: str
@@ -37,15 +38,18 @@ _write: Final = msgspec.json.Encoder().encode
 
 
 def mint(key: bytes, state: State) -> str:
-    """Sign a state with the server's own key: base64url of its JSON, a dot, base64url of its HMAC-SHA256."""
+    """Sign a state with the server's own key.
+
+    The result is base64url of the JSON, a dot, and base64url of the HMAC-SHA256.
+    """
     payload = encoding.encode(_write(state))
     return f"{payload}.{encoding.encode(_mac(key, payload))}"
 
 
 def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
-    """Verify that this server made the state, for `social`. Raises `Refused(state_invalid)`. The age is not checked.
+    """Verify that this server made the state for `social`. Raises `Refused(state_invalid)`. The age is not checked.
 
-    After this check, the opener may be told the result of the login, even if `check_age` then fails.
+    The opener that the verified state names may be told the result of the login, even if `check_age` then fails.
     """
     state = _verified(text, keys)
     if state.social != social:
@@ -54,7 +58,9 @@ def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
 
 
 def check_age(state: State, now: float) -> None:
-    """Refuse a state older than ten minutes with `state_expired` (contract 8), a future one with `state_invalid`."""
+    """Raise `state_expired` for a state older than ten minutes (contract 8), and `state_invalid` for a state from the
+    future.
+    """
     age = now - state.iat
     if age < -LEEWAY_SECONDS:
         raise _invalid("its time is in the future")

@@ -1,4 +1,4 @@
-"""Web origins: the domains that can be registered, and the exact comparison (contract 5.7, D-08)."""
+"""Converts registered domains to web origins, and compares origins exactly (contract 5.7, D-08)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MAX_DOMAIN_CHARS: Final = 255
 def registrable(domain: str) -> tuple[str, ...]:
     """Return the serialised origins for a registered domain, which is a host with an optional port.
 
-    `shop.example` gives `https://shop.example`; loopback names also give their `http` form. International names are
-    converted to punycode. Anything else, such as a scheme, path, wildcard or userinfo, raises
-    `Refused(parameter_invalid)`.
+    `shop.example` gives `https://shop.example`. A loopback name also gives the `http` origin. International names are
+    converted to punycode. Raises `Refused(parameter_invalid)` for anything else, such as a scheme, path, wildcard or
+    userinfo.
     """
     found = _DOMAIN.fullmatch(domain)
     if found is None or len(domain) > MAX_DOMAIN_CHARS:
@@ -36,12 +36,12 @@ def registrable(domain: str) -> tuple[str, ...]:
 
 
 def match(origin: str, registered: Sequence[str]) -> str | None:
-    """Return the registered literal that equals `origin`, or None. Never returns the text from the request."""
+    """Return the registered origin that equals `origin`, or None. Never returns the text from the request."""
     return next((literal for literal in registered if literal == origin), None)
 
 
 def is_secure(origin: str) -> bool:
-    """Return whether browsers offer key storage on a serialised origin: https, or http on a loopback name."""
+    """Return whether browsers offer key storage to pages of this origin: https, or http on a loopback name."""
     found = _ORIGIN.fullmatch(origin)
     return found is not None and (found["scheme"] == "https" or is_loopback_host(found["host"]))
 

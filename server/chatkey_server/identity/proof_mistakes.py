@@ -37,7 +37,7 @@ def _hash(raw: bytes) -> str:
 
 
 def htu_cause(htu: str, wanted: str) -> str | None:
-    """Return the common mistake by which `htu` differs from the socket's address, or None."""
+    """Return the known mistake that explains why `htu` differs from the socket's address, or None."""
     scheme, _, address = wanted.partition("://")
     if htu.lower().startswith(("http://", "https://")):
         return f"htu is a web address; use the scheme {scheme}, as in socket_uri"
@@ -49,7 +49,10 @@ def htu_cause(htu: str, wanted: str) -> str | None:
 
 
 def signature_cause(signature: bytes, verifies: Callable[[bytes], bool]) -> str | None:
-    """Return what the signature is instead of raw r‖s, or None. `verifies` checks a corrected signature."""
+    """Return the known mistake in the encoding of a signature, which must be raw r‖s, or None.
+
+    `verifies` checks a corrected signature.
+    """
     if signature[:3] == bytes([0x30, len(signature) - 2 & 0xFF, 0x02]):  # a SEQUENCE whose first member is an INTEGER
         return "the signature is DER-encoded; a JWS uses the raw 64 bytes r‖s"
     if len(signature) == 64 and verifies(signature[32:] + signature[:32]):

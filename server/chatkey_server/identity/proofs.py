@@ -1,4 +1,4 @@
-"""The one-time proof that opens a socket: an ES256 JWS over this connection's nonce (contract 4.9, 5.5, D-10)."""
+"""Checks the one-time proof that opens a socket: an ES256 JWS over the connection's nonce (contract 4.9, 5.5, D-10)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Claims(msgspec.Struct, frozen=True):
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """A valid proof: the key's thumbprint, and how far the widget's clock is ahead of ours, in seconds."""
+    """A valid proof: the key's thumbprint, and how far the widget's clock is ahead of the server's, in seconds."""
 
     jkt: str
     skew: float
@@ -53,12 +53,11 @@ _read_claims: Final = msgspec.json.Decoder(_Claims)
 
 
 def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now: float) -> Proof:
-    """Check a proof in the order of D-10: shape, signature, thumbprint, nonce, `htm`, `htu`, `ath`.
+    """Check a proof in the order of D-10: format, signature, thumbprint, nonce, `htm`, `htu`, `ath`.
 
-    `token` is the socket token that came with the proof, `jkt` the thumbprint in that token, `nonce` this
-    connection's unused and unexpired nonce (None if there is none), and `htu` the socket's own address. Each check
-    has its own refusal code. `jti` is not stored, and `iat` only serves to measure clock skew: the nonce makes the
-    proof single-use.
+    `token` is the socket token that came with the proof, `jkt` the thumbprint in that token, `nonce` the unused and
+    unexpired nonce of the connection (or None), and `htu` the socket's address. Each check has a refusal code of its
+    own. `jti` is not stored, because the nonce makes the proof single-use. `iat` only serves to measure clock skew.
     """
     compact = _split(proof)
     key = _key_of(compact.header)
@@ -100,7 +99,7 @@ def access_token_hash(token: str) -> str:
 
 
 def same_address(left: str, right: str) -> bool:
-    """Return whether two socket addresses are equal, without query and fragment, after normalisation."""
+    """Return whether two socket addresses are equal after normalisation. Query and fragment are ignored."""
     normal = _normal(left)
     return normal is not None and normal == _normal(right)
 

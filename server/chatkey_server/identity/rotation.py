@@ -1,4 +1,4 @@
-"""Which secrets decide about a token that was signed while a provider's secret was rotated (D-05)."""
+"""Selects the secrets that verify a token while a provider's secret is being rotated (D-05)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REREAD_SECONDS: Final = 1
 
 
 class Signer(Protocol):
-    """A provider: its id and its secrets, as they were when it was read."""
+    """A provider's id and secrets, as they were when the provider was read."""
 
     @property
     def id(self) -> str: ...
@@ -27,10 +27,10 @@ T = TypeVar("T")
 
 
 async def judged(provider: S, rule: Callable[[S], T], find: Callable[[str, float], Awaitable[S | None]]) -> T:
-    """Return the result of `rule` for a provider. If it refuses a signature, try again with newer secrets.
+    """Return the result of `rule` for a provider. If `rule` refuses the signature, try again with newer secrets.
 
-    So a token that was signed right after a rotation is accepted, wherever the rotation happened. `find` returns the
-    provider with an id, read at most so many seconds ago: bad tokens cost at most one query per second.
+    Thus a token that was signed right after a rotation is accepted, even if another process rotated the secret. `find`
+    takes an id and a maximum age in seconds, and returns the provider. Bad tokens cost at most one query per second.
     """
     try:
         return rule(provider)

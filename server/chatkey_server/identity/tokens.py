@@ -1,7 +1,7 @@
-"""Creates and strictly reads the kinds of token (contract 2.4-2.6, D-05).
+"""Creates and strictly reads all kinds of token (contract 2.4-2.6, D-05).
 
-All are JWTs with HS256. A visitor's socket token is signed with a key that changes every minute, all others with
-the provider's secret. `type` distinguishes them, and each endpoint accepts only its own kind.
+All tokens are JWTs with HS256. A visitor's socket token is signed with a key that changes every minute, all other
+tokens with the provider's secret. The claim `type` distinguishes the kinds, and each endpoint accepts only one kind.
 """
 
 from __future__ import annotations
@@ -236,7 +236,10 @@ def verified(token: UnverifiedToken, secrets: Secrets, *, pid: str, now: float) 
 def read_identity_token(
     token: str, secrets: Secrets, *, pid: str, now: float, most: int = MAX_TOKEN_BYTES
 ) -> IdentityToken:
-    """Verify the `auth` parameter of the member token endpoint, of at most `most` characters (contract 4.3)."""
+    """Verify the identity token in the `auth` parameter of the member token endpoint (contract 4.3).
+
+    The token may have at most `most` characters.
+    """
     parts = _parts(token, most)
     _verify(parts.compact, secrets.accepted(now), pid)
     read = _claims(parts.payload)

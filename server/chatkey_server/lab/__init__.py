@@ -1,4 +1,4 @@
-"""Controls for tests. They are mounted only on loopback and only on request (D-14)."""
+"""Controls for tests, which are mounted only on request and only on loopback (D-14)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -47,7 +47,7 @@ class Lab:
             yield
 
     def stand_before(self, app: Litestar) -> None:
-        """Apply the fault rules to every request and socket, and refuse strangers access to the controls."""
+        """Apply the fault rules to every request and socket, and refuse unauthorised access to the controls."""
         settings = self._services.settings
         guard = partial(LabGuard, token=settings.lab_token, origins=[settings.base_url])
         faulty = FaultyApp(app.asgi_handler, self._faults)

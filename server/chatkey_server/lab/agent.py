@@ -1,4 +1,4 @@
-"""The lab's agent: reads a conversation, answers in it and ends its call without the panel."""
+"""Acts as an agent for tests: reads a conversation, answers in it and ends its call without the panel."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ from chatkey_server.storage.tables import Conversation
 
 
 class Deed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the agent should do in the conversation of person `uid` with the business `id`."""
+    """An action of the lab's agent in the conversation of person `uid` with business `id`."""
 
     do: Literal["read", "answer", "end"]
     id: Annotated[str, msgspec.Meta(pattern=desk.NO_NUL)]

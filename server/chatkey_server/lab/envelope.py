@@ -1,4 +1,4 @@
-"""The envelope of the lab's responses. It is the same as that of the public endpoints (D-02)."""
+"""The envelope of the lab's responses, which is the same as that of the public endpoints (D-02)."""
 
 from typing import Generic, TypeVar
 

@@ -1,4 +1,4 @@
-"""The lab's event feed: the newest log events, numbered. Tests can read them or wait for them."""
+"""Keeps the newest log events, with numbers. Tests can read the events or wait for them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class Feed:
             waiting.get_loop().call_soon_threadsafe(_finish, waiting)
 
     def after(self, number: int, kind: str | None = None) -> list[Event]:
-        """Return the events after this number, optionally of one kind (`socket.ready`) or family (`socket.`)."""
+        """Return the events with numbers above `number`, optionally of one kind (`socket.ready`) or family
+        (`socket.`).
+        """
         return [event for event in self._events if event.n > number and _is_kind(event.kind, kind)]
 
     async def wait(self, number: int, kind: str | None, seconds: float) -> list[Event]:

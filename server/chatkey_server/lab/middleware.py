@@ -28,7 +28,7 @@ class FaultyApp:
         self._faults = faults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or do what a rule says. Requests to the lab itself are exempt."""
+        """Pass the request on, or apply a fault rule. Requests to the lab itself are exempt."""
         if scope["path"].startswith("/lab/"):
             await self._app(scope, receive, send)
             return
@@ -50,7 +50,7 @@ class FaultyApp:
 
 
 class FaultySocket:
-    """The receiving and sending side of a socket, with the fault rules for frames."""
+    """Receives and sends the messages of a socket, and applies the fault rules for frames."""
 
     def __init__(self, faults: Faults, receive: Receive, send: Send) -> None:
         self._faults = faults
@@ -66,7 +66,6 @@ class FaultySocket:
                 return message
 
     async def send(self, message: Message) -> None:
-        """Send the message unless a rule drops it."""
         if not self._is_closed and not await self._is_swallowed(message):
             await self._send(message)
 

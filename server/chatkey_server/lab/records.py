@@ -19,7 +19,7 @@ from chatkey_server.storage.tables import Administrator, ChatCustomer
 
 
 class Social(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A social login of a provider. If keys are given, they are the provider's own."""
+    """A social login of a business. If keys are given, they are the business's own keys."""
 
     key_source: Literal["service", "own"] = "service"
     enabled: bool = True
@@ -31,7 +31,10 @@ class Social(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The fields of a provider that a test sets. Fields left out stay unchanged, or get the default."""
+    """The fields of a provider that a test sets.
+
+    Fields that are left out stay unchanged, or get the default in a new provider.
+    """
 
     name: str | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
@@ -50,7 +53,7 @@ class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Creation(Changes, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A provider to create. Without an id it gets a unique one."""
+    """A provider to create. Without an id, the provider gets a unique one."""
 
     id: str | None = None
     secret_key: str | None = None
@@ -82,7 +85,7 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AgentAccount(Account, frozen=True, forbid_unknown_fields=True):
-    """An agent for these providers, or for all."""
+    """An agent who answers for these providers, or for all."""
 
     providers: list[str] | None = None
 

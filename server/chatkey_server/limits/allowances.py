@@ -1,4 +1,7 @@
-"""Allowances that refill at a constant rate. Each name needs one number, in memory and bounded."""
+"""Allowances that refill at a constant rate.
+
+Each name needs one number in memory, and the number of names is bounded.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ MOST_NAMES: Final = 20_000
 
 
 class Allowances:
-    """Allows each name `at_once`, and after that `most` per `seconds`, refilled evenly. `most` 0 means no limit.
+    """Allows each name `at_once`, and after that `most` per `seconds`, refilled evenly.
 
-    For each name, the time at which its allowance is full again is stored. If there are too many names, those with
-    a full allowance are forgotten. If that is not enough, the older half is forgotten too.
+    If `most` is 0, there is no limit. For each name, the time is stored at which the allowance is full again. If there
+    are too many names, names with a full allowance are removed. If there are still too many, the older half is removed
+    too.
     """
 
     def __init__(
@@ -31,7 +35,6 @@ class Allowances:
 
     @property
     def is_limit(self) -> bool:
-        """Whether there is a limit."""
         return self._interval > 0
 
     def price(self, amount: float) -> tuple[float, float]:
@@ -44,7 +47,7 @@ class Allowances:
         return max(0.0, max(self._whole_at.get(name, 0.0), now) + cost - now - whole)
 
     def take(self, name: str, amount: float, now: float) -> None:
-        """Take `amount`, even if the allowance does not suffice."""
+        """Take `amount`, even if the allowance is too small."""
         if not self._interval:
             return
         if name not in self._whole_at and len(self._whole_at) >= self._most_names:
@@ -52,7 +55,7 @@ class Allowances:
         self._whole_at[name] = max(self._whole_at.get(name, 0.0), now) + self._cost(amount)
 
     def give_back(self, name: str, amount: float) -> None:
-        """Return what `take` took, because the action did not happen."""
+        """Undo `take`, because the action did not happen."""
         if name in self._whole_at:
             self._whole_at[name] -= self._cost(amount)
 
@@ -71,7 +74,7 @@ class Allowances:
 
 
 class Charge(NamedTuple):
-    """An amount to take from a name's allowance. `whose` begins the sentence of a refusal."""
+    """An amount to take from a name's allowance. The message of a refusal begins with `whose`."""
 
     allowances: Allowances
     name: str
@@ -80,7 +83,7 @@ class Charge(NamedTuple):
 
 
 def take_all(charges: Sequence[Charge], now: float) -> None:
-    """Take all charges or none. Raises `RateLimited`."""
+    """Take all charges, or none if one of the allowances is too small. Raises `RateLimited`."""
     for allowances, name, amount, whose in charges:
         if wait := allowances.wait(name, amount, now):
             raise RateLimited(math.ceil(wait), whose)
@@ -89,6 +92,5 @@ def take_all(charges: Sequence[Charge], now: float) -> None:
 
 
 def give_all_back(charges: Sequence[Charge]) -> None:
-    """Return what `take_all` took."""
     for allowances, name, amount, _ in charges:
         allowances.give_back(name, amount)

@@ -1,4 +1,4 @@
-"""Determines which client a limit is counted for: an address, or the network that belongs to one client."""
+"""Determines the client for which a limit is counted: an address, or the network that belongs to one client."""
 
 from __future__ import annotations
 

@@ -15,7 +15,10 @@ PER_SOCKET: Final = 2
 
 
 class Connections:
-    """Counts the connections of each client address. 0 sockets mean no limit. Trusted proxies are not counted."""
+    """Counts the open connections of each client address.
+
+    A limit of 0 means no limit. Trusted proxies are not counted.
+    """
 
     def __init__(self, sockets: int, ipv6_prefix: int, trusted_proxies: str) -> None:
         self._most = PER_SOCKET * sockets
@@ -38,7 +41,6 @@ class Connections:
         return True
 
     def release(self, address: str) -> None:
-        """Count one connection less."""
         if not self._is_counted(address):
             return
         client = counted_as(address, self._prefix)

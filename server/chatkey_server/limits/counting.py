@@ -1,4 +1,4 @@
-"""Counts the limits that protect the service as a whole: in each process and, with Redis, over all processes."""
+"""Counts service-wide limits: in each process and, with Redis, over all processes."""
 
 from __future__ import annotations
 
@@ -12,27 +12,25 @@ from chatkey_server.limits.allowances import Charge, give_all_back, take_all
 
 
 class Tally(Protocol):
-    """Counts over all processes of a deployment. If the shared store is away, it allows everything."""
+    """Counts over all processes of a deployment. If the shared store cannot be reached, everything is allowed."""
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Keep the tally open while the context lasts."""
         ...
 
     async def take(self, charges: Sequence[Charge], now: float) -> None:
-        """Take all charges or none. Raises `RateLimited`."""
+        """Take all charges, or none if one of the allowances is too small. Raises `RateLimited`."""
         ...
 
     def give_back(self, charges: Sequence[Charge]) -> None:
-        """Return what `take` took, without waiting."""
+        """Undo `take`, without waiting."""
         ...
 
-    def reset(self) -> None:
-        """Forget all counts."""
-        ...
+    def reset(self) -> None: ...
 
 
 class Counting:
-    """Takes from this process's allowances first. If they are used up, the tally is not asked."""
+    """Counts in this process first. The tally counts only what this process allows."""
 
     def __init__(self, now: Now, tally: Tally | None = None) -> None:
         self._now = now
@@ -51,7 +49,6 @@ class Counting:
             raise
 
     def give_back(self, charges: Sequence[Charge]) -> None:
-        """Return what `take` took."""
         give_all_back(charges)
         if self._tally is not None:
             self._tally.give_back(charges)
@@ -63,7 +60,6 @@ class Counting:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep the tally open while the context lasts."""
         if self._tally is None:
             yield
             return

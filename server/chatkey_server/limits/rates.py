@@ -34,7 +34,7 @@ SEARCHES_WAITING: Final = 50
 
 
 class RateLimit:
-    """Limits requests per minute and client. A minute's worth may come at once; 0 means no limit."""
+    """Limits requests per minute and client. The requests of a whole minute may come at once; 0 means no limit."""
 
     def __init__(self, per_minute: int, now: Now, *, ipv6_prefix: int = 64, kind: str = "") -> None:
         self._allowances = Allowances(per_minute, MINUTE, kind=kind)
@@ -47,7 +47,6 @@ class RateLimit:
             take_all([self._charge(scope)], self._now())
 
     def reset(self) -> None:
-        """Forget all counts."""
         self._allowances.clear()
 
     def _charge(self, scope: Scope) -> Charge:
@@ -69,7 +68,10 @@ class SharedRateLimit(RateLimit):
 
 
 class Questions:
-    """Limits questions per minute, per person and per client. A minute's worth may come at once; 0 means no limit."""
+    """Limits one kind of request per minute, for each person and each client.
+
+    The requests of a minute may come at once; 0 means no limit.
+    """
 
     def __init__(self, asking: str, per_identity: int, per_address: int, now: Now) -> None:
         self._asking = asking
@@ -78,7 +80,7 @@ class Questions:
         self._per_address = Allowances(per_address, MINUTE)
 
     def check(self, party: str, address: str) -> None:
-        """Count one question. Raises `RateLimited`, which says whose allowance is used up."""
+        """Count one request. Raises `RateLimited`, which says whose limit is reached."""
         take_all(
             [
                 Charge(self._per_identity, party, 1, f"You {self._asking} too often"),
@@ -88,15 +90,14 @@ class Questions:
         )
 
     def reset(self) -> None:
-        """Forget all counts."""
         self._per_identity.clear()
         self._per_address.clear()
 
 
 class Quotas:
-    """Limits stored data per day: per person, per client and per business. An hour's worth may come at once.
+    """Limits stored data per day, for each person, client and business. The amount of an hour may come at once.
 
-    A business's visitors and members are counted separately, so that strangers cannot use up its customers' quota.
+    A business's visitors and members are counted separately, so that visitors cannot use up the members' quota.
     """
 
     def __init__(self, limits: Limits, counting: Counting) -> None:
@@ -139,7 +140,6 @@ class Quotas:
             raise
 
     def reset(self) -> None:
-        """Forget all counts."""
         for allowances in (*self._messages.values(), *self._bytes.values()):
             allowances.clear()
 
@@ -162,11 +162,9 @@ class Rates:
         self.quotas = Quotas(limits, self.counting)
 
     def client_of(self, scope: Scope) -> str:
-        """Return the client for which a connection is counted."""
         return client_of(scope, self.ipv6_prefix)
 
     def reset(self) -> None:
-        """Forget all counts."""
         for rate in (
             self.tokens,
             self.oauth,

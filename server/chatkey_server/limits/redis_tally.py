@@ -1,4 +1,4 @@
-"""The tally in Redis: the numbers of `limits.allowances`, shared by all processes."""
+"""Keeps the numbers of `limits.allowances` in Redis, where all processes share them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ log = structlog.get_logger("chatkey.limits")
 
 
 class RedisTally:
-    """Counts while Redis responds. Otherwise each process counts alone, and the log gets one line.
+    """Counts in Redis while Redis responds. Otherwise each process counts alone, and one line is logged.
 
     `name_of` returns a key name that is unique to the deployment and does not reveal who is counted.
     """
@@ -87,7 +87,7 @@ class RedisTally:
                     await redis.aclose()
 
     async def take(self, charges: Sequence[Charge], now: float) -> None:
-        """Take all charges or none. While Redis is away, everything is allowed. Raises `RateLimited`."""
+        """Take all charges or none. While Redis cannot be reached, everything is allowed. Raises `RateLimited`."""
         counted = [charge for charge in charges if charge.allowances.is_limit]
         if not counted or not self._may_ask():
             return
@@ -103,7 +103,7 @@ class RedisTally:
             raise RateLimited(math.ceil(float(wait)), counted[at - 1].whose)
 
     def give_back(self, charges: Sequence[Charge]) -> None:
-        """Return what `take` took, in the background, if Redis is available."""
+        """Undo `take` in the background, if Redis is available."""
         counted = [charge for charge in charges if charge.allowances.is_limit]
         if counted and self._may_ask():
             giving = asyncio.create_task(self._give_back(counted))

@@ -1,4 +1,4 @@
-"""Limits how many costly operations run at once and how many wait. Further ones are refused."""
+"""Limits how many costly operations run at once and how many wait. Further operations are refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatkey_server.identity.errors import RateLimited
 
 
 class Turns:
-    """Lets `at_once` operations run concurrently, and `waiting` more wait for their turn."""
+    """Lets `at_once` operations run concurrently, and up to `waiting` further operations wait."""
 
     def __init__(self, what: str, *, at_once: int, waiting: int) -> None:
         self._what = what
@@ -20,7 +20,10 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn and hold it while the context lasts. Raises `RateLimited` if too many wait."""
+        """Wait for a turn and hold the turn while the context lasts.
+
+        Raises `RateLimited` if too many operations wait.
+        """
         if self._here >= self._most:
             raise RateLimited(1, f"Too many {self._what} at once")
         self._here += 1

@@ -1,4 +1,4 @@
-"""The agent panel: shows agents who wrote or called and the messages, and lets them answer (contract 2.7)."""
+"""The agent panel, in which agents see and answer messages and calls (contract 2.7)."""
 
 from chatkey_server.panel.routes import router
 

@@ -1,4 +1,4 @@
-"""The agent panel's socket: lists, threads, answers and calls, and new events as they happen."""
+"""Serves the agent panel's socket: lists, threads, answers, calls, and new events."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AgentSocket(Peer):
         self._watch = watch
 
     async def serve(self) -> None:
-        """Answer the page's frames and send it new events, until it leaves or something is refused."""
+        """Answer the page's frames and send new events, until the page leaves or a frame is refused."""
         self._rate = FrameRate(self._services.settings.limits, self._services.clock())
         self._address = self._services.rates.client_of(self._socket.scope)
         self.agent = await self._signed_in()
@@ -110,7 +110,7 @@ class AgentSocket(Peer):
 
     @asynccontextmanager
     async def _reading(self, frame: panel_frames.AskList | panel_frames.AskThread) -> AsyncIterator[None]:
-        """Apply the limits that customers have: a list with a query counts as a search and waits for its turn."""
+        """Apply the same limits as for customers. A list with a query counts as a search and waits for a turn."""
         rates = self._services.rates
         if frame["type"] == "thread" or not frame.get("filter", desk.EVERYTHING).query:
             rates.histories.check(self._party, self._address)

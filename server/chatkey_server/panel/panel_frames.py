@@ -11,7 +11,7 @@ from chatkey_server.peers.reader import Reader
 
 
 class AskList(TypedDict):
-    """Requests the newest conversations, or those below a place in the list. The response repeats `id`."""
+    """Requests the newest conversations, or those below a place in the list. The response has the same `id`."""
 
     type: Literal["list"]
     id: NotRequired[FrameId | None]
@@ -20,7 +20,7 @@ class AskList(TypedDict):
 
 
 class AskThread(TypedDict):
-    """Requests the newest messages of a conversation, or those before a `seq`."""
+    """Requests the newest messages of a conversation, or the messages before a `seq`."""
 
     type: Literal["thread"]
     conversation: UUID
@@ -56,7 +56,7 @@ READER: Final[Reader[PanelFrame]] = Reader(PanelFrame)
 
 
 def id_of(frame: PanelFrame) -> str | None:
-    """Return the id that the response to this frame repeats, or None if it has none."""
+    """Return the id that the response to this frame repeats, or None if the frame has no id."""
     if frame["type"] == "list" or frame["type"] == "answer":
         return frame.get("id")
     return None

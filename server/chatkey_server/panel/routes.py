@@ -31,7 +31,6 @@ PanelRequest = Request[Any, Any, Any]
 
 
 def router(services: Services) -> Router:
-    """Return the panel's routes."""
     handlers: list[ControllerRouterHandler] = [*_pages(services), *_static(), _socket(services)]
     if services.settings.lab_opens_panel:
         handlers.append(_lab_sign_in(services))
@@ -96,7 +95,10 @@ def _lab_sign_in(services: Services) -> ControllerRouterHandler:
 
 
 async def _with_session(request: PanelRequest, services: Services, token: str) -> Redirect:
-    """Redirect to the panel with the cookie of a new session, or without one. The browser's old session ends."""
+    """Redirect to the panel with the cookie of a new session; an empty token removes the cookie.
+
+    End the browser's old session.
+    """
     if await sessions.sign_out(request):
         services.hub.publish(AGENT_SESSIONS, b"")
     return Redirect(PATH, status_code=303, cookies=[sessions.cookie(token, services.settings)])

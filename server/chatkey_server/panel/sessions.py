@@ -1,4 +1,4 @@
-"""Sessions of the agent panel, in a cookie that only the panel's pages and its socket receive (D-21)."""
+"""Keeps sessions of the agent panel in a cookie that only the panel's pages and socket receive (D-21)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ COOKIE: Final = "chatkey_agent"
 def cookie(token: str, settings: Settings) -> Cookie:
     """Return the cookie for a session's token. An empty token deletes the cookie from the browser.
 
-    If other sites may frame the panel, their frames must send the cookie too, which browsers allow over https only.
-    Requests from other sites are then refused because of their `Origin` (see `check_origin`).
+    If other sites may frame the panel, the cookie must also be sent from such frames, which browsers allow over https
+    only. Requests that come from other sites are then refused because of their `Origin` (see `check_origin`).
     """
     secure = settings.base_url.startswith("https://")
     framed = settings.panel_frame_ancestors not in {"'none'", "'self'"}
@@ -53,7 +53,7 @@ def check_origin(connection: AnyConnection, settings: Settings) -> None:
 
 
 async def signed_in(connection: AnyConnection, services: Services) -> SignedIn | None:
-    """Return the signed-in agent, or None. The lab's agent counts only where the lab opens the panel."""
+    """Return the signed-in agent, or None. The lab's agent is accepted only if the lab opens the panel."""
     token = connection.cookies.get(COOKIE)
     agent = await agent_sessions.of_token(token, services.clock()) if token else None
     if agent is not None and agent.is_lab and not services.settings.lab_opens_panel:

@@ -1,4 +1,4 @@
-"""Closes the sockets of agents whose session has ended, also if another process ended it (D-21)."""
+"""Closes the sockets of agents whose session has ended, in this or in another process (D-21)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class Watched(Protocol):
 
 
 class Watch:
-    """Asks the database which sessions are valid, for all sockets at once: when the hub says so, and every second."""
+    """Asks the database which sessions are valid, in one query for all sockets: every second, and when the hub reports
+    a change.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -44,7 +46,7 @@ class Watch:
 
     @asynccontextmanager
     async def over(self, socket: Watched) -> AsyncIterator[None]:
-        """Close this socket when its session ends, while the context lasts."""
+        """While the context lasts, close this socket if its session ends."""
         self._sockets.add(socket)
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch())
@@ -72,7 +74,7 @@ class Watch:
             await watching
 
     async def _check(self) -> None:
-        """Close the sockets whose session has ended or changed. If that cannot be read, close all of them."""
+        """Close the sockets whose session has ended or changed. If the sessions cannot be read, close all sockets."""
         watched = tuple(self._sockets)
         if not watched:
             return

@@ -1,1 +1,1 @@
-"""What the customers' and the agents' sockets share: a peer, its outgoing frames, and how frames are read."""
+"""What the sockets of customers and agents share: the peer, its outgoing frames, and the reading of frames."""

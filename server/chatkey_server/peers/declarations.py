@@ -1,4 +1,4 @@
-"""Converts the declarations of frames, which depend on no package, into types for msgspec (D-10)."""
+"""Converts the declarations of frames into types for msgspec (D-10). The declarations themselves import no package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kind_of(frame: Any) -> str:
 
 @cache  # so that a dictionary used in two others becomes a single type
 def strict(declared: Any) -> Any:
-    """Return the type that msgspec decodes into: the declared type, with its limits as msgspec's own."""
+    """Return the type that msgspec decodes into: the declared type, with its limits as msgspec constraints."""
     if is_typeddict(declared):
         members = {name: strict(hint) for name, hint in get_type_hints(declared, include_extras=True).items()}
         return cast("Any", TypedDict)(declared.__name__, members, total=declared.__total__)

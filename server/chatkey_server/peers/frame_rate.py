@@ -9,8 +9,6 @@ from chatkey_serving.allowance import Allowance
 
 
 class FrameRate:
-    """Counts the frames of one socket."""
-
     __slots__ = ("_allowance",)
 
     def __init__(self, limits: Limits, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Runs the work that one socket requested, in order and in the background, so that the socket can keep reading."""
+"""Runs the work that one socket requested, in order and in the background, so that the socket can continue to read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class InTurn:
         self._task: asyncio.Task[None] | None = None
 
     async def put(self, work: Work, size: int) -> None:
-        """Queue `work`, which holds `size` bytes. If too much waits already, wait until the queue is empty first."""
+        """Queue `work`, which holds `size` bytes.
+
+        If too much work waits already, first wait until the queue is empty.
+        """
         if self._bytes >= MOST_BYTES:
             await self.settled()
         self._waiting.append((work, size + OVERHEAD))
@@ -42,12 +45,12 @@ class InTurn:
             await asyncio.wait([self._task], timeout=within)
 
     def forget(self) -> None:
-        """Drop the waiting work. The current piece is finished."""
+        """Drop the waiting work. The current piece of work is finished."""
         self._waiting.clear()
         self._bytes = 0
 
     def cancel(self) -> None:
-        """Drop the waiting work, and cancel the current piece."""
+        """Drop the waiting work, and cancel the current piece of work."""
         self.forget()
         if self._task is not None:
             self._task.cancel()

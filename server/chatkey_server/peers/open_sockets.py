@@ -1,4 +1,4 @@
-"""The open sockets of this process: counts them per person and address, and can close them all."""
+"""Keeps the open sockets of this process, counts them per person and address, and can close all of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Closable(Protocol):
     """An open socket of a person or an agent."""
 
     async def refuse(self, refused: Refused) -> None:
-        """Send the reason to the peer, and close with its close code."""
+        """Send the reason to the peer, and close the socket with the matching close code."""
 
 
 class Crowd:
-    """Counts the open sockets per name, and limits them. A limit of 0 means no limit."""
+    """Counts the open sockets of each name, and limits their number. A limit of 0 means no limit."""
 
     def __init__(self, who: str, most: int) -> None:
         self._who = who
@@ -44,14 +44,13 @@ class Crowd:
         self._counts[name] += 1
 
     def leave(self, name: str) -> None:
-        """Count one socket less for `name`."""
         self._counts[name] -= 1
         if not self._counts[name]:
             del self._counts[name]
 
 
 class Sockets:
-    """All open sockets of this process, and how many of them each person and each client address has."""
+    """All open sockets of this process, and the number of sockets of each person and each client address."""
 
     def __init__(self, limits: Limits) -> None:
         self._open: set[Closable] = set()
@@ -64,18 +63,16 @@ class Sockets:
         return len(self._open)
 
     def add(self, socket: Closable) -> None:
-        """Add a socket that has been accepted."""
         self._open.add(socket)
 
     def remove(self, socket: Closable) -> None:
-        """Remove a socket that is closed."""
         self._open.discard(socket)
 
     async def close_all(self, refused: Refused, *, over: float = 0.0) -> None:
         """Close every socket with the same reason. A peer that does not read is not waited for.
 
-        With `over`, the sockets are closed one after the other within that many seconds, so that clients do not
-        reconnect all at once.
+        With `over`, the sockets are closed one by one within that many seconds, so that clients do not reconnect all at
+        once.
         """
         closing = []
         waiting = tuple(self._open) if over else ()

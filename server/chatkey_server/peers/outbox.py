@@ -1,4 +1,4 @@
-"""Frames that others cause, queued for one socket: sent in order, in the background, with a limit on the queue."""
+"""Queues the frames that other sockets caused for one socket. They are sent in order and in the background."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Outbox:
         return now - since > SLOW_SECONDS or len(self._waiting) >= MOST
 
     def close(self) -> None:
-        """Send nothing more, and drop the frames that wait."""
+        """Send nothing more, and drop the waiting frames."""
         self._waiting.clear()
         if self._task is not None:
             self._task.cancel()

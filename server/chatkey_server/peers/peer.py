@@ -1,4 +1,4 @@
-"""One accepted socket: receives frames, sends frames, and closes it with a reason."""
+"""One accepted socket: receives and sends frames, and closes the connection with a reason."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PATIENCE_SECONDS: Final = 2.0
 
 
 class Peer(ABC):
-    """Serves one socket until the peer leaves, or until it is refused and closed.
+    """Serves one socket until the peer leaves, or is refused and disconnected.
 
-    Frames that others cause are sent in the background, from a bounded queue.
+    Frames that other sockets caused are sent in the background, from a bounded queue.
     """
 
     KIND: ClassVar[str]
@@ -56,7 +56,7 @@ class Peer(ABC):
         """Answer frames until the peer leaves. A `Refused` is sent to the peer and closes the socket."""
 
     async def run(self) -> None:
-        """Serve the socket until it is gone."""
+        """Serve the socket until the socket is closed."""
         self._sockets.add(self)
         metrics.sockets(self.KIND).inc()
         try:
@@ -107,7 +107,7 @@ class Peer(ABC):
             self.end(Refused(Code.UNAVAILABLE, f"This connection reads its messages too slowly; {self.AGAIN}."))
 
     def end(self, refused: Refused) -> None:
-        """Start to refuse and close the socket, without waiting for it."""
+        """Begin to close the socket with a reason, without waiting until it is closed."""
         if not self._is_closed:
             # Log it under the request that opened this socket, whatever causes it.
             self._closing = asyncio.create_task(self.refuse(refused), context=self._context)

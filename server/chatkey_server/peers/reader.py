@@ -1,4 +1,4 @@
-"""Decodes text messages into typed frames, strictly. An error names the wrong member without repeating its value."""
+"""Strictly decodes text messages into typed frames. An error names the wrong member without repeating its value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Reader(Generic[T]):
         self.kinds = frozenset(self._decoders)
 
     def read(self, text: str, *, max_bytes: int) -> T:
-        """Decode one frame. Raises `Refused`: `frame_too_large`, or `frame_invalid`, which names the member."""
+        """Decode one frame. Raises `Refused` with `frame_too_large`, or with `frame_invalid` and the wrong member."""
         raw = _bytes(text)
         if len(raw) > max_bytes:
             raise Refused(Code.FRAME_TOO_LARGE, f"The frame has {len(raw)} bytes; the limit is {max_bytes}.")

@@ -1,4 +1,6 @@
-"""Records what one socket was sent of its conversation, to avoid duplicates and to detect missing messages."""
+"""Records which messages of the conversation one socket was sent, to avoid duplicates and to detect missing
+messages.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ _STATES: Final = ("ringing", "active", "ended")
 
 
 class Seen:
-    """The numbers of the messages that a socket was sent, and the states of its calls.
+    """The numbers of the messages that a socket was sent, and the states of calls that it was sent.
 
-    `floor` is the number up to which the socket needs no more messages. It is None while unknown: the socket is new
-    and has not requested its history.
+    `floor` is the number up to which the socket needs no more messages. It is None for a new socket that has not
+    requested its history.
     """
 
     __slots__ = ("_bits", "_calls", "_top", "floor")
@@ -35,7 +37,7 @@ class Seen:
         return max(self._top, self.floor or 0)
 
     def note(self, seq: int) -> bool:
-        """Record a message by its number. Returns whether it is new."""
+        """Record the number of a message. Returns whether the message is new for the socket."""
         if self.floor is not None and seq <= self.floor:
             return False
         above = seq - self._top
@@ -51,12 +53,12 @@ class Seen:
         return not is_known
 
     def settle(self, seq: int) -> None:
-        """Raise the floor to this number: the socket was sent everything up to it, or can request the rest."""
+        """Raise the floor to `seq`: the socket was sent all messages up to this number, or can request them."""
         self.floor = max(seq, self.floor or 0)
         self._raise_floor()
 
     def note_call(self, call_id: str, state: str) -> bool:
-        """Record the state of a call. Returns False if the socket knows a later state of this call."""
+        """Record the state of a call. Returns False if the socket was already sent a later state of this call."""
         known = self._calls.get(call_id)
         if known is not None and _STATES.index(state) < _STATES.index(known):
             return False
@@ -70,7 +72,7 @@ class Seen:
         return self._calls.get(call_id) == state
 
     def open_calls(self) -> set[str]:
-        """Return the calls that have not ended, as far as the socket knows."""
+        """Return the calls whose end the socket was not sent."""
         return {call_id for call_id, state in self._calls.items() if state != "ended"}
 
     def _raise_floor(self) -> None:

@@ -1,4 +1,4 @@
-"""A WebSocket at the ASGI level. The framework's own class parses, validates and stores more than needed here."""
+"""A WebSocket at the ASGI level. The framework's own class parses, validates and stores more than the server needs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """The scope of a socket and its two directions. Sending to a peer that has left raises `OSError`."""
+    """A socket's scope, and the functions that receive and send. Sending to a peer that has left raises `OSError`."""
 
     scope: Scope
     receive: Receive
     send: Send
 
     async def accept(self, subprotocol: str | None) -> None:
-        """Accept the connection."""
         await self.receive()
         await self.send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
 
@@ -27,5 +26,4 @@ class Wire:
         await self.send({"type": "websocket.send", "bytes": None, "text": frame.decode()})
 
     async def close(self, code: int, reason: str) -> None:
-        """Close the connection with a reason."""
         await self.send({"type": "websocket.close", "code": code, "reason": reason})

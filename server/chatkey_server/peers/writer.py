@@ -13,7 +13,7 @@ encode: Final = msgspec.json.Encoder().encode
 
 
 def error(refused: Refused, frame_id: str | None = None) -> Error:
-    """Convert a refusal into an `error` frame. With `frame_id` it answers that frame."""
+    """Convert a refusal into an `error` frame. With `frame_id`, the frame is the answer to the frame with that id."""
     frame = Error(type="error", code=refused.code, message=refused.message, retryable=refused.meaning.retryable)
     if refused.cause is not None:
         frame["cause"] = refused.cause

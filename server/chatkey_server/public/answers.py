@@ -1,4 +1,4 @@
-"""JSON responses in the envelope of D-02. For speed they do not use the framework's response classes."""
+"""JSON responses in the envelope of D-02. For speed, they do not use the framework's response classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULTS: Final[tuple[Header, ...]] = ((b"x-content-type-options", b"nosniff"), 
 
 
 class Answer:
-    """A complete response, as an ASGI application. For HEAD it sends GET's headers and no body (RFC 9110 9.3.2)."""
+    """A complete response, as an ASGI application. HEAD gets the headers of GET and no body (RFC 9110 9.3.2)."""
 
     __slots__ = ("body", "headers", "status")
 
@@ -36,7 +36,6 @@ class Answer:
         self.status = status
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
-        """Send status, headers and body. For HEAD, leave the body out."""
         headers = [*self.headers]
         if self.status not in {204, 304}:
             headers.append((b"content-length", b"%d" % len(self.body)))
@@ -46,9 +45,10 @@ class Answer:
 
 
 class DefaultHeaders:
-    """An ASGI application that adds the headers that every HTTP response should have, and measures its latency.
+    """An ASGI application that adds the headers that every HTTP response should have, and measures the latency.
 
-    Each request and each socket gets an id. Its log lines contain this id, and an HTTP response has it as a header.
+    Each request and each socket gets an id. The log lines of a request contain the id, and an HTTP response has it as a
+    header.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -77,7 +77,7 @@ class DefaultHeaders:
 
 
 def _mount_of(scope: Scope) -> str:
-    """Return the path of a mounted application. Litestar leaves its route template empty."""
+    """Return the path of a mounted application, for which Litestar leaves the route template empty."""
     return min(scope["route_handler"].paths)
 
 
@@ -114,7 +114,7 @@ def error_body(code: str, message: str) -> bytes:
 
 
 def token_answers(socket_uri: str) -> Callable[[str], Answer]:
-    """Return a function that makes the response of a token endpoint from a token. The address is encoded only once."""
+    """Return a function that makes a token endpoint's response from a token. The address is encoded only once."""
     before = b'{"data":{"socket_uri":' + msgspec.json.encode(socket_uri) + b',"auth_token":"'
     headers = (JSON, NO_STORE, ANY_ORIGIN)
 

@@ -1,4 +1,7 @@
-"""The OpenAPI descriptions of the public endpoints. Their handlers read the raw request, so they cannot supply them."""
+"""The OpenAPI descriptions of the public endpoints.
+
+Litestar cannot derive them, because the handlers read the raw request.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ NO_QUERY: Final = Query()
 
 
 def openapi() -> OpenAPIConfig:
-    """Serve the API's description as one JSON document.
+    """Return the configuration that serves the API's description as one JSON document.
 
     The framework's HTML pages are off, because they load scripts from other hosts.
     """
@@ -53,11 +56,9 @@ def openapi() -> OpenAPIConfig:
 
 
 class _Document(JsonRenderPlugin):
-    """Serves the document as JSON, also for HEAD, which Litestar does not support here."""
+    """Serves the document as JSON, also for HEAD requests, for which Litestar has no handler here."""
 
     def receive_router(self, router: Router) -> None:
-        """Add the handler for HEAD."""
-
         @route(list(self.paths), http_method=HttpMethod.HEAD)
         async def head(request: Request[Any, Any, Any]) -> ASGIApp:
             body = self.render(request, request.app.openapi_schema.to_schema())
@@ -110,7 +111,7 @@ class ConfigurationBody(msgspec.Struct, frozen=True):
 
 
 def operation(*path: Parameter, query: Query = NO_QUERY, form: bool = False) -> type[Operation]:
-    """Describe an operation and its parameters. With `form`, a POST sends the query's parameters in its body."""
+    """Describe an operation and its parameters. With `form`, a POST request has the query's parameters in its body."""
     asked = [_described(parameter, "query") for parameter in query.required]
     asked += [_described(parameter, "query", required=False) for parameter in query.optional]
     parameters = [*(_described(parameter, "path") for parameter in path), *asked]
@@ -131,7 +132,7 @@ def operation(*path: Parameter, query: Query = NO_QUERY, form: bool = False) -> 
 
 
 def responses(success: type, *others: int) -> Mapping[int, ResponseSpec]:
-    """Describe the responses: 200 with its body, 304 without a body, and errors in their envelope."""
+    """Describe the responses: 200 with a body, 304 without a body, and errors in the error envelope."""
     documented = {200: ResponseSpec(success, description="Done.", generate_examples=False)}
     for status in others:
         body = None if status == HTTPStatus.NOT_MODIFIED else ErrorBody

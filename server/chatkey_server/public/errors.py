@@ -1,4 +1,4 @@
-"""Turns every failure of the app into one form: `{"data": null, "error": {"code", "message"}}` (D-02)."""
+"""Converts every failure of the app into one format: `{"data": null, "error": {"code", "message"}}` (D-02)."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def on_http_exception(request: AnyRequest, failure: HTTPException) -> Response[b
 
 @asgi(SOCKET_PATH, copy_scope=False)
 async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse an ordinary request at the widgets' socket address. Sockets are served before the router."""
+    """Refuse an ordinary HTTP request at the address of the widgets' socket. Sockets are served before the router."""
     body = error_body(Code.METHOD_NOT_ALLOWED, _SOCKETS_ONLY)
     await Answer(body, (JSON, NO_STORE, _UPGRADE), HTTPStatus.UPGRADE_REQUIRED)(scope, receive, send)
 
 
 def on_exception(request: AnyRequest, failure: Exception) -> Response[bytes]:
-    """Return the response for a failure of the server. The log has the details; the response has none."""
+    """Return the response for a failure of the server. The details are in the log only."""
     log.error("request.failed", path=request.scope["path"], exc_info=failure)
     return _response(request, 500, Code.INTERNAL, "The server failed; its log has the details.", {})
 

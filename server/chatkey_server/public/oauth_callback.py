@@ -1,4 +1,6 @@
-"""GET and POST /v1/public/oauth/{social}/callback: from the social provider back to the opener (contract 4.5, D-09)."""
+"""GET and POST /v1/public/oauth/{social}/callback: ends a social login and reports the result to the opener (contract
+4.5, D-09).
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,7 @@ def router(services: Services) -> Router:
 
 
 async def _parameters(request: Request[Any, Any, Any], social: SocialProvider, most: int) -> dict[str, str]:
-    """Read the query and, for a POST, the form. A parameter in both counts as repeated."""
+    """Read the query and, for a POST, the form. A parameter that occurs in both counts as repeated."""
     form = await form_body(request) if request.method == "POST" else b""
     names = {*(parameter.name for parameter in QUERY.optional), *ERRORS, *social.callback_extras}
     return read_pairs(request.scope["query_string"], *names, most=most, form=form)
@@ -113,7 +115,7 @@ def _opener(state: State, provider: ProviderView) -> Opener:
 
 
 async def _grant(services: Services, social: SocialProvider, state: State, given: dict[str, str]) -> Grant:
-    """Use the state up, and evaluate the social provider's parameters."""
+    """Delete the state's record, so that the state cannot be used again, and return the grant."""
     flow = await oauth_flows.take(state.id, now=services.clock())
     return Grant(
         redirect_uri=redirect_uri(services.settings, social),
@@ -125,7 +127,10 @@ async def _grant(services: Services, social: SocialProvider, state: State, given
 
 
 def _code(social: SocialProvider, given: dict[str, str]) -> str:
-    """Return the authorization code. An error beside it takes precedence (RFC 6749 4.1.2.1), as does a wrong `iss`."""
+    """Return the authorization code.
+
+    An error or a wrong `iss` in the same callback is refused first (RFC 6749 4.1.2.1).
+    """
     if not ERRORS.isdisjoint(given):
         raise _not_granted(social, given)
     issuers = social.accepted_issuers
@@ -149,7 +154,10 @@ def _not_granted(social: SocialProvider, given: dict[str, str]) -> Refused:
 
 
 async def _admit(services: Services, provider: ProviderView, uid: SocialUid, person: Person) -> ChatCustomer:
-    """Update and return the member's record. It keeps data that this login did not supply (contract 2.7, D-11)."""
+    """Update and return the member's record.
+
+    Data that this login did not supply stays unchanged (contract 2.7, D-11).
+    """
     return await members.upsert(
         provider=provider.id,
         login="social",

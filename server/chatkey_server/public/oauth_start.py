@@ -37,7 +37,7 @@ log = structlog.stdlib.get_logger()
 
 
 def router(services: Services) -> Router:
-    """Mount the start of social logins."""
+    """Mount the start endpoint of social logins."""
 
     @route(
         route_path(OAUTH_START_PATH),
@@ -79,7 +79,7 @@ def _given_origin(query: dict[str, str]) -> str:
 
 
 def _registered(origin: str, provider: ProviderView) -> str:
-    """Return the registered literal that equals `origin` (D-08)."""
+    """Return the registered origin that equals `origin` (D-08)."""
     literal = origins.match(origin, provider.origins)
     if literal is None:
         raise Refused(
@@ -101,7 +101,7 @@ def _well_formed_nonce(query: dict[str, str]) -> str | None:
 async def _redirect(
     services: Services, provider: ProviderView, opener: Opener, query: dict[str, str], *, remember: bool
 ) -> Answer:
-    """Redirect to the consent page with a new state. A HEAD, as prefetchers send it, stores no record."""
+    """Redirect to the consent page with a new state. A HEAD request, as sent by prefetchers, stores no record."""
     social = providers.find(opener.social, services.settings)
     application = application_of(provider, social)
     _check_binding(query)

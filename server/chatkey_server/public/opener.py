@@ -1,4 +1,4 @@
-"""The page that opened the popup of a social login, and the messages that it gets (contract 4.5, 6, D-09)."""
+"""The page that opened the popup of a social login, and the messages that this page gets (contract 4.5, 6, D-09)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Opener(msgspec.Struct, frozen=True):
-    """The target of a message. `origin` is a registered literal, never the text from the request."""
+    """The target of a message. `origin` is a registered origin, never the text from the request."""
 
     origin: str
     provider_id: str

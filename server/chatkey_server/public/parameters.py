@@ -1,6 +1,6 @@
-"""The parameters of the public endpoints, described once for reading, refusals and the OpenAPI document.
+"""Describes the parameters of the public endpoints, for reading requests, wording refusals and the OpenAPI document.
 
-Queries and forms are read strictly: each member at most once, and every refusal names the member.
+Queries and forms are read strictly: a parameter may occur once, and every refusal names the parameter.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class Parameter:
         object.__setattr__(self, "_compiled", re.compile(self.pattern or "(?s).*"))
 
     def is_well_formed(self, value: str) -> bool:
-        """Return whether a value matches the pattern."""
         return self._compiled.fullmatch(value) is not None
 
     def check(self, value: str) -> None:
@@ -63,10 +62,10 @@ class Query:
         object.__setattr__(self, "_names", names)
 
     def read(self, scope: Scope, *, most: int) -> dict[str, str]:
-        """Return the given parameters by name. Unknown ones are ignored.
+        """Return the given parameters by name. Unknown parameters are ignored.
 
-        Raises `Refused`: `parameter_repeated` if a parameter occurs twice, `parameter_missing` if a required one is
-        missing, and `parameter_invalid` if the query has more than `most` bytes or too many members.
+        Raises `Refused`: `parameter_repeated` if a parameter occurs twice, `parameter_missing` if a required parameter
+        is missing, and `parameter_invalid` if the query has more than `most` bytes or too many parameters.
         """
         found = read_pairs(scope["query_string"], *self._names, most=most)
         for parameter in self.required:
@@ -122,7 +121,7 @@ async def form_body(request: Request[Any, Any, Any]) -> bytes:
 
 
 def read_pairs(query: bytes, *names: str, most: int, form: bytes = b"") -> dict[str, str]:
-    """Return the named parameters of a query, a form, or both together, under the rules of `Query.read`."""
+    """Return the named parameters of a query, a form, or both, under the rules of `Query.read`."""
     for name, text in (("query", query), ("form", form)):
         if len(text) > most:
             raise Refused(

@@ -1,4 +1,4 @@
-"""The public paths: their templates for the router, their one accepted spelling, and the provider in a path."""
+"""The public paths: templates for the router, the canonical form of a path, and the provider that a path names."""
 
 from __future__ import annotations
 
@@ -27,23 +27,22 @@ _NOT_FOUND: Final = Answer(error_body(Code.NOT_FOUND, "Nothing exists at this pa
 
 
 def route_path(template: str) -> str:
-    """Convert a path of the contract (`/provider/{id}`) into Litestar's form (`/provider/{id:str}`)."""
+    """Convert a path of the contract (`/provider/{id}`) into Litestar's syntax (`/provider/{id:str}`)."""
     return template.replace("}", ":str}")
 
 
 class OneSpelling:
-    """An ASGI application that responds with 404 to any but the canonical spelling of a path, before the router.
+    """An ASGI application that responds with 404 unless a path has the canonical form.
 
-    The router would treat several spellings as equal. Paths must not be percent-encoded, contain empty segments or
-    segments of dots, or end with a slash. Only the admin panel's paths may end with a slash, because they are
-    Piccolo's. So code that decides by a path can compare its text.
+    The router would treat several forms of a path as equal. A canonical path contains no percent-encoding, no empty
+    segments and no segments of dots, and does not end with a slash. Only the admin panel's paths may end with a slash,
+    because Piccolo's paths do. Thus code that decides by a path can compare the text of the path.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or respond with 404."""
         if _is_canonical(scope["raw_path"].partition(b"?")[0]):  # test clients put the query there too
             await self._app(scope, receive, send)
         elif scope["type"] == ScopeType.HTTP:
@@ -60,7 +59,7 @@ def _is_canonical(path: bytes) -> bool:
 async def provider_of(services: Services, scope: Scope) -> ProviderView:
     """Return the provider that the path names.
 
-    Raises `Refused(provider_unknown)`, or `Refused(provider_off)` if it is switched off.
+    Raises `Refused(provider_unknown)`, or `Refused(provider_off)` if the provider is switched off.
     """
     provider = await services.providers.get(scope["path_params"]["id"])
     if not provider.enabled:

@@ -1,4 +1,6 @@
-"""The page in the popup of a social login: it sends the result to its opener, shows it, and closes (D-09)."""
+"""The page in the popup of a social login, which sends the result to the opener, shows the result, and
+closes (D-09).
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,9 @@ def signed_in(opener: Opener, token: str, name: str | None, words: Words = ENGLI
 
 
 def refused(refusal: Refused, opener: Opener | None, words: Words = ENGLISH) -> Answer:
-    """Return the page that says why the login failed. If the opener is known, it gets a message too.
+    """Return the page that says why the login failed. If the opener is known, the page also sends it a message.
 
-    The details are in English, because integrators may have to read them.
+    The details are in English, because integrators may have to read the details.
     """
     heading = words.cancelled if refusal.code is Code.OAUTH_DENIED else words.failed
     message = opener.refused(refusal) if opener else None

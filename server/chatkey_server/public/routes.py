@@ -1,4 +1,4 @@
-"""The router of the public endpoints, and the CORS preflight for those that any page may call."""
+"""The router of the public endpoints, and the CORS preflight for the endpoints that any page may call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server's settings, read from `CHATKEY_*` and checked before anything starts."""
+"""Reads the server's settings from `CHATKEY_*`, and checks the settings before anything starts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ OTHERS = ("CHATKEY_BROWSER", "CHATKEY_PATIENCE", "CHATKEY_E2E_", "CHATKEY_DEMO_"
 
 
 class SettingsError(Exception):
-    """A setting cannot be used. The message names the variable and says what to write, and never shows a value."""
+    """A setting has an unusable value.
+
+    The message names the variable and says what to write, and never shows the value.
+    """
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:

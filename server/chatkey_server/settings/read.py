@@ -1,6 +1,6 @@
-"""Parsers for the variables. Each raises ValueError with a clause: what is wrong, and what to write.
+"""Parses the variables. A parser raises ValueError with a clause that says what is wrong and what to write.
 
-The clause never quotes the text, because a wrong value may be a secret that was set in the wrong variable.
+The clause never quotes the value, because the value may be a secret that was set in the wrong variable.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def authorities(text: str) -> str:
 
 
 def database(text: str) -> str:
-    """Read the URL of a database. Whether it responds is checked when the server starts."""
+    """Read the URL of a database. Whether the database responds is checked when the server starts."""
     example = "postgresql://user:password@host:5432/database"
     if text.startswith("sqlite:///") and len(text) > len("sqlite:///"):
         return text
@@ -102,7 +102,6 @@ def database(text: str) -> str:
 
 
 def redis(text: str) -> str:
-    """Read the URL of Redis."""
     example = "redis://user:password@host:6379/0"
     if text.startswith("unix://"):
         return text
@@ -114,7 +113,7 @@ def redis(text: str) -> str:
 
 
 def _store(text: str, example: str) -> SplitResult:
-    """Split a store's URL. Raises ValueError if drivers would split it differently from what the author meant."""
+    """Split a store's URL. Raises ValueError if drivers would split the URL differently from what the author meant."""
     unreadable = ValueError(
         f"cannot be read as an address; write it as {example}. In user and password, write %2F for /, %23 for "
         "#, %3F for ? and %40 for @; write the port in digits"

@@ -15,8 +15,8 @@ from chatkey_serving.few_lines import PER_SECOND
 class SocialAddress(msgspec.Struct, frozen=True):
     """The addresses of a social provider, for browsers and for this server, and its issuer.
 
-    If all are None, the provider's real hosts are used. Otherwise they are base addresses that replace all hosts of
-    the provider; the paths stay the same.
+    If all are None, the provider's real hosts are used. Otherwise each address replaces all hosts of the provider; the
+    paths stay the same.
     """
 
     browser_url: str | None = None
@@ -26,7 +26,10 @@ class SocialAddress(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(limits.Limits):
-    """Limits for one peer: those of the profile and our own. Rates are per minute and stored amounts per day."""
+    """Limits for one peer: the limits of the profile, and further limits of this server.
+
+    Rates are per minute and stored amounts per day.
+    """
 
     head_bytes: int = 64 * 1024
     request_timeout: int = 20
@@ -82,7 +85,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lab_opens_panel(self) -> bool:
-        """Whether the agent panel opens without a password: pages on this machine may use the lab without a token."""
+        """Whether the agent panel opens without a password.
+
+        It does if pages on this machine may use the lab without a token.
+        """
         return self.lab and not self.lab_token
 
     @property
@@ -92,7 +98,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def database(self) -> str:
-        """The database's URL. By default it is an SQLite file in the data folder."""
+        """The database's URL, by default that of an SQLite file in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir / 'chatkey.sqlite'}"
 
     def __repr__(self) -> str:

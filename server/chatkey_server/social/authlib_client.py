@@ -31,7 +31,7 @@ __all__ = ["OAuthClient", "OAuthError", "httpx", "open_client", "posted_as"]
 
 
 class OAuthClient(Protocol):
-    """The methods of `AsyncOAuth2Client` that are used here."""
+    """The methods of `AsyncOAuth2Client` that the server uses."""
 
     async def fetch_token(
         self, url: str, *, grant_type: str, code: str, code_verifier: str | None
@@ -47,12 +47,12 @@ class OAuthClient(Protocol):
 
 
 def open_client(**options: Any) -> AbstractAsyncContextManager[OAuthClient]:
-    """Return a client for one login. It stores the tokens, so it cannot be shared."""
+    """Return a client for one login. A client stores the tokens of its login, so it cannot be shared."""
     return cast("AbstractAsyncContextManager[OAuthClient]", AsyncOAuth2Client(**options))
 
 
 def posted_as(client_id_parameter: str) -> Callable[..., tuple[str, httpx.Headers, str]]:
-    """Return `client_secret_post` authentication for a provider that has another name for `client_id`."""
+    """Return `client_secret_post` authentication with another name for `client_id`, which some providers require."""
 
     def authenticate(
         client: Any, _method: str, uri: str, headers: httpx.Headers, body: bytes

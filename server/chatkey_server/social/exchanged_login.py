@@ -1,4 +1,4 @@
-"""A login after the code exchange: sends requests with its access token and verifies its id_token."""
+"""A login after the code exchange. It sends requests with the access token and verifies the id_token."""
 
 from __future__ import annotations
 
@@ -52,15 +52,12 @@ class ExchangedLogin:
 
     @property
     def callback(self) -> Mapping[str, str]:
-        """The provider's `callback_extras` that came with the code. Not signed: the browser can change them."""
         return self._extras
 
     async def get(self, url: str, **query: str) -> Json:
-        """Return the JSON object at an address of the provider. The request carries the access token."""
         return _json_object(_json(await self._ask(url, query, self._authorized)))
 
     async def get_list(self, url: str) -> list[Json] | None:
-        """Return the JSON objects in a list, or None if the provider refuses the token access to it (403, 404)."""
         answer = await self._ask(url, {}, self._authorized)
         if answer.status_code in NOT_FOR_THIS_TOKEN:
             return None
@@ -70,7 +67,7 @@ class ExchangedLogin:
         return [_json_object(row) for row in rows]
 
     async def id_token_claims(self) -> Claims:
-        """Return the claims of the verified id_token. If no known key fits, the keys are fetched once more."""
+        """Return the claims of the verified id_token. If no known key fits, fetch the keys once more."""
         token = self._id_token
         if not isinstance(token, str):
             with told(self._social, "token"):
@@ -112,7 +109,7 @@ def _access_token(answer: Mapping[str, object]) -> str:
 
 
 def _json(answer: httpx.Response) -> object:
-    """Return the decoded body of a successful response. Another status raises httpx's error."""
+    """Return the decoded body of a successful response. Raises httpx's error for another status."""
     try:
         return encoding.json_value(answer.raise_for_status().content)
     except encoding.Malformed:

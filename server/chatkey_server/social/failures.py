@@ -1,4 +1,4 @@
-"""Turns failures between this server and a social provider into one refusal (contract 4.5)."""
+"""Converts failures between this server and a social provider into one refusal (contract 4.5)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ ABOUT_KEYS: Final = frozenset(
 
 @contextmanager
 def told(social: SocialProvider, stage: str) -> Iterator[None]:
-    """Convert every failure inside the context to `Refused(oauth_failed)`. Its cause begins with `stage`.
+    """Convert every failure inside the context to `Refused(oauth_failed)`.
 
-    Neither message nor cause quotes data that was sent or received, except the provider's own error code.
+    The cause of the refusal begins with `stage`. Neither message nor cause quotes data that was sent or received,
+    except the provider's own error code.
     """
     try:
         yield
@@ -60,7 +61,7 @@ def _failed(social: SocialProvider, stage: str, what: str, cause: str, advice: s
 
 
 def _when(seconds: int | None) -> str:
-    """Return advice on when to try again. Above an hour no time is given, because nobody waits that long."""
+    """Return advice on when to try again. The advice names no time above an hour."""
     if seconds is None or seconds > 3600:
         return "Please try again later."
     if seconds <= 90:

@@ -1,6 +1,6 @@
-"""The back channel of a social login: exchanges the callback's code and reads the person (contract 4.5).
+"""The back channel of a social login: exchanges the callback's code and reads the person's data (contract 4.5).
 
-Importing this module takes half a second, because of Authlib and httpx. It is imported at the first login.
+This module is imported at the first login, because importing Authlib and httpx takes half a second.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BackChannel:
         self._key_sets = KeySets(now)
 
     async def person(self, social: SocialProvider, application: Application, grant: Grant) -> Person:
-        """Exchange the code and read the person. Raises `Refused(oauth_failed)`; its cause names the stage."""
+        """Exchange the code and read the person's data. Raises `Refused(oauth_failed)`; the cause names the stage."""
         with told(social, "login"):
             async with asyncio.timeout(self._patience), self._client(social, application, grant) as client:
                 login = await self._exchange(client, social, application, grant)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """The code, and the parameters of its authorization request (RFC 6749 4.1.3, RFC 7636 4.5).
+    """The authorization code, and the parameters of the authorization request (RFC 6749 4.1.3, RFC 7636 4.5).
 
     `extras` are the provider's `callback_extras` that came with the code.
     """

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """The claims that are checked, with times in seconds since the epoch, and the e-mail as received."""
+    """The claims that are checked, and the e-mail as received. Times are in seconds since the epoch."""
 
     iss: str
     aud: str | list[str]

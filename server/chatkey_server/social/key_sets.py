@@ -1,4 +1,4 @@
-"""The signing keys of social providers, cached for an hour."""
+"""Caches the signing keys of social providers for an hour."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KeySets:
         self._kept: dict[str, tuple[float, KeySet]] = {}
 
     async def get(self, url: str, fetch: Callable[[str], Awaitable[Json]], *, fresh: bool) -> KeySet:
-        """Return the key set at an address. It is fetched if it is not cached, or if `fresh` is set."""
+        """Return the key set at an address. Fetch the key set if it is not cached, or if `fresh` is set."""
         fetched_at, keys = self._kept.get(url, (0.0, None))
         if keys is None or fresh or not 0 <= self._now() - fetched_at < LIFETIME_SECONDS:
             keys = id_token.read_keys(await fetch(url))

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 class OnDemand:
-    """Creates one `BackChannel` for the whole server, in a thread: importing Authlib and httpx takes half a second."""
+    """Creates one `BackChannel` for the whole server.
+
+    A thread creates it, because importing Authlib and httpx takes half a second.
+    """
 
     def __init__(self, settings: Settings, now: Now) -> None:
         self._ca_file = settings.ca_file
@@ -21,7 +24,6 @@ class OnDemand:
         self._making = asyncio.Lock()
 
     async def get(self) -> BackChannel:
-        """Return the back channel."""
         async with self._making:
             if self._made is None:
                 self._made = await asyncio.to_thread(self._make)

@@ -1,4 +1,4 @@
-"""Reads a person with OpenID Connect: the id in the id_token, and name, e-mail and picture from userinfo."""
+"""Reads a person's data with OpenID Connect. The id is in the id_token; name, e-mail and picture are in userinfo."""
 
 from collections.abc import Awaitable, Callable
 
@@ -7,7 +7,7 @@ from chatkey_server.social.provider import Login
 
 
 def reader(userinfo_url: str) -> Callable[[Login], Awaitable[Person]]:
-    """Return a function that reads the person of a login, with userinfo at this address."""
+    """Return a function that reads a person's data, with userinfo at this address."""
 
     async def read_person(login: Login) -> Person:
         sub = subject((await login.id_token_claims()).sub)

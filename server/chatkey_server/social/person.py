@@ -1,4 +1,7 @@
-"""A person as a social provider describes them, without values that a database, token or page could not hold."""
+"""Reads a person's data from a social provider's response.
+
+Values that a database, token or page could not hold are dropped.
+"""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +26,10 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person at a social provider. Only `sub` identifies them; the rest is for display. E-mail links no accounts."""
+    """A person at a social provider.
+
+    Only `sub` identifies the person; the other fields are displayed. Accounts are never linked by e-mail.
+    """
 
     sub: str
     name: str | None = None
@@ -45,7 +51,7 @@ def subject(value: object) -> str:
 
 
 def numeric_subject(value: object) -> str:
-    """Return the subject id of a provider whose ids are numbers. They may be sent as numbers or as text."""
+    """Return a numeric subject id. The provider may send it as a number or as text."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**MAX_SUBJECT:
         return str(value)
     return subject(value)

@@ -1,4 +1,4 @@
-"""Describes a social provider: its addresses, its deviations from the standard, and how to read a person from it."""
+"""Describes a social provider: its addresses, its deviations from the standard, and how a person's data is read."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ _ERROR_CODE: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class Login(Protocol):
-    """A login after the code exchange: the methods with which a provider's module reads the person.
+    """A login after the code exchange, with methods for the modules that read a person's data.
 
     Addresses are those of the real provider. Every failure raises `Refused(oauth_failed)`.
     """
 
     @property
     def callback(self) -> Mapping[str, str]:
-        """The provider's `callback_extras` that came with the code. Not signed: the browser can change them."""
+        """The provider's `callback_extras` that came with the code.
+
+        They are not signed, so the browser can change them.
+        """
         ...
 
     async def get(self, url: str, **query: str) -> Json:
@@ -40,7 +43,7 @@ class Login(Protocol):
         ...
 
     async def get_list(self, url: str) -> list[Json] | None:
-        """Return the JSON objects in a list, or None if the provider refuses the token access to it (403, 404)."""
+        """Return the JSON objects in a list, or None if the access token may not read the list (403, 404)."""
         ...
 
     async def id_token_claims(self) -> Claims:
@@ -55,14 +58,14 @@ def stored_secret(application: Application, now: float) -> str:  # noqa: ARG001 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SocialProvider:
-    """One social provider. If `keys_url` is set, it signs an id_token, and requests to it contain a nonce.
+    """One social provider.
 
-    All addresses are the provider's real ones. `address` replaces all of its hosts, if set. `issuers` are the
-    accepted values of the id_token's `iss` and the callback's `iss` (RFC 9207); empty if the provider has none.
-    `pkce` is whether the provider supports an S256 challenge. `client_id_parameter` is its name for `client_id`.
-    `client_secret` makes the secret for one login from the application's keys and the time. `authorize_extras` are
-    added to the authorization request. `callback_extras` are parameters of the callback that `read_person` may
-    read.
+    If `keys_url` is set, the provider signs an id_token, and authorization requests contain a nonce. All addresses are
+    the provider's real ones; `address`, if set, replaces the hosts. `issuers` are the accepted values of `iss` in the
+    id_token and in the callback (RFC 9207), or empty if the provider has no issuer. `pkce` says whether the provider
+    supports an S256 challenge. `client_id_parameter` is the provider's name for `client_id`. `client_secret` makes the
+    secret for one login from the application's keys and the time. `authorize_extras` are added to the authorization
+    request. `callback_extras` are the parameters of the callback that `read_person` may read.
     """
 
     name: str
@@ -87,7 +90,7 @@ class SocialProvider:
 
     @property
     def accepted_issuers(self) -> tuple[str, ...]:
-        """The accepted issuers at the configured address; empty if the provider has none."""
+        """The accepted issuers at the configured address, or empty if the provider has no issuer."""
         if not self.issuers:
             return ()
         if self.address.issuer:
@@ -97,11 +100,11 @@ class SocialProvider:
         return (self.for_browser(self.issuers[0]),)
 
     def for_browser(self, url: str) -> str:
-        """Return the address at which a browser finds `url` of the real provider."""
+        """Convert an address of the real provider into the address that a browser must use."""
         return _fold(url, self.address.browser_url or self.address.server_url)
 
     def for_server(self, url: str) -> str:
-        """Return the address at which this server finds `url` of the real provider."""
+        """Convert an address of the real provider into the address that this server must use."""
         return _fold(url, self.address.server_url or self.address.browser_url)
 
 

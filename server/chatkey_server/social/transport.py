@@ -23,7 +23,7 @@ class AnswerTooLarge(Exception):
 
 
 class TooManyRequests(Exception):
-    """A social provider refuses more requests. `retry_after` is in seconds, None if the provider does not say."""
+    """A social provider refuses more requests. `retry_after` is in seconds, or None if the provider names no time."""
 
     def __init__(self, status: int, retry_after: int | None) -> None:
         super().__init__(f"status {status}")
@@ -55,7 +55,7 @@ class BoundedTransport(httpx.AsyncHTTPTransport):
     """An httpx transport that stops reading a response at `MAX_ANSWER_BYTES`."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request. Reading the response raises `AnswerTooLarge` above the limit."""
+        """Send a request. Reading a response that is too large raises `AnswerTooLarge`."""
         response = await super().handle_async_request(request)
         response.stream = _Bounded(cast("httpx.AsyncByteStream", response.stream))
         return response

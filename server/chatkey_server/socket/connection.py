@@ -1,4 +1,4 @@
-"""The state machine of one socket: decides from frames and the time what to send (D-10). It does no I/O."""
+"""The state machine of one socket, without I/O. It decides from frames and the time what to send (D-10)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ READER: Final[Reader[WidgetFrame]] = Reader(WidgetFrame)
 
 
 class State(enum.Enum):
-    """The state of a connection."""
-
     AWAITING_CONNECT = "awaiting connect"
     READY = "ready"
     CLOSED = "closed"
@@ -36,8 +34,8 @@ class State(enum.Enum):
 class Connection:
     """Processes frames and the time, and returns frames to send. A `Refused` ends the connection.
 
-    The driver sends the frame from `arrive` and passes each text message to `receive`. If that returns a `Connect`
-    or `Refresh`, the driver passes it, with its provider, to the method of that name. It calls `tick` when the
+    The caller sends the frame from `arrive` and passes each text message to `receive`. If `receive` returns a `Connect`
+    or `Refresh`, the caller finds the provider and calls the method of that name. The caller calls `tick` when the
     clock reaches `wakes_at`.
     """
 
@@ -54,7 +52,7 @@ class Connection:
 
     @property
     def identity(self) -> SocketIdentity:
-        """The connected identity. Available after `connect`."""
+        """The identity that has connected. It is available after `connect`."""
         if self._identity is None:
             raise AssertionError("the identity was read before the connection had one")
         return self._identity
@@ -78,7 +76,7 @@ class Connection:
         )
 
     def receive(self, text: str, now: float) -> WidgetFrame:
-        """Decode a frame. Refuses it if it comes too late, too often, or in the wrong state."""
+        """Decode a frame. Raises `Refused` if the frame comes too late, too often, or in the wrong state."""
         self._check_time(now)
         self._rate.count(now)
         frame = READER.read(text, max_bytes=self._limits.frame_bytes)
@@ -88,7 +86,7 @@ class Connection:
     def connect(self, frame: frames.Connect, token: UnverifiedToken, provider: ProviderView, now: float) -> Admitted:
         """Verify token and proof, and return the connected identity.
 
-        The nonce is spent once the token is valid. Until then, the token may be checked again with newer secrets.
+        The nonce is used up once the token is valid. An invalid token may be checked again with newer secrets.
         """
         self._expect(State.AWAITING_CONNECT, frame)
         identity = tokens.verified(token, provider.secrets, pid=provider.id, now=now)
@@ -99,7 +97,7 @@ class Connection:
         return admitted
 
     def ready(self, now: float) -> frames.Ready:
-        """Return the frame that tells the widget its identity and when that expires."""
+        """Return the frame that contains the widget's identity and the time at which the identity expires."""
         identity = self.identity
         return frames.Ready(
             type="ready",
@@ -130,11 +128,13 @@ class Connection:
         return frames.Refreshed(type="refreshed", expires_at=int(self.ends_at), server_time=int(now))
 
     def pong(self, now: float) -> frames.Pong:
-        """Return the reply to a `ping`."""
         return frames.Pong(type="pong", server_time=int(now))
 
     def tick(self, now: float) -> frames.Reauth | None:
-        """Return a request for a newer token if it is time. Raises `Refused` if the time is over."""
+        """Return a request for a newer token if the request is due.
+
+        Raises `Refused` if no token came in time, or if the token has expired.
+        """
         self._check_time(now)
         if self.state is not State.READY or self._asked_again or now < self.wakes_at:
             return None
@@ -142,7 +142,6 @@ class Connection:
         return frames.Reauth(type="reauth", deadline=int(self.ends_at))
 
     def close(self) -> None:
-        """Mark the connection as closed."""
         self.state = State.CLOSED
 
     def _hold(self, identity: SocketIdentity) -> None:

@@ -1,4 +1,4 @@
-"""The socket of a visitor or member. It connects the state machine and the chat to the network."""
+"""The socket of a visitor or member, which connects the state machine and the chat to the network."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socke
 
 
 class CustomerSocket(Peer):
-    """Drives the state machine of one customer's socket, and looks up the data that it needs."""
+    """Drives the state machine of one customer's socket, and looks up the data that the state machine needs."""
 
     KIND = "customer"
     FAILED = "socket.failed"
@@ -73,7 +73,6 @@ class CustomerSocket(Peer):
         self._answers = InTurn()
 
     async def run(self) -> None:
-        """Serve the socket until it is closed, then clean up."""
         try:
             await super().run()
         finally:
@@ -81,7 +80,7 @@ class CustomerSocket(Peer):
             await self._left()
 
     async def serve(self) -> None:
-        """Send the hello and answer frames until the widget leaves or something is refused."""
+        """Send the hello and answer frames until the widget leaves or a frame is refused."""
         address = self._take_place()
         await self.send(self._machine.arrive(self._origins(), self._wire.scope["query_string"]))
         self._set_alarm()
@@ -109,13 +108,13 @@ class CustomerSocket(Peer):
         return event.call is None or self._seen.note_call(*event.call)
 
     async def refuse(self, refused: Refused) -> None:
-        """Send the reason and close. If the socket never connected, count the code as the result of its connect."""
+        """Send the reason and close. If the widget had not connected, count the code as the result of the connect."""
         if not self._is_closed and self._channel is None:
             metrics.connects(refused.code).inc()
         await super().refuse(refused)
 
     def close(self) -> None:
-        """Stop reading and sending, and drop the work that waits."""
+        """Stop reading and sending, and drop the waiting work."""
         super().close()
         self._machine.close()
         self._answers.forget()
@@ -180,7 +179,7 @@ class CustomerSocket(Peer):
         self.log = log.bind(provider=identity.pid, login=identity.login, uid=identity.uid)
 
     async def _left(self) -> None:
-        """Stop counting the socket. If the person has no other socket here, end their call."""
+        """Stop counting the socket. If the person has no other socket in this process, end the person's call."""
         if self._idle is not None:
             self._idle.cancel()
         if self._alarm is not None:

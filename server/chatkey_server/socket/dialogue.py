@@ -28,7 +28,10 @@ ChatAnswer: TypeAlias = Ack | History | SearchResult | CallEvent | Error
 
 
 async def answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str) -> ChatAnswer:
-    """Return the answer to one frame. A refusal becomes an `error` with the frame's id, and the socket stays open."""
+    """Return the answer to one frame.
+
+    A refusal becomes an `error` frame with the same id, and the socket stays open.
+    """
     try:
         return await _answer(chat, identity, frame, source, address)
     except Refused as refused:
@@ -37,9 +40,9 @@ async def answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source:
 
 
 def note(seen: Seen, frame: ChatFrame, answer: ChatAnswer) -> None:
-    """Record the messages in an answer, so that they are not sent again.
+    """Record the messages in an answer, so that these messages are not sent again.
 
-    A socket that has the newest page of its history can request everything below it.
+    A socket that has the newest page of its history can request all older messages.
     """
     if answer["type"] == "ack":
         seen.note(answer["seq"])

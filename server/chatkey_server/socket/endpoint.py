@@ -1,4 +1,7 @@
-"""The WebSocket endpoint. It accepts first, so that browsers see close codes, and checks afterwards (D-10)."""
+"""The WebSocket endpoint.
+
+It accepts a connection before it checks anything, so that browsers see close codes (D-10).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 class SocketEndpoint:
     """An ASGI application that serves the widgets' sockets, and passes all other requests on.
 
-    It stands before the router, which would add a tenth to the time that opening a socket takes.
+    It runs before the router, because the router would make opening a socket a tenth slower.
     """
 
     def __init__(self, services: Services, app: ASGIApp) -> None:
@@ -29,7 +32,6 @@ class SocketEndpoint:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the socket until it is closed, or pass the request on."""
         if scope["type"] != ScopeType.WEBSOCKET or scope["path"] != SOCKET_PATH:
             await self._app(scope, receive, send)
             return
@@ -39,7 +41,7 @@ class SocketEndpoint:
 
 
 async def close_all(services: Services, close: Close = Close.RESTART, *, over: float = 0.0) -> None:
-    """Close every socket of this process with a reason before the server stops, spread over `over` seconds."""
+    """Close every socket of this process with a reason, within `over` seconds, before the server stops."""
     code = Code.RESTARTING if close is Close.RESTART else Code.UNAVAILABLE
     await services.sockets.close_all(
         Refused(code, "The server is stopping or restarting; connect again in a moment."), over=over

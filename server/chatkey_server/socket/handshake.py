@@ -18,7 +18,7 @@ _JWT_START: Final = b"eyJ"
 
 
 class Admitted(NamedTuple):
-    """The connected identity, and how far the widget's clock is ahead, in seconds."""
+    """The connected identity, and how far the widget's clock is ahead of the server's, in seconds."""
 
     identity: SocketIdentity
     skew: float
@@ -26,7 +26,7 @@ class Admitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """The values that tokens and proofs are checked against: the socket's address and the page's origin."""
+    """What tokens and proofs are checked against: the socket's address and the page's origin."""
 
     uri: str
     origin: str | None
@@ -36,8 +36,8 @@ class Handshake:
     def begin(cls, uri: str, origin_headers: Sequence[str], query: bytes) -> Handshake:
         """Check the request that opened the socket: its origin, and that its URL contains no token.
 
-        Plain http from anything but loopback is refused with `insecure_origin` (contract 5.6): such a page has no
-        secure context in which it could hold a key.
+        An http origin that is not loopback is refused with `insecure_origin` (contract 5.6), because its pages have no
+        secure context in which they could hold a key.
         """
         if _JWT_START in query:
             raise Refused(
@@ -50,9 +50,10 @@ class Handshake:
     def judge(
         self, frame: Connect, identity: SocketIdentity, provider: ProviderView, *, nonce: str | None, now: float
     ) -> Admitted:
-        """Return the connected identity. Each check refuses with its own code, and the first that fails decides.
+        """Return the connected identity.
 
-        `identity` comes from the frame's token, and `provider` is the one that the token names.
+        Each check refuses with a code of its own, and the first check that fails decides. `identity` comes from the
+        frame's token, and `provider` is the provider that the token names.
         """
         proof = proofs.verify(
             frame["proof"], token=frame["token"], jkt=identity.jkt, nonce=nonce, htu=self.uri, now=now
@@ -61,7 +62,9 @@ class Handshake:
         return Admitted(identity, proof.skew)
 
     def check_provider(self, provider: ProviderView) -> None:
-        """Refuse if the provider is switched off, or if it accepts only registered origins and this is another."""
+        """Refuse if the provider is switched off, or if the provider requires registered origins and this origin is not
+        registered.
+        """
         if not provider.enabled:
             raise Refused(Code.PROVIDER_OFF, f"Provider {provider.id!r} is switched off.", member="pid")
         if not provider.restrict_socket_origins:

@@ -27,7 +27,7 @@ async def add(table: type[Account], username: str, password: str) -> None:
 
 
 async def new(table: type[Account], username: str, password: str) -> Account:
-    """Create an account without storing it. Raises `Refused(parameter_invalid)`, which names the wrong member."""
+    """Create an account without storing it. Raises `Refused(parameter_invalid)`, which names the invalid member."""
     if not USERNAME.fullmatch(username):
         raise _invalid(
             "username", "must be 1 to 64 characters from A-Z a-z 0-9 . _ @ -, and begin with a letter or digit"
@@ -36,7 +36,7 @@ async def new(table: type[Account], username: str, password: str) -> Account:
 
 
 async def insert(account: Agent | Administrator) -> None:
-    """Store an account. Raises `Refused(parameter_invalid)` if its name is taken."""
+    """Store an account. Raises `Refused(parameter_invalid)` if the name is taken."""
     table: AnyAccount = type(account)
     async with transaction():
         added = (
@@ -52,7 +52,10 @@ async def insert(account: Agent | Administrator) -> None:
 
 
 async def check(table: type[Account], username: str, password: str) -> Account | None:
-    """Return the account with this name and password, or None. An unknown name takes as long as a wrong password."""
+    """Return the account with this name and password, or None.
+
+    The check takes equally long for an unknown name and a wrong password.
+    """
     account = None
     if USERNAME.fullmatch(username):
         async with snapshot():
@@ -78,7 +81,7 @@ async def set_password(table: AnyAccount, username: str, password: str) -> None:
 
 
 async def remove(table: AnyAccount, username: str) -> None:
-    """Remove an account, which also ends its sessions. Raises `Refused` if it does not exist."""
+    """Remove an account, which also ends its sessions. Raises `Refused` if there is no such account."""
     async with transaction():
         removed = await table.delete().where(table.username == username).returning(table.username)
     if not removed:

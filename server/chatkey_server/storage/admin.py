@@ -1,4 +1,4 @@
-"""Changes that administrators make, with their checks: for the command line, the lab and the admin panel.
+"""Checks and makes the changes of administrators, for the command line, the lab and the admin panel.
 
 Every function raises `Refused`: `parameter_invalid`, which names the member, `provider_unknown`, or `unavailable`.
 """
@@ -41,14 +41,14 @@ MOST_OVERLAP_SECONDS: Final = 30 * 24 * 3600
 
 
 class NewProvider(Quiet, frozen=True):
-    """A provider that was just created. This is the only time that its secret is returned."""
+    """A provider that was just created. Its secret is returned only here."""
 
     id: str
     secret_key: str
 
 
 class ProviderChanges(TypedDict, total=False):
-    """The members of a provider that can be changed (D-02)."""
+    """The data of a provider that can be changed (D-02)."""
 
     name: str
     enabled: bool
@@ -74,7 +74,7 @@ async def add_provider(
     domains: Iterable[str] = (),
     ui_locale: str = "",
 ) -> NewProvider:
-    """Create a provider. Unless they are given, its id and secret are generated.
+    """Create a provider. An id or a secret that is not given is generated.
 
     Without a `ui_locale`, the widget uses each visitor's language.
     """
@@ -135,7 +135,7 @@ async def remove_provider(provider_id: str, *, now: float) -> None:
 
 
 async def set_domains(provider_id: str, domains: Iterable[str], *, now: float) -> None:
-    """Replace the registered domains. Each is a host with an optional port (D-08)."""
+    """Replace the registered domains. A domain is a host with an optional port (D-08)."""
     registered = {domain: origins.registrable(domain) for domain in domains}
     if len(registered) > MOST_DOMAINS:
         raise invalid("domains", f"must be at most {MOST_DOMAINS}")
@@ -150,7 +150,7 @@ async def set_domains(provider_id: str, domains: Iterable[str], *, now: float) -
 
 
 async def replace_domain(provider_id: str, old: str | None, new: str | None, *, now: float) -> None:
-    """Add a registered domain (`old` is None), replace one, or remove one (`new` is None)."""
+    """Add a registered domain (if `old` is None), replace it, or remove it (if `new` is None)."""
     async with transaction():
         rows = await RegisteredDomain.objects().where(RegisteredDomain.provider == provider_id)
         registered = [row.domain for row in rows]
@@ -172,7 +172,7 @@ async def set_social(
     key_source: KeySource = "service",
     offered: Collection[str] = AVAILABLE_SOCIALS,
 ) -> None:
-    """Switch an offered social provider on or off for a business, and set whose application it uses."""
+    """Switch a social provider on or off for a business, and set whose application it uses."""
     if social not in offered:
         known = ", ".join(offered)
         raise Refused(
@@ -195,14 +195,13 @@ async def set_social(
 
 
 async def remove_social(provider_id: str, social: str, *, now: float) -> None:
-    """Remove a social provider from a business, and the business's own keys for it."""
+    """Remove a social provider from a business, together with the business's own keys."""
     async with transaction():
         await SocialLogin.delete().where(SocialLogin.provider == provider_id, SocialLogin.social == social)
         await remove_application(provider_id, social, now=now)
 
 
 async def remove_application(holder: str, social: str, *, now: float) -> None:
-    """Delete the keys of an OAuth application."""
     async with transaction():
         if holder != SERVICE:
             await _touch(holder, now)
@@ -210,9 +209,9 @@ async def remove_application(holder: str, social: str, *, now: float) -> None:
 
 
 async def change_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
-    """Store keys like `set_application`, but keep stored secrets that are not given.
+    """Store keys like `set_application`, but keep stored secrets for which no new secret is given.
 
-    A stored secret belongs to the ids that it was stored with: a new `client_id`, `team_id` or `key_id` needs a new
+    A stored secret belongs to the ids with which it was stored. A new `client_id`, `team_id` or `key_id` needs a new
     secret.
     """
     async with transaction():
@@ -225,7 +224,7 @@ async def change_application(vault: Vault, holder: str, social: str, application
 
 
 async def set_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
-    """Store the keys of an OAuth application: a provider's own, or the service's if `holder` is `service`."""
+    """Store the keys of an OAuth application. It belongs to a provider, or to the service if `holder` is `service`."""
     check_application(social, application)
     async with transaction():
         if holder != SERVICE:
@@ -276,7 +275,7 @@ async def rotate_secret(
 
 
 async def _touch(provider_id: str, now: float) -> None:
-    """Record the time of a change. Refuses if the provider does not exist."""
+    """Record the time of a change. Raises `Refused` if there is no such provider."""
     touched = (
         await Provider.update({Provider.updated_at: int(now)}).where(Provider.id == provider_id).returning(Provider.id)
     )

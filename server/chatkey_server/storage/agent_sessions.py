@@ -1,4 +1,7 @@
-"""Sessions of the agent panel (D-21). Only a token's hash is stored, which is useless for signing in."""
+"""Stores sessions of the agent panel (D-21).
+
+Only the hash of a token is stored, so nobody can sign in with a stored value.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ LAB_AGENT: Final = "lab agent"
 
 
 class SignedIn(NamedTuple):
-    """An agent's session when it was read. `confirm` checks whether it is still the same."""
+    """An agent's session, as it was when it was read. `confirm` checks whether the session has changed since."""
 
     session: str
     """The id of the session in the database: the hash of its token."""
@@ -38,7 +41,7 @@ class SignedIn(NamedTuple):
 async def begin(agent: Agent, now: float) -> str | None:
     """Sign in an agent whose password was checked, and return the session's token.
 
-    Returns None if the agent was removed or their password was changed since the check.
+    Returns None if, since the check, the agent was removed or the agent's password was changed.
     """
     async with transaction():
         return await _begin(agent.id, now) if await _hold(agent) else None
@@ -51,7 +54,7 @@ async def begin_for_lab(now: float) -> str:
 
 
 async def end(token: str) -> bool:
-    """End the session of this token. Returns False, without writing, if there is none."""
+    """End the session of this token. Returns False, without writing, if there is no such session."""
     async with snapshot():
         is_there = await AgentSession.exists().where(AgentSession.id == _hash(token))
     if is_there:
@@ -67,7 +70,7 @@ async def of_token(token: str, now: float) -> SignedIn | None:
 
 
 async def confirm(agent: SignedIn, now: float) -> None:
-    """Raise `Refused(sign_in_required)` if the session has ended or its businesses have changed."""
+    """Raise `Refused(sign_in_required)` if the session has ended or the agent's businesses have changed."""
     if (await standing({agent.session}, now)).get(agent.session) != agent:
         raise over()
 
@@ -78,7 +81,7 @@ def over() -> Refused:
 
 
 async def standing(sessions: Collection[str], now: float) -> dict[str, SignedIn]:
-    """Return those of the sessions that are still valid, in their current state."""
+    """Return the current state of those sessions that are still valid."""
     agent = AgentSession.agent._
     async with snapshot():
         rows = await AgentSession.select(
@@ -92,7 +95,7 @@ async def standing(sessions: Collection[str], now: float) -> dict[str, SignedIn]
 
 
 def _is_lab(row: dict[str, Any]) -> bool:
-    """Return whether this is a session of the lab. A session of an agent who was removed is not one."""
+    """Return whether a session belongs to the lab. A session whose agent was removed does not."""
     return row["agent"] is None
 
 
@@ -113,7 +116,10 @@ async def _begin(agent: UUID | None, now: float) -> str:
 
 
 async def _hold(agent: Agent) -> bool:
-    """Lock the agent's row until the transaction ends. Returns False if the password has changed since the check."""
+    """Lock the agent's row until the transaction ends.
+
+    Returns False if the password has changed since it was checked.
+    """
     # An update that changes nothing locks the row on both databases.
     return bool(
         await Agent.update({Agent.password_hash: agent.password_hash})

@@ -1,4 +1,4 @@
-"""The accounts of the agent panel, and the businesses that each agent answers for (D-21)."""
+"""Stores the accounts of the agent panel, and the businesses that each agent answers for (D-21)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class AgentEntry(NamedTuple):
 
 
 async def add_agent(username: str, password: str, providers: Collection[str] | None = None) -> None:
-    """Create an agent for these businesses, or for all.
+    """Create an agent for these businesses, or for all businesses.
 
-    Raises `Refused(parameter_invalid)`, which names the member, if it is invalid or taken, and
+    Raises `Refused(parameter_invalid)` for an invalid name or password and for a name that is taken, and
     `Refused(provider_unknown)` for a business that does not exist.
     """
     agent = await accounts.new(Agent, username, password)
@@ -33,7 +33,10 @@ async def add_agent(username: str, password: str, providers: Collection[str] | N
 
 
 async def check_agent(username: str, password: str) -> Agent | None:
-    """Return the agent with this name and password, or None. An unknown name takes as long as a wrong password."""
+    """Return the agent with this name and password, or None.
+
+    The check takes equally long for an unknown name and a wrong password.
+    """
     return await accounts.check(Agent, username, password)
 
 
@@ -63,7 +66,7 @@ async def listed() -> list[AgentEntry]:
 
 
 async def providers_of(agents: Collection[UUID]) -> dict[UUID, set[str]]:
-    """Return the businesses of those agents who do not answer for all."""
+    """Return the businesses of each agent who does not answer for all businesses."""
     given: dict[UUID, set[str]] = {}
     if agents:
         rows = await AgentProvider.select(AgentProvider.agent, AgentProvider.provider).where(

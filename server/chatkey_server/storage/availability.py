@@ -1,4 +1,4 @@
-"""Decides whether a driver's error is an outage of the database (503, try again) or an error of ours (500)."""
+"""Decides whether a driver's error is an outage of the database (503, try again) or a bug of the server (500)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ log = structlog.get_logger("chatkey.database")
 
 
 def is_away(error: BaseException) -> bool:
-    """Return whether an error comes from the state of the database, so that the same request may succeed later."""
+    """Return whether an error is due to the state of the database, so that the same request may succeed later."""
     if isinstance(error, sqlite3.DatabaseError):
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the low byte is the primary code
         return SQLITE_OUTAGES.get(code, False) or str(error).startswith("no such table")
@@ -146,18 +146,18 @@ def _is_outage(error: Any) -> bool:  # asyncpg sets its errors' attributes at ru
 
 
 class Busy(TimeoutError):
-    """The database is available, but all connections or its write lock are in use."""
+    """The database is available, but all of its connections or its write lock are in use."""
 
 
 class Outages:
-    """Logs once when the database can no longer be read or written, and once when it can again."""
+    """Logs once when the database becomes unavailable for reading or writing, and once when it is available again."""
 
     def __init__(self) -> None:
         self._refused: dict[Doing, Counter[Trouble]] = {"read": Counter(), "write": Counter()}
 
     @contextmanager
     def noted(self, doing: Doing) -> Iterator[None]:
-        """Work like `available`, and record whether the database was available."""
+        """Convert errors like `available`, and record whether the database was available."""
         try:
             with available():
                 yield

@@ -1,4 +1,4 @@
-"""Checks of single values that an administrator sets. Every refusal names the member and what it must be."""
+"""Checks single values that an administrator sets. Every refusal names the member and what the value must be."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ KEY_CHARS: Final = {"team_id": 32, "key_id": 32, "p8": 8192}
 
 
 def invalid(member: str, reason: str) -> Refused:
-    """Return the refusal for a member, with this reason."""
     return Refused(Code.PARAMETER_INVALID, f"{member} {reason}.", member=member)
 
 
@@ -63,7 +62,10 @@ def check_application(social: str, application: Application) -> None:
 
 
 def _needed(social: str) -> tuple[str, ...]:
-    """Return the members that an application must have. Apple's secret is made from its key (contract 2.1)."""
+    """Return the members that an application must have.
+
+    Apple's client secret is made from the key `p8` (contract 2.1).
+    """
     return ("client_id", "team_id", "key_id", "p8") if social == "apple" else ("client_id", "client_secret")
 
 
@@ -78,7 +80,7 @@ def _is_signing_key(p8: str) -> bool:
 
 
 def check_text(member: str, value: object, most: int, least: int = 1) -> None:
-    """Refuse a value that is not text, too long, too short, or not storable."""
+    """Refuse a value that is not text, or that is too long, too short, or not storable."""
     if not isinstance(value, str) or not least <= len(value) <= most or value != fit(value, most):
         raise invalid(member, f"must be {least} to {most} characters of text")
 

@@ -1,4 +1,4 @@
-"""The database of this process: opened once and bound to every table. Transactions always release their connection."""
+"""Opens the database of this process once and binds every table to it. A transaction always releases its connection."""
 
 # ruff: noqa: SLF001 - Piccolo keeps a table's description in `_meta`
 from __future__ import annotations
@@ -52,10 +52,10 @@ Writability = Literal["ok", "read-only", "standby"]
 
 
 class SQLiteConnection(sqlite3.Connection):
-    """A connection that leaves it to the operating system when data reaches the disk.
+    """A connection that lets the operating system decide when data is written to the disk.
 
-    In WAL mode, committed data survives the death of the process. A power failure may lose the last commits, but
-    never the database.
+    In WAL mode, committed data survives a crash of the process. A power failure may lose the last commits, but does not
+    damage the database.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -64,7 +64,10 @@ class SQLiteConnection(sqlite3.Connection):
 
 
 class SQLite(SQLiteEngine):
-    """An SQLite file. Piccolo opens a connection per query. Writers of this process wait for the lock `writing`."""
+    """An SQLite file.
+
+    Piccolo opens a connection for each query. Writers of this process wait for the lock `writing`.
+    """
 
     def __init__(self, path: str) -> None:
         self.file = Path(path).absolute()
@@ -76,8 +79,8 @@ class SQLite(SQLiteEngine):
     async def open(self) -> None:
         """Create the file if it does not exist, switch it to WAL, and keep one connection open.
 
-        Without that connection, each query's connection would be the last to close, and the last one merges the WAL
-        into the file. Writes took ten times as long.
+        SQLite merges the WAL into the file when the last connection closes. Without the open connection, this would
+        happen after each query, and writes would take ten times as long.
         """
         self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_private(self.file)
@@ -100,7 +103,7 @@ class SQLite(SQLiteEngine):
 
     @asynccontextmanager
     async def connection(self, *, write: bool) -> AsyncIterator[aiosqlite.Connection]:
-        """Open a connection with a transaction while the context lasts."""
+        """Open a connection with a transaction, and close it when the context ends."""
         if not write:
             async with self._begun("BEGIN") as connection:
                 yield connection
@@ -133,7 +136,10 @@ class SQLite(SQLiteEngine):
 
 
 def _make_private(file: Path) -> None:
-    """Create a database file that only its owner can read. Its WAL gets the same mode. Existing files are kept."""
+    """Create a database file that only its owner can read.
+
+    SQLite gives the WAL the same mode. An existing file is kept.
+    """
     try:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -153,10 +159,10 @@ class Postgres(PostgresEngine):
         super().__init__({"dsn": dsn, "timeout": BUSY_SECONDS, "server_settings": server_settings, **prepared})
 
     async def check_version(self) -> None:
-        """Do nothing. Piccolo's own check would connect as soon as the engine is created."""
+        """Do nothing, because Piccolo's own check would connect as soon as the engine is created."""
 
     async def open(self) -> None:
-        """Create the pool, and connect once to see whether that works."""
+        """Create the pool, and connect once to test the connection."""
         # With a minimum size, the pool would fill the log with tracebacks for as long as the database is away.
         await self.start_connection_pool(min_size=0, max_size=POOL_SIZE)
         try:
@@ -167,7 +173,7 @@ class Postgres(PostgresEngine):
             raise
 
     async def close(self) -> None:
-        """Close all connections. Waits a moment for those in use."""
+        """Close all connections. Wait a moment for connections that are in use."""
         pool, self.pool = self.pool, None
         if pool is None:
             return
@@ -188,7 +194,7 @@ class Postgres(PostgresEngine):
 
     @asynccontextmanager
     async def connection(self, *, write: bool) -> AsyncIterator[object]:
-        """Hold a connection with a transaction. A read transaction sees one moment of the database."""
+        """Hold a connection with a transaction. A read transaction sees the database as it was at one moment."""
         isolation = "read_committed" if write else "repeatable_read"
         async with (
             self._held(write=write) as connection,
@@ -198,9 +204,10 @@ class Postgres(PostgresEngine):
 
     @asynccontextmanager
     async def _held(self, *, write: bool) -> AsyncIterator[Any]:
-        """Hold a connection from the pool. To write, it must accept writes as far as the server has reported.
+        """Hold a connection from the pool.
 
-        Raises `Busy` if all connections are in use, `OSError` if there is no server.
+        With `write`, do not use a connection that the server has reported as read-only. Raises `Busy` if all
+        connections are in use, and `OSError` if no server responds.
         """
         pool = self.pool
         if pool is None:
@@ -231,9 +238,9 @@ async def _acquired(pool: Pool) -> Any:
 
 
 def _refuses_writes(connection: Any) -> bool:
-    """Return whether the session is read-only. PostgreSQL 14 and later report this without being asked.
+    """Return whether the session is read-only, which PostgreSQL 14 and later report on their own.
 
-    A session may stay read-only when the database accepts writes again: `ALTER DATABASE … SET` applies to new
+    A session may stay read-only when the database accepts writes again: `ALTER DATABASE … SET` applies only to new
     sessions, and after a failover the URL may lead to another server.
     """
     told = connection.get_settings()
@@ -244,7 +251,7 @@ Database = SQLite | Postgres
 
 
 def build(url: str) -> Database:
-    """Return the engine for a database URL. It is not opened yet."""
+    """Return the engine for a database URL, without opening the database."""
     return SQLite(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else Postgres(url)
 
 
@@ -252,7 +259,7 @@ def build(url: str) -> Database:
 async def opened(url: str) -> AsyncIterator[Database]:
     """Open the database and bind every table to it while the context lasts.
 
-    Raises `SettingsError` if it cannot be opened at all.
+    Raises `SettingsError` if the database cannot be opened.
     """
     database = build(url)
     try:
@@ -281,10 +288,10 @@ def bound() -> Database | None:
 
 @asynccontextmanager
 async def transaction(*, within: float | None = WHOLE_SECONDS) -> AsyncIterator[None]:
-    """Run queries in one write transaction: all of them take effect, or none. `within` is its timeout in seconds.
+    """Run queries in one write transaction: all of them take effect, or none. `within` is the timeout in seconds.
 
-    On SQLite, writers take turns. Inside another transaction, this joins it. Only queries belong inside. Tasks that
-    are started inside must not query: they would inherit a connection that is closed by then. Raises
+    On SQLite, writers take turns. A transaction inside another one joins the outer one. Use it only for queries. A task
+    that is started inside must not query, because it would inherit a connection that may be closed by then. Raises
     `Refused(unavailable)`.
     """
     async with _transaction(write=True, within=within):
@@ -293,7 +300,7 @@ async def transaction(*, within: float | None = WHOLE_SECONDS) -> AsyncIterator[
 
 @asynccontextmanager
 async def snapshot() -> AsyncIterator[None]:
-    """Run read queries that all see the same moment of the database. Raises `Refused(unavailable)`."""
+    """Run read queries that all see the database as it was at one moment. Raises `Refused(unavailable)`."""
     async with _transaction(write=False, within=WHOLE_SECONDS):
         yield
 
@@ -330,7 +337,10 @@ async def writability() -> Writability:
 
 
 def unusable(database: Database | None, error: BaseException | None) -> str:
-    """Return which setting is wrong if the database cannot be used, and what to do. It contains no part of the URL."""
+    """Return which setting is wrong if the database cannot be used, and what to do.
+
+    The text contains no part of the URL.
+    """
     if isinstance(database, SQLite):
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error  # without the path
         return (

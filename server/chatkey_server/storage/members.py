@@ -1,4 +1,7 @@
-"""Member records (contract 2.7, D-11). Social callbacks write them, and the chat does for custom logins."""
+"""Stores member records (contract 2.7, D-11).
+
+OAuth callbacks write those of social logins, and the chat those of custom logins.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ async def upsert(
     avatar: str | None,
     now: float,
 ) -> ChatCustomer:
-    """Create or update the member record for (provider, login, uid), safely under concurrency, and return it.
+    """Create or update the member record for (provider, login, uid), safely under concurrency, and return the record.
 
     A later login updates the values that it supplies; None leaves a value unchanged. Raises
     `Refused(parameter_invalid)` for a `uid` that cannot be stored, because a shortened uid could belong to someone

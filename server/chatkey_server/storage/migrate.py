@@ -50,7 +50,7 @@ def steps() -> list[Step]:
 
 
 async def pending() -> list[str]:
-    """Return the ids of the migrations that the open database still lacks. Raises `Refused(unavailable)`."""
+    """Return the ids of the migrations that have not run in the open database. Raises `Refused(unavailable)`."""
     async with snapshot():
         return [step.ID for step in await _missing()]
 
@@ -58,10 +58,11 @@ async def pending() -> list[str]:
 async def migrate(report: Report = lambda _: None) -> list[str]:
     """Bring the open database up to date, and return the ids of the migrations that ran.
 
-    `report` is called with a line for each migration and for each long step. On SQLite all migrations run or none.
-    On PostgreSQL each one is committed separately; after an interruption the next call continues.
+    `report` is called with a line for each migration and for each long step. On SQLite, either all migrations run or
+    none. On PostgreSQL, each migration is committed separately; after an interruption the next call continues.
 
-    Raises `SettingsError` for a database whose tables are not ours, or whose tables others keep locked.
+    Raises `SettingsError` for a database whose tables were not created by chatkey, or whose tables are kept locked by
+    other sessions.
     """
     database = bound()
     if isinstance(database, Postgres):
@@ -76,10 +77,11 @@ async def migrate(report: Report = lambda _: None) -> list[str]:
 
 
 async def ensure(settings: Settings) -> list[str]:
-    """Check that a server can use its database: up to date, and sealed with a master key that the server has.
+    """Check that the server can use its database: the schema is up to date, and the server has the master key of the
+    stored secrets.
 
-    The database must be open. The embedded database is migrated, and the ids of the migrations that ran are
-    returned. For any other, `SettingsError` names the command to run.
+    The database must be open. The embedded database is migrated, and the ids of the migrations that ran are returned.
+    For any other database, `SettingsError` names the command to run.
     """
     done = await _ensure_migrated(settings)
     async with snapshot():
@@ -101,7 +103,10 @@ async def _ensure_migrated(settings: Settings) -> list[str]:
 
 
 async def _missing() -> list[Step]:
-    """Return the migrations that have not run yet. Unknown migrations of a newer release are ignored."""
+    """Return the migrations that have not run yet.
+
+    Migrations of a newer release, which this release does not know, are ignored.
+    """
     every = steps()
     if not await Migration.table_exists():
         return every
@@ -116,7 +121,7 @@ async def _missing() -> list[Step]:
 
 
 async def _run_at_once(step: Step, database: SQLite) -> None:
-    """Run a migration in the open transaction."""
+    """Run a migration in the current transaction."""
     connection: Any = cast("Any", database).current_transaction.get().connection
     with _explained(step):
         for statement in _recorded(step, database):
@@ -152,7 +157,7 @@ async def _run_online(step: Step, database: Postgres, changes: Changes) -> None:
 
 
 def _recorded(step: Step, database: Database) -> list[str]:
-    """Return the statements of a migration and the one that records it."""
+    """Return the statements of a migration, and the statement that records it."""
     history = Migration.create_table(if_not_exists=True).ddl
     return [*history, *step.CHANGE.sql(database), _record(step)]
 
@@ -163,10 +168,10 @@ def _record(step: Step) -> str:
 
 @asynccontextmanager
 async def _alone(database: Postgres, report: Report) -> AsyncIterator[Any]:
-    """Hold a connection whose session alone may migrate. The pool releases the lock when the connection is returned.
+    """Hold the only connection that may migrate. The pool releases the lock when the connection is returned.
 
-    The lock is polled. A session that waited for it inside PostgreSQL would be in a transaction, and an index that
-    the other session builds would wait for that transaction to end.
+    The lock is polled. If a session waited for the lock inside PostgreSQL, the session would be in a transaction, and
+    an index that the other session builds would wait for that transaction to end.
     """
     if database.pool is None:
         raise ConnectionError("the database is closed")

@@ -1,4 +1,4 @@
-"""Social logins in progress: data that the callback needs and may read only once (D-07)."""
+"""Stores social logins in progress: data that the callback needs and may read only once (D-07)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MOST: Final = 100_000
 
 
 async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonce: str, now: float) -> None:  # noqa: A002 - the column's name
-    """Store a login that was sent to the social provider, and delete expired ones.
+    """Store a login that was sent to the social provider, and delete expired logins.
 
-    If too many are in progress, raises `RateLimited` until the oldest one expires.
+    Raises `RateLimited` if too many logins are in progress, until the oldest one expires.
     """
     over = int(now) - LIFETIME_SECONDS
     async with transaction():
@@ -39,9 +39,9 @@ async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonc
 
 
 async def take(id: str, *, now: float) -> OAuthFlow:  # noqa: A002 - the column's name
-    """Return the login with this id, once. If several callbacks have the same state, only one gets it.
+    """Return the login with this id, once. If several callbacks have the same state, only one of them gets the login.
 
-    Raises `Refused`: `state_used`, `state_expired`, or `state_invalid` if it was never started here.
+    Raises `Refused` with `state_used`, `state_expired`, or with `state_invalid` if the login was never started here.
     """
     oldest = int(now) - LIFETIME_SECONDS
     async with transaction():

@@ -1,4 +1,4 @@
-"""The providers as an administrator sees them: all data except the secrets."""
+"""Reads providers for administrators: all data except the secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatkey_server.storage.tables import OAuthApplication, Provider, Registered
 
 
 class SocialOverview(msgspec.Struct, frozen=True):
-    """A social provider of a business. `client_id` is None if the keys that it uses are missing."""
+    """A social provider of a business. `client_id` is None if the keys are missing."""
 
     social: str
     enabled: bool
@@ -22,7 +22,10 @@ class SocialOverview(msgspec.Struct, frozen=True):
 
 
 class ProviderOverview(msgspec.Struct, frozen=True):
-    """A provider. `previous_until` is when the previous secret expires; 0 if there is none."""
+    """A provider.
+
+    `previous_until` is the time at which the previous secret expires, or 0 if there is no previous secret.
+    """
 
     id: str
     name: str
@@ -37,7 +40,7 @@ class ProviderOverview(msgspec.Struct, frozen=True):
 
 
 async def overview() -> list[ProviderOverview]:
-    """Return all providers, the oldest first. Raises `Refused(unavailable)` if the database is away."""
+    """Return all providers, the oldest first. Raises `Refused(unavailable)` if the database cannot be reached."""
     async with snapshot():
         providers = await Provider.objects().order_by(Provider.created_at, Provider.id)
         domains = await RegisteredDomain.objects().order_by(RegisteredDomain.domain)

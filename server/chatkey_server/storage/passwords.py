@@ -1,4 +1,7 @@
-"""Passwords of agents and administrators: scrypt (RFC 7914), stored with salt and cost parameters."""
+"""Hashes the passwords of agents and administrators with scrypt (RFC 7914).
+
+The salt and the cost parameters are stored too.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def verify_password(password: str, stored: str) -> bool:
 
 
 async def verified(password: str, stored: str) -> bool:
-    """Run `verify_password` in a thread, and wait for a turn first. Raises `RateLimited` if too many wait."""
+    """Run `verify_password` in a thread, after waiting for a turn. Raises `RateLimited` if too many calls wait."""
     if len(_waiting) >= AT_ONCE + WAITING:
         raise RateLimited(1, "Too many sign-ins at once")
     looking = asyncio.get_running_loop().run_in_executor(_threads, verify_password, password, stored)

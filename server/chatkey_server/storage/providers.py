@@ -1,4 +1,4 @@
-"""Providers as the rest of the server sees them: immutable values, cached for at most 60 seconds (D-02)."""
+"""Providers as immutable values for the rest of the server, cached for at most 60 seconds (D-02)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Quiet(msgspec.Struct, frozen=True):
 
 
 class Application(Quiet, frozen=True):
-    """The OAuth application of a social login, with decrypted secrets. `repr` does not show it."""
+    """The OAuth application of a social login, with decrypted secrets. `repr` does not show the secrets."""
 
     client_id: str
     client_secret: str | None = None
@@ -57,7 +57,7 @@ class Application(Quiet, frozen=True):
 
 
 class SocialLogin(msgspec.Struct, frozen=True):
-    """An enabled social provider of a business. `application` is None if its keys are missing."""
+    """An enabled social provider of a business. `application` is None if the keys are missing."""
 
     social: str
     key_source: KeySource
@@ -83,7 +83,10 @@ class ProviderView(Quiet, frozen=True):
 
 
 class Providers:
-    """Looks up providers and caches results, also missing ones, for `CACHE_SECONDS`. One query per id at a time."""
+    """Looks up providers, and caches results for `CACHE_SECONDS`, also that a provider does not exist.
+
+    Only one query per id runs at a time.
+    """
 
     def __init__(self, *, now: Now, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS) -> None:
         self._now = now
@@ -95,12 +98,12 @@ class Providers:
         self._flights: dict[str, asyncio.Task[ProviderView | None]] = {}
 
     def cached(self, provider_id: str, max_age: float = CACHE_SECONDS) -> ProviderView | None:
-        """Return a cached view that is younger than `max_age` seconds, otherwise None. Does not wait."""
+        """Return a cached view that is younger than `max_age` seconds, or None, without waiting."""
         kept = self._views.get(provider_id)
         return kept[1] if kept is not None and self._is_younger(kept[0], max_age) else None
 
     async def find(self, provider_id: str, max_age: float = CACHE_SECONDS) -> ProviderView | None:
-        """Return the provider as it was less than `max_age` seconds ago. Raises `Refused(unavailable)` in an outage."""
+        """Return the provider as it was at most `max_age` seconds ago. Raises `Refused(unavailable)` in an outage."""
         view = self.cached(provider_id, max_age)
         if view is None and self._may_exist(provider_id):
             view = await asyncio.shield(self._flight(provider_id))
@@ -114,7 +117,7 @@ class Providers:
         return view
 
     def forget(self, provider_id: str | None = None) -> None:
-        """Drop one cached view, or all of them, after a change."""
+        """Drop one cached view, or all of them, because the data has changed."""
         for kept in (self._views, self._missing, self._flights):
             if provider_id is None:
                 kept.clear()
@@ -131,7 +134,7 @@ class Providers:
         return kept is None or not self._is_younger(kept[0], CACHE_SECONDS)
 
     def _flight(self, provider_id: str) -> asyncio.Task[ProviderView | None]:
-        """Return the running query for this id, or start one. A waiting caller may be cancelled without ending it."""
+        """Return the running query for this id, or start one. If a waiting caller is cancelled, the query continues."""
         flight = self._flights.get(provider_id)
         if flight is None:
             # In a separate context, because the query must not join a caller's transaction.
@@ -167,14 +170,17 @@ def _keep(kept: dict[str, T], provider_id: str, answer: T) -> None:
 
 
 def unknown(provider_id: str, *, member: str = "id") -> Refused:
-    """Build the refusal for an unknown provider. Use it only for callers who may know which ids exist."""
+    """Build the refusal for an unknown provider. Use this function only for callers who may know which ids exist."""
     return Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider_id!r}.", member=member)
 
 
 async def load(
     provider_id: str, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS
 ) -> ProviderView | None:
-    """Read a provider with its offered social logins. Raises `Refused(unavailable)` if the database is away."""
+    """Read a provider with its offered social logins.
+
+    Raises `Refused(unavailable)` if the database cannot be reached.
+    """
     async with snapshot():
         provider = await tables.Provider.objects().get(tables.Provider.id == provider_id)
         if provider is None:
@@ -211,7 +217,7 @@ def _socials(
     provider_id: str,
     offered: Sequence[str],
 ) -> dict[str, SocialLogin]:
-    """Return the enabled social logins in the order of the login page, each with the keys of its key source."""
+    """Return the enabled social logins in the order of the login page, each with the keys that the business chose."""
     sources: dict[str, KeySource] = {login.social: cast("KeySource", login.key_source) for login in logins}
     holders = {"service": SERVICE, "own": provider_id}
     return {

@@ -21,9 +21,9 @@ SEALED: Final[tuple[tuple[type[Table], Text], ...]] = (
 
 
 async def reseal(vault: Vault) -> int:
-    """Encrypt every stored secret with the vault's current key, all or none. Returns how many there were.
+    """Encrypt all stored secrets with the vault's current key, or none if one fails. Returns the number of secrets.
 
-    Raises `SettingsError` if a secret was sealed with a key that the vault does not have.
+    Raises `SettingsError` if a secret was encrypted with a key that the vault does not have.
     """
     count = 0
     async with transaction():

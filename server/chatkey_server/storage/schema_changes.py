@@ -1,7 +1,7 @@
-"""The kinds of change that a migration can make. Servers of the previous release keep writing meanwhile.
+"""The kinds of change that a migration can make while servers of the previous release keep writing.
 
-On SQLite a migration is one transaction. On PostgreSQL each kind works differently, so that no writer waits for
-more than a second.
+On SQLite a migration is one transaction. On PostgreSQL each kind works differently, so that no writer waits for more
+than a second.
 """
 
 # ruff: noqa: SLF001 - Piccolo keeps a table's description in `_meta`
@@ -54,7 +54,7 @@ class Contended(Exception):
 class Definitions:
     """New tables, columns, views, functions and triggers, created in one transaction.
 
-    The columns belong to one table, because each table stays locked until the transaction ends. `statements` is SQL
+    All new columns belong to one table, because each table stays locked until the transaction ends. `statements` is SQL
     by kind of database. If the statements drop something, `unused_since` names the release that stopped using it.
     """
 
@@ -85,7 +85,6 @@ class Index:
     is_unique: bool = False
 
     def sql(self, database: Database) -> list[str]:
-        """Return the statement for this database, as a list."""
         concurrently = "CONCURRENTLY IF NOT EXISTS " if database.engine_type == "postgres" else ""
         return [f"CREATE {'UNIQUE ' if self.is_unique else ''}INDEX {concurrently}{self.name} ON {self.on}"]
 
@@ -94,7 +93,7 @@ class Index:
 class Backfill:
     """New values in existing rows: `UPDATE table SET values WHERE where`, in batches ordered by the column `id`.
 
-    It can be repeated: `where` must not match rows that already have the new value.
+    The update must be repeatable: `where` must not match rows that already have the new value.
     """
 
     table: str
@@ -117,15 +116,15 @@ class Changes:
         self._report = report
 
     async def run(self, statements: Sequence[str]) -> None:
-        """Run definitions in one transaction. Try again if their locks are not available."""
+        """Run definitions in one transaction. Try again if the required locks are not available."""
         await self._patiently(partial(self._define, statements), (*CONTENTION, pg.QueryCanceledError))
 
     async def build(self, index: Index, statements: Sequence[str]) -> None:
-        """Build an index while writers continue. A half-built index is dropped and built again."""
+        """Build an index while other sessions write. A half-built index is dropped and built again."""
         await self._patiently(partial(self._build, index.name, statements))
 
     async def fill(self, backfill: Backfill) -> None:
-        """Update all rows, each batch in its own transaction."""
+        """Update all rows in batches, each batch in a separate transaction."""
         after: object = None
         while True:
             upto = await self._end_of_batch(backfill.table, after)
@@ -158,7 +157,7 @@ class Changes:
             await self._connection.execute(f"DROP INDEX CONCURRENTLY {name}")
 
     async def _end_of_batch(self, table: str, after: object) -> object:
-        """Return the last id of the next batch, or None if this batch is the last."""
+        """Return the last id of the next batch, or None if the next batch is the last one."""
         beyond, values = ("", ()) if after is None else ("WHERE id > $1", (after,))
         query = f"SELECT id FROM {table} {beyond} ORDER BY id OFFSET {BATCH - 1} LIMIT 1"  # noqa: S608 - our own words
         return await self._connection.fetchval(query, *values)
@@ -187,7 +186,7 @@ class Changes:
         raise Contended(f"gave up after {ATTEMPTS} attempts ({waiting})")
 
     async def _in_the_way(self) -> str:
-        """Name the transactions that have been open longest, because one of them probably holds the lock."""
+        """Name the transactions that have been open longest. One of them probably holds the lock."""
         rows: list[Any] = await self._connection.fetch(OLD_TRANSACTIONS)
         named = [f"pid {row['pid']} ({row['name']}) for {row['seconds']} s" for row in rows]
         return f"open transactions: {', '.join(named) or 'none longer than a second'}"

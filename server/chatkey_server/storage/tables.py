@@ -43,10 +43,10 @@ class Provider(Table, tablename="provider"):
 
 
 class RegisteredDomain(Table, tablename="registered_domain"):
-    """A host, with an optional port, on which a business may embed the widget, and its origins (D-08).
+    """A host, with an optional port, on which a business may embed the widget, and the origins of that host (D-08).
 
-    `origins` contains serialised origins, separated by spaces. They are computed when the domain is saved. Requests
-    are compared with them, and messages are posted to them.
+    `origins` contains serialised origins, separated by spaces, which are computed when the domain is saved. The origins
+    of requests are compared with these origins, and messages are posted to them.
     """
 
     provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
@@ -55,7 +55,10 @@ class RegisteredDomain(Table, tablename="registered_domain"):
 
 
 class SocialLogin(Table, tablename="social_login"):
-    """A social provider that is switched on for a business, and whose keys it uses: `service` or `own`."""
+    """A social provider that is switched on for a business.
+
+    `key_source` says whose keys are used: `service` or `own`.
+    """
 
     provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
     social = Varchar(length=16)
@@ -64,7 +67,7 @@ class SocialLogin(Table, tablename="social_login"):
 
 
 class OAuthApplication(Table, tablename="oauth_application"):
-    """The keys of an OAuth application: a business's own, or the service's if `holder` is `service`."""
+    """The keys of an OAuth application of a business, or of the service if `holder` is `service`."""
 
     holder = Varchar(length=64)
     social = Varchar(length=16)
@@ -76,7 +79,7 @@ class OAuthApplication(Table, tablename="oauth_application"):
 
 
 class OAuthFlow(Table, tablename="oauth_flow"):
-    """A social login in progress, identified by its state's id (D-07). `used_at` makes the state single-use."""
+    """A social login in progress, identified by the id of its state (D-07). `used_at` makes the state single-use."""
 
     id = Varchar(length=64, primary_key=True)
     provider = Varchar(length=64)
@@ -88,7 +91,7 @@ class OAuthFlow(Table, tablename="oauth_flow"):
 
 
 class ChatCustomer(Table, tablename="chat_customer"):
-    """A member (contract 2.7, D-11). `login` is `custom` or `social`. E-mail links no accounts.
+    """A member (contract 2.7, D-11). `login` is `custom` or `social`. Accounts are never linked by e-mail.
 
     `folded` is name, e-mail and uid in searchable form.
     """
@@ -109,10 +112,10 @@ class ChatCustomer(Table, tablename="chat_customer"):
 class Conversation(Table, tablename="conversation"):
     """The conversation between one identity and the agents.
 
-    `login` is `visitor`, `custom` or `social`. A visitor's conversation never has a `customer`. `last_at` is when
-    someone last wrote or called. It is in milliseconds, so that conversations of the same second have an order. The
-    person's messages and calls set `waiting`, and an agent's actions clear it. `answered_by` is the name of the
-    agent who acted last.
+    `login` is `visitor`, `custom` or `social`. A visitor's conversation never has a `customer`. `last_at` is the time
+    of the last message or call, in milliseconds, so that conversations of the same second have an order. The person's
+    messages and calls set `waiting`, and an agent's actions clear it. `answered_by` is the name of the agent who acted
+    last.
     """
 
     id = UUID(primary_key=True, default=UUID4())
@@ -127,7 +130,7 @@ class Conversation(Table, tablename="conversation"):
 
 
 class Message(Table, tablename="message"):
-    """One message. `seq` is its number in the conversation. `folded` is the body in searchable form."""
+    """One message. `seq` is the message's number in the conversation. `folded` is the body in searchable form."""
 
     id = UUID(primary_key=True, default=UUID4())
     conversation = ForeignKey(references=Conversation, on_delete=OnDelete.cascade, null=False)
@@ -141,7 +144,10 @@ class Message(Table, tablename="message"):
 
 
 class Call(Table, tablename="call"):
-    """A call: `ringing`, then possibly `active`, then `ended`. A conversation has at most one that has not ended."""
+    """A call: `ringing`, then possibly `active`, then `ended`.
+
+    A conversation has at most one call that has not ended.
+    """
 
     id = UUID(primary_key=True, default=UUID4())
     conversation = ForeignKey(references=Conversation, on_delete=OnDelete.cascade, null=False)
@@ -164,7 +170,7 @@ class Agent(Table, tablename="agent"):
 
 
 class AgentProvider(Table, tablename="agent_provider"):
-    """A business of an agent who does not answer for all businesses."""
+    """A business for which an agent answers who does not answer for all businesses."""
 
     agent = ForeignKey(references=Agent, on_delete=OnDelete.cascade, null=False)
     provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
@@ -187,7 +193,10 @@ class Administrator(Table, tablename="administrator"):
 
 
 class AdminSession(Table, tablename="admin_session"):
-    """A session of an administrator. `token` is the SHA-256 of the cookie's token. Times are system time."""
+    """A session of an administrator.
+
+    `token` is the SHA-256 of the cookie's token. Times are the system's, not the lab clock's.
+    """
 
     id: Serial
     token = Varchar(length=100, unique=True, secret=True)

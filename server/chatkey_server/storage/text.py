@@ -10,7 +10,7 @@ MOST_MARKS: Final = 30
 
 
 def fit(text: str | None, length: int) -> str | None:
-    """Make a text that is only displayed fit a column of this length: remove NUL, and cut off the end."""
+    """Shorten a displayed text to the length of its column, and remove NUL characters."""
     if text is None:
         return None
     return text.replace("\0", "").encode("utf-8", "replace").decode()[:length]
@@ -22,7 +22,7 @@ def fold(text: str) -> str:
 
 
 def containing(text: str) -> str:
-    """Return a pattern for `LIKE … ESCAPE '!'` that matches every folded text that contains this one."""
+    """Return a pattern for `LIKE … ESCAPE '!'` that matches every folded text that contains `text`."""
     escaped = fold(text).replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{escaped}%"
 

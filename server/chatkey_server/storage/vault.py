@@ -1,4 +1,4 @@
-"""Encryption at rest, and the keys that are derived from the master key (D-15)."""
+"""Encrypts stored secrets, and derives keys from the master key (D-15)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEY_FILE = "master.key"
 class Vault:
     """Encrypts secrets for the database, and derives the keys for states and the hub from the master keys (HKDF).
 
-    The first master key is current. Data that was sealed or signed with the others can still be read.
+    The first master key is the current one. Data that was encrypted or signed with the other keys can still be read.
     """
 
     def __init__(self, master_keys: Sequence[str]) -> None:
@@ -31,7 +31,10 @@ class Vault:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Return the vault for these settings. Without CHATKEY_MASTER_KEY, its key is in a file in the data folder."""
+        """Return the vault for these settings.
+
+        Without CHATKEY_MASTER_KEY, the master key is in a file in the data folder.
+        """
         return cls(settings.master_key or (_kept_key(settings.data_dir),))
 
     def seal(self, secret: str) -> str:
@@ -39,14 +42,14 @@ class Vault:
         return self._fernet.encrypt(secret.encode()).decode()
 
     def open(self, sealed: str) -> str:
-        """Decrypt the output of `seal`. Raises `SettingsError`, which names CHATKEY_MASTER_KEY, if no key fits."""
+        """Decrypt the output of `seal`. If no key fits, raises `SettingsError`, which names CHATKEY_MASTER_KEY."""
         try:
             return self._fernet.decrypt(sealed).decode()
         except InvalidToken:
             raise SettingsError(_NO_KEY_FITS) from None
 
     def reseal(self, sealed: str) -> str:
-        """Encrypt again under the current key. Raises `SettingsError` like `open`."""
+        """Encrypt a sealed secret again, under the current key. Raises `SettingsError` like `open`."""
         try:
             return self._fernet.rotate(sealed).decode()
         except InvalidToken:
@@ -76,7 +79,10 @@ def _derive(master_key: str, purpose: str) -> bytes:
 
 
 def _kept_key(data_dir: Path) -> str:
-    """Return the master key from the data folder. It is created at the first start, and only its owner can read it."""
+    """Return the master key from the data folder.
+
+    The first start creates the key file, which only its owner can read.
+    """
     path = data_dir / KEY_FILE
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -97,7 +103,10 @@ def _kept_key(data_dir: Path) -> str:
 
 
 def _publish(path: Path, key: str) -> None:
-    """Write the key file atomically, and only if none exists: if several processes start at once, one wins."""
+    """Write the key file atomically if it does not exist.
+
+    If several processes start at once, only one of them writes it.
+    """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

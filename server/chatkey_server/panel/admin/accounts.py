@@ -1,4 +1,4 @@
-"""Administrators and their sessions, as subclasses of the tables with which Piccolo Admin signs people in."""
+"""The tables of administrators and sessions, as subclasses of the tables with which Piccolo Admin signs people in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger("chatkey.admin")
 
 
 class Administrators(BaseUser, tablename="administrator"):
-    """The administrators. Every row is an active administrator; Piccolo's other user columns do not exist."""
+    """The administrators. Every row is an active administrator; Piccolo's other user columns are left out."""
 
     username = Varchar(length=64, unique=True)
     password = first_name = last_name = email = last_login = None  # type: ignore[assignment]
@@ -60,15 +60,16 @@ class Administrators(BaseUser, tablename="administrator"):
 
 
 class Sessions(SessionsBase, tablename="admin_session"):
-    """The sessions of administrators. Only the token's hash is stored, so a copy of the database is useless for
-    signing in.
+    """The sessions of administrators.
+
+    Only the hash of a token is stored, so nobody can sign in with a copy of the database.
     """
 
     @classmethod
     async def create_session(
         cls, user_id: int, expiry_date: datetime | None = None, max_expiry_date: datetime | None = None
     ) -> Sessions:
-        """Create a session and return it with its plain token. Expired sessions are deleted."""
+        """Create a session and return it with its plain token. Also delete expired sessions."""
         await cls.delete().where(cls.expiry_date < datetime.now())  # noqa: DTZ005 - Piccolo's are without a zone
         token = secrets.token_urlsafe(32)
         session = cls(token=_hash(token), user_id=user_id, expiry_date=expiry_date, max_expiry_date=max_expiry_date)
@@ -78,12 +79,10 @@ class Sessions(SessionsBase, tablename="admin_session"):
 
     @classmethod
     async def get_user_id(cls, token: str, increase_expiry: timedelta | None = None) -> int | None:
-        """Return the id of the session's administrator, or None if the session has ended."""
         return await super().get_user_id(_hash(token), increase_expiry)
 
     @classmethod
     async def remove_session(cls, token: str) -> None:
-        """End the session of this token. The database contains only its hash."""
         await super().remove_session(_hash(token))
 
 

@@ -1,4 +1,4 @@
-"""Checks the body of a request to the admin panel before Piccolo reads it. It must be empty or a JSON object."""
+"""Checks the body of a request to the admin panel before Piccolo reads it. A body must be empty or a JSON object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CREDENTIALS: Final = ("username", "password", "current_password", "new_password"
 
 
 async def with_checked_body(scope: HTTPScope, receive: Receive) -> Receive:
-    """Read and check the whole body, and return a `receive` that delivers it at once. Raises `Refused`."""
+    """Read and check the whole body, and return a `receive` that delivers the body at once. Raises `Refused`."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -40,7 +40,7 @@ async def with_checked_body(scope: HTTPScope, receive: Receive) -> Receive:
 
 
 def _check(scope: HTTPScope, body: bytes) -> None:
-    """Refuse any body that Piccolo would fail to read or would read differently."""
+    """Refuse a body that Piccolo could not read, or that Piccolo would read differently."""
     types = [value.partition(b";")[0].strip().lower() for name, value in scope["headers"] if name == b"content-type"]
     if types != [JSON]:
         raise Refused(Code.MEDIA_TYPE_UNSUPPORTED, "The admin panel accepts only JSON.", member="Content-Type")

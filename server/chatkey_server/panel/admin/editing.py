@@ -1,4 +1,4 @@
-"""The endpoint through which the panel's pages change rows. It has the interface of Piccolo's REST endpoints."""
+"""The endpoint with which the panel's pages change rows. Its interface is that of Piccolo's REST endpoints."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def editing(services: Services) -> Callable[[Request], Awaitable[Response]]:
 
 
 def refusal(refused: Refused) -> Response:
-    """Convert a refusal into a response whose members and status make Piccolo's page show the message beside a form."""
+    """Convert a refusal into a response that makes Piccolo's page show the message beside a form."""
     if refused.code is Code.METHOD_NOT_ALLOWED:
         return JSONResponse({"detail": refused.message}, HTTPStatus.METHOD_NOT_ALLOWED)
     return JSONResponse({"custom_form_error": refused.message}, HTTPStatus.UNPROCESSABLE_ENTITY)

@@ -1,4 +1,4 @@
-"""The changes that the panel's tables allow. All of them go through the rules of `storage.admin`."""
+"""The changes that are possible in the panel's tables. All changes follow the rules of `storage.admin`."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class Editor:
     """
 
     async def add(self, given: Given) -> str | None:  # noqa: ARG002 - for those who override it
-        """Create a row from a form. This base class refuses."""
         raise _elsewhere(ONLY_SHOWN)
 
     async def change(self, row_id: str, given: Given) -> str | None:  # noqa: ARG002
-        """Change a row, given by its id. This base class refuses."""
         raise _elsewhere(ONLY_SHOWN)
 
     async def remove(self, row_id: str) -> str | None:  # noqa: ARG002
-        """Remove a row, given by its id. This base class refuses."""
         raise _elsewhere(ONLY_SHOWN)
 
 
 class ProviderEditor(Editor):
-    """Changes providers and switches them off. New ones are created with a form that can show the secret."""
+    """Changes providers and switches them off.
+
+    Providers are created with a form, because the form can show the secret.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -93,13 +93,11 @@ class DomainEditor(Editor):
         self._services = services
 
     async def add(self, given: Given) -> str:
-        """Register a domain."""
         new = _read(given, Domain)
         await admin.replace_domain(new.provider, None, new.domain, now=self._services.clock())
         return new.provider
 
     async def change(self, row_id: str, given: Given) -> str:
-        """Replace a registered domain with another one."""
         old = _read(await _row(Domains, row_id), Domain)
         new = _merged(old, given)
         _same("provider", old.provider, new.provider)
@@ -107,14 +105,13 @@ class DomainEditor(Editor):
         return old.provider
 
     async def remove(self, row_id: str) -> str:
-        """Remove a registered domain."""
         old = _read(await _row(Domains, row_id), Domain)
         await admin.replace_domain(old.provider, old.domain, None, now=self._services.clock())
         return old.provider
 
 
 class Keys(Quiet, frozen=True, kw_only=True):
-    """The keys of an application as they were typed. An empty field is None."""
+    """The keys of an application as they were typed into a form. An empty field is None."""
 
     client_id: str | None = None
     client_secret: str | None = None
@@ -124,7 +121,7 @@ class Keys(Quiet, frozen=True, kw_only=True):
 
     @property
     def application(self) -> Application | None:
-        """The application, or None if all fields are empty."""
+        """The application with these keys, or None if all fields are empty."""
         members = {name: getattr(self, name) for name in Application.__struct_fields__}
         if not any(members.values()):
             return None
@@ -147,7 +144,6 @@ class SocialLoginEditor(Editor):
         self._services = services
 
     async def add(self, given: Given) -> str:
-        """Add a social provider to a business."""
         new = _read(given, SocialLogin)
         there = (SocialLogins.provider == new.provider) & (SocialLogins.social == new.social)
         async with snapshot():
@@ -164,7 +160,7 @@ class SocialLoginEditor(Editor):
         return await self._save(new)
 
     async def remove(self, row_id: str) -> str:
-        """Remove a social provider from a business, and delete the business's own keys for it."""
+        """Remove a social provider from a business, and the keys of the business for this provider."""
         old = _read(await _row(SocialLogins, row_id), SocialLogin)
         await admin.remove_social(old.provider, old.social, now=self._services.clock())
         return old.provider
@@ -194,13 +190,12 @@ class ServiceKey(Keys, frozen=True, kw_only=True):
 
 
 class ServiceKeyEditor(Editor):
-    """Changes the applications that belong to the service. A change concerns every provider."""
+    """Changes the applications that belong to the service. A change affects every provider."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
     async def add(self, given: Given) -> None:
-        """Add the service's keys for a social provider."""
         new = _read(given, ServiceKey)
         async with snapshot():
             if await ServiceKeys.exists().where(ServiceKeys.social == new.social):
@@ -208,14 +203,12 @@ class ServiceKeyEditor(Editor):
         await self._save(new)
 
     async def change(self, row_id: str, given: Given) -> None:
-        """Change the service's keys."""
         old = _read(await _row(ServiceKeys, row_id), ServiceKey)
         new = _merged(old, given)
         _same("social", old.social, new.social)
         await self._save(new)
 
     async def remove(self, row_id: str) -> None:
-        """Delete the service's keys for a social provider."""
         old = _read(await _row(ServiceKeys, row_id), ServiceKey)
         await admin.remove_application(SERVICE, old.social, now=self._services.clock())
 
@@ -249,7 +242,7 @@ async def _row(table: type[Table], row_id: str) -> dict[str, Any]:
 
 
 def _read(given: Given, kind: type[Row]) -> Row:
-    """Convert what was typed: strip white space from text, and treat empty fields as missing."""
+    """Convert the values of a form: strip white space from text, and treat empty fields as missing."""
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
     return msgspec.convert(
         {name: value for name, value in trimmed.items() if value not in {"", None}}, kind, strict=False

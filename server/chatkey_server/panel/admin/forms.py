@@ -1,4 +1,4 @@
-"""The panel's forms: two show a new `secret_key` once, and one erases a person."""
+"""The panel's forms. Two forms show a new `secret_key` once, and a third one erases a person."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ class ErasePerson(BaseModel):
 
 
 def forms(services: Services) -> list[FormConfig]:
-    """Return the panel's forms."""
     return [_new_provider(services), _rotate_secret(services), _erase_person(services)]
 
 

@@ -1,4 +1,6 @@
-"""Protects the admin panel: checks origin and size of requests, and adds headers and cookie attributes to responses."""
+"""Protects the admin panel: checks the origin and size of requests, and adds headers and cookie attributes to
+responses.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ log = structlog.get_logger("chatkey.admin")
 
 
 class Guard:
-    """An ASGI application that passes only requests of the panel's own pages to it, and makes its cookies safe."""
+    """An ASGI application that admits only requests of the panel's own pages, and protects the panel's cookies."""
 
     def __init__(self, app: ASGIApp, services: Services) -> None:
         self._app = app
@@ -81,7 +83,6 @@ class Guard:
         self._sign_ins = services.rates.admin_sign_ins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
         if scope["type"] != ScopeType.HTTP:
             await receive()
             await send({"type": "websocket.close", "code": 1000, "reason": None})
@@ -99,7 +100,10 @@ class Guard:
         await self._serve(scope, receive, send)
 
     async def _serve(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        """Pass the panel's response on. If the panel fails, send an error (D-02), with 503 if the database is away."""
+        """Pass the panel's response on.
+
+        If the panel fails, send an error (D-02), with 503 if the database cannot be reached.
+        """
         status = 0
 
         async def send_guarded(message: Message) -> None:
@@ -137,7 +141,7 @@ class Guard:
             )
 
     def _incoming(self, name: bytes, value: bytes) -> Header:
-        """Rename our session cookie to Piccolo's name. Drop a cookie that already has that name: it is not ours."""
+        """Rename the session cookie to Piccolo's name. Drop any other cookie that already has Piccolo's name."""
         if name != b"cookie":
             return name, value
         cookies = [cookie.strip() for cookie in value.split(b";")]
@@ -149,7 +153,10 @@ class Guard:
         return name, b"; ".join(renamed)
 
     def _outgoing(self, header: Header) -> Header:
-        """Rename the session cookie to our name. Mark all cookies SameSite=Strict and, under https, Secure."""
+        """Rename the session cookie from Piccolo's name to ours.
+
+        Mark all cookies SameSite=Strict and, under https, Secure.
+        """
         name, value = header
         if name != b"set-cookie":
             return header
@@ -161,7 +168,7 @@ class Guard:
 
 
 def _at_fault(scope: HTTPScope, error: Exception) -> Refused:
-    """Return the refusal for an exception that Piccolo raised. Piccolo checks few of the queries to its tables."""
+    """Return the refusal for an exception of Piccolo, which does not check most queries to its tables."""
     if isinstance(error, JSONDecodeError | msgspec.DecodeError):
         return BODILESS  # every body that is not empty has been checked already
     is_question = scope["method"] in SAFE and scope["path"].startswith(TABLES)
@@ -173,7 +180,7 @@ def _at_fault(scope: HTTPScope, error: Exception) -> Refused:
 
 
 def _check_headers(headers: Iterable[Header]) -> None:
-    """Refuse a response with invalid headers: Piccolo copies parts of the request into its headers."""
+    """Refuse to send invalid headers, because Piccolo copies parts of the request into the headers of a response."""
     if any(BREAK.search(value) for _, value in headers):
         raise UNANSWERABLE
 

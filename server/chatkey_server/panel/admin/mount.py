@@ -1,4 +1,4 @@
-"""Mounts the admin panel. It is built at the first request, because it imports a second web framework."""
+"""Mounts the admin panel. The panel is built at the first request, because it imports a second web framework."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATH: Final = "/admin"
 
 
 def handler(services: Services) -> ASGIRouteHandler:
-    """Return the route of the admin panel, which is built at the first request to it."""
+    """Return the route of the admin panel."""
     panel = Guard(OnDemand(services), services)
 
     @asgi(PATH, is_mount=True, copy_scope=True)
@@ -33,7 +33,7 @@ def handler(services: Services) -> ASGIRouteHandler:
 
 
 class OnDemand:
-    """An ASGI application that is built at the first request. Other requests wait meanwhile."""
+    """An ASGI application that builds the panel at the first request. Other requests wait until the panel is built."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -41,7 +41,6 @@ class OnDemand:
         self._app: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Build the panel if this is the first request, and pass the request to it."""
         async with self._making:
             if self._app is None:
                 self._app = await asyncio.to_thread(_build, self._services)

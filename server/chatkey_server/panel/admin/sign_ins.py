@@ -1,4 +1,4 @@
-"""Counts password attempts of administrators where Piccolo checks a password, whatever path leads there."""
+"""Counts the password attempts of administrators in the function with which Piccolo checks a password."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _piccolo(services: Services, host: str) -> AdminRouter:
 
 
 def _guards(host: str) -> list[Middleware]:
-    """Return the middleware for the routes that write. Piccolo uses the same for its own."""
+    """Return the middleware for the routes that write. Piccolo's own routes use the same middleware."""
     return [
         Middleware(cast("Any", CSRFMiddleware), allowed_hosts=[host]),
         Middleware(
@@ -130,7 +130,7 @@ def _bind(*tables: type[Table]) -> None:
 
 
 def _tables() -> Sequence[TableConfig]:
-    """Return which columns of each table are displayed, and in which section."""
+    """Return the displayed columns of each table, and the section of each table."""
     return (
         _table(
             Providers, [Providers.id, Providers.name, Providers.enabled, Providers.old_secret_until, Providers.changed]
@@ -162,5 +162,5 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _refused(_: Request, refusal: HTTPException) -> Response:
-    """Convert an error of Starlette into the form whose text the page displays."""
+    """Convert an error of Starlette into a response whose text the page displays."""
     return JSONResponse({"detail": refusal.detail}, refusal.status_code)

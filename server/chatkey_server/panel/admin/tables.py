@@ -1,4 +1,4 @@
-"""The tables of the admin panel: database views without secrets, and the two tables of its own sign-in."""
+"""The tables of the admin panel: database views without secrets, and the two tables of the panel's sign-in."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ Social = cast("type[Enum]", Enum("Social", {name: name for name in SOCIALS}))
 
 
 class KeySource(Enum):
-    """Whose application a social login uses, in the contract's words."""
+    """Whose application a social login uses. The names are the contract's."""
 
     service_owned_keys = "service"
     own_application_keys = "own"
 
 
 class Position(Enum):
-    """The position of the widget on the page."""
-
     left = "left"
     right = "right"
 
@@ -59,7 +57,7 @@ class Providers(Table, tablename="providers"):
 
     @classmethod
     def get_readable(cls) -> Readable:
-        """Show a provider's name in rows of other tables that refer to it."""
+        """Show a provider's name in rows of other tables that refer to the provider."""
         return Readable("%s", columns=[cls.name])
 
 
@@ -111,5 +109,5 @@ class Members(Table, tablename="members"):
 
 
 def visible(table: type[Table]) -> list[Column]:
-    """Return the columns for lists and filters: all except those that can only be written."""
+    """Return the columns for lists and filters: all columns except write-only ones."""
     return [column for column in table._meta.columns if not column._meta.secret]  # noqa: SLF001 - Piccolo's way

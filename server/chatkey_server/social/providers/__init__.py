@@ -1,4 +1,7 @@
-"""One module per social provider, each with a `PROVIDER`. It is imported at the first login there (contract 4.4)."""
+"""One module per social provider, each with a `PROVIDER`.
+
+A module is imported at the first login with its provider (contract 4.4).
+"""
 
 from __future__ import annotations
 

@@ -20,20 +20,20 @@ SECRET_SECONDS: Final = 300
 
 
 class Name(msgspec.Struct, frozen=True, rename="camel"):
-    """The name that the person shares with us. They can edit it at Apple."""
+    """The name that the person shares with us. The person can edit the name at Apple."""
 
     first_name: str | None = None
     last_name: str | None = None
 
 
 class User(msgspec.Struct, frozen=True):
-    """The callback's `user` parameter. It is unsigned: the name is only displayed, and the e-mail is not read."""
+    """The callback's `user` parameter, which is not signed. The name is only displayed, and the e-mail is not read."""
 
     name: Name = Name()
 
 
 async def read_person(login: Login) -> Person:
-    """Read the person from the id_token. The name is in the callback, at the very first login only."""
+    """Read the person's data from the id_token. Apple sends the name in the callback, at the very first login only."""
     claims = await login.id_token_claims()
     verified = claims.email_verified is True or claims.email_verified == "true"
     return Person(

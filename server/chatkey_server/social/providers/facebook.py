@@ -1,4 +1,7 @@
-"""Facebook: plain OAuth 2. The profile contains the requested `fields`. An e-mail may be missing, and is unverified."""
+"""Facebook: plain OAuth 2.
+
+The profile contains the requested `fields`. An e-mail may be missing, and is never verified.
+"""
 
 from collections.abc import Mapping
 from typing import Final

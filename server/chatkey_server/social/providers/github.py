@@ -10,7 +10,7 @@ EMAILS_URL = "https://api.github.com/user/emails"
 
 
 async def read_person(login: Login) -> Person:
-    """Read the person from the user and e-mail endpoints. If the person does not share them, there is none."""
+    """Read the person's data from the user and e-mail endpoints. The e-mail is None if the person does not share it."""
     user = await login.get(USER_URL)
     return Person(
         sub=numeric_subject(user.get("id")),

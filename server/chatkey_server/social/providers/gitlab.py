@@ -1,4 +1,4 @@
-"""GitLab: OpenID Connect. Its id_token is valid for two minutes. The subject is the user's number as text."""
+"""GitLab: OpenID Connect. An id_token is valid for two minutes. The subject is the user's number as text."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""X: plain OAuth 2 that requires PKCE and Basic authentication. An e-mail is sent if the application may ask for it."""
+"""X: plain OAuth 2 that requires PKCE and Basic authentication. An e-mail is sent if the application may request it."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,1 +1,1 @@
-"""The history of the schema: one module per migration. They run in the order of their ids."""
+"""The history of the schema, with one module per migration. Migrations run in the order of their ids."""
