@@ -1,4 +1,4 @@
-"""Adds the files that browsers load to the wheel; `python hatch_build.py` rebuilds them in place."""
+"""Adds the files for browsers to the wheel. `python hatch_build.py` rebuilds the files in place."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from chatkey_build import build  # noqa: E402
 
 
 class BrowserFiles(BuildHookInterface[Any]):
-    """Builds the browser's files before hatchling collects them, for both wheels and editable installs."""
+    """Builds the files for browsers before hatchling collects them, for wheels and editable installs."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Update the browser's files for a wheel. The source distribution contains only the sources."""
+        """Update the files for browsers in a wheel. The source distribution contains only the sources."""
         if self.target_name == "wheel":
             build(ROOT)
 

@@ -3,7 +3,7 @@
 # ///
 """All sessions of this project: `python -m nox` runs the checks, `python -m nox -s demo` starts the demo.
 
-With the block above, a plain `nox` fetches uv and runs itself again with it.
+The block above makes a plain `nox` fetch uv and run itself again with uv.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(name="long")
 def long_ones(session: nox.Session) -> None:
-    """Our own tests that take too long for the default run; installs a Chromium if there is none."""
+    """Our own tests that take too long for the default run. Installs a Chromium if there is none."""
     _install(session, "dev", "load")
     _install_project(session)
     _install_browser(session)
@@ -110,7 +110,7 @@ def long_ones(session: nox.Session) -> None:
 
 @nox.session(name="e2e-long")
 def long_scenarios(session: nox.Session) -> None:
-    """The browser scenarios that take too long for the default run; installs a Chromium if there is none."""
+    """The browser scenarios that take too long for the default run. Installs a Chromium if there is none."""
     _install(session, "dev")
     _install_project(session)
     _install_browser(session)
@@ -129,7 +129,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def newest(session: nox.Session) -> None:
-    """Our own tests on the newest Python; skipped if it is not installed."""
+    """Our own tests on the newest Python. Skipped if this Python is not installed."""
     python = _python(NEWEST_PYTHON)
     if python is None:
         session.skip(f"Python {NEWEST_PYTHON} is not on this machine: `uv python install {NEWEST_PYTHON}` brings it")
@@ -144,7 +144,10 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session
 def e2e(session: nox.Session) -> None:
-    """Browser scenarios over TLS and WSS, except long ones; installs a Chromium; passes arguments to `chatkey e2e`."""
+    """Browser scenarios over TLS and WSS, except long ones.
+
+    Installs a Chromium, and passes arguments to `chatkey e2e`.
+    """
     _install(session, "dev")
     _install_project(session)
     if not any(argument.startswith("--browser") for argument in session.posargs):
@@ -154,19 +157,19 @@ def e2e(session: nox.Session) -> None:
 
 @nox.session
 def firefox(session: nox.Session) -> None:
-    """The widget's scenarios in Firefox, except the long ones; installs a Firefox if there is none."""
+    """The widget's scenarios in Firefox, except the long ones. Installs a Firefox if there is none."""
     _in_firefox(session, SHORT)
 
 
 @nox.session(name="firefox-long")
 def long_in_firefox(session: nox.Session) -> None:
-    """The widget's long scenarios in Firefox, which takes twice as long as Chromium for them."""
+    """The widget's long scenarios in Firefox, which needs twice as long as Chromium."""
     _in_firefox(session, ("-m", "long"))
 
 
 @nox.session
 def webkit(session: nox.Session) -> None:
-    """The most important widget tests in WebKitGTK, over WebDriver; skipped if its driver is not installed."""
+    """The most important widget tests in WebKitGTK, over WebDriver. Skipped if the driver is not installed."""
     if not all(map(shutil.which, WEBKIT)):
         session.skip("WebKitGTK is left out: `apt-get install webkit2gtk-driver xvfb` brings its driver and a screen")
     _install(session, "dev")
@@ -176,7 +179,7 @@ def webkit(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Send the server random unexpected input for one minute; for ten minutes: `nox -s fuzz -- 600`."""
+    """Send the server random unexpected input for one minute, or for ten minutes with `nox -s fuzz -- 600`."""
     _install(session, "dev")
     _install_project(session)
     session.run("python", "-m", "tests.server.properties.kit.fuzz", *session.posargs)
@@ -184,7 +187,10 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Break server and widget in one place at a time; tests must fail. `nox -s mutants -- oauth` runs only some."""
+    """Break server and widget in one place at a time; a test must fail.
+
+    `nox -s mutants -- oauth` selects mutants by name.
+    """
     _install(session, "dev")
     _install_project(session)
     session.run("python", "-m", "tools.mutants", *session.posargs)
@@ -192,7 +198,9 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build wheel and sdist; install the wheel in an empty environment; start its programs without and with extras."""
+    """Build wheel and sdist, install the wheel in an empty environment, and start its programs without and
+    with extras.
+    """
     session.install("uv")
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     session.run("uv", "build", "--quiet", "--out-dir", "dist", str(ROOT))
@@ -209,7 +217,7 @@ def build(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check the documentation: generated pages are up to date, and every link and name in it exists."""
+    """Check that generated pages are up to date, and that every link and name in the documentation exists."""
     _install(session, "dev")
     _install_project(session)
     session.run("python", "-m", "tools.generate_docs", *(session.posargs or ["--check"]))
@@ -218,7 +226,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """Start the demo: all four identity modes on this machine; passes arguments to `chatkey demo`."""
+    """Start the demo with all four identity modes on this machine. Passes arguments to `chatkey demo`."""
     _install(session, "run")
     _install_project(session)
     session.run("chatkey", "demo", *session.posargs)
@@ -243,7 +251,9 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def load(session: nox.Session) -> None:
-    """Load test with Locust on a new server with PostgreSQL and Redis; `-- --host https://…` for another server."""
+    """Load test with Locust on a new server with PostgreSQL and Redis, or with `-- --host https://…` on
+    another server.
+    """
     _install(session, "dev", "load")
     _install_project(session)
     session.run("python", "-m", "benchmarks.load", *session.posargs)
@@ -266,7 +276,7 @@ def lock(session: nox.Session) -> None:
 
 
 def _test(session: nox.Session, *command: str) -> None:
-    """Run tests. Failed tests run once more, alone, unless the session was started with arguments."""
+    """Run tests. If the session has no arguments, failed tests are run once more, alone."""
     again = () if session.posargs else ("python", "tools/run_tests.py", str(FLAKY))
     session.run(*again, *command)
 
@@ -297,7 +307,10 @@ def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:
 
 
 def _python(version: str) -> str | None:
-    """Return the path of this Python. Looks in pyenv's folder first: its shims exist even for unusable versions."""
+    """Return the path of this Python.
+
+    Look in pyenv's folder first, because pyenv has shims even for unusable versions.
+    """
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     kept_by_pyenv = sorted(kept.glob(f"{version}.*/bin/python"))
     if kept_by_pyenv:
@@ -311,7 +324,7 @@ def _install(session: nox.Session, *names: str) -> None:
 
 
 def _install_browser(session: nox.Session) -> None:
-    """Install Chromium if there is none: Playwright's own, or for root, if that cannot be downloaded, Debian's."""
+    """Install Chromium if there is none: Playwright's own build, or else, for root, Debian's package."""
     session.run(*INSTALL_BROWSER)
 
 

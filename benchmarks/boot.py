@@ -1,9 +1,10 @@
-"""Widget boot time, from navigation to a visitor connected over WSS, compared with Pyodide's own start.
+"""Measures the widget's boot time, from navigation to a connected visitor over WSS, and compares it with Pyodide's own
+start.
 
-One server of ours serves both pages, which are two small documents. `chatkey serve` serves the files of Pyodide and
-of the widget and the socket, over TLS, in the encodings it sends to any browser. *Cold* is the first page of a
-fresh browser context; *warm* is a page in a persistent context that has loaded it before. The two pages alternate,
-so that other load on the machine affects both; each ratio compares the medians. Times are taken from the page's own
+A separate server serves both pages, which are two small documents. `chatkey serve` serves the files of Pyodide and of
+the widget, and the socket, over TLS, in the encodings for any browser. *Cold* is the first page of a fresh browser
+context. *Warm* is a page in a persistent context that has loaded the page before. The two pages alternate, so that
+other load on the machine affects both. Each ratio compares the medians. The times are measured with the page's own
 clock.
 """
 
@@ -84,7 +85,7 @@ def running_service(folder: Path, certificates: Certificates) -> Iterator[str]:
 
 
 def documents(service: str, certificates: Certificates) -> dict[str, str]:
-    """Return the two pages by path. The widget's page gets a new provider."""
+    """Return the two pages by path. The widget's page has a new provider."""
     lab = ServiceLab(service.replace("chat.localhost", LOOPBACK), certificates.ca)
     provider = lab.add_provider(domains=[]).id
     lab.close()
@@ -109,7 +110,7 @@ def running_pages(pages: dict[str, str], certificates: Certificates) -> Iterator
             self.wfile.write(body)
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Log nothing: only the figures are printed."""
+            """Log nothing, because only the figures are printed."""
 
     server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -126,7 +127,7 @@ def running_pages(pages: dict[str, str], certificates: Certificates) -> Iterator
 
 
 def measure(pages: str, playwright: Playwright, profile: Path, certificates: Certificates) -> Times:
-    """Visit both pages cold and warm, alternating between them."""
+    """Visit both pages cold and warm, and alternate between the pages."""
     try:
         found = browsers.find(browsers.machine(playwright))
     except browsers.NoBrowserError as error:

@@ -1,11 +1,10 @@
-"""How fast sockets are accepted: ours, with token and proof checked, against a bare Litestar handler.
+"""Measures how fast sockets are accepted, with a check of token and proof, compared with a bare Litestar handler.
 
-The bare `@websocket` handler accepts, sends, receives, sends and closes, with frames of the same sizes. It runs
-under plain uvicorn: one process, httptools, `websockets-sansio` without compression. Ours is `chatkey serve` with
-default settings, logging to a file. A proof needs the server's nonce, so the client has to sign during the
-measurement. The client is kept thin (no WebSocket library; keys and tokens made beforehand) so that the server is
-the bottleneck; the client's share of processor time, which is printed, shows whether it was. Rounds are
-interleaved; the ratio is the median of the rounds' ratios.
+The bare `@websocket` handler accepts, sends, receives, sends and closes, with frames of the same sizes. It runs under
+plain uvicorn: one process, httptools, `websockets-sansio` without compression. `chatkey serve` runs with default
+settings and logs to a file. A proof needs the server's nonce, so the client must sign during the measurement. To make
+the server the bottleneck, the client uses no WebSocket library, and keys and tokens are made beforehand. The client's
+share of processor time is printed as a check. Rounds are interleaved. The ratio is the median of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ async def prepare(settings: Settings) -> None:
 
 
 def run_bare(port: int) -> None:
-    """Serve the bare handler that the benchmark compares with."""
+    """Serve the bare handler, with which the benchmark compares."""
 
     @websocket(SOCKET_PATH)
     async def bare(socket: WebSocket[Any, Any, Any]) -> None:
@@ -108,7 +107,7 @@ def run_bare(port: int) -> None:
 
 
 class Widget:
-    """A key and a token, both made beforehand, and the connect frame that answers a nonce."""
+    """A key and a token, which are made beforehand, and the connect frame that answers a nonce."""
 
     def __init__(self, number: int, port: int) -> None:
         self._key = BrowserKey()
@@ -137,7 +136,7 @@ class Widget:
 
 
 class Client(asyncio.Protocol):
-    """One connection: opens, answers the hello, waits for `ready`, and closes."""
+    """One connection, which opens, answers the hello, waits for `ready`, and closes."""
 
     def __init__(self, port: int, widget: Widget, *, signs: bool) -> None:
         self._widget = widget
@@ -153,7 +152,6 @@ class Client(asyncio.Protocol):
         ).encode()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Send the upgrade request."""
         # uvloop's transports do not inherit from the class that they implement.
         self._transport = cast("asyncio.Transport", transport)
         self._transport.write(self._request)
@@ -170,12 +168,11 @@ class Client(asyncio.Protocol):
             self._transport.write(CLOSE)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's signature
-        """Mark the connection as closed."""
         self.closed.set_result(None)
 
 
 async def measure(ours: int, bare: int, widgets: list[Widget]) -> dict[str, list[float]]:
-    """Return connections per second and the client's share of processor time, each as one value per round."""
+    """Return the connections per second and the client's share of processor time, with one value for each round."""
     figures: dict[str, list[float]] = {"ours": [], "bare": [], "ours_client": [], "bare_client": []}
     for number in range(-1, ROUNDS):
         targets = [("ours", ours), ("bare", bare)]
@@ -188,7 +185,10 @@ async def measure(ours: int, bare: int, widgets: list[Widget]) -> dict[str, list
 
 
 async def one_round(port: int, widgets: list[Widget], *, signs: bool) -> tuple[float, float]:
-    """Open a round's connections, several at a time; return connections per second and this process's CPU share."""
+    """Open the connections of a round, several at a time.
+
+    Returns connections per second and this process's CPU share.
+    """
     waiting = iter(range(CONNECTIONS))
     turn = cycle(widgets)
 

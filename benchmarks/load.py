@@ -1,7 +1,8 @@
-"""Run Locust against our own server, or with `--host` against any: `nox -s load -- --users 50 --run-time 1m`.
+"""Runs Locust against a server of its own, or with `--host` against another one: `nox -s load -- --users 50 --run-time
+1m`.
 
-Without `--host` it starts PostgreSQL, Redis and a server without limits, creates a business and an agent, and stops
-everything after the run. All other options are Locust's own; the default is 20 users and an agent for one minute,
+Without `--host`, the program starts PostgreSQL, Redis and a server without limits, creates a business and an agent, and
+stops everything after the run. All other options are Locust's own. The default is 20 users and an agent for one minute,
 without Locust's web page.
 """
 
@@ -39,7 +40,7 @@ SERVE: Final = (sys.executable, "-c", "from chatkey_server.commands.serve import
 
 
 def main() -> None:
-    """Run Locust, and exit with its status."""
+    """Run Locust, and exit with the status of Locust."""
     words = sys.argv[1:]
     with ended_in_order(), ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-load-")))

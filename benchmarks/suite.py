@@ -1,9 +1,9 @@
-"""How long the browser scenarios take, and where the time goes.
+"""Measures how long the browser scenarios take, and which steps take the time.
 
-Runs `chatkey e2e` once and reads the times it recorded. Arguments are passed on, so that you can measure a part:
-`python benchmarks/suite.py -k visitor --browser firefox`. *Booting* is the time that each page reports for starting
-its widget, from requesting Python's files to Python running; the remaining time until the visitor is connected is
-not included. Servers and browsers start once, before the first scenario; no scenario's time includes that.
+Runs `chatkey e2e` once and reads the recorded times. Arguments are passed on, so that you can measure a part: `python
+benchmarks/suite.py -k visitor --browser firefox`. *Booting* is the time that each page reports for starting its widget,
+from requesting Python's files to Python running. The remaining time until the visitor is connected is not included.
+Servers and browsers start once, before the first scenario, and this time is not part of any scenario's time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chatkey_e2e.timings import Figures
 
 
 def main() -> None:
-    """Run the scenarios and report. Exits with their status if they fail."""
+    """Run the scenarios and report. If the scenarios fail, exit with their status."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "times.json"
         command = [sys.executable, "-c", "from chatkey_e2e.cli import e2e; e2e()", *sys.argv[1:]]

@@ -1,11 +1,11 @@
-"""How fast tokens are made: our token endpoints against a bare Litestar handler that only makes one HS256 token.
+"""Measures how fast the token endpoints are, compared with a bare Litestar handler that only makes one HS256 token.
 
-Both run as `chatkey serve` does: one uvicorn process with httptools and uvloop, no access log. Ours runs without
-rate limits, which would stop the benchmark after 600 requests a minute. The rounds of the three endpoints are
-interleaved, so that other load on the machine affects all of them; a ratio is the median of the rounds' ratios. On
-Linux both servers are pinned to one CPU and the client to the others, and the requests per second of the server's
-processor time are reported as well. On an idle machine the two ratios agree; on a busy one only the second is
-meaningful.
+Both servers run like `chatkey serve`: one uvicorn process with httptools and uvloop, without an access log. The server
+of chatkey runs without rate limits, which would stop the benchmark after 600 requests a minute. The rounds of the three
+endpoints are interleaved, so that other load on the machine affects all of them. A ratio is the median of the rounds'
+ratios. On Linux both servers are pinned to one CPU and the client to the others, and the requests per second of the
+server's processor time are reported as well. On an idle machine the two ratios agree. On a busy machine only the second
+ratio is meaningful.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 class Target(NamedTuple):
-    """The path to request, and the port and process id of its server."""
+    """The path to request, and the port and the process id of the server."""
 
     port: int
     pid: int
@@ -137,13 +137,12 @@ class Client(asyncio.Protocol):
         self.answered = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Send the first request."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """When a response is complete, count it and send the request again."""
+        """Count a response when it is complete, and send the request again."""
         self._received += data
         head, _, body = self._received.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200 "):
@@ -155,7 +154,6 @@ class Client(asyncio.Protocol):
             self._transport.write(self._request)
 
     def stop(self) -> None:
-        """Close the connection."""
         self._transport.abort()
 
 
@@ -179,7 +177,7 @@ async def load_for(target: Target, seconds: float) -> Round:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time that a process has used, or 0 where Linux does not report it."""
+    """Return the processor time that a process has used, or 0 if the system does not report it."""
     try:
         running_nanoseconds = Path(f"/proc/{pid}/schedstat").read_text().split()[0]
     except OSError:
@@ -210,7 +208,7 @@ def report(rounds: dict[str, list[Round]]) -> None:
 
 
 def wall_ratio(ours: list[Round], bare: list[Round]) -> float:
-    """Return our requests per second divided by the bare server's: the median over the rounds."""
+    """Return chatkey's requests per second divided by the bare server's, as the median of the rounds."""
     return median(
         (mine.answered / mine.seconds) / (other.answered / other.seconds)
         for mine, other in zip(ours, bare, strict=True)
@@ -219,7 +217,7 @@ def wall_ratio(ours: list[Round], bare: list[Round]) -> float:
 
 
 def processor_ratio(ours: list[Round], bare: list[Round]) -> float:
-    """Return the ratio of requests per second of processor time, over all rounds; 0 if it is unknown."""
+    """Return the ratio of requests per second of processor time over all rounds, or 0 if it is unknown."""
     spent = [sum(one.processor_seconds for one in each) for each in (ours, bare)]
     answered = [sum(one.answered for one in each) for each in (ours, bare)]
     return (answered[0] / spent[0]) / (answered[1] / spent[1]) if all(spent) else 0.0
@@ -227,7 +225,10 @@ def processor_ratio(ours: list[Round], bare: list[Round]) -> float:
 
 @contextmanager
 def running(command: list[str], port: int, environ: dict[str, str]) -> Iterator[int]:
-    """Run a server during the context, and yield its process id. If it does not start, raise with its output."""
+    """Run a server during the context, and yield the process id.
+
+    If the server does not start, raise an error with its output.
+    """
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=output, stderr=output)
         share_processors(process.pid)
@@ -244,7 +245,7 @@ def running(command: list[str], port: int, environ: dict[str, str]) -> Iterator[
 
 
 def share_processors(server: int) -> None:
-    """Pin the server to the last CPU, and this process, the client, to the others."""
+    """Pin the server to the last CPU, and this process (the client) to the other CPUs."""
     if sys.platform == "linux" and len(PROCESSORS) > 1:
         os.sched_setaffinity(server, PROCESSORS[-1:])
         os.sched_setaffinity(0, PROCESSORS[:-1])
@@ -262,7 +263,6 @@ def wait_for(process: subprocess.Popen[bytes], port: int) -> None:
 
 
 def free_port() -> int:
-    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

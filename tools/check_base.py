@@ -31,7 +31,7 @@ PATIENCE_SECONDS: Final = 60
 
 
 class BaseError(Exception):
-    """The base installation is not what users should get; the message says why."""
+    """The base installation is not what users should get. The message says why."""
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ def megabytes() -> float:
 
 
 def check_extras() -> None:
-    """Check that every command that needs an extra names it, and how to install it."""
+    """Check that every command that needs an extra names the extra, and how to install it."""
     for command in Distribution.from_name("chatkey").entry_points.select(group="chatkey.commands"):
         if command.extras:
             _expect(1, f"pip install 'chatkey[{','.join(sorted(command.extras))}]'", command.name)
@@ -72,7 +72,7 @@ def check_fake_oauth(folder: Path) -> None:
 
 
 def check_check(folder: Path) -> None:
-    """Check that a reference backend passes every check over HTTP, and that skipped checks name the extra they need."""
+    """Check that a reference backend passes every check over HTTP, and that skipped checks name the missing extra."""
     (port,) = free_ports(1)
     secret, password = secrets.token_hex(16), secrets.token_hex(8)
     environ = os.environ | {"CHAT_PROVIDER_ID": "prov_base", "CHAT_SECRET_KEY": secret, "LOGIN_PASSWORD": password}
@@ -104,7 +104,7 @@ def _wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 
 def _expect(status: int, words: str, *arguments: str, environ: Mapping[str, str] = os.environ) -> None:
-    """Run a command. Raises `BaseError` if it ends with another status or its output lacks these words."""
+    """Run a command. Raises `BaseError` if its status is not `status` or its output lacks these words."""
     done = subprocess.run(  # noqa: S603  (the command is ours)
         [CHATKEY, *arguments], capture_output=True, text=True, env=environ, check=False
     )

@@ -1,4 +1,4 @@
-"""Sample output of `chatkey check` for a correct endpoint, one with a fault, and one that cannot be reached."""
+"""Makes sample output of `chatkey check` for a correct endpoint, a faulty endpoint, and an unreachable endpoint."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS: Final = 100
 
 
 def sample(name: str) -> str:
-    """Return the output of a sample as a terminal shows it. Raises `KeyError` for an unknown name."""
+    """Return the output of a sample in the form in which a terminal shows it. Raises `KeyError` for an unknown name."""
     raw = io.StringIO()
     console = Console(file=raw, force_terminal=True, width=COLUMNS, color_system=None, legacy_windows=False)
     report = reports()[name]
@@ -57,7 +57,7 @@ def _nobody_there(asked: list[Check]) -> Report:
 
 
 def _settled(report: Report) -> Report:
-    """Return a report with everything that differs between runs replaced."""
+    """Return a report in which everything that differs between runs is replaced."""
     outcomes = tuple(
         replace(
             outcome,

@@ -1,9 +1,9 @@
-"""Type-check our scripts with TypeScript.
+"""Checks the types of our scripts with TypeScript.
 
     python -m tools.check_scripts
 
-This covers the widget's loader, popup, panel, demo, reports, the npm client, and the Node scripts that act as
-another implementer's service. Types are in comments (JSDoc); nothing is compiled. TypeScript is pinned in
+This covers the widget's loader, popup, panel, demo, reports, the npm client, and the Node scripts that act as another
+implementer's service. Types are in comments (JSDoc), and nothing is compiled. TypeScript is pinned in
 `tools/typescript`, and installed there if it is missing.
 """
 
@@ -33,11 +33,14 @@ INLINE: Final = (
 
 
 class InstallError(Exception):
-    """npm could not install TypeScript; the message is npm's output."""
+    """npm could not install TypeScript. The message is the output of npm."""
 
 
 def compiler() -> Path:
-    """Return the path of the pinned TypeScript compiler, after installing it if needed. Raises `InstallError`."""
+    """Return the path of the pinned TypeScript compiler, after installing the compiler if needed.
+
+    Raises `InstallError`.
+    """
     pinned = _pinned()
     if any(_version(HOME / path / "package.json") != version for path, version in pinned.items()):
         click.echo(f"Installing TypeScript {pinned[TYPESCRIPT]} in {HOME / 'node_modules'} (npm ci)")
@@ -66,7 +69,7 @@ def main() -> None:
 
 
 def _inline(folder: Path) -> Path:
-    """Write the scripts of templates to files for TypeScript. Values that the server inserts get the type `any`."""
+    """Write the scripts of templates to files for TypeScript. Values that the server inserts have the type `any`."""
     for page in INLINE:
         (folder / f"{page.stem}.js").write_text(_scripts(page.read_text("utf-8")), "utf-8")
     project = folder / "tsconfig.json"

@@ -30,7 +30,7 @@ MOST_BYTES: Final = 40_000_000
 
 
 class WheelError(Exception):
-    """The wheel is not what users should get; the message says why."""
+    """The wheel is not what users should get. The message says why."""
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def check_contents(wheel: Path) -> list[str]:
-    """Return the names of the assets in the wheel, as the server serves them."""
+    """Return the names of the assets in the wheel, in the form in which the server serves them."""
     names = zipfile.ZipFile(wheel).namelist()
     if unwanted := [name for name in names if any(part in name for part in UNWANTED)]:
         raise WheelError(f"the wheel contains files that users do not need: {', '.join(unwanted[:5])}")

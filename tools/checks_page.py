@@ -22,7 +22,6 @@ LANGUAGES: Final = {"Python": "python", "Node.js": "js", "PHP": "php", "nginx": 
 
 
 def page(note: str) -> str:
-    """Return docs/checks.md."""
     return "".join(["# Checks\n\n", note, INTRODUCTION, *_contents(), *_groups()])
 
 

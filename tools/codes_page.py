@@ -77,7 +77,6 @@ close code. `error.message` names the wrong member.
 
 
 def page(note: str) -> str:
-    """Return docs/codes.md."""
     statuses = ((f"`{code}`", str(MEANINGS[code].status), str(MEANINGS[code].close.value)) for code in Code)
     closes = ((str(close.value), close.name.lower().replace("_", " ")) for close in Close)
     head = ("code", "from", "phase", "cause", "what to do", "retried", "text for the person")
@@ -101,7 +100,7 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 
 def every_code() -> list[str]:
-    """Return every code that a page can receive: from the script, the widget and the server."""
+    """Return every code that a page can receive from the script, the widget or the server."""
     return sorted({*START_CODES, *map(str, WIDGET_MEANINGS), *map(str, Code)})
 
 
@@ -123,7 +122,7 @@ def _cause(code: str) -> str:
 
 
 def _rest(code: str) -> tuple[str, str, str]:
-    """Return the remedy, whether it is tried again, and the text that the person reads."""
+    """Return the remedy, whether the widget tries again, and the text that the person reads."""
     if code in WIDGET_MEANINGS:
         error = _error(code)
         notice = ENGLISH.notices[error.said] if error.said else ""
@@ -137,7 +136,7 @@ def _rest(code: str) -> tuple[str, str, str]:
 
 
 def _helped(code: Code) -> tuple[str, str]:
-    """Return the two halves of the server's help: the cause, and the remedy if there is one."""
+    """Return the two halves of the server's help text: the cause, and the remedy if there is one."""
     cause, _, remedy = MEANINGS[code].help.rstrip(".").partition("; ")
     return f"{cause}.", f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""
 

@@ -1,12 +1,12 @@
-"""Runs mutants of our server as targets of `chatkey conform`, which has to name a broken sentence for each of them.
+"""Runs mutants of the server as targets of `chatkey conform`, which must name a broken sentence for each mutant.
 
     python -m tools.conform_mutants [WORD …] [--every N] [--from N] [--family KEY …] [--near]
 
-runs the mutants of `tests/mutants/server.toml` with one of the words in file or name, one after another. Each runs
-as a separate service that the suite knows only through its lab. The command prints a table, and the number of named
-mutants at the end. With `--near` it runs only the families that test what the mutated file does, in a quarter of
-the time. Mutants that cannot be seen from outside are left out, unless a word is the whole name of one;
-`tests/conform/hidden.toml` lists them with reasons.
+runs the mutants of `tests/mutants/server.toml` with one of the words in file or name, one after another. Each mutant
+runs as a separate service that the suite knows only through its lab. The command prints a table, and the number of
+named mutants at the end. With `--near`, only the families that test the mutated file are run, in a quarter of the time.
+Mutants that cannot be seen from outside are left out, unless a word is the whole name of one.
+`tests/conform/hidden.toml` lists these mutants with reasons.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def mutated(mutant: Mutant) -> Iterator[Path]:
 
 @contextmanager
 def served(copy: Path | None, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Path]:
-    """Run a server, from a copy or our own, and yield the TARGET.toml that describes it with its lab."""
+    """Run a server, from a copy or from this checkout, and yield a TARGET.toml that describes the server
+    with its lab.
+    """
     (port,) = free_ports(1)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {
@@ -137,7 +139,10 @@ def hidden() -> dict[str, str]:
 
 
 def near_to(mutant: Mutant) -> tuple[str, ...]:
-    """Return the families near a mutant. If `NEAR` has no entry, return none, which means all families."""
+    """Return the families that test the file of a mutant.
+
+    Without an entry in `NEAR`, return none, which means all families.
+    """
     path = mutant.file.removeprefix("server/chatkey_server/")
     return next((keys for start, keys in NEAR.items() if path.startswith(start)), ())
 

@@ -32,7 +32,7 @@ Each row is one normative sentence of the public contract, or one decision of th
 
 @dataclass(frozen=True)
 class Entry:
-    """One sentence: its stable id, its level of obligation, our wording, and the reason if it has no test."""
+    """One sentence: the stable id, the level of obligation, our wording, and the reason if there is no test."""
 
     id: str
     level: str
@@ -63,7 +63,6 @@ def marked_tests() -> dict[str, list[str]]:
 
 
 def page() -> str:
-    """Return docs/contract.md."""
     tests = marked_tests()
     parts = [HEAD]
     for section, group in groupby(entries(), key=lambda entry: entry.section):

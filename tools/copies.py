@@ -63,7 +63,7 @@ _PRELOADED: Final = [
 
 
 class Ended(NamedTuple):
-    """The outcome of the tests: pytest's exit code (None if they hung or died), and their output."""
+    """The outcome of tests: pytest's exit code (None if pytest hung or died), and the output."""
 
     code: int | None
     output: str
@@ -71,7 +71,7 @@ class Ended(NamedTuple):
 
 @contextmanager
 def copied(component: Path) -> Iterator[Path]:
-    """Copy a component's folder. The large built assets are symlinked, not copied."""
+    """Copy the folder of a component. The large built assets are symlinked and not copied."""
     with tempfile.TemporaryDirectory(prefix="chatkey-mutant-") as name:
         copy = Path(name) / component.name
         shutil.copytree(component, copy, ignore=shutil.ignore_patterns("built", "node_modules"))
@@ -82,10 +82,10 @@ def copied(component: Path) -> Iterator[Path]:
 
 
 def run(copy: Path, tests: Sequence[str], patience: float = PATIENCE_SECONDS) -> Ended:
-    """Run tests against the copy. After `patience` seconds in one test, pytest reports where it hangs and stops.
+    """Run tests against the copy.
 
-    The exit code is read from a file. The process's own exit code could be collected by another thread that starts
-    a process.
+    If one test takes longer than `patience` seconds, pytest reports where it hangs and stops. The exit code is read
+    from a file, because another thread that starts a process could collect the exit code of this process.
     """
     log, code = copy.parent / "output.txt", copy.parent / "code.txt"
     log.touch()
@@ -103,7 +103,7 @@ def run(copy: Path, tests: Sequence[str], patience: float = PATIENCE_SECONDS) ->
 
 @cache
 def _processes() -> DefaultContext | ForkServerContext:
-    """Return a way to start processes. If forkserver is available, common imports are loaded only once."""
+    """Return a way to start processes. With forkserver, common imports are loaded only once."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context()
     context = multiprocessing.get_context("forkserver")
@@ -112,7 +112,7 @@ def _processes() -> DefaultContext | ForkServerContext:
 
 
 def _pytest(copy: Path, tests: Sequence[str], log: Path, code: Path, patience: float) -> None:
-    """Run pytest on the copy, and write its exit code to a file."""
+    """Run pytest on the copy, and write the exit code to a file."""
     with log.open("w") as output:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
@@ -135,7 +135,7 @@ def _pytest(copy: Path, tests: Sequence[str], log: Path, code: Path, patience: f
 
 
 def _installed() -> Path:
-    """Return the folder of the installed package. In a checkout, the assets may not have been built."""
+    """Return the folder of the installed package, because a checkout may have no built assets."""
     spec = importlib.util.find_spec("chatkey_server")
     if spec is None or spec.origin is None:
         raise click.ClickException("chatkey is not installed.")

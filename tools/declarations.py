@@ -1,4 +1,6 @@
-"""Reads `sdk.d.ts`: makes tables of its events and handle for the integrators' page, and writes the codes into it."""
+"""Reads `sdk.d.ts`: makes tables of events and handle for the integrators' page, and writes the error codes to the
+file.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ CODES: Final = re.compile(r"(?<=    // codes\n).*?(?=  // end\n)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event, the members of its detail, and its meaning."""
+    """An event, the members of its detail, and the meaning of the event."""
 
     name: str
     members: tuple[str, ...]
@@ -36,7 +38,7 @@ def events() -> list[Event]:
 
 
 def handle() -> dict[str, str]:
-    """Return the handle's members (methods with `()`) and their descriptions."""
+    """Return the members of the handle (methods with `()`) and their descriptions."""
     found = [member for member in MEMBER.finditer(block("interface Handle")) if member["text"]]
     return {member["name"] + ("" if member["rest"][0] == ":" else "()"): member["text"] for member in found}
 

@@ -1,4 +1,4 @@
-"""Examples for the documentation, made with the real server and widget code and a fixed key, secret and time."""
+"""Makes examples for the documentation with the real server and widget code, and a fixed key, secret and time."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def examples() -> Mapping[str, object]:
 
 
 def claims(token: str) -> Any:
-    """Read a token's payload without verifying it."""
+    """Return the claims of a token without verifying the token."""
     return _segment(token, 1)
 
 
 def sign(token: str, nonce: str) -> str:
-    """Make a proof as the widget does. Its signature is the same every time (RFC 6979)."""
+    """Make a proof as the widget does. The signature is the same every time (RFC 6979)."""
     made = widget_proof.build(KEY, token=token, nonce=nonce, htu=SOCKET_URI, jti="5xWm0Vq1gk2yTn8b", now=NOW)
     der = _PRIVATE.sign(made.signing_input.encode(), ec.ECDSA(SHA256(), deterministic_signing=True))
     r, s = decode_dss_signature(der)
@@ -74,7 +74,7 @@ def sign(token: str, nonce: str) -> str:
 
 
 def custom_token() -> str:
-    """Make the token of a member who used the business's own login."""
+    """Make the token of a member of a custom login."""
     return tokens.mint_custom(Secrets(SECRET.encode()), pid=PID, uid="user-42", jkt=KEY.jkt, profile=ADA, now=NOW)
 
 

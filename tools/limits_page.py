@@ -1,4 +1,4 @@
-"""Writes docs/limits.md: every size, rate and wait that a client needs to know, with its default, from the code."""
+"""Writes docs/limits.md from the code: every size, rate and wait that a client needs to know, with the default."""
 
 from __future__ import annotations
 
@@ -66,7 +66,6 @@ BEYOND: Final = {
 
 
 def page(note: str) -> str:
-    """Return docs/limits.md."""
     settings = (_row(setting) for setting in SETTINGS if setting.name.startswith("CHATKEY_LIMIT_"))
     return "\n".join(
         (

@@ -2,10 +2,10 @@
 
     python -m tools.mutants [WORD]
 
-applies each mutant (or those with WORD in file or name) to a copy of its component, never in the checkout, and runs
-the test it names. It ends with `N killed, M survived`, and the numbers of unfit and untested mutants if there are
-any. A mutant is unfit if its place no longer exists, and untested if its test did not finish, which says nothing
-about the mutant. All outcomes except killed are failures.
+applies each mutant (or those with WORD in file or name) to a copy of its component, never in the checkout, and runs the
+test that the mutant names. The command ends with `N killed, M survived`, and the numbers of unfit and untested mutants
+if there are any. A mutant is unfit if its place no longer exists, and untested if its test did not finish, which says
+nothing about the mutant. All outcomes except killed are failures.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ LISTS: Final = ROOT / "tests" / "mutants"
 
 
 class MutantError(Exception):
-    """A mutant that no longer fits the code."""
+    """A mutant does not fit the code any more."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One place of a file, found with patterns, and its replacement. The head of `server.toml` explains the format."""
+    """One place in a file, found with patterns, and the replacement. The head of `server.toml` explains the format."""
 
     name: str
     file: str
@@ -54,11 +54,14 @@ class Mutant:
 
     @property
     def component(self) -> str:
-        """The component's folder, which is the first part of the file's path."""
+        """The folder of the component, which is the first part of the file's path."""
         return self.file.partition("/")[0]
 
     def of(self, text: str) -> str:
-        """Return the mutated text. Raises `MutantError` unless the place exists once and the result is valid Python."""
+        """Return the mutated text.
+
+        Raises `MutantError` unless the place exists exactly once and the result is valid Python.
+        """
         try:
             mutated = self._replaced(Source(self.file, text))
         except PatternError as wrong:
@@ -82,7 +85,7 @@ class Mutant:
 
 
 class Outcome(StrEnum):
-    """The outcome for a mutant. `UNTESTED` says nothing about it: its test hung, died or never ran."""
+    """The outcome for a mutant. `UNTESTED` says nothing about the mutant, because its test hung, died or never ran."""
 
     KILLED = "killed"
     SURVIVED = "survived"
@@ -103,7 +106,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A mutant, its outcome, and the output of its test."""
+    """A mutant, the outcome, and the output of the mutant's test."""
 
     mutant: Mutant
     outcome: Outcome
@@ -118,7 +121,7 @@ def mutants() -> list[Mutant]:
 
 
 def _mutant(*, find: str, replace: str, **entry: str) -> Mutant:
-    """Make a mutant from an entry. Its key `in` becomes `within`, since `in` is a Python keyword."""
+    """Make a mutant from an entry. The key `in` becomes `within`, because `in` is a Python keyword."""
     return Mutant(find=find.strip(), replace=replace.strip(), within=entry.pop("in", ""), **entry)
 
 
@@ -146,7 +149,7 @@ def summary(outcomes: Counter[Outcome]) -> str:
 
 
 def _check_unbroken(unbroken: Path, tests: Sequence[str]) -> None:
-    """Check that the tests pass without any mutant, since a test that fails anyway proves nothing."""
+    """Check that the tests pass without a mutant, because a test that always fails proves nothing."""
     code, output = run(unbroken, tests)
     if code != pytest.ExitCode.OK:
         trouble = "the tests fail" if code == pytest.ExitCode.TESTS_FAILED else "the tests cannot be run"
@@ -154,7 +157,7 @@ def _check_unbroken(unbroken: Path, tests: Sequence[str]) -> None:
 
 
 def _outcomes(verdicts: Iterable[Verdict], judge: Callable[[Mutant], Verdict]) -> Iterator[Outcome]:
-    """Print each verdict. Untested mutants are judged once more at the end, with nothing running beside them."""
+    """Print each verdict. Untested mutants are judged again at the end, with nothing else running."""
     untested = []
     for verdict in verdicts:
         _show(verdict)

@@ -1,4 +1,4 @@
-"""Parts of pages that are generated from code, between `<!-- kind: name -->` and `<!-- end -->`."""
+"""Generates the parts of pages between `<!-- kind: name -->` and `<!-- end -->` from code."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _file(name: str) -> str:
 
 
 def _shop(name: str) -> str:
-    """Return the snippet or the policy that an integrator's page needs, as in the demo's shops."""
+    """Return the snippet or the policy of an integrator's page, as in the demo's shops."""
     if name == "snippet":
         snippet = pages.snippet("prov_1f2e3d4c5b6a7988", SDK, get_token=True)
         absolute = snippet.replace('fetch("chat/token"', 'fetch("/chat/token"')  # the demo's shops are below a path
@@ -89,7 +89,6 @@ def frame_types() -> list[Any]:
 
 
 def kind_of(frame: Any) -> str:
-    """Return the value of a frame's `type`."""
     return str(inspect.get_annotations(frame)["type"].__args__[0])
 
 

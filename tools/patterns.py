@@ -1,4 +1,4 @@
-"""Finds places in a source file with patterns on its syntax tree, regardless of line breaks.
+"""Finds places in a source file with patterns on the syntax tree, regardless of line breaks.
 
 A pattern is code in which `$NAME` matches any one expression or name (the same one if it occurs twice), and `$$$`
 matches any number of them. Line breaks, indentation and trailing commas are ignored.
@@ -47,7 +47,10 @@ class Place:
     node: SgNode
 
     def filled(self, template: str, *others: Place) -> str:
-        """Return the template, indented like this place, with its variables filled in from this place or `others`."""
+        """Return the template, indented like this place.
+
+        The variables have their values in this place or in `others`.
+        """
 
         def value(name: re.Match[str]) -> str:
             found = next((node for place in (self, *others) if (node := place.node.get_match(name[1]))), None)
@@ -70,8 +73,8 @@ class Source:
     def places(self, pattern: str, *, within: str = "", inside: str = "", after: str = "") -> list[Place]:
         """Return the places that match a pattern.
 
-        `within` limits them to a symbol, `inside` to blocks whose head matches, `after` to places after a matching
-        statement.
+        `within` limits the places to a symbol, `inside` to blocks whose head matches, and `after` to places after a
+        matching statement.
         """
         nodes = self._matches(pattern)
         if within:
@@ -88,7 +91,7 @@ class Source:
         return {_span(node) for node in self._matches(pattern)}
 
     def _matches(self, pattern: str) -> Sequence[SgNode]:
-        """Return the nodes that match a pattern; of nodes with the same span, only the outermost."""
+        """Return the nodes that match a pattern. Of nodes with the same span, return only the outermost."""
         found: dict[tuple[int, int], SgNode] = {}
         read = False
         for reading in self._readings(pattern):
@@ -103,7 +106,7 @@ class Source:
         return list(found.values())
 
     def _readings(self, pattern: str) -> Iterator[str | Pattern]:
-        """Yield the ways to parse a pattern: as it is, or as a fragment in each context."""
+        """Yield the ways to parse a pattern: unchanged, or as a fragment in each context."""
         yield pattern
         plain = pattern.replace("$", "X")
         for context, kind in _FRAGMENTS[self._language]:
@@ -123,7 +126,7 @@ def _span(node: SgNode) -> tuple[int, int]:
 
 
 def _heads(node: SgNode) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the heads (the text before the body) of all blocks around a node or of which it is part."""
+    """Yield the spans of the heads (the text before the body) of all blocks that contain a node."""
     for above in node.ancestors():
         body = above.field("body") or above.field("consequence")
         if body and _span(node)[1] <= _span(body)[1]:

@@ -19,7 +19,7 @@ attack.
 
 @dataclass(frozen=True)
 class Family:
-    """Rows about one subject: their sentences by id."""
+    """Rows about one subject: the sentences of the rows by id."""
 
     title: str
     about: str
@@ -32,7 +32,6 @@ def families() -> list[Family]:
 
 
 def ids() -> list[str]:
-    """Return the ids of all rows."""
     return [row for family in families() for row in family.rows]
 
 
@@ -46,7 +45,6 @@ def declined() -> dict[str, str]:
 
 
 def page(note: str) -> str:
-    """Return docs/refusals.md."""
     reasons = declined()
     return "".join(
         ["# Refusals\n\n", note, INTRODUCTION, *(part for family in families() for part in _family(family, reasons))]

@@ -1,7 +1,7 @@
-"""Runs a pytest command. Failed tests run once more, alone; if they pass then, the run passes.
+"""Runs a pytest command. Failed tests run once more, alone. If they pass then, the run passes.
 
-`python tools/run_tests.py FLAKY COMMAND…` appends the names of flaky tests to the file FLAKY. With `--report FLAKY`
-it prints that file.
+`python tools/run_tests.py FLAKY COMMAND…` appends the names of flaky tests to the file FLAKY. With `--report FLAKY` it
+prints that file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST: Final = 10
 
 
 def run(command: Sequence[str], flaky: Path) -> int:
-    """Return the exit status of the tests, or 0 if the failed ones pass when run alone."""
+    """Return the exit status of the tests, or 0 if the failed tests pass when run alone."""
     with tempfile.TemporaryDirectory(prefix="chatkey-tests-") as cache:
         command = [*command, "-o", f"cache_dir={cache}"]
         status = subprocess.call(command)
@@ -37,7 +37,7 @@ def run(command: Sequence[str], flaky: Path) -> int:
 
 
 def report(flaky: Path) -> str:
-    """Return a list of a run's flaky tests, to be printed at its end."""
+    """Return the list of a run's flaky tests, which is printed at the end of the run."""
     found = flaky.read_text(encoding="utf-8").splitlines() if flaky.exists() else []
     return "\n  ".join([f"flaky: {len(found)} tests failed at first and passed when run alone", *found])
 

@@ -1,6 +1,6 @@
 """Makes docs/vectors.json: inputs with expected results, for every implementation of the profile (docs/vectors.md).
 
-Faults of tokens and proofs, with their codes, come from `chatkey_conform.making`. Here they are made with one
+Faulty tokens and proofs, with their error codes, come from `chatkey_conform.making`. This module makes them with one
 key and at one time, so that they are the same in every run.
 """
 
@@ -80,7 +80,6 @@ OTHER: Final = _key(b"another for everybody's vectors.")
 
 @cache
 def text() -> str:
-    """Return docs/vectors.json."""
     with mock.patch("secrets.token_urlsafe", return_value=JTI):
         made = {
             "profile": SUBPROTOCOL,

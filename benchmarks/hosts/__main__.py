@@ -1,9 +1,10 @@
-"""What a deployment of several hosts loses and costs: `nox -s bench -- hosts`, optionally with names of figures.
+"""Measures what a deployment on several hosts loses and costs: `nox -s bench -- hosts`, optionally with names of
+figures.
 
 Hosts, PostgreSQL, Redis and the users are network namespaces, which only root can create. `--quick` does everything
-once with fewer users and messages; `--times=5` repeats each fault five times. Figures are counts and ratios;
-seconds and milliseconds apply to this machine only. If the kernel has netem, each link gets a delay and packet
-loss; otherwise the links are perfect. The line of JSON says which.
+once with fewer users and messages. `--times=5` repeats each fault five times. Figures are counts and ratios. Seconds
+and milliseconds apply to this machine only. If the kernel has netem, each link gets a delay and packet loss, otherwise
+the links are perfect. The line of JSON says which.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def main() -> None:
 
 
 async def run(names: list[str], size: Size) -> None:
-    """Measure the figures. Prints each one for people, and all of them as one line of JSON for programs."""
+    """Measure the figures. Prints each figure for people, and all figures as one line of JSON for programs."""
     figures: dict[str, Figure] = {}
     with tempfile.TemporaryDirectory(prefix="chatkey-hosts-") as folder:
         machines = Machines(Path(folder), costs.MOST_HOSTS)

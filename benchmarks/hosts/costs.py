@@ -1,4 +1,4 @@
-"""What a message costs: latency, processor time and disk space in the database."""
+"""Measures the cost of a message: latency, processor time, and disk space in the database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OVERLOAD_SECONDS: Final = 0.02
 
 
 async def latency(machines: Machines, size: Size) -> dict[str, object]:
-    """Compare the latency of messages to a tab on another host with that to a tab on the same host."""
+    """Compare the latency of messages to a tab on another host with the latency to a tab on the same host."""
     async with machines.deployment(2) as deployment:
         cookie = await deployment.agents_cookie()
         async with Crowd(deployment, size.members, 1, cookie, tabs=3) as crowd:  # the third is on the first one's host
@@ -45,10 +45,10 @@ def _percentile(tabs: Sequence[Tab]) -> float:
 
 
 async def processor(machines: Machines, size: Size) -> dict[str, object]:
-    """Compare the processor time per delivered message on four hosts and on one, with the same load on each host.
+    """Compare the processor time per delivered message on four hosts and on one host, with the same load on each host.
 
-    A message counts as delivered once for each page that shows it, the author's included. The two setups alternate.
-    The cost of idle processes is not subtracted.
+    A message counts as delivered once for each page that shows the message, including the author's page. The two setups
+    alternate. The cost of idle processes is not subtracted.
     """
     costs: dict[int, list[float]] = {1: [], MOST_HOSTS: []}
     for _ in range(min(size.times, ROUNDS)):
@@ -77,7 +77,7 @@ def _shown(crowd: Crowd) -> int:
 
 
 async def message(machines: Machines, size: Size) -> dict[str, object]:
-    """Report the messages per second of one busy process, and the processor time and disk space of each."""
+    """Report the messages per second of one busy process, and the processor time and disk space of one message."""
     async with machines.deployment(1) as deployment:
         (host,) = deployment.hosts
         cookie = await deployment.agents_cookie()

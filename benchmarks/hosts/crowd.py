@@ -1,4 +1,4 @@
-"""The users of a deployment: members with tabs on different hosts, and agents, all of whom write all the time."""
+"""The users of a deployment: members with tabs on different hosts, and agents. All of them write all the time."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ OPENED_PER_SECOND: Final = 100
 
 
 class Crowd:
-    """All members and agents, and the messages they wrote. Their pages are open inside `async with`.
+    """All members and agents, and the messages that they wrote. Their pages are open inside `async with`.
 
-    A member's tabs are spread over the hosts; with `at_first` they all start at the first host. `through` holds
-    addresses of proxies to connect to instead of the hosts.
+    A member's tabs are spread over the hosts. With `at_first`, all tabs start at the first host. `through` contains
+    addresses of proxies, to which the pages connect in place of the hosts.
     """
 
     def __init__(
@@ -52,7 +52,10 @@ class Crowd:
 
     @property
     def listeners(self) -> Sequence[Tab]:
-        """The tabs in which members only read. Each member writes in another tab, on another host."""
+        """The tabs in which members only read.
+
+        Each member writes in another tab, which is connected to another host.
+        """
         return [tab for tab in self.tabs if tab not in self.writers]
 
     @property
@@ -85,12 +88,12 @@ class Crowd:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def missing(self) -> int:
-        """Return how many acknowledged messages are missing on pages that should show them."""
+        """Return how many acknowledged messages are not shown on a page that should show them."""
         own = sum(len(tab.missing(tab.uid)) for tab in self.tabs)
         return own + sum(len(panel.missing(uid)) for panel in self.panels for uid in tuple(self.ledger.acked))
 
     def doubled(self) -> int:
-        """Return how many messages are shown twice on a page."""
+        """Return how many messages are shown twice on one page."""
         own = sum(tab.doubled(tab.uid) for tab in self.tabs)
         return own + sum(panel.doubled(uid) for panel in self.panels for uid in tuple(self.ledger.acked))
 
@@ -103,7 +106,7 @@ class Crowd:
         return len(self.ledger.sent) - sum(map(len, self.ledger.acked.values()))
 
     def longest_wait(self) -> float:
-        """Return the longest time in seconds from sending a message to showing it, over all pages."""
+        """Return the longest time in seconds from sending a message until a page showed it."""
         sent = self.ledger.sent
         return max(
             (at - sent[message_id][0] for page in self.pages for message_id, at in page.shown_at.items()), default=0.0

@@ -52,7 +52,7 @@ SERVE: Final = (sys.executable, "-c", "from chatkey_server.commands.serve import
 
 
 class Host:
-    """A machine that runs one server."""
+    """A network namespace that runs one server."""
 
     def __init__(self, name: str, address: str, environ: Mapping[str, str], log: Path) -> None:
         self.name = name
@@ -73,7 +73,6 @@ class Host:
             yield
 
     def begin(self) -> None:
-        """Start the server, without waiting for it."""
         self._server.start()
 
     def wait(self) -> None:
@@ -86,14 +85,14 @@ class Host:
 
     @contextmanager
     def killed(self) -> Iterator[None]:
-        """Kill the server, and start it again when the context ends."""
+        """Kill the server, and start the server again when the context ends."""
         os.kill(self.pid, signal.SIGKILL)
         yield
         self._server.restart()
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Suspend the server with SIGSTOP during the context; its connections stay open."""
+        """Suspend the server with SIGSTOP during the context. The server's connections stay open."""
         os.kill(self.pid, signal.SIGSTOP)
         try:
             yield
@@ -102,13 +101,13 @@ class Host:
 
     @contextmanager
     def ended(self) -> Iterator[None]:
-        """Stop the server in an orderly way, as for an upgrade, and start it again when the context ends."""
+        """Stop the server in an orderly way, as for an upgrade, and start the server again when the context ends."""
         self._server.stop()
         yield
         self._server.restart()
 
     def processor_seconds(self) -> float:
-        """Return the processor time the server has used so far."""
+        """Return the processor time that the server has used."""
         return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
 
     def memory(self) -> int:
@@ -129,7 +128,7 @@ class Deployment:
         self.database_url = database_url
 
     async def put_ahead(self, host: Host, seconds: float) -> None:
-        """Move the clock of one host forward, so that the other hosts are behind it."""
+        """Move the clock of one host forward, so that the clocks of the other hosts are behind."""
         async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE, headers=bearer(LAB_TOKEN)) as http:
             answer = await http.post(f"http://{host.address}:{PORT}/lab/clock", json={"advance": seconds})
         answer.raise_for_status()
@@ -147,7 +146,7 @@ class Deployment:
 
 
 class Machines:
-    """The network and the stores. Deployments are started on them one after another."""
+    """The network and the stores, on which one deployment after another is started."""
 
     def __init__(self, folder: Path, most_hosts: int) -> None:
         self.folder = folder
@@ -171,7 +170,7 @@ class Machines:
     async def deployment(
         self, hosts: int, *, lab: bool = False, on_small_disk: bool = False
     ) -> AsyncIterator[Deployment]:
-        """Run a deployment with a new, empty database. With `lab`, its clocks can be moved."""
+        """Run a deployment with a new, empty database. With `lab`, the clocks of the deployment can be moved."""
         database = await self.new_database(on_small_disk=on_small_disk)
         environ = {
             **os.environ,

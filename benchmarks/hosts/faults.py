@@ -1,4 +1,4 @@
-"""Break one thing while everyone writes; measure which messages pages miss, and how soon every page is live again."""
+"""Causes a fault while everyone writes. Measures which messages pages lack, and how soon every page is live again."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ Break = Callable[[Deployment], AbstractContextManager[None]]
 
 
 class Fault(NamedTuple):
-    """The thing to break, for how many seconds, and within how many seconds every page must be live again.
+    """A fault, for how many seconds it lasts, and within how many seconds every page must be live again.
 
-    A page is live when it shows a message that was sent through another host. If `across` is False, a message sent
-    through the same host counts as well: users may leave a broken host and meet their correspondents at the next
-    one.
+    A page is live when it shows a message that was sent through another host. If `across` is False, a message through
+    the same host counts as well, because users may leave a broken host and meet at another one.
     """
 
     breaks: Break
@@ -49,7 +48,9 @@ def _cut(deployment: Deployment, other: str) -> AbstractContextManager[None]:
 
 @contextmanager
 def _replaced(deployment: Deployment) -> Iterator[None]:
-    """Replace Redis while one host is cut off from it, so that the host never sees the old connection end."""
+    """Replace Redis while one host is cut off from Redis, so that the host does not notice that the old connection
+    ended.
+    """
     with _cut(deployment, "redis"):
         deployment.redis.kill()
         deployment.redis.start()
@@ -58,7 +59,7 @@ def _replaced(deployment: Deployment) -> Iterator[None]:
 
 @contextmanager
 def _offline(deployment: Deployment) -> Iterator[None]:
-    """Cut the users off from every host, so that changing to another host does not help."""
+    """Cut the users off from every host, so that reconnecting to another host does not help."""
     with ExitStack() as cuts:
         for host in deployment.hosts:
             cuts.enter_context(deployment.network.cut(host.name, "clients"))
@@ -67,7 +68,7 @@ def _offline(deployment: Deployment) -> Iterator[None]:
 
 @contextmanager
 def _exhausted(deployment: Deployment) -> Iterator[None]:
-    """Lock the tables, so that queries wait until each process has used up its connection pool."""
+    """Lock the tables, so that queries wait until each process has used all of its connections."""
     with asyncio.Runner() as runner:
         connection = runner.run(asyncpg.connect(deployment.database_url))
         runner.run(connection.execute("BEGIN; LOCK TABLE conversation, message"))
@@ -100,9 +101,9 @@ FAULTS: Final[Mapping[str, Fault]] = {
 class Outcome(NamedTuple):
     """The result of one run: numbers of messages, and seconds until the last tab and the last panel were live again.
 
-    `lost` counts acknowledged messages that are not stored, `unknown` those missing on an open page, and `doubled`
-    those shown twice on one page. `live_tabs` covers only tabs that write nothing; their member writes through
-    another host four times a second.
+    `lost` counts acknowledged messages that are not stored, `unknown` messages that an open page does not show, and
+    `doubled` messages that one page shows twice. `live_tabs` covers only tabs that write nothing. The members of these
+    tabs write through another host four times a second.
     """
 
     acknowledged: int
@@ -134,7 +135,7 @@ async def measure(machines: Machines, size: Size, name: str) -> dict[str, object
 
 
 def _seconds(times: Sequence[float]) -> list[float | None]:
-    """Return the median and the maximum, each None if infinite (the page never became live)."""
+    """Return the median and the maximum, each as None if it is infinite (a page never became live)."""
     return [round(value, 2) if value < math.inf else None for value in (median(times), max(times))]
 
 
@@ -170,7 +171,7 @@ async def lost(deployment: Deployment, crowd: Crowd) -> int:
 
 
 async def clock_behind(machines: Machines, size: Size) -> dict[str, object]:
-    """Run without Redis while the hosts' clocks differ, then stop writing. Pages must still find every message."""
+    """Run without Redis while the hosts' clocks differ, then stop writing. Every page must get every message."""
     async with machines.deployment(HOSTS, lab=True) as deployment:
         await deployment.put_ahead(deployment.hosts[0], AHEAD_SECONDS)
         cookie = await deployment.agents_cookie()
@@ -205,9 +206,9 @@ async def apart(breaking: AbstractContextManager[None]) -> AsyncIterator[None]:
 
 
 def live_after(page: Page, gone_at: float, *, across: bool = True) -> float:
-    """Return the seconds from `gone_at` until a page first showed a message sent after it.
+    """Return the seconds from `gone_at` until a page showed a message that was sent after `gone_at`.
 
-    With `across`, only messages sent through another host count.
+    With `across`, only messages through another host count.
     """
     sent = page.ledger.sent
     shown = [

@@ -1,4 +1,4 @@
-"""Thousands of widgets on one process: what they cost while idle, and how they reconnect."""
+"""Measures thousands of widgets on one process: their cost while idle, and how they reconnect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ BACK_WITHIN: Final = 60.0
 
 
 async def stampede(machines: Machines, size: Size) -> dict[str, object]:
-    """Break the connections of all widgets of one process. They reconnect at once, while members and agents write."""
+    """Break the connections of all widgets of one process.
+
+    The widgets reconnect at once, while members and agents write.
+    """
     async with machines.deployment(1) as deployment:
         cookie = await deployment.agents_cookie()
         hasty = Crowd(deployment, size.widgets, 0, cookie, tabs=1, tab=HastyTab)
@@ -51,12 +54,12 @@ class HastyTab(Tab):
     """A tab that reconnects immediately, unlike our widget."""
 
     def wait(self, tries: int, code: int) -> float:  # noqa: ARG002 - the base class's signature
-        """Return no wait before the first try, and one second before each later one."""
+        """Return no wait before the first try, and one second before each later try."""
         return 0.0 if tries == 1 else 1.0
 
 
 async def idle(machines: Machines, size: Size) -> dict[str, object]:
-    """Measure the memory that an idle, authenticated socket costs."""
+    """Measure how much memory an idle, authenticated socket needs."""
     async with machines.deployment(1) as deployment:
         (host,) = deployment.hosts
         cookie = await deployment.agents_cookie()
@@ -70,12 +73,14 @@ async def idle(machines: Machines, size: Size) -> dict[str, object]:
 
 
 async def restart(machines: Machines, size: Size) -> dict[str, object]:
-    """Stop the only process while all widgets are connected, start it again at once, and watch them reconnect."""
+    """Stop the only process while all widgets are connected, start the process again at once, and let the widgets
+    reconnect.
+    """
     return await _returns(machines, size, 1, _restarted)
 
 
 async def killed(machines: Machines, size: Size) -> dict[str, object]:
-    """Kill one of three processes with all widgets connected to it, and watch them reconnect to any of the hosts."""
+    """Kill one of three processes to which all widgets are connected, and let the widgets reconnect to any host."""
     return await _returns(machines, size, 3, Host.killed)
 
 

@@ -1,7 +1,7 @@
-"""Network namespaces that act as machines. Each has one link to a router, which can drop packets between two of them.
+"""Network namespaces that act as machines. Each has one link to a router, which can drop packets between two machines.
 
-All of it lives in this program's own network, mount and process namespaces. The kernel removes them with the
-program, even if it is killed, and the machine's own network is never touched.
+All namespaces belong to this program: network, mount and process namespaces. The kernel removes these namespaces when
+the program ends, even if it is killed. The network of the real machine is not changed.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def why_not() -> str | None:
 
 
 def enter() -> None:
-    """Replace this process with a new run of this program in namespaces of its own."""
+    """Replace this process with a new run of this program in separate namespaces."""
     command = [sys.executable, "-m", "benchmarks.hosts", INSIDE, *sys.argv[1:]]
     os.execvp("unshare", ["unshare", *OWN, *command])
 
 
 class Network:
-    """The machines by name, each with an address. This process runs on one of them, too."""
+    """The simulated machines by name, each with an address. This process also runs on one of these machines."""
 
     def __init__(self, *names: str, here: str) -> None:
         NAMED.mkdir(exist_ok=True)
@@ -77,7 +77,7 @@ class Network:
 
     @contextmanager
     def cut(self, one: str, other: str) -> Iterator[None]:
-        """Drop all packets between two machines. Neither of them gets an error."""
+        """Drop all packets between two machines. Neither machine gets an error."""
         ways = [(self.address(one), self.address(other)), (self.address(other), self.address(one))]
         for source, target in ways:
             _run("ip", "-n", ROUTER, "rule", "add", "from", source, "to", target, "blackhole")
@@ -112,7 +112,7 @@ def _is_bent(name: str) -> bool:
 
 
 def _move_to(name: str) -> None:
-    """Move this process, and the processes it starts, to a machine."""
+    """Move this process, and processes that it starts later, to a machine."""
     with (NAMED / name).open() as namespace:
         if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _NETWORK):
             raise OSError(ctypes.get_errno(), f"cannot enter the namespace {name}")

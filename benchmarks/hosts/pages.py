@@ -1,6 +1,7 @@
-"""Simulated open pages without a browser: they reconnect when necessary and record the messages they show.
+"""Simulates open pages without a browser. The pages reconnect when necessary and record the messages that they show.
 
-They treat frames as the widget and the panel do: message numbers have no gaps, so a page requests the missing messages.
+The pages treat frames as the widget and the panel do. Message numbers have no gaps, so a page can request missing
+messages.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ TOKEN_SECONDS: Final = 3600
 
 
 class Ledger:
-    """Records sent and acknowledged messages, with author and time. Message ids are unique over all conversations."""
+    """Records sent and acknowledged messages, with author and time. A message id is unique over all conversations."""
 
     def __init__(self) -> None:
         self.mark = token_hex(3)
@@ -63,10 +64,10 @@ class Ledger:
 
 
 class Page(ABC):
-    """One page. It reconnects to the host that last accepted it before it tries the others.
+    """One page. It reconnects to the host that last accepted it before it tries other hosts.
 
-    `known` holds the ids of the messages it shows, by conversation and number; `shown_at` the time it first showed
-    each.
+    `known` contains the ids of the shown messages, by conversation and number. `shown_at` contains the time at which
+    each message was first shown.
     """
 
     def __init__(self, hosts: Sequence[str], place: int, ledger: Ledger) -> None:
@@ -89,7 +90,7 @@ class Page(ABC):
 
     @property
     def host(self) -> str:
-        """The host that the page is connected to, or is trying to reach."""
+        """The host to which the page is connected or is connecting."""
         return self._hosts[self._place % len(self._hosts)]
 
     @property
@@ -135,17 +136,22 @@ class Page(ABC):
 
     @property
     def patience(self) -> float:
-        """Timeout in seconds for each step of connecting. It is shorter in the first attempts after a lost socket."""
+        """The timeout in seconds for each step of connecting, which is shorter in the first attempts after a lost
+        socket.
+        """
         is_early = self.opened and self._tries <= EARLY_ATTEMPTS
         return PROBE_SECONDS if is_early else CONNECT_SECONDS
 
     def quiet(self, kind: str) -> float:
-        """Seconds of silence after a frame of this kind before the page sends a ping."""
+        """Return the seconds without a frame, after a frame of this kind, until the page sends a ping."""
         return SILENCE_SECONDS if kind in CONVERSATION else PING_SECONDS
 
     @abstractmethod
     def wait(self, tries: int, code: int) -> float:
-        """Return the seconds to wait before reconnecting. `tries` starts at 1; `code` is 0 without a close code."""
+        """Return the seconds to wait before reconnecting.
+
+        `tries` starts at 1. `code` is 0 if there is no close code.
+        """
 
     @abstractmethod
     async def greet(self, socket: ClientConnection) -> None:
@@ -160,11 +166,13 @@ class Page(ABC):
         """Request messages with a number below `seq`."""
 
     @abstractmethod
-    async def take(self, frame: Json) -> None:
-        """Handle a frame."""
+    async def take(self, frame: Json) -> None: ...
 
     async def say(self, frame: Mapping[str, object]) -> None:
-        """Send a frame if the socket is open. Otherwise drop it: the page repeats it after reconnecting."""
+        """Send a frame if the socket is open.
+
+        Otherwise drop the frame, because the page repeats it after reconnecting.
+        """
         if self._socket is None:
             return
         if not self._is_awaiting:
@@ -174,19 +182,19 @@ class Page(ABC):
             await self._socket.send(json.dumps(frame))
 
     async def post(self, frame: Json) -> None:
-        """Send a message, and repeat it after each reconnect until it is acknowledged."""
+        """Send a message, and repeat the message after each reconnect until it is acknowledged."""
         self._waiting[frame["id"]] = frame
         if self.ready.is_set():
             await self.say(frame)
 
     def acknowledged(self, conversation: str, ack: Json) -> None:
-        """Record that the server has stored a message of this page."""
+        """Record that the server has stored a message from this page."""
         if self._waiting.pop(ack["id"], None) is not None:
             self.ledger.acked[conversation][ack["id"]] = ack["seq"]
             self.show(conversation, [ack])
 
     def show(self, conversation: str, entries: Sequence[Json]) -> None:
-        """Show messages, and check a moment later whether any before them are missing."""
+        """Show messages, and check a moment later whether earlier messages are missing."""
         known, now = self.known[conversation], time.monotonic()
         for entry in entries:
             known[entry["seq"]] = entry["id"]
@@ -198,7 +206,7 @@ class Page(ABC):
     def try_again(self, frame: Json) -> None:
         """Repeat a refused message after a moment.
 
-        If the error has no message id, request missed messages instead: such an error refuses that request or
+        If the error has no message id, request missed messages instead, because the error refuses such a request or
         precedes a close.
         """
         again = self._waiting.get(frame.get("id", ""))
@@ -280,7 +288,6 @@ class Tab(Page):
         self._token = jwt.encode({**claims, "cnf": {"jkt": key.jkt}}, SECRET, "HS256")
 
     async def write(self) -> None:
-        """Send a message."""
         message_id = self.ledger.new(self.uid, self.host)
         await self.post({"type": "message", "id": message_id, "body": f"This is message {message_id}."})
 
@@ -288,7 +295,7 @@ class Tab(Page):
         return _connect(SOCKET_URI, self.host, self.patience, subprotocols=[Subprotocol(SUBPROTOCOL)])
 
     def wait(self, tries: int, code: int) -> float:
-        """Return the wait that the widget would use."""
+        """Return the same wait as the widget."""
         return full_jitter(tries, fraction=random.random(), base=CROWD_BASE if code in CROWD else 1.0)
 
     async def greet(self, socket: ClientConnection) -> None:
@@ -301,7 +308,7 @@ class Tab(Page):
             await socket.recv()  # raises: a close follows
 
     async def look(self) -> None:
-        """Request the newest messages. Gaps in their numbers then show which older ones are missing."""
+        """Request the newest messages. Gaps in the numbers of messages then show which older messages are missing."""
         await self.say({"type": "history", "id": "newest"})
 
     async def ask_before(self, conversation: str, seq: int) -> None:  # noqa: ARG002 - a tab has one conversation
@@ -343,16 +350,16 @@ class Panel(Page):
         )
 
     def wait(self, tries: int, code: int) -> float:  # noqa: ARG002 - the base class's signature
-        """Return the wait that the panel's script would use (its function `connect`)."""
+        """Return the same wait as the panel's script (its function `connect`)."""
         return min(2.0, 0.5 * 2.0 ** (tries - 1)) * (0.5 + random.random() / 2)
 
     @property
     def patience(self) -> float:
-        """Timeout of the panel's script for one attempt."""
+        """The timeout of the panel's script for one attempt."""
         return PANEL_CONNECT_SECONDS
 
     def quiet(self, kind: str) -> float:  # noqa: ARG002 - the base class's signature
-        """Seconds of silence after a frame before the panel's script sends a ping."""
+        """Return the seconds without a frame until the panel's script sends a ping."""
         return PANEL_QUIET_SECONDS
 
     async def greet(self, socket: ClientConnection) -> None:
@@ -361,7 +368,7 @@ class Panel(Page):
             await socket.recv()  # raises: a close follows
 
     async def look(self) -> None:
-        """Request the list of conversations; the page then requests each one that has new messages."""
+        """Request the list of conversations. The page then requests each conversation that has new messages."""
         await self.say({"type": "list"})
 
     async def ask_before(self, conversation: str, seq: int) -> None:

@@ -51,7 +51,7 @@ http {{
 
 
 async def idle(machines: Machines, size: Size) -> dict[str, object]:
-    """Leave all pages idle behind the proxy, then let everyone write."""
+    """Leave all pages idle behind the proxy, and then let everyone write."""
     if shutil.which("nginx") is None:
         return {"skipped": "not installed: nginx"}
     async with machines.deployment(HOSTS) as deployment:

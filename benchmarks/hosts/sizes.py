@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Size(NamedTuple):
-    """Numbers of repetitions, members, widgets, idle sockets and messages, and the seconds of a measurement."""
+    """The numbers of repetitions, members, widgets, idle sockets and messages, and the seconds of a measurement."""
 
     times: int
     members: int

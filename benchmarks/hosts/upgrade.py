@@ -1,7 +1,7 @@
-"""How long messages wait for their acknowledgement while migrations run on a database of a million messages.
+"""Measures how long acknowledgements take while migrations run on a database of a million messages.
 
-Members write through a server of this release while the next release migrates the database. Then an index is built
-in a way that no migration may, to show its effect on the figures. Finally a server of the next release joins.
+Members write through a server of this release while the next release migrates the database. Then an index is built in a
+way that migrations must not use, to show the effect on the figures. Finally a server of the next release joins.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WAITING: Final = """
 
 
 class Phase(NamedTuple):
-    """During one phase of the upgrade: the waits for acknowledgements, and the longest wait for a table lock."""
+    """One phase of the upgrade: the times until acknowledgements, and the longest wait for a table lock."""
 
     seconds: float
     waits: list[float]
@@ -79,7 +79,7 @@ async def measure(machines: Machines, size: Size) -> dict[str, object]:
 
 
 async def _phase(crowd: Crowd, database: Any, doing: Callable[[], Awaitable[None]]) -> Phase:
-    """Run `doing` while members write, then wait until all messages sent meanwhile are acknowledged."""
+    """Run `doing` while members write, then wait until all messages of this time are acknowledged."""
     began = time.monotonic()
     watching = asyncio.create_task(_longest_lock(database))
     await doing()
@@ -94,7 +94,7 @@ async def _phase(crowd: Crowd, database: Any, doing: Callable[[], Awaitable[None
 
 
 async def _longest_lock(database: Any) -> float:
-    """Poll how long writers wait for a lock. When cancelled, return the longest wait."""
+    """Poll how long writers wait for a lock. Return the longest wait when cancelled."""
     longest = 0.0
     try:
         while True:
@@ -105,7 +105,7 @@ async def _longest_lock(database: Any) -> float:
 
 
 async def _side_by_side(deployment: Deployment, size: Size) -> dict[str, object]:
-    """Let members write through both releases. Each member has a tab on each of them."""
+    """Let members write through both releases. Each member has a tab on each of the two servers."""
     async with Crowd(deployment, size.members, 0, "") as crowd:
         async with crowd.writing(EVERY_SECONDS):
             await asyncio.sleep(size.seconds)
@@ -128,7 +128,7 @@ async def _watched(deployment: Deployment) -> AsyncIterator[Any]:
 
 
 def _newer(machines: Machines, older: Host) -> Host:
-    """Return a host for a server of the next release, not yet started."""
+    """Return a host with a server of the next release, before the server is started."""
     name, folder = "host2", machines.folder / "next"
     environ = {**older.environ, **next_release(folder), "CHATKEY_DATA_DIR": str(machines.folder / name)}
     return Host(name, machines.network.address(name), environ, machines.folder / f"{name}.log")

@@ -1,8 +1,8 @@
-"""The cost of history and search with a million messages, compared with ten thousand, on both databases.
+"""Measures history and search with a million messages and with ten thousand, on both databases.
 
-The benchmark queries two conversations: one that has the same length in both sizes, and a long one that holds a
-tenth of all messages. Each contains a rare and a frequent word. The queries are those of the service, but without a
-socket. The two sizes alternate; each ratio compares medians.
+The benchmark queries two conversations: one with the same length in both sizes, and a long one with a tenth of all
+messages. Each contains a rare and a frequent word. The queries are those of the service, but without a socket. The two
+sizes alternate. Each ratio compares medians.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Filled(NamedTuple):
 
 
 async def measure(machines: Machines, size: Size) -> dict[str, object]:
-    """Compare a large database with one a hundredth of its size, in SQLite and in PostgreSQL."""
+    """Compare a large database with a database of a hundredth of the size, in SQLite and in PostgreSQL."""
     figures: dict[str, object] = {"messages": size.messages}
     for kind in ("sqlite", "postgres"):
         both = []
@@ -139,7 +139,10 @@ async def _into_sqlite(url: str, table: str, columns: tuple[str, ...], rows: Ite
 
 
 async def _into_postgres(url: str, table: str, columns: tuple[str, ...], rows: Iterator[Row]) -> None:
-    """Copy the rows with the indexes dropped, then recreate the indexes. Row by row takes ten times as long."""
+    """Drop the indexes, copy the rows, and create the indexes again.
+
+    Inserting single rows would take ten times as long.
+    """
     connection = await asyncpg.connect(url)
     try:
         indexes = await connection.fetch(INDEXES, table)

@@ -20,7 +20,7 @@ COLUMNS: Final = {
 
 
 def next_release(folder: Path) -> dict[str, str]:
-    """Create the next release in a folder. Returns the environment variables with which Python imports it."""
+    """Create the next release in a folder. Returns the environment variables with which Python imports this release."""
     copy = folder / PACKAGE.name
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("built", "__pycache__"))
     (copy / BUILT).symlink_to(PACKAGE / BUILT, target_is_directory=True)

@@ -1,4 +1,4 @@
-"""The values of a run: checks, findings and the report. Everything in a report is masked, so that it can be shown."""
+"""The values of a run: checks, findings and the report. Everything in a report is masked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 class Verdict(StrEnum):
-    """How a check ended. `error` means a fault of this program, never of the endpoint."""
+    """How a check ended. `error` means a bug of this program, never of the endpoint."""
 
     PASS = "pass"  # noqa: S105 - a verdict, no password
     WARN = "warn"
@@ -45,7 +45,7 @@ UNJUDGED: Final = frozenset({Verdict.SKIP, Verdict.BLOCKED})
 
 
 class Phase(StrEnum):
-    """When a check runs. The report keeps the order of the catalogue."""
+    """When a check runs. The order of the report is that of the catalogue."""
 
     FIRST = "first"
     LATER = "later"
@@ -58,7 +58,7 @@ class Phase(StrEnum):
 class Finding:
     """The result of a check.
 
-    If the cause is known, `hint` replaces the check's own hint. `about` are the calls to show as evidence.
+    If the cause is known, `hint` replaces the hint of the check. `about` are the calls to show as evidence.
     """
 
     verdict: Verdict
@@ -71,11 +71,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A check as it is described to people.
+    """The description of a check for people.
 
     `section` is a section of the contract or of an RFC, or empty. `sent` and `passes` say in words what is sent and
-    what must come back, and `hint` what to change. `mistakes` are the usual causes of a failure. `mend` has the
-    correct line of code for each language. `needs` are the checks that must pass before this one can be judged.
+    what must be answered, and `hint` says what to change. `mistakes` are the usual causes of a failure. `mend` has the
+    correct line of code for each language. `needs` are the checks that must pass before this check can be judged.
     """
 
     id: str
@@ -93,7 +93,7 @@ class Question:
 
 
 class Skipped(Exception):
-    """A check cannot be judged because something is missing. `option` is the command-line option for it."""
+    """A check cannot be judged because something is missing. `option` is the command-line option that supplies it."""
 
     def __init__(self, reason: str, option: str = "") -> None:
         super().__init__(reason)
@@ -110,7 +110,10 @@ class Blocked(Exception):
 
 
 class Unusable(Exception):
-    """The service or the page cannot be used. The message says why, and `about` are the exchanges that show it."""
+    """The service or the page cannot be used.
+
+    The message says why, and `about` are the exchanges that show the reason.
+    """
 
     def __init__(self, message: str, *about: Exchange) -> None:
         super().__init__(message)
@@ -121,8 +124,8 @@ class Unusable(Exception):
 class Service:
     """A chat service.
 
-    `name` is its name in messages, `url` its base address, and `own` says whether it was started for this run.
-    `sdk_url` is the address of its widget script.
+    `name` is used in messages, `url` is the base address, and `own` says whether the service was started for this run.
+    `sdk_url` is the address of the widget script.
     """
 
     name: str
@@ -134,7 +137,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One call, masked: a curl line that repeats it, and the beginning of the response."""
+    """One masked call: a curl line that repeats the call, and the beginning of the response."""
 
     label: str
     curl: str
@@ -146,7 +149,7 @@ class Evidence:
 class Outcome:
     """How one check ended.
 
-    `message` says what was found, or why nothing was. `hint` says what to change.
+    `message` says what was found, or why nothing was found. `hint` says what to change.
     """
 
     check: Question
@@ -167,12 +170,12 @@ class Outcome:
 
     @property
     def judged(self) -> bool:
-        """Whether the endpoint was judged, with whatever result."""
+        """Whether the check judged the endpoint, with any result."""
         return self.verdict not in UNJUDGED
 
     @property
     def missed(self) -> bool:
-        """Whether this is a `must` that was not judged although it was not excluded and no option is missing."""
+        """Whether this is a `must` that was not judged, although it was not excluded and no option is missing."""
         must = self.check.severity is Severity.MUST
         return must and not (self.judged or self.left_out or self.option)
 
@@ -184,7 +187,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The results of a whole run. `outcomes` has every check once, in the order of the catalogue."""
+    """The results of a whole run. `outcomes` contains every check once, in the order of the catalogue."""
 
     target: str
     versions: Mapping[str, str]
@@ -210,14 +213,14 @@ class Report:
 
     @property
     def cause(self) -> Outcome | None:
-        """The first failure, which is the one to look at first."""
+        """The first failure, which should be fixed first."""
         return next((outcome for outcome in self.outcomes if outcome.counts), None)
 
     @property
     def missed(self) -> tuple[Outcome, ...]:
-        """The checks that should have been judged but were not, although no failure explains why.
+        """The checks that should have been judged but were not, although no failure explains the reason.
 
-        If there are any, the run proves less than it seems to.
+        If there are such checks, the run proves less than it seems to prove.
         """
         found = {outcome.check.id for outcome in self.outcomes if outcome.counts or outcome.verdict is Verdict.ERROR}
         gaps = (outcome for outcome in self.outcomes if not outcome.judged and outcome.blocked_by not in found)

@@ -1,6 +1,6 @@
-"""A pytest plugin: with `--chatkey-gettoken-url`, each check of `chatkey check` becomes a test.
+"""A pytest plugin. With `--chatkey-gettoken-url`, each check of `chatkey check` becomes a test.
 
-Every pytest run with chatkey installed loads this module, so everything that only a check needs is imported later.
+Every pytest run with chatkey installed loads this module, so modules that only a check needs are imported later.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CheckFailedError(Exception):
 
 
 class Endpoint(pytest.Collector):
-    """The endpoint. When the first of its tests runs, all checks that were not deselected are judged in one run."""
+    """The endpoint. When the first of its tests runs, all selected checks are judged in one run."""
 
     def __init__(self, *, invocation: Invocation, **node: Any) -> None:
         super().__init__(**node)
@@ -41,14 +41,13 @@ class Endpoint(pytest.Collector):
         self.found: Report | None = None
 
     def collect(self) -> Iterator[CheckItem]:
-        """Yield one test for each check, and one for the file of known failures."""
+        """Yield one test for each check, and one test for the file of known failures."""
         from chatkey_check import checks  # noqa: PLC0415
 
         names = [*checks.ORDER, *([KNOWN] if self.invocation.given.known_failures else [])]
         yield from (CheckItem.from_parent(self, name=name, endpoint=self) for name in names)
 
     def names(self) -> list[str]:
-        """Return the names of the tests that were not deselected."""
         return [item.name for item in self.session.items if isinstance(item, CheckItem)]
 
     def report(self) -> Report:
@@ -72,7 +71,7 @@ class CheckItem(pytest.Item):
         self.endpoint = endpoint
 
     def runtest(self) -> None:
-        """Pass, fail, skip or xfail like the check."""
+        """Pass, fail, skip or xfail according to the result of the check."""
         report = self.endpoint.report()
         if self.name == KNOWN:
             if report.stale:
@@ -111,7 +110,7 @@ class CheckItem(pytest.Item):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of `chatkey check`, with a prefix."""
+    """Add the options of `chatkey check`, with the plugin's prefix."""
     group = parser.getgroup("chatkey check", "chatkey check: with a URL, each check of a getToken endpoint is a test")
     group.addoption(PREFIX + URL, dest=_dest(URL), help="The endpoint's address.")
     for option in OFFERED:
@@ -120,7 +119,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def spelled(option: Option) -> str:
-    """Return the name of an option without the prefix. For a switch that is on by default, this is the `no-` form."""
+    """Return the name of an option without the prefix: the `no-` form for a switch that is on by default."""
     return f"no-{option.name}" if option.kind is Kind.FLAG and option.default else option.name
 
 
@@ -135,7 +134,7 @@ def _kind(option: Option) -> dict[str, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Add the checks to the collected tests, so that `-k` and similar options select among all of them."""
+    """Add the checks to the collected tests, so that `-k` and similar options apply to all tests."""
     if config.getoption(_dest(URL)) is None:
         return
     endpoint = Endpoint.from_parent(session, name=NODE, nodeid=NODE, invocation=_invocation(config))
@@ -144,7 +143,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print what was checked, with which settings, and all warnings."""
+    """Print what was checked, the settings of the run, and all warnings."""
     endpoint = config.stash.get(ENDPOINT, None)
     if endpoint is None or endpoint.found is None:
         return
@@ -174,7 +173,7 @@ def _invocation(config: pytest.Config) -> Invocation:
 
 
 def _given(config: pytest.Config) -> Given:
-    """Return the options of the command line, completed from the file of --config. Raises `OptionError`."""
+    """Return the options of the command line, completed with those of the --config file. Raises `OptionError`."""
     got = {option.field: _value(option, config.getoption(_dest(spelled(option)))) for option in OFFERED}
     got[URL] = config.getoption(_dest(URL))
     from chatkey_check.options.file import merged  # noqa: PLC0415
@@ -190,20 +189,19 @@ def _value(option: Option, written: Any) -> Any:
 
 
 def _reason(outcome: Outcome) -> str:
-    """Return why a check was not judged."""
     from chatkey_check.reports import summary  # noqa: PLC0415
 
     return summary.reason(outcome)
 
 
 def _told(outcome: Outcome) -> str:
-    """Return the message of a failed check: what was found, what to change, why, and the calls that show it."""
+    """Return the text for a failed check: what was found, what to change, why, and the calls that show the failure."""
     calls: Sequence[str] = [f"{seen.label}:\n{seen.curl}\n\n{seen.response}" for seen in outcome.evidence]
     return "\n\n".join([f"{outcome.message}\n-> {outcome.hint}\n{outcome.check.why}", *calls, *outcome.files])
 
 
 def _in_pytest(text: str) -> str:
-    """Return a text with the command's options renamed to those of this plugin."""
+    """Rename the command's options in a text to the plugin's options."""
     return re.sub(r"(?<![\w-])--(?=[a-z])", PREFIX, text)
 
 

@@ -1,6 +1,6 @@
-"""The checker's own parsers for bodies and tokens: lenient like a browser, or strict like the socket.
+"""Parses bodies and tokens for the checker: leniently like a browser, or strictly like the socket.
 
-They share no code with the server, so that a fault in either of them shows as a disagreement.
+These parsers share no code with the server, so that a bug in either becomes visible.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHA256_BYTES: Final = 32
 
 
 class Unreadable(ValueError):
-    """A text that cannot be parsed. `member` is the JSON member or the segment at fault, if it is a single one."""
+    """A text that cannot be parsed. `member` is the wrong JSON member or segment, if there is only one."""
 
     def __init__(self, reason: str, member: str = "") -> None:
         super().__init__(reason)
@@ -41,12 +41,12 @@ class Compact:
 
 
 def body_text(body: bytes) -> str:
-    """Return a body as `response.text()` does: as UTF-8 whatever the charset says, without a BOM."""
+    """Decode a body as `response.text()` does: as UTF-8 regardless of the charset, without a BOM."""
     return body.removeprefix(BOM).decode("utf-8", "replace")
 
 
 def browser_json(text: str) -> object:
-    """Parse JSON as `JSON.parse` does: if a member appears twice, the last one counts."""
+    """Parse JSON as `JSON.parse` does. If a member appears twice, the last value counts."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except Unreadable:
@@ -58,7 +58,7 @@ def browser_json(text: str) -> object:
 def strict_object(raw: bytes) -> dict[str, object]:
     """Parse the JSON object of a token's header or payload.
 
-    It must be UTF-8 without a BOM, and no member may appear twice at any depth. Raises `Unreadable`.
+    The text must be UTF-8 without a BOM, and no member may appear twice at any depth. Raises `Unreadable`.
     """
     if raw.startswith(BOM):
         raise Unreadable("it begins with a byte order mark")
@@ -78,7 +78,7 @@ def strict_object(raw: bytes) -> dict[str, object]:
 def decoded(segment: str) -> bytes:
     """Decode base64url without padding (RFC 7515 2).
 
-    Raises `Unreadable` for anything else, including unused bits that are not zero.
+    Raises `Unreadable` for any other text, including one whose unused bits are not zero.
     """
     try:
         raw = base64.b64decode(segment + "=" * (-len(segment) % 4), altchars=b"-_", validate=True)
@@ -95,7 +95,7 @@ def encoded(raw: bytes) -> str:
 
 
 def compact(token: str) -> Compact:
-    """Split a token into its decoded segments. An empty signature is accepted here, and judged by the caller."""
+    """Split a token into its decoded segments. An empty signature is accepted, and judged by the caller."""
     parts = token.split(".")
     if len(parts) != 3:
         count = "one part" if len(parts) == 1 else f"{len(parts)} parts"
@@ -111,7 +111,7 @@ def hs256(key: bytes, signed: bytes) -> bytes:
 
 
 def lenient_claims(token: str) -> dict[str, object]:
-    """Return the claims of a token even if the token is malformed, or an empty dictionary if there are none."""
+    """Return the claims of a token, even of a malformed one, or an empty dictionary if it has no readable claims."""
     parts = token.split(".")
     if len(parts) < 2:
         return {}
@@ -129,12 +129,12 @@ def holds_token(text: str) -> bool:
 
 
 def holds_bound_token(text: str) -> bool:
-    """Return whether a text contains a token with the claim `cnf`. A site's own session tokens do not have it."""
+    """Return whether a text contains a token with the claim `cnf`, which a site's own session tokens do not have."""
     return any("cnf" in lenient_claims(found[0]) for found in LIKE_A_TOKEN.finditer(text))
 
 
 def kind(value: object) -> str:
-    """Return the JSON type of a value, with its article."""
+    """Return the JSON type of a value, with an article."""
     names: dict[type, str] = {
         str: "a string",
         bool: "a boolean",

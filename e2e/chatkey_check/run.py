@@ -1,4 +1,4 @@
-"""One run against an endpoint: its calls, and its live part (socket and browser)."""
+"""One run against an endpoint: the calls, and the live part (socket and browser)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Run:
     live: Live
 
     def close(self) -> None:
-        """End the live part first, because it makes calls, and then the calls."""
+        """End the live part first, because the live part makes calls, and then the calls."""
         with closing(self.calls.wire):
             self.live.close()
 
@@ -42,7 +42,7 @@ def opened(
     sleep: Callable[[float], None] = time.sleep,
     on_wait: Callable[[float, str], None] = lambda _seconds, _why: None,
 ) -> Run:
-    """Return a run against an endpoint. Nothing has been sent or started yet."""
+    """Return a run against an endpoint. The run has not sent or started anything yet."""
     reference = ReferenceServer()
     wire = wire or HttpWire(target, now=now)
     calls = Calls(target, wire, now, sleep, on_wait=on_wait, on_token=lambda: reference.expect(target))

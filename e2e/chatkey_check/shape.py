@@ -1,7 +1,7 @@
-"""The shape of the calls to an endpoint: how the thumbprint is sent, and where the answer contains the token.
+"""The format of the calls to an endpoint: how the thumbprint is sent, and where the answer contains the token.
 
-The contract only defines what `getToken` returns. How the page gets the token is up to the integrator. The default
-is the contract's example.
+The contract only defines what `getToken` returns. The integrator decides how the page gets the token. The default is
+the contract's example.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 
 
 class Left:
-    """Stands for a jkt that is not sent at all, as opposed to one that is null."""
+    """Stands for a jkt that is not sent, as opposed to a jkt that is null."""
 
     def __repr__(self) -> str:
         return "left out"
@@ -32,7 +32,7 @@ LEFT_OUT: Final = Left()
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the endpoint is called. `{jkt}` stands for the thumbprint in `body` and in the values of `query`.
+    """How the endpoint is called. `{jkt}` in `body` and in the values of `query` is replaced by the thumbprint.
 
     `token_at` is the path to the token in the JSON of the answer. An empty path means that the whole answer is the
     token.
@@ -45,7 +45,7 @@ class Shape:
 
     @property
     def is_example(self) -> bool:
-        """Whether this is the shape of the contract's example (4.7)."""
+        """Whether the calls have the format of the contract's example (4.7)."""
         return self == EXAMPLE
 
     @property
@@ -55,7 +55,7 @@ class Shape:
 
     @property
     def content_type(self) -> str:
-        """The Content-Type of the body; empty without a body."""
+        """The Content-Type of the body, or empty without a body."""
         return "" if not self.body else JSON if self.json else FORM
 
     @property
@@ -64,7 +64,7 @@ class Shape:
         return PLACE in self.body
 
     def content(self, jkt: object, more: Mapping[str, object]) -> bytes:
-        """Return the body with a jkt of any type, or without one, and with the members of `more` added."""
+        """Return the body with the given members added. `jkt` may have any type, or be left out."""
         if not self.body:
             return b""
         if not self.json:
@@ -79,7 +79,7 @@ class Shape:
             return json.dumps(filled).encode()
 
     def address(self, url: str, jkt: object, more: Sequence[Pair]) -> str:
-        """Return the address with the shape's query and the pairs of `more` added."""
+        """Return the address with the configured query and the pairs of `more` added."""
         pairs = [*_pairs(self.query, jkt), *more]
         if not pairs:
             return url
@@ -88,7 +88,7 @@ class Shape:
         return urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
 
     def browser(self) -> dict[str, Any]:
-        """Return the shape for the script of a page, which itself replaces `{jkt}`."""
+        """Return the format of the calls for the script of a page, which fills in `{jkt}` itself."""
         query = "&".join(f"{quote(name)}={quote(value, safe='{}')}" for name, value in self.query)
         return {
             "method": self.method,
@@ -107,7 +107,10 @@ EXAMPLE: Final = Shape()
 
 
 def _filled(template: object, jkt: object, more: Mapping[str, object]) -> Any:
-    """Return the JSON template with the jkt filled in. `more` is added to the object that contains the jkt."""
+    """Return the JSON template with the jkt filled in.
+
+    The members of `more` are added to the object that contains the jkt.
+    """
     if isinstance(template, str):
         return jkt if template == PLACE else template.replace(PLACE, "" if jkt is LEFT_OUT else str(jkt))
     if isinstance(template, list):

@@ -1,4 +1,4 @@
-"""What to check, and with which settings."""
+"""The endpoint to check, and the settings of the check."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from chatkey_check.shape import EXAMPLE, Shape
 
 
 class OptionError(ValueError):
-    """An option that cannot be used. The message names it and says what to write instead."""
+    """An option has an unusable value. The message names the option and says what to write instead."""
 
 
 class BrowserMissing(OptionError):
-    """An option needs a browser, but none can be used. The message says what to install."""
+    """An option needs a browser, but no browser can be used. The message says what to install."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How one person logs in: with headers that carry a session, or with a form that is sent first."""
+    """How one person logs in: with headers that contain a session, or with a form that is sent first."""
 
     headers: tuple[Header, ...] = field(default=(), repr=False)
     url: str = ""
@@ -34,7 +34,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """What the live part of a run may use."""
+    """The settings of the live part of a run."""
 
     service_url: str | None = None
     """Base address of an existing service. If None, the reference server is started."""
@@ -121,7 +121,7 @@ class Target:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine: `localhost`, a name below it, or a loopback address."""
+    """Return whether a host is this machine: `localhost`, a subdomain of `localhost`, or a loopback address."""
     host = host.lower().rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
         return True

@@ -14,7 +14,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration as a person would say it."""
+    """Return a duration in words."""
     span = abs(seconds)
     units = ((86_400, "day"), (3600, "hour"), (60, "minute"))
     size, noun = next(((size, noun) for size, noun in units if span >= ENOUGH * size), (1, "second"))

@@ -1,4 +1,4 @@
-"""The capabilities that a target can declare. Tests that need an undeclared capability are not applicable."""
+"""The capabilities that a target can declare. A test that needs an undeclared capability is not applicable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CAPABILITIES: Final[dict[str, str]] = {
 
 
 class NotApplicable(Exception):
-    """A test needs the capability `capability`, and the target does not declare it."""
+    """A test needs the capability `capability`, which the target does not declare."""
 
     def __init__(self, capability: str) -> None:
         super().__init__(f"not declared: {capability} ({CAPABILITIES.get(capability, capability)})")

@@ -1,4 +1,7 @@
-"""Test cases: each has a test function, the docs page it follows, and the contract sentences it covers."""
+"""Defines test cases.
+
+A case has a test function, the page of the docs that it follows, and the contract sentences that it covers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ FIRST_SCORED: Final = 2
 
 @dataclass(frozen=True)
 class Case:
-    """One test case. `alone` cases move the clock or flood the service, so they never run in parallel with others."""
+    """One test case.
+
+    An `alone` case moves the clock or floods the service, so it never runs in parallel with other cases.
+    """
 
     id: str
     title: str
@@ -30,7 +36,7 @@ class Case:
 
 
 class Family:
-    """Test cases on one subject, with the docs page that describes the expected behaviour."""
+    """Test cases on one subject, with the page of the docs that describes the expected behaviour."""
 
     def __init__(self, key: str, title: str, page: str) -> None:
         self.key = key
@@ -48,7 +54,10 @@ class Family:
         rows: Iterable[str] = (),
         since: int = FIRST_SCORED,
     ) -> Callable[[Judge], Judge]:
-        """Add a case for the decorated function, or one per value of `each`. `rows` are row ids from tests/refusals."""
+        """Add a case for the decorated function, or one case for each value of `each`.
+
+        `rows` are row ids from tests/refusals.
+        """
 
         def add(judge: Judge) -> Judge:
             title = " ".join((judge.__doc__ or "").split())
@@ -74,7 +83,7 @@ class Family:
         return add
 
     def add(self, case: Case) -> None:
-        """Add a case that was built from a table row."""
+        """Add a case that was made from a table row."""
         self.cases.append(case)
 
 

@@ -46,9 +46,9 @@ def conform(
 ) -> None:
     """Test the chat service described in TARGET.toml over the network, against every sentence of the contract.
 
-    Tests that need an undeclared capability are not applicable and do not fail. The exit status is 0 if nothing
-    failed, 1 if something failed, 3 if a must sentence could not be judged although all it needs is declared, and
-    4 if the run could not start.
+    Tests that need an undeclared capability are not applicable and do not fail. The exit status is 0 if nothing failed,
+    1 if something failed, 3 if a must sentence could not be judged although all it needs is declared, and 4 if the run
+    could not start.
     """
     if init:
         click.echo(SAMPLE.read_text("utf-8"), nl=False)

@@ -43,12 +43,12 @@ class Wanted:
 
 
 def listed(words: str = "") -> Iterator[str]:
-    """Return one line per case: its id and its sentences."""
+    """Return one line for each case, with the id and the sentences of the case."""
     return (f"{case.id}  {' '.join(case.sentences)}" for case in cases() if words in case.id)
 
 
 def chosen(wanted: Wanted) -> list[Case]:
-    """Return the selected cases. The smoke cases are always included."""
+    """Return the selected cases, always including the smoke cases."""
     rest = [] if wanted.smoke else [case for case in cases() if wanted.words in case.id]
     return list(dict.fromkeys([*(case for case in cases() if case.id.startswith(SMOKE)), *rest]))
 

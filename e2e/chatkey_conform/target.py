@@ -1,4 +1,4 @@
-"""TARGET.toml, which describes the service under test. It is read and checked before any request is sent."""
+"""Reads and checks TARGET.toml, which describes the service under test, before any request is sent."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Service(_Base, frozen=True, kw_only=True):
-    """The table [target]: where the service is, and its capabilities. Without `have`, the adapter declares them.
+    """The table [target]: the addresses of the service, and its capabilities.
 
-    `restart` is a command that restarts the service. It must exit only after the old process has ended.
+    Without `have`, the adapter declares them. `restart` is a command that restarts the service. It must exit only after
+    the old process has ended.
     """
 
     name: str
@@ -46,7 +47,10 @@ class Service(_Base, frozen=True, kw_only=True):
 
 
 class Prepared(_Base, frozen=True, kw_only=True):
-    """A business created by hand. Its secret is in the environment; `socials` are the enabled social logins."""
+    """A business that was created by hand.
+
+    Its secret is in the environment. `socials` are the enabled social logins.
+    """
 
     id: str
     secret_key_env: str
@@ -65,23 +69,23 @@ class Businesses(_Base, frozen=True, kw_only=True):
 
 
 class KnownFailures(_Base, frozen=True, kw_only=True):
-    """The table [known_failures]: a file with ids of sentences or tests, and why each fails."""
+    """The table [known_failures]: a file with ids of sentences or tests, each with the reason for its failure."""
 
     file: str = ""
 
 
 class Driver(_Base, frozen=True, kw_only=True):
-    """The table [widget]: a third-party widget, with the URL of its script and selectors for its parts."""
+    """The table [widget]: a third-party widget, with the URL of its script and the selectors of its parts."""
 
     script_url: str = ""
     selectors: dict[str, str] = {}
 
 
 class Social(_Base, frozen=True, kw_only=True):
-    """The table [social]: where the service expects the social providers, and its applications there.
+    """The table [social]: the address at which the service expects the social providers, and its applications there.
 
-    The suite's fake provider listens at `url` with the given certificate. Below `url`, each provider has a path
-    with its name. `clients` names a file with the applications (in the format of `chatkey fake-oauth --clients`).
+    The suite's fake provider listens at `url` with the given certificate. Below `url`, each provider has a path with
+    its name. `clients` names a file with the applications (in the format of `chatkey fake-oauth --clients`).
     """
 
     url: str = ""
@@ -103,7 +107,7 @@ class Document(_Base, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Target:
-    """A target: the parsed document, and the folder to which its paths are relative."""
+    """A target: the parsed document, and the folder to which the paths in the document are relative."""
 
     document: Document
     folder: Path = field(default_factory=Path.cwd)
@@ -130,11 +134,11 @@ class Target:
 
     @property
     def ca_file(self) -> Path | None:
-        """The file of certificates to trust besides the system's."""
+        """The file of certificates that are trusted in addition to the system's."""
         return self.folder / self.service.ca_file if self.service.ca_file else None
 
     def trust(self) -> ssl.SSLContext:
-        """Return the TLS context for the target. It trusts the system's certificates and those of `ca_file`."""
+        """Return the TLS context for the target, which trusts the system's certificates and those of `ca_file`."""
         context = ssl.create_default_context()
         if self.ca_file is not None:
             context.load_verify_locations(self.ca_file)
@@ -142,11 +146,11 @@ class Target:
 
     @property
     def limits(self) -> Limits:
-        """The limits: the profile's, except for those in the table [limits]."""
+        """The limits of the profile, changed by the table [limits]."""
         return Limits(**self.document.limits)
 
     def known_failures(self) -> dict[str, str]:
-        """Return the reasons of the known failures by the ids of sentences or tests. Raises `TargetError`."""
+        """Return the reasons for the known failures, by the ids of sentences or tests. Raises `TargetError`."""
         file = self.document.known_failures.file
         try:
             return read_known(self.folder / file) if file else {}

@@ -1,4 +1,4 @@
-"""Type names for the fixtures that return a function, for use in test signatures."""
+"""Type names, for test signatures, of the fixtures that return a function."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Accessibility checks with axe, for people with impaired vision or without a pointing device."""
+"""Checks accessibility with axe, for people with impaired vision or without a pointing device."""
 
 from functools import cache
 from importlib.resources import files
@@ -20,7 +20,7 @@ RUN: Final = """async (root) => {
 
 
 def found(page: Page, root: str | None = None) -> list[str]:
-    """Return the serious and critical violations below `root`, or on the whole page with its frames, one line each."""
+    """Return the serious and critical violations below `root`, or on the whole page including frames, one line each."""
     frames = [page.main_frame] if root else [frame for frame in page.frames if frame.url.startswith(("http", "file"))]
     return [line for frame in frames for line in _found(frame, root)]
 

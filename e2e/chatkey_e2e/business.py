@@ -1,4 +1,4 @@
-"""A business for one test: an isolated provider of the service, and the shop that embeds its widget."""
+"""A business for one test: an isolated provider of the service, and a shop that embeds its widget."""
 
 import secrets
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from chatkey_stack.stack import Stack
 
 @dataclass(frozen=True, slots=True)
 class Business:
-    """One integrator: its provider, its shop, and its own keys at the social providers."""
+    """One integrator: a provider, a shop, and the integrator's own keys at the social providers."""
 
     stack: Stack
     provider: Provider
@@ -67,17 +67,17 @@ class Business:
         return OAUTH_START_PATH.format(id=self.provider.id, social=social)
 
     def add_page(self, html: str) -> str:
-        """Serve a test's own page at the business's origin, and return its address."""
+        """Serve a page of the test at the business's origin, and return the address of the page."""
         path = self.stack.site_lab.add_page(self.slug, f"page-{secrets.token_hex(4)}", html)
         return f"{self.origin}{path}"
 
     def snippet(self, *, get_token: bool = True) -> str:
-        """Return the HTML that an integrator adds to a page: the widget's configuration and its script."""
+        """Return the HTML that an integrator adds to a page: the configuration of the widget and its script."""
         return snippet(self.provider.id, f"{self.stack.service.browser_url}/assets/sdk.js", get_token=get_token)
 
     @property
     def secrets(self) -> Iterable[str]:
-        """All secrets of this business. None of them may ever appear in a browser, a log or a page."""
+        """All secrets of this business. They must never appear in a browser, a log or a page."""
         yield self.provider.secret_key
         for application in self.own_keys.values():
             yield from application.secrets
@@ -96,7 +96,7 @@ class Business:
         return self.stack.site_lab.token_calls(self.slug)
 
     def mint(self, *, now: float, **claims: Any) -> str:
-        """Sign a socket token as this business's backend would. Adds `claims`; a claim that is None is left out."""
+        """Sign a socket token as this business's backend would. A claim that is None in `claims` is left out."""
         issued = int(now)
         honest = {"pid": self.provider.id, "type": "user", "iat": issued, "exp": issued + 3600}
         signed = {name: value for name, value in {**honest, **claims}.items() if value is not None}
@@ -106,7 +106,10 @@ class Business:
 def open_business(
     stack: Stack, *, get_token: bool = True, service_keys: Iterable[str] = (), own_keys: Iterable[str] = ()
 ) -> Business:
-    """Create a provider and its shop, with social logins that use the service's keys (mode 3) or its own (mode 4)."""
+    """Create a provider and a shop.
+
+    Social logins use the service's keys (mode 3) or the provider's own keys (mode 4).
+    """
     service_keys, own_keys = tuple(service_keys), tuple(own_keys)
     for name in (*(f"social:{social}" for social in (*service_keys, *own_keys)), *(["own-keys"] if own_keys else [])):
         needs.note(name)
@@ -128,7 +131,7 @@ def close_business(business: Business) -> None:
 
 
 def _register(stack: Stack, slug: str, social: str) -> Application:
-    """Register the business's own application at a social provider."""
+    """Register the business's application at a social provider."""
     application = new_application(social, f"{slug}-{social}")
     stack.register(application, "Alder & Loam")
     return application

@@ -1,4 +1,4 @@
-"""An agent who works without a panel: reads conversations, answers, ends calls."""
+"""An agent who reads conversations, answers and ends calls without a panel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chatkey_stack.lab import AgentDeed, ServiceLab
 
 
 class Clerk:
-    """The agent of one business. A uid identifies a conversation."""
+    """The agent of one business. A conversation is identified by the uid of its person."""
 
     def __init__(self, lab: ServiceLab, provider_id: str) -> None:
         self._lab = lab
@@ -19,7 +19,7 @@ class Clerk:
         return self._do(uid, "read")
 
     def answer(self, uid: str, body: str) -> list[tuple[str, str]]:
-        """Write a message, and return the conversation including it."""
+        """Write a message, and return the conversation with this message."""
         return self._do(uid, "answer", body=body)
 
     def end_call(self, uid: str) -> list[tuple[str, str]]:

@@ -44,10 +44,10 @@ def e2e(
     patience: float | None,
     pytest_args: tuple[str, ...],
 ) -> None:
-    """Drive the four identity modes in a real browser, against a stack started for the purpose.
+    """Drive the four identity modes in a real browser, against a stack that is started for the run.
 
-    All other arguments are passed to pytest and pytest-playwright: -x, --headed, --tracing on, --device "iPhone
-    13". Files saved on failure are in e2e-results, unless you set --output. The exit status is pytest's.
+    All other arguments are passed to pytest and pytest-playwright: -x, --headed, --tracing on, --device "iPhone 13".
+    Files saved on failure are in e2e-results, unless you set --output. The exit status is pytest's.
     """
     import pytest  # noqa: PLC0415  (`chatkey --help` need not wait for it)
 
@@ -64,7 +64,7 @@ def e2e(
 
 
 def _browser(wanted: str) -> tuple[str, ...]:
-    """Return pytest-playwright's option for a kind of browser. A path has no option, so set CHATKEY_BROWSER to it."""
+    """Return pytest-playwright's option for a kind of browser. For a path, set CHATKEY_BROWSER and return no option."""
     if wanted in KINDS:
         return ("--browser", wanted)
     os.environ["CHATKEY_BROWSER"] = wanted

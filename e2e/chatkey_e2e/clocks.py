@@ -1,4 +1,4 @@
-"""Moves the clocks of a context's pages together with the servers', or reports why a page's clock cannot be moved."""
+"""Moves the clocks of a context's pages together with the servers' clocks, or reports why this is impossible."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ LOOK_MS = 40
 
 
 class StillLoadingError(Exception):
-    """A page is still loading; the message names its address."""
+    """A page is still loading. The message contains the address of the page."""
 
 
 @dataclass  # without slots: Playwright stores its wrappers on the owner of a listener
@@ -33,7 +33,8 @@ class Clocks:
         self.context.on("requestfailed", self._failed)
 
     def advance(self, seconds: float) -> None:
-        """Move all clocks forward, after every page has finished navigating; otherwise the browser driver would block.
+        """Move all clocks forward after every page has finished navigating, because the browser driver would block
+        otherwise.
 
         Raises `StillLoadingError` if a page is still loading after `patience` seconds.
         """

@@ -1,4 +1,4 @@
-"""Reads from a browser window that may be closing at the same moment."""
+"""Reads from a browser page that may close at the same moment."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def unless_closing(page: Page, read: Callable[[], T], nothing: T) -> T:
-    """Return the result of `read`, or `nothing` if it fails because the page closes.
+    """Return the result of `read`, or `nothing` if `read` fails because the page closes.
 
     If `read` fails and the page stays open, raises the error of `read` after the page's timeout.
     """

@@ -1,4 +1,4 @@
-"""Reports why tests are skipped in a browser, if their pytest-playwright mark gives a reason."""
+"""Reports why tests are skipped in a browser, if the pytest-playwright marks of these tests give a reason."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from chatkey_stack.browsers import KINDS
 
 
 def leave_out(items: Iterable[pytest.Item]) -> None:
-    """Skip tests that `skip_browser(kind, because=…)` or `only_browser(kind, because=…)` excludes, with that reason.
+    """Skip the tests that `skip_browser(kind, because=…)` or `only_browser(kind, because=…)` excludes, with the reason.
 
     pytest-playwright handles marks without a reason. Raises `pytest.UsageError` for a reason with an unknown browser.
     """
@@ -21,7 +21,10 @@ def leave_out(items: Iterable[pytest.Item]) -> None:
 
 
 def counted(skipped: Iterable[pytest.TestReport]) -> list[str]:
-    """Return one line for each reason why tests were skipped, with the number of tests, most frequent first."""
+    """Return one line for each reason for skipped tests, with the number of tests.
+
+    The most frequent reason comes first.
+    """
     reasons = Counter(_why(report) for report in skipped)
     return [f"{number} skipped {reason}" for reason, number in reasons.most_common()]
 

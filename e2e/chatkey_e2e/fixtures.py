@@ -1,4 +1,4 @@
-"""The fixtures: a stack per session; a business, faults and page objects per test."""
+"""The fixtures: a stack for each session; a business, faults and page objects for each test."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -71,7 +71,7 @@ def chatkey_aim(pytestconfig: pytest.Config) -> Aim | None:
 
 @pytest.fixture(scope="session")
 def chatkey_certificates(tmp_path_factory: pytest.TempPathFactory, chatkey_aim: Aim | None) -> Iterator[Certificates]:
-    """The run's own CA, and the servers' certificates."""
+    """The CA of the run, and the certificates of the servers."""
     folder = tmp_path_factory.mktemp("certificates")
     names = (*NAMES, *chatkey_aim.hosts) if chatkey_aim else NAMES
     with issue(folder, tuple(dict.fromkeys(names))) as made:
@@ -85,7 +85,10 @@ def stack(
     chatkey_certificates: Certificates,
     chatkey_aim: Aim | None,
 ) -> Iterator[Stack]:
-    """The service, the fake provider and the site, over TLS on three sites; with a target, the servers around it."""
+    """The service, the fake provider and the site, over TLS on three sites.
+
+    With a target, the servers around the target.
+    """
     if any("chatkey_browsers" in getattr(item, "fixturenames", ()) for item in request.session.items):
         request.getfixturevalue("chatkey_browsers")  # before the servers, to report a missing browser at once
     with ExitStack() as ending:
@@ -112,7 +115,7 @@ def stack(
 
 @pytest.fixture(scope="session")
 def chatkey_browsers(pytestconfig: pytest.Config, playwright: Playwright) -> dict[str, browsers.Found]:
-    """The browser of each kind that `--browser` names, otherwise Chromium. Ends the run if one is missing."""
+    """The browsers of the kinds that `--browser` names, or Chromium. Ends the run if a browser is missing."""
     named = os.environ.get("CHATKEY_BROWSER", "")
     try:
         found = {
@@ -128,10 +131,10 @@ def chatkey_browsers(pytestconfig: pytest.Config, playwright: Playwright) -> dic
 
 @pytest.fixture(scope="session")
 def chatkey_trust(request: pytest.FixtureRequest, chatkey_aim: Aim | None) -> str | None:
-    """The key of the run's CA if the test uses the stack, so that its browser trusts it; otherwise None.
+    """The key of the run's CA if the test uses the stack, whose CA the browser must trust; otherwise None.
 
-    A target's fake provider may have a certificate of its own. Then its key is added, separated by a comma as
-    Chromium expects.
+    If a target's fake provider has another certificate, the key of this certificate follows after a comma, as Chromium
+    expects.
     """
     if not getattr(request, "param", False):
         return None
@@ -146,7 +149,7 @@ def chatkey_launch(
     chatkey_trust: str | None,
     chatkey_aim: Aim | None,
 ) -> Callable[[Members], Members]:
-    """Return a function that completes the launch arguments that a test asked for."""
+    """Return a function that completes the launch arguments of a test."""
     found = chatkey_browsers[browser_name]
 
     def complete(asked: Members) -> Members:
@@ -168,7 +171,7 @@ def chatkey_watch(
     chatkey_options: options.Options,
     output_path: str,
 ) -> Iterator[Watch]:
-    """Watch a context, and set the harness's timeouts on it. At the end, fail if a secret appears where it must not."""
+    """Watch a context, and set the harness's timeouts for the context. At the end, fail if a secret has leaked."""
     contexts: list[BrowserContext] = []
     milliseconds = 0 if os.environ.get("PWDEBUG") else chatkey_options.patience * 1000
     request.node.stash[folder_key] = Path(output_path)
@@ -194,7 +197,7 @@ def chatkey_watch(
 
 @pytest.fixture
 def make_business(stack: Stack, witness: Witness) -> Iterator[MakeBusiness]:
-    """Open businesses for this test only; see `open_business` for the options."""
+    """Open businesses that exist only for this test. `open_business` describes the options."""
     with ExitStack() as ending:
         made = 0
 
@@ -222,7 +225,7 @@ def business(make_business: MakeBusiness) -> Business:
 
 @pytest.fixture
 def witness(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Witness]:
-    """Records what this test's contexts and the servers do and print."""
+    """Records the actions and the output of this test's contexts and of the servers."""
     for server in stack.servers:
         server.process.check()
     witness = request.node.stash[witness_key] = Witness(stack)
@@ -238,7 +241,7 @@ def chatkey_people(
     browser_type_launch_args: Members,
     browser_context_args: Members,
 ) -> Iterator[People]:
-    """Browsers of people who come back in a later test of the run, with profiles that the run keeps."""
+    """Browsers of people who return in a later test of the run. The run keeps the profiles of these browsers."""
     profiles = tmp_path_factory.getbasetemp() / "people"
     recorder = request.getfixturevalue("_artifacts_recorder")  # so that --tracing etc. apply to these contexts, too
     people = People(profiles, browser_type, browser_type_launch_args, browser_context_args, recorder)
@@ -248,7 +251,7 @@ def chatkey_people(
 
 @pytest.fixture
 def person(chatkey_people: People, chatkey_watch: Watch) -> Person:
-    """Open a person's browser, by name. In a later test of the run the same name is the same visitor."""
+    """Open a person's browser by name. The same name is the same visitor in a later test of the run."""
     return lambda name, **members: chatkey_watch(chatkey_people.open(name, **members))
 
 
@@ -261,7 +264,7 @@ def chatkey_marks(request: pytest.FixtureRequest, stack: Stack) -> Marks:
 
 @pytest.fixture
 def make_faults(request: pytest.FixtureRequest, stack: Stack, chatkey_marks: Marks) -> Iterator[MakeFaults]:
-    """Let the fake provider misbehave for one of this test's contexts. A fault that is never hit fails the test."""
+    """Let the fake provider misbehave for one context of this test. A fault that is never triggered fails the test."""
     made = request.node.stash[faults_key] = []
 
     def make(context: BrowserContext) -> Faults:
@@ -281,7 +284,7 @@ def faults(make_faults: MakeFaults, context: BrowserContext) -> Faults:
 
 @pytest.fixture
 def shop(page: Page, business: Business) -> ShopPage:
-    """The business's shop, not opened yet."""
+    """The business's shop, which is not opened yet."""
     return ShopPage(page, business)
 
 
@@ -295,7 +298,7 @@ def widget(shop: ShopPage) -> WidgetPage:
 def make_driven(
     business: Business, witness: Witness, chatkey_aim: Aim | None, chatkey_options: options.Options
 ) -> MakeDriven:
-    """Drive the widget of a page with selectors: those of a target's own widget, or those of ours."""
+    """Drive the widget of a page with selectors: those of the target's widget, or those of our widget."""
     given = chatkey_aim.target.document.widget if chatkey_aim else None
     selectors = given.selectors if given else {}
     return lambda page: DrivenWidget(page, business, witness, selectors, chatkey_options.patience)
@@ -303,13 +306,13 @@ def make_driven(
 
 @pytest.fixture
 def driven(make_driven: MakeDriven, page: Page) -> DrivenWidget:
-    """Any widget, driven with selectors, in the business's shop, not opened yet."""
+    """Any widget, driven with selectors, in the business's shop, which is not opened yet."""
     return make_driven(page)
 
 
 @pytest.fixture
 def make_agent(stack: Stack, new_context: NewContext) -> Callable[[], AgentPage]:
-    """Sign agents in to the agent panel, each in a browser of their own."""
+    """Sign agents in to the agent panel, each in a separate browser."""
 
     def make() -> AgentPage:
         needs.note(needs.KIT)
@@ -328,13 +331,13 @@ def agent(make_agent: Callable[[], AgentPage]) -> AgentPage:
 
 @pytest.fixture
 def clerk(stack: Stack, business: Business) -> Clerk:
-    """An agent of the business who reads, answers and ends calls without the agent panel, so at any service."""
+    """An agent of the business who reads, answers and ends calls without the agent panel. Works with any service."""
     return Clerk(stack.service_lab, business.provider.id)
 
 
 @pytest.fixture
 def make_peer(stack: Stack, business: Business, chatkey_options: options.Options) -> Iterator[MakePeer]:
-    """Open sockets without a browser, from the business's origin or another one."""
+    """Open sockets without a browser, by default with the business's origin."""
     with ExitStack() as ending:
 
         def make(origin: str = business.origin) -> Peer:
@@ -349,10 +352,10 @@ def make_peer(stack: Stack, business: Business, chatkey_options: options.Options
 
 @pytest.fixture
 def advance(stack: Stack, context: BrowserContext, chatkey_options: options.Options) -> Iterator[Advance]:
-    """Move the clocks of the servers and of all pages of `context`. Only then does work that has become due happen.
+    """Move the clocks of the servers and of all pages of `context`. Work that becomes due happens only then.
 
-    This replaces a page's clock, so it has to come before the page loads: name `advance` before `widget` in a
-    test's arguments.
+    The fixture replaces the clock of the pages, so it must come before a page loads: name `advance` before `widget` in
+    a test's arguments.
     """
     needs.note("clock")
     if any(page.url != "about:blank" for page in context.pages):
@@ -363,7 +366,7 @@ def advance(stack: Stack, context: BrowserContext, chatkey_options: options.Opti
 
 @pytest.fixture
 def page_time(stack: Stack, context: BrowserContext, chatkey_options: options.Options) -> Advance:
-    """Move only the clock of all pages of `context`: sufficient for the widget's own timers."""
+    """Move only the clock of all pages of `context`, which suffices for the widget's own timers."""
     if any(page.url != "about:blank" for page in context.pages):
         pytest.fail("`page_time` must come before the fixture that opens a page", pytrace=False)
     return Clocks(stack, context, chatkey_options.patience).advance_pages
@@ -371,7 +374,7 @@ def page_time(stack: Stack, context: BrowserContext, chatkey_options: options.Op
 
 @pytest.fixture
 def restart(stack: Stack, chatkey_aim: Aim | None, chatkey_options: options.Options) -> Restart:
-    """Restart the service, as its administrator does, and wait until it is available."""
+    """Restart the service like an administrator, and wait until the service is available."""
 
     def again() -> None:
         needs.note("restart")

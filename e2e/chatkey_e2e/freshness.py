@@ -1,4 +1,7 @@
-"""Rebuilds the browser's files in a checkout if the sources are newer. An installed package includes these files."""
+"""Rebuilds the browser's files in a checkout if the sources are newer.
+
+An installed package already contains these files.
+"""
 
 import subprocess
 import sys
@@ -8,11 +11,11 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 class StaleError(Exception):
-    """The browser's files could not be rebuilt; the message is the build's output."""
+    """The browser's files could not be rebuilt. The message is the output of the build."""
 
 
 def refresh(root: Path = CHECKOUT) -> None:
-    """If `root` is a checkout, rebuild outdated files. Takes a tenth of a second if everything is current."""
+    """If `root` is a checkout, rebuild outdated files. Takes a tenth of a second if all files are current."""
     script = root / "hatch_build.py"
     if not script.is_file():
         return

@@ -19,7 +19,9 @@ SHOW_TRACE: Final = "python -m playwright show-trace --host 127.0.0.1 --port 932
 
 
 class Kept:
-    """A pytest plugin that collects the secrets of a run and redacts them in all files that the run writes."""
+    """A pytest plugin that collects the secrets of a run, and redacts these secrets in all files that the
+    run writes.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -39,14 +41,14 @@ class Kept:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Receive the secrets and files of a pytest-xdist worker. A worker that crashed has sent nothing."""
+        """Receive the secrets and files of a pytest-xdist worker. A worker that crashed sends nothing."""
         secrets, files = getattr(node, "workeroutput", {}).get("chatkey_kept", ((), ()))
         self.secrets.update(secrets)
         self.files.update(map(Path, files))
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Redact all written files, no matter which plugin wrote them or how the run ended."""
+        """Redact all written files, regardless of the plugin that wrote them and of how the run ended."""
         if hasattr(self._config, "workerinput"):
             return  # other workers are still writing
         redact_folder(Path(str(self._config.getoption("output"))).absolute(), self.secrets)
@@ -61,7 +63,7 @@ class Kept:
 
 
 def archives(members: dict[str, Any]) -> Iterator[Path]:
-    """Return the files that a context writes, given these arguments."""
+    """Return the files that a context with these arguments writes."""
     if path := members.get("record_har_path"):
         yield Path(path).absolute()
 
@@ -74,9 +76,9 @@ def tell(
     servers: Iterable[tuple[str, str]],
     logins: Iterable[tuple[str, str]],
 ) -> None:
-    """Add the servers' output and the logins to a failure's report, and save both beside the test's traces.
+    """Add the output of the servers and the logins to the report of a failure, and save both beside the test's traces.
 
-    The saved files are linked in the places where JUnit and pytest-html look for links.
+    The links to the saved files are in the places where JUnit and pytest-html look for links.
     """
     output = [(f"output of {name}", text) for name, text in servers if text]
     for name, sections in {"servers": output, "logins": list(logins)}.items():
@@ -119,7 +121,7 @@ def redact_report(report: pytest.TestReport, secrets: set[str]) -> None:
 
 
 def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
-    """Return a value with `clean` applied to every string in it. Changes pytest's own objects in place."""
+    """Return a value in which `clean` was applied to every string. pytest's own objects are changed in place."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list | tuple):
@@ -132,7 +134,7 @@ def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
 
 
 def end_outside_playwright(traceback: TracebackType) -> None:
-    """Cut a traceback after its last frame outside Playwright, since readers can only change their own code."""
+    """Cut a traceback after the last frame outside Playwright, because readers can change only their own code."""
     steps: list[TracebackType] = []
     step: TracebackType | None = traceback
     while step is not None:

@@ -1,4 +1,4 @@
-"""Makes the fake provider misbehave for one browser context, and reports the logins tried from it."""
+"""Makes the fake provider misbehave for one browser context, and reports the logins of this context."""
 
 import secrets
 from collections.abc import Iterator
@@ -14,18 +14,18 @@ from chatkey_stack.stack import Stack
 
 @dataclass
 class Marks:
-    """The marks that let the fake provider distinguish the contexts of one test from all others."""
+    """The marks by which the fake provider distinguishes the contexts of one test from all other contexts."""
 
     stack: Stack
     by_context: dict[BrowserContext, str] = field(default_factory=dict[BrowserContext, str])
 
     def mark(self, context: BrowserContext) -> None:
-        """Mark all future logins in a context, with a cookie for the fake provider."""
+        """Mark all future logins in a context with a cookie for the fake provider."""
         value = self.by_context[context] = secrets.token_hex(8)
         context.add_cookies([{"name": FLOW_COOKIE, "value": value, "url": self.stack.provider.browser_url}])
 
     def timelines(self) -> Iterator[tuple[str, str]]:
-        """Yield a title and a timeline for every login that was tried, for a report."""
+        """Yield a title and a timeline for every attempted login, for a report."""
         try:
             for mark in self.by_context.values():
                 for flow in reversed(self.stack.provider_lab.flows(Scope(cookie=mark))):
@@ -35,7 +35,7 @@ class Marks:
 
 
 class Faults:
-    """The faults of the fake provider for one context only."""
+    """The faults of the fake provider for one context."""
 
     def __init__(self, lab: FakeOAuth, mark: str) -> None:
         self._lab = lab
@@ -43,29 +43,29 @@ class Faults:
         self._ids: set[str] = set()
 
     def arm(self, fault: str, *, provider: str | None = None, times: int | None = 1, **options: object) -> Rule:
-        """Arm a fault by name, at one provider or all, for `times` requests (None: until the end of the test)."""
+        """Arm a fault by name, at one provider or at all, for `times` requests (None: until the end of the test)."""
         rule = self._lab.arm(fault, Scope(provider=provider, cookie=self._mark), times=times, **options)
         self._ids.add(rule.id)
         return rule
 
     def rules(self) -> list[Rule]:
-        """Return the faults armed here that are still armed, with their hits."""
+        """Return the faults that were armed with this object and are still armed, with their hits."""
         return [rule for rule in self._lab.rules() if rule.id in self._ids]
 
     def disarm(self) -> None:
-        """Disarm all faults that were armed here."""
+        """Disarm all faults that were armed with this object."""
         for rule in self.rules():
             self._lab.disarm(rule.id)
 
 
 def missed(all_faults: list[Faults]) -> Iterator[str]:
-    """Yield one sentence for each fault of the fake provider that was armed and never hit."""
+    """Yield one sentence for each fault of the fake provider that was armed and never triggered."""
     for faults in all_faults:
         yield from (str(FaultNotHit(rule)) for rule in faults.rules() if not rule.hits)
 
 
 def missed_by(lab: ServiceLab | None) -> Iterator[str]:
-    """Yield one sentence for each fault of the service that is still armed and was never hit."""
+    """Yield one sentence for each fault of the service that is still armed and was never triggered."""
     for armed in lab.armed() if lab else ():
         if not armed["hits"]:
             rule = armed["rule"]

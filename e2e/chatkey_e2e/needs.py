@@ -1,7 +1,7 @@
-"""The capabilities that a scenario needs of the service. A mark declares them; on our own service they are verified.
+"""The capabilities of the service that a scenario needs. Marks declare them, and runs on our service verify the marks.
 
 `@pytest.mark.needs("clock", "social:google")` names capabilities of `chatkey_conform.capabilities`. `kit` marks
-scenarios about this kit itself (its checker, demo, panels and the fake provider's pages), which apply to no other
+scenarios about this kit itself (its checker, demo, panels and the fake provider's pages), which do not apply to another
 service.
 """
 
@@ -34,7 +34,7 @@ def note(name: str) -> None:
 
 @contextmanager
 def for_comfort() -> Iterator[None]:
-    """Record no use during the context, because the test can do without the capability."""
+    """Record no use of capabilities during the context, because the test also works without them."""
     before = set(_noted)
     try:
         yield
@@ -81,7 +81,7 @@ def socials_of(item: pytest.Item) -> list[str]:
 
 
 def untrue(item: pytest.Item) -> str:
-    """Return one sentence for each capability that a test uses but does not declare, or declares but does not use."""
+    """Return a sentence for each capability that a test uses without declaring it, or declares without using it."""
     said, had = needed(item) | _implied(item), frozenset(_noted)
     if KIT in said:
         return ""
@@ -105,5 +105,5 @@ def missing(item: pytest.Item, have: Iterable[str]) -> frozenset[str]:
 
 
 def _implied(item: pytest.Item) -> frozenset[str]:
-    """Return the handle of our widget, which every test needs unless it is marked `any_widget`."""
+    """Return the capability for our widget's handle, which every test needs unless it is marked `any_widget`."""
     return frozenset() if item.get_closest_marker(ANY_WIDGET) else frozenset({HANDLE})

@@ -1,4 +1,4 @@
-"""The harness's own command-line options. pytest-playwright's options choose browsers and saved files."""
+"""The command-line options of the harness. pytest-playwright's own options select browsers and saved files."""
 
 from dataclasses import dataclass
 from pathlib import Path

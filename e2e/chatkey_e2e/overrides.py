@@ -1,11 +1,11 @@
-"""What the harness adds to fixtures of pytest-playwright: one import in the top-most conftest.py.
+"""Extends fixtures of pytest-playwright. Import it in the top-most conftest.py:
 
     from chatkey_e2e.overrides import *
 
-This import also loads the plugin. The overrides are not in the plugin because only a `conftest.py` reliably
-overrides fixtures of another plugin. Each fixture here calls pytest-playwright's own and adds to its result. Your
-settings win: options, your own overrides, `@pytest.mark.browser_context_args(…)`, or arguments. Tests that use no
-fixture of the harness get only the path of the browser it found.
+This import also loads the plugin. The overrides are not in the plugin, because only a `conftest.py` reliably overrides
+the fixtures of another plugin. Each fixture here calls the fixture of pytest-playwright and extends the result. Your
+settings take precedence: options, your own overrides, `@pytest.mark.browser_context_args(…)`, or arguments. Tests that
+use no fixture of the harness get only the path of the browser.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ Members = dict[str, Any]
 def browser_type_launch_args(
     browser_type_launch_args: Members, chatkey_launch: Callable[[Members], Members]
 ) -> Members:
-    """The arguments of `launch`: the browser's path, and the CA that Chromium has to trust."""
+    """The arguments of `launch`: the path of the browser, and the CA that Chromium must trust."""
     return chatkey_launch(browser_type_launch_args)
 
 
@@ -40,7 +40,7 @@ def launch_browser(
     browser_type_launch_args: Members,
     chatkey_launch: Callable[[Members], Members],
 ) -> Callable[..., Browser]:
-    """Start another browser. Your `args` are added to ours; all other arguments replace ours."""
+    """Start another browser. Your `args` are added to the harness's `args`; your other arguments take precedence."""
 
     def launch(**members: Any) -> Browser:
         args = [*browser_type_launch_args.get("args", ()), *members.pop("args", ())]
@@ -52,7 +52,7 @@ def launch_browser(
 
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: Members, browser_name: str, chatkey_trust: str | None) -> Members:
-    """The arguments of `new_context`. Only Chromium can trust one CA by its key; other browsers ignore HTTPS errors."""
+    """The arguments of `new_context`. Chromium trusts the CA by its key; all other browsers ignore HTTPS errors."""
     if chatkey_trust is None or browser_name == "chromium":
         return browser_context_args
     return {"ignore_https_errors": True, **browser_context_args}

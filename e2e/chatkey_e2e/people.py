@@ -1,4 +1,7 @@
-"""People who return in a later test. The run keeps their profiles: a storage state cannot hold a private key."""
+"""People who return in a later test.
+
+The run keeps their browser profiles, because a storage state has no private keys.
+"""
 
 import re
 from collections.abc import Callable
@@ -11,7 +14,7 @@ Members = dict[str, Any]
 
 
 class People:
-    """The browsers of one test's people. Each has a profile that a later test can open again."""
+    """The browsers of the people in one test. A later test can open the profile of each person again."""
 
     def __init__(
         self, profiles: Path, browser_type: BrowserType, launch: Members, context: Members, recorder: Any
@@ -23,7 +26,7 @@ class People:
         self._open: dict[str, Callable[..., None]] = {}
 
     def open(self, name: str, **members: Any) -> BrowserContext:
-        """Open a person's browser. Raises `ValueError` if `name` is no folder name or its browser is already open."""
+        """Open a person's browser. Raises `ValueError` if `name` is no folder name or the browser is already open."""
         if not re.fullmatch(r"[\w.-]+", name):
             raise ValueError(
                 f"the name {name!r} cannot be used for a profile: use only letters, digits, '.', '-' and '_'"

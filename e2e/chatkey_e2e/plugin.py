@@ -1,7 +1,6 @@
-"""The pytest plugin: hooks of the harness. It also loads `chatkey_e2e.fixtures`.
+"""The pytest plugin with the hooks of the harness. It also loads `chatkey_e2e.fixtures`.
 
-pytest-playwright provides browsers, contexts and pages and saves their traces. `chatkey_e2e.overrides` loads this
-plugin.
+pytest-playwright provides browsers, contexts and pages, and saves traces. `chatkey_e2e.overrides` loads this plugin.
 """
 
 import os
@@ -45,12 +44,11 @@ SYNCHRONOUS = ("playwright", "pytest_playwright.pytest_playwright")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the harness's options."""
     options.add(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, take CHATKEY_BROWSER as the default of `--browser`, and register the plugins of this run.
+    """Declare the markers, use CHATKEY_BROWSER as the default of `--browser`, and register the plugins of this run.
 
     Raises `pytest.UsageError` if pytest-playwright is not loaded.
     """
@@ -79,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give tests that use the stack a browser that trusts its CA. Other tests keep theirs."""
+    """Give tests that use the stack a browser that trusts the stack's CA. All other tests keep their browser."""
     if {"stack", "chatkey_trust"} <= set(metafunc.fixturenames):
         metafunc.parametrize("chatkey_trust", [True], ids=[pytest.HIDDEN_PARAM], indirect=True, scope="session")
 
@@ -94,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a test if a fault it armed was never hit, because then it has not tested that fault."""
+    """Fail a test that armed a fault which was never triggered, because the test has not tested this fault."""
     result = yield
     if sentences := "\n".join((*missed(item.stash.get(faults_key, [])), *missed_by(_service_lab(item)))):
         pytest.fail(sentences, pytrace=False)
@@ -103,7 +101,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Disarm the service's faults, so that the next test starts without any."""
+    """Disarm all faults of the service before the next test."""
     if lab := _service_lab(item):
         lab.disarm()
 
@@ -131,7 +129,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print which browsers were used, why tests were skipped, and how to inspect a failure."""
+    """Print the browsers of the run, the reasons for skipped tests, and how to inspect a failure."""
     for line in drivers.counted(terminalreporter.stats.get("skipped", [])):
         terminalreporter.write_line(f"chatkey: {line}")
     if aim := config.stash.get(aim_key, None):

@@ -1,4 +1,4 @@
-"""Observes the socket traffic of a context's pages from inside the page, which works the same in every browser."""
+"""Observes the socket traffic of a context's pages from inside the page, which works in every browser."""
 
 import json
 from collections.abc import Callable
@@ -73,7 +73,9 @@ def watch_sockets(
     sent: Callable[[Sent], None],
     heard: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """From now on, call `opened` for each socket, `sent` for each text sent, and `heard` for each `ready` and `ack`."""
+    """From now on, call `opened` for each socket, `sent` for each sent text, and `heard` for each received `ready` and
+    `ack`.
+    """
     sockets: dict[str, Socket] = {}
 
     def note(_source: object, said: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Keys of pytest's stash, in which a run and a test keep objects from one hook to the next."""
+"""Keys of pytest's stash, in which hooks keep objects for later hooks of a run or a test."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Measures how long scenarios take, and how much of it is starting widgets. Runs on request and writes JSON."""
+"""Measures the duration of scenarios and of the starts of widgets. Runs on request and writes JSON."""
 
 import json
 import time
@@ -20,7 +20,9 @@ REPORT = """(() => {
 
 @dataclass
 class Figures:
-    """Seconds of one run: the total, starting servers and browsers, each scenario's phases, and each widget's start."""
+    """Seconds of one run: in total, for starting servers and browsers, per phase of a scenario, and per
+    widget start.
+    """
 
     total: float = 0.0
     starting: float = 0.0
@@ -29,7 +31,7 @@ class Figures:
 
 
 class Timings:
-    """A pytest plugin that measures a run and writes its figures to a file at the end."""
+    """A pytest plugin that measures a run, and writes the figures to a file at the end."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -44,7 +46,7 @@ class Timings:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
-        """Measure the setup of session fixtures. Nested fixtures count as part of the outer one."""
+        """Measure the setup of session fixtures. A nested fixture counts as part of the outer fixture."""
         if fixturedef.scope != "session":
             return (yield)
         self._nested += 1

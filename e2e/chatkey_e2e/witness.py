@@ -1,4 +1,4 @@
-"""Watches browser contexts and the servers, and finds secrets in places where they must not be."""
+"""Watches browser contexts and servers, and finds secrets in places where secrets must not be."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -128,8 +128,8 @@ class Witness:
     def _belongs(self, secret: str, place: str) -> bool:
         """Return whether the contract allows this secret in this place.
 
-        Contract 4.3 puts the identity token into one query; contract 2.8 and D-06 put member tokens into one
-        storage key.
+        Contract 4.3 puts the identity token into one query. Contract 2.8 and D-06 put member tokens into one storage
+        key.
         """
         if place == EXCHANGE:
             return secret in self.identity_tokens
@@ -152,7 +152,7 @@ def may_be_cached(token: str) -> bool:
 
 
 def claims_of(token: str) -> dict[str, Any]:
-    """Return a token's claims without verifying it, or no claims if it is not a token."""
+    """Return the claims of a token without verification, or no claims if the text is not a token."""
     try:
         claims: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
     except jwt.DecodeError:
@@ -166,7 +166,7 @@ def _describe(secret: str) -> str:
 
 
 def _contents(page: Page) -> Iterator[tuple[str, str]]:
-    """Yield everything that a script of the page could read, with its place."""
+    """Yield everything that a script of the page could read, each with its place."""
     contents = unless_closing(page, lambda: page.evaluate(PAGE_CONTENTS), NOTHING)
     for key, value in contents["localStorage"].items():
         yield CACHE if key.startswith(MEMBER_TOKEN_PREFIX) else f"localStorage[{key!r}]", value

@@ -27,7 +27,7 @@ ID_BYTES: Final = 12
 
 
 class Agent(HttpUser):
-    """An agent with the panel open. Locust starts one, or as many as `fixed_count` of your subclass says."""
+    """An agent with the panel open. Locust starts one agent, or as many as `fixed_count` of a subclass says."""
 
     wait_time = between(0.5, 1.5)
     fixed_count = 1
@@ -65,7 +65,9 @@ class Agent(HttpUser):
         return "It is on its way, and will be with you tomorrow."
 
     def on_stop(self) -> None:
-        """Wait for all messages and answers in transit, including other users', then disconnect."""
+        """Wait for all messages and answers that are not delivered yet, including those of other users, then
+        disconnect.
+        """
         books = (ANSWER_ACKNOWLEDGED, ANSWER_SEEN)
         settled(lambda: any(book.holds(self._sent) for book in books))
         for book in books:

@@ -1,4 +1,4 @@
-"""Tracks the messages of this load generator until they are acknowledged or seen, and reports the times to Locust."""
+"""Measures the time until messages are acknowledged or delivered, and reports the times to Locust."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Lost(Exception):
 
 
 class Book:
-    """One metric. Each id begins and ends once; ids that have not ended when their user stops are failures."""
+    """One metric. Each id is started and ended once. Ids that are still open when their user stops are failures."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -36,7 +36,7 @@ class Book:
         self._begun[message_id] = time.perf_counter()
 
     def end(self, environment: Environment, message_id: str) -> None:
-        """Stop timing this message and report the time. Unknown ids are ignored."""
+        """Stop timing this message, and report the time. Unknown ids are ignored."""
         begun = self._begun.pop(message_id, None)
         if begun is not None:
             report(environment, self._name, begun)
@@ -50,7 +50,7 @@ class Book:
         return not self._begun.keys().isdisjoint(message_ids)
 
     def close(self, environment: Environment, message_ids: set[str]) -> None:
-        """Report those of these ids that have not ended as lost."""
+        """Report as lost those of these messages that have not ended."""
         for message_id in message_ids & self._begun.keys():
             begun = self._begun.pop(message_id)
             report(environment, self._name, begun, Lost(f"did not arrive within {SETTLE_SECONDS:g} s"))

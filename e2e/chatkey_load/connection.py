@@ -1,4 +1,4 @@
-"""A socket that reconnects when it is lost, and then resends all unacknowledged messages."""
+"""A socket that reconnects after a loss, and then sends all unacknowledged messages again."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ MOST_DOUBLINGS: Final = 10
 
 
 class NotOpened(Exception):
-    """The socket could not be opened, for this reason."""
+    """The socket could not be opened. The message is the reason."""
 
 
 class Connection:
-    """One user's socket. `opens` opens and authenticates it; `hears` is called with each frame."""
+    """One user's socket. `opens` opens and authenticates the socket. `hears` is called with each frame."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Connection:
         self._staying = gevent.spawn(self._stay)
 
     def post(self, frame: Json) -> None:
-        """Send a frame, and resend it after each reconnect until `acknowledged` is called with its id."""
+        """Send a frame, and send it again after each reconnect until `acknowledged` is called with the frame's id."""
         self._unacknowledged[frame["id"]] = frame
         self._say(frame)
 
@@ -62,7 +62,6 @@ class Connection:
         self._unacknowledged.pop(message_id, None)
 
     def close(self) -> None:
-        """Close the socket, and stop reconnecting."""
         self._is_over = True
         if self._socket is not None:
             self._socket.close()

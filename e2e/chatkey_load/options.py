@@ -25,5 +25,5 @@ def add_options(parser: LocustArgumentParser, **_: Any) -> None:
 
 @events.init.add_listener  # type: ignore[untyped-decorator]
 def look_at_the_clock(**_: Any) -> None:
-    """Update gevent's clock. Otherwise the import time would be subtracted from `--run-time`."""
+    """Update gevent's clock. Otherwise the time of the imports would be subtracted from `--run-time`."""
     gevent.sleep(0)

@@ -1,4 +1,4 @@
-"""A Locust user that acts as a widget: makes a key, gets a visitor token, connects with a proof, sends messages."""
+"""A Locust user that acts as a widget: creates a key, gets a visitor token, connects with a proof, sends messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ class Widget(HttpUser):
 
     @task
     def write(self) -> None:
-        """Send a message."""
         if not self._connection.ready.wait(OPEN_SECONDS):
             return
         message_id = token_hex(ID_BYTES)
@@ -59,7 +58,7 @@ class Widget(HttpUser):
         return "Where is my order? It was to come today."
 
     def on_stop(self) -> None:
-        """Wait for this user's messages and all answers in transit, then disconnect."""
+        """Wait until this user's messages and all answers are delivered, then disconnect."""
         books = (ACKNOWLEDGED, SEEN)
         settled(lambda: any(book.holds(self._sent) for book in books))
         for book in books:

@@ -1,1 +1,1 @@
-"""The client side of the contract, for the harness, the checker and the load test: a key, a socket, masked secrets."""
+"""A client for the harness, the checker and the load test: a browser's key, a socket, and masked secrets."""

@@ -1,4 +1,7 @@
-"""The exit statuses of `chatkey check`, `chatkey conform` and `chatkey e2e`. Those up to 5 mean the same in pytest."""
+"""The exit statuses of `chatkey check`, `chatkey conform` and `chatkey e2e`.
+
+Statuses up to 5 mean the same as in pytest.
+"""
 
 from enum import IntEnum
 
@@ -6,7 +9,7 @@ from chatkey_stack.browsers import NO_BROWSER
 
 
 class Exit(IntEnum):
-    """What an exit status means. A command uses those that can occur in it; 2 is a mistake in the command line."""
+    """The meaning of an exit status. A command uses a part of them; 2 is a mistake in the command line."""
 
     CLEAN = 0
     FAILED = 1

@@ -14,7 +14,7 @@ UNWRITABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 @dataclass(frozen=True)
 class Case:
-    """One test case. `tag` is `failure`, `error`, `skipped`, `system-out`, or empty if it passed."""
+    """One test case. `tag` is `failure`, `error`, `skipped`, `system-out`, or empty if the case passed."""
 
     group: str
     name: str

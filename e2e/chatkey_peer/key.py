@@ -1,4 +1,7 @@
-"""A browser's key and its connection proofs, made with `cryptography` alone and independently of server and widget."""
+"""A browser's key and its connection proofs.
+
+They are made without code of server and widget, only with `cryptography`.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def dumps(value: object) -> bytes:
 
 
 def merged(honest: Mapping[str, Any], changes: Mapping[str, Any]) -> Json:
-    """Return the valid members with the changes applied, without those that are `REMOVED`."""
+    """Return the valid members with the changes applied. Members that are `REMOVED` are left out."""
     return {name: value for name, value in {**honest, **changes}.items() if value is not REMOVED}
 
 
@@ -51,7 +54,7 @@ def thumbprint(jwk: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class BrowserKey:
-    """A P-256 key pair, as a browser has it."""
+    """A P-256 key pair like that of a browser."""
 
     private: ec.EllipticCurvePrivateKey = field(
         default_factory=lambda: ec.generate_private_key(ec.SECP256R1()), repr=False
@@ -89,7 +92,7 @@ class BrowserKey:
         header: Mapping[str, Any] | None = None,
         **claims: Any,
     ) -> str:
-        """Return a connection proof (D-10). `header` and `claims` override members of a valid one."""
+        """Return a connection proof (D-10). `header` and `claims` replace members of a valid proof."""
         full = {"typ": PROOF_TYP, "alg": "ES256", "jwk": self.jwk}
         honest = {
             "jti": secrets.token_urlsafe(12),

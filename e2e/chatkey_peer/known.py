@@ -10,7 +10,7 @@ class KnownError(ValueError):
 
 
 def read_known(path: Path) -> dict[str, str]:
-    """Return the reasons of a file with one `id: reason` per line. `#` begins a comment. Raises `KnownError`."""
+    """Return the reasons from a file with one `id: reason` on each line. `#` begins a comment. Raises `KnownError`."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

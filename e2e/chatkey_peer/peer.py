@@ -1,4 +1,4 @@
-"""A socket peer without a browser: the tool of an attacker with a stolen token or proof."""
+"""A socket client without a browser, as an attacker with a stolen token or proof would use it."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ ANSWER_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The service's response: the last frame before the close, and the close code (None while the socket is open)."""
+    """The response of the service: the last frame before the close, and the close code (None while the
+    socket is open).
+    """
 
     frame: dict[str, Any]
     close: int | None
 
     @property
     def code(self) -> str:
-        """The refusal's error code; for other frames, the frame's type."""
+        """The error code of a refusal; for other frames, the type of the frame."""
         return str(self.frame.get("code", self.frame["type"]))
 
 
 class Peer:
-    """One open socket. The service speaks first: `hello`, or a refusal."""
+    """One open socket. The service sends the first frame: `hello`, or a refusal."""
 
     def __init__(self, connection: Wire, uri: str, patience: float) -> None:
         self._connection = connection
@@ -51,7 +53,9 @@ class Peer:
         return self._connect(token, key.prove(token=token, nonce=nonce, htu=self._uri))
 
     def say_connect(self, token: str, proof: str) -> Outcome:
-        """Wait for `hello`, send `connect` with a proof that was made for something else, and return the response."""
+        """Wait for `hello`, send `connect` with a proof that was made for another connection, and return
+        the response.
+        """
         self.receive()
         return self._connect(token, proof)
 
@@ -90,7 +94,10 @@ def peer(
     port: int | None = None,
     patience: float = PATIENCE,
 ) -> Iterator[Peer]:
-    """Open a socket to `socket_uri` with `origin`. Connects to `local_host` without DNS, at `port` if it is given."""
+    """Open a socket to `socket_uri` with `origin`.
+
+    Connects to `local_host` without DNS, by default at the URI's port.
+    """
     raw = socket.create_connection((local_host, port or urlsplit(socket_uri).port or 443), timeout=patience)
     tls = trust(ca) if socket_uri.startswith("wss:") else None
     with opened(socket_uri, raw, origin=origin, tls=tls, patience=patience) as peer:
@@ -106,7 +113,7 @@ def opened(
     tls: ssl.SSLContext | None,
     patience: float = ANSWER_SECONDS,
 ) -> Iterator[Peer]:
-    """Open a socket over an existing connection. Opening and each response may take `patience` seconds."""
+    """Open a socket over an existing connection. The opening and each response may take `patience` seconds."""
     given = {"origin": origin, "subprotocols": [SUBPROTOCOL], "open_timeout": patience}
     with wire(socket_uri, sock=raw, ssl=tls, **given) as connection:
         yield Peer(connection, socket_uri, patience)

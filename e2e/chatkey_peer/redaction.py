@@ -17,7 +17,7 @@ PICTURES: Final = frozenset({".png", ".jpg", ".jpeg", ".webm"})
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """Replace everything that looks like a JWT, and the given secrets."""
+    """Replace everything that looks like a JWT, and all given secrets."""
     return redact_bytes(text.encode(errors="surrogateescape"), secrets).decode(errors="surrogateescape")
 
 
@@ -42,7 +42,7 @@ def _cut(secret: str) -> str:
 
 
 def redact_zip(archive: Path, secrets: Iterable[str] = ()) -> None:
-    """Rewrite a trace in place with every entry redacted. A truncated archive cannot be read, and is deleted."""
+    """Redact every entry of a trace file in place. Delete a truncated file, because it cannot be read."""
     secrets = tuple(secrets)
     clean = archive.with_suffix(".clean")
     try:

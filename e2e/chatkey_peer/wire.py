@@ -1,6 +1,6 @@
-"""A WebSocket connection for blocking code. All connections of a process run on one event loop in a thread of its own.
+"""A WebSocket connection for blocking code. All connections of a process run on one event loop in a separate thread.
 
-The blocking client of `websockets` reads and writes TLS from two threads at once, which OpenSSL does not support:
+The blocking client of `websockets` reads and writes TLS from two threads at once. OpenSSL does not support this, and
 frames would occasionally be lost.
 """
 
@@ -22,14 +22,14 @@ LOOP: Final = BlockingPortalProvider()
 
 
 class _Connection(ClientConnection):
-    """Notes when it receives a ping (RFC 6455)."""
+    """Records when it receives a ping (RFC 6455)."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.pinged = threading.Event()
 
     def process_event(self, event: Event) -> None:
-        """Note a ping. The library has already answered it."""
+        """Record a ping, which the library has already answered."""
         if isinstance(event, Frame) and event.opcode is Opcode.PING:
             self.pinged.set()
         super().process_event(event)
@@ -54,7 +54,7 @@ class Wire:
 
     @property
     def pinged(self) -> threading.Event:
-        """Set when a ping has been received."""
+        """An event that is set when a ping has been received."""
         return self._connection.pinged
 
     def send(self, message: str | bytes) -> None:
@@ -74,13 +74,12 @@ class Wire:
         self._portal.call(self._connection.transport.write, octets)
 
     def close(self, code: int = 1000) -> None:
-        """Close the connection."""
         self._portal.call(self._connection.close, code)
 
 
 @contextmanager
 def wire(uri: str, **options: Any) -> Iterator[Wire]:
-    """Open a WebSocket; `options` go to `websockets.asyncio.client.connect`, which also says what is raised."""
+    """Open a WebSocket. `options` are passed to `websockets.asyncio.client.connect`, which may raise its own errors."""
     opening = connect(uri, **{"proxy": None, "compression": None, **options}, create_connection=_Connection)
     with LOOP as portal, portal.wrap_async_context_manager(opening) as connection:
         yield Wire(connection, portal)  # type: ignore[arg-type]

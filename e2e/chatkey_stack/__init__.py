@@ -1,1 +1,3 @@
-"""Shared by demo and test harness: servers as `with` blocks, certificates, labs, the integrator's site, browsers."""
+"""Code that demo and test harness share: servers as `with` blocks, certificates, labs, the integrator's
+site, browsers.
+"""

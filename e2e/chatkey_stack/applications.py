@@ -1,4 +1,4 @@
-"""An application at a social provider, with the registration data for both ends: the service and the provider."""
+"""An application at a social provider, with the data with which it is registered at the service and at the provider."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Id and credentials of an application: a secret or, for Apple, a team's private key (PEM)."""
+    """The id and the credentials of an application: a secret or, for Apple, a team's private key (PEM)."""
 
     social: str
     client_id: str
@@ -16,17 +16,17 @@ class Application:
     p8: str = field(default="", repr=False)
 
     def for_service(self) -> dict[str, str]:
-        """Return the members with which the service registers this application."""
+        """Return the members for the service."""
         return {"client_id": self.client_id} | self._set("client_secret", "team_id", "key_id", "p8")
 
     def for_provider(self) -> dict[str, str]:
-        """Return the members for the social provider. It gets only the public half of a private key."""
+        """Return the members for the social provider, which gets only the public half of a private key."""
         public_key = {"public_key": _public_half(self.p8)} if self.p8 else {}
         return {"client_id": self.client_id} | self._set("client_secret", "team_id", "key_id") | public_key
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values that no browser, log or page may ever show."""
+        """The values that must never appear in a browser, a log or a page."""
         return tuple(filter(None, (self.client_secret, self.p8)))
 
     def _set(self, *names: str) -> dict[str, str]:

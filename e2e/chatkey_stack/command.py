@@ -28,9 +28,8 @@ LOOK_SECONDS = 1.0
 def stack(*, folder: Path | None) -> None:
     """Run the service, the fake provider and the site, over TLS on three sites, until interrupted.
 
-    Once all servers answer, prints one line of JSON: their addresses and labs, the labs' token, and the CA. So
-    tests in any language can use them. On Ctrl-C, SIGTERM, SIGHUP, or the end of standard input, it stops all
-    servers and exits.
+    Once all servers answer, prints one line of JSON: their addresses and labs, the labs' token, and the CA. So tests in
+    any language can use them. On Ctrl-C, SIGTERM, SIGHUP, or the end of standard input, it stops all servers and exits.
     """
     from chatkey_oauth.client import LabError  # noqa: PLC0415  (`chatkey --help` need not wait for them)
     from chatkey_protocol.names import SOCIALS  # noqa: PLC0415
@@ -54,7 +53,7 @@ def stack(*, folder: Path | None) -> None:
 
 
 def _described(started: Stack, token: str) -> dict[str, object]:
-    """Return the data that a test in another language needs. Opens the two shops."""
+    """Open the two shops, and return the data that a test in another language needs."""
     from chatkey_protocol.names import SOCIALS  # noqa: PLC0415
     from chatkey_stack.lab import SocialKeys  # noqa: PLC0415
 

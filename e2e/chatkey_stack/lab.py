@@ -1,4 +1,4 @@
-"""Typed clients for the labs of the service and the site, with which tests set things up and inspect them.
+"""Typed clients for the labs of the service and the site, with which tests prepare and inspect the servers.
 
 The client for the fake provider's lab is in `chatkey_oauth`.
 """
@@ -21,7 +21,7 @@ AgentDeed = Literal["read", "answer", "end"]
 
 
 class Lab:
-    """A client for one process's lab: JSON over HTTP. Every method returns the content of `data`."""
+    """A client for the lab of one process, with JSON over HTTP. Every method returns the content of `data`."""
 
     def __init__(self, url: str, ca: Path | None, token: str = "") -> None:
         self._http = httpx.Client(
@@ -40,11 +40,11 @@ class Lab:
         self._http.close()
 
     def advance(self, seconds: float) -> float:
-        """Move the process's clock and return its new time, seconds since the epoch."""
+        """Move the clock of the process, and return the new time in seconds since the epoch."""
         return float(self.ask("POST", "/clock", {"advance": seconds})["now"])
 
     def reset(self) -> None:
-        """Reset the clock and remove everything that was armed."""
+        """Reset the clock and remove all armed faults."""
         self.ask("POST", "/reset")
 
     def ask(self, method: str, path: str, body: object = None, **query: str | float) -> Any:
@@ -73,7 +73,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class SocialKeys:
-    """How a provider uses one social provider: with the service's keys, or with its own."""
+    """How a provider uses one social provider: with the service's keys or with keys of its own."""
 
     key_source: KeySource
     application: Application | None = None
@@ -91,7 +91,7 @@ class ServiceLab(Lab):
     _has_armed = False
 
     def hold(self, seconds: float) -> None:
-        """Move the clock, but run due alarms only at the next move. The clocks of pages can be moved in between."""
+        """Move the clock, but call due alarms only at the next move. Meanwhile, the clocks of pages can be moved."""
         self.ask("POST", "/clock", {"advance": seconds, "alarms": False})
 
     def now(self) -> float:
@@ -101,7 +101,7 @@ class ServiceLab(Lab):
     def add_provider(
         self, *, domains: Sequence[str], socials: dict[str, SocialKeys] | None = None, **members: object
     ) -> Provider:
-        """Create a provider that is isolated from others."""
+        """Create a provider that is isolated from all others."""
         body = {"domains": list(domains), "socials": _wire(socials or {}), **members}
         made = self.ask("POST", "/providers", body)
         return Provider(made["id"], made["secret_key"])
@@ -109,7 +109,10 @@ class ServiceLab(Lab):
     def change_provider(
         self, provider_id: str, *, socials: dict[str, SocialKeys] | None = None, **members: object
     ) -> None:
-        """Change a provider as an admin would: the service's cache is not cleared, so the change takes time."""
+        """Change a provider as an administrator would.
+
+        The service's cache is not cleared, so the change takes effect later.
+        """
         body = members if socials is None else {"socials": _wire(socials), **members}
         self.ask("PATCH", f"/providers/{provider_id}", body)
 
@@ -134,11 +137,14 @@ class ServiceLab(Lab):
         return list(self.ask("GET", "/members", provider=provider_id))
 
     def agent(self, provider_id: str, uid: str, do: AgentDeed, **more: object) -> dict[str, Any]:
-        """Let an agent read a person's conversation, answer in it or end its call. Returns the conversation."""
+        """Let an agent read a person's conversation, answer in it, or end its call. Returns the conversation."""
         return dict(self.ask("POST", "/agent", {"id": provider_id, "uid": uid, "do": do, **more}))
 
     def events(self, *, after: int = 0, kind: str = "", wait: float = 0) -> list[dict[str, Any]]:
-        """Return events with numbers above `after`. If there are none yet, wait up to `wait` seconds for one."""
+        """Return events with numbers above `after`.
+
+        If there are none yet, wait for an event, at most `wait` seconds.
+        """
         return list(self.ask("GET", "/events", after=after, kind=kind, wait=wait)["events"])
 
     def arm(self, **rule: object) -> None:
@@ -147,7 +153,7 @@ class ServiceLab(Lab):
         self.ask("POST", "/faults", rule)
 
     def armed(self) -> list[dict[str, Any]]:
-        """Return the rules that this client armed and that are still active, each with its `rule` and its `hits`."""
+        """Return the active rules that this client armed. Each entry has the `rule` and its `hits`."""
         return list(self.ask("GET", "/faults")) if self._has_armed else []
 
     def disarm(self) -> None:
@@ -170,7 +176,7 @@ class SiteLab(Lab):
         spy: str | None = None,
         tail: str = "",
     ) -> None:
-        """Open a shop that embeds the widget of `provider`. The page at the origin `spy` may watch the widget.
+        """Open a shop that embeds the widget of `provider`. The page at the origin `spy` may observe the widget.
 
         `tail` is added to the ids of the people who sign in.
         """
@@ -189,11 +195,10 @@ class SiteLab(Lab):
         )
 
     def add_page(self, slug: str, name: str, html: str) -> str:
-        """Add a page to a shop, so that it has the shop's cookie and origin. Returns the page's path."""
+        """Add a page to a shop. The page has the origin and the cookie of the shop. Returns the path of the page."""
         return str(self.ask("POST", f"/shops/{slug}/pages", {"name": name, "html": html})["path"])
 
     def close_shop(self, slug: str) -> None:
-        """Close a shop."""
         self.ask("DELETE", f"/shops/{slug}")
 
     def token_calls(self, slug: str) -> int:

@@ -1,4 +1,4 @@
-"""Free TCP ports on loopback for processes that are about to start."""
+"""Finds free TCP ports on loopback for processes that will be started."""
 
 import random
 import socket
@@ -11,7 +11,7 @@ OFFERED: Final = range(20_000, 32_768)
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` different free ports. All of them are held until the last one is found.
+    """Return `count` different free ports. All ports are held until the last port is found.
 
     Raises `OSError` if there are not enough free ports.
     """

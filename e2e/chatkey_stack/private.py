@@ -10,8 +10,8 @@ from tempfile import mkstemp
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner can read. Raises `OSError`.
 
-    An existing file is replaced in one step rather than overwritten: other users may be able to read it, or have it
-    open.
+    An existing file is replaced in one step and not overwritten, because other users may be able to read the existing
+    file, or have it open.
     """
     descriptor, draft = mkstemp(prefix=f".{path.name}.", dir=path.parent)  # with mode 0600
     try:

@@ -1,4 +1,4 @@
-"""A child process that runs a server: start it, wait until it is ready, watch it, and stop it."""
+"""A child process that runs a server. It can be started, awaited, watched and stopped."""
 
 import subprocess
 import threading
@@ -20,14 +20,14 @@ SHOWN_LINES = 40
 
 
 class ProcessError(Exception):
-    """A child failed to start, died, or did not stop. The message contains the last lines of its output."""
+    """A child process failed to start, died, or did not stop. The message contains the last lines of its output."""
 
 
 class Process:
     """Runs `command` until the `with` block ends.
 
-    The child is ready when it writes the line `ready <url>`. Its output is written to the file `log`, and the last
-    lines are kept in memory. Raises `ProcessError` if the child dies or is not ready in time. A child that is
+    The child is ready when it writes the line `ready <url>`. The output of the child is written to the file `log`, and
+    the last lines are kept in memory. Raises `ProcessError` if the child dies or is not ready in time. A child that is
     `tied` (see `chatkey_stack.tied`) ends with this program even if this program is killed.
     """
 
@@ -84,11 +84,11 @@ class Process:
 
     @property
     def mark(self) -> int:
-        """How many lines the child has written so far, for `output(since=…)`."""
+        """The number of lines that the child has written so far, for `output(since=…)`."""
         return self._written
 
     def output(self, since: int = 0) -> str:
-        """Return the child's output after line number `since`. Very old lines may be missing."""
+        """Return the output of the child after line number `since`. Very old lines may be missing."""
         lines = list(self._lines)
         kept_from = self._written - len(lines)
         return "".join(lines[max(0, since - kept_from) :])
@@ -128,7 +128,7 @@ class Process:
             raise ProcessError(self._sentence("is not running"))
 
     def stop(self) -> None:
-        """Ask the child to exit, and wait until it has. Raises an error if the child has to be killed."""
+        """Ask the child to exit, and wait for the exit. Raises an error if the child must be killed."""
         child = self._child
         if child is None:
             return
@@ -149,7 +149,7 @@ class Process:
             raise ProcessError(self._sentence(f"did not end within {self._ends_within:g} s and was killed"))
 
     def restart(self) -> None:
-        """Stop the child and start it again with the same command."""
+        """Stop the child, and start the child again with the same command."""
         self.stop()
         self.start()
         self.wait_ready()

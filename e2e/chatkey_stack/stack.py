@@ -1,4 +1,4 @@
-"""All servers, started in parallel on free ports and stopped together."""
+"""All servers, which are started in parallel on free ports and stopped together."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Flavour(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One server: its process, its address for browsers, and its address for programs on this machine."""
+    """One server: the process, the address for browsers, and the address for programs on this machine."""
 
     process: Process
     browser_url: str
@@ -69,7 +69,7 @@ class Stack:
 
     @property
     def is_ours(self) -> bool:
-        """Whether the service is this project's own, so that its pages have our texts."""
+        """Whether the service is this project's own, so that its pages have known texts."""
         return self.have is None
 
     def has(self, capability: str) -> bool:
@@ -78,16 +78,15 @@ class Stack:
 
     @property
     def servers(self) -> tuple[Server, Server, Server]:
-        """All three servers."""
         return self.service, self.provider, self.site
 
     @property
     def ca(self) -> Path | None:
-        """The CA file with which a client trusts the servers' certificates; None without TLS."""
+        """The CA file with which a client trusts the servers' certificates, or None without TLS."""
         return self.certificates.ca if self.certificates else None
 
     def get(self, path: str) -> httpx.Response:
-        """Send the service a request as a program would: without cookies, and without following redirects."""
+        """Send the service a request like a program: without cookies, and without following redirects."""
         return httpx.get(self.service.local_url + path, verify=trust(self.ca), trust_env=False, timeout=PATIENCE)
 
     def callback(self, social: str) -> str:
@@ -104,8 +103,8 @@ class Stack:
     def advance(self, seconds: float, move_pages: Callable[[], object] | None = None) -> float:
         """Move the clocks of all servers and return the service's time.
 
-        The clocks of pages are moved before the service runs its alarms. So the service asks no page for anything
-        at the old time, and requests from pages are answered at the new time.
+        The clocks of pages are moved before the service calls its alarms. Thus the service sends no request to a page
+        that still has the old time, and requests from pages are answered at the new time.
         """
         self.provider_lab.advance(seconds)
         self.site_lab.advance(seconds)
@@ -116,7 +115,7 @@ class Stack:
         return self.service_lab.advance(0)
 
     def reset(self) -> None:
-        """Set the clocks of all servers back to the system's time and remove every fault."""
+        """Set the clocks of all servers to the system's time, and remove all faults."""
         for lab in (self.service_lab, self.provider_lab, self.site_lab):
             lab.reset()
 
@@ -133,13 +132,13 @@ def running(
     socials: Sequence[str] = AVAILABLE_SOCIALS,
     lab_token: str = "",
 ) -> Iterator[Stack]:
-    """Start service, fake provider and site, with the service's own keys registered at each of the `socials`.
+    """Start service, fake provider and site. The service's own keys are registered at each of the `socials`.
 
-    `folder` keeps data and logs (default: a temporary one, removed at the end). `ports` are those of service,
-    provider and site (default: free ones). `settings` are additional `CHATKEY_*` variables of the service.
-    `certificates` are used instead of new ones. The site also answers at `more_site_ports`, each of which is
-    another origin. Announced `socials` are switched on. All labs require `lab_token` if it is set. Raises
-    `ProcessError` with the output of the server that fails to start.
+    `folder` keeps data and logs (default: a temporary folder, which is removed at the end). `ports` are those of
+    service, provider and site (default: free ports). `settings` are additional `CHATKEY_*` variables of the service.
+    `certificates` are used in place of new ones. The site also answers at `more_site_ports`, each of which is another
+    origin. Announced `socials` are switched on. All labs require `lab_token` if it is set. Raises `ProcessError` with
+    the output of the server that fails to start.
     """
     with ExitStack() as ending:
         kept = folder or Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-")))
@@ -277,6 +276,6 @@ def _social_settings(socials: Sequence[str], browser_url: str, server_url: str) 
 
 
 def _client(application: Application, service_url: str) -> dict[str, object]:
-    """Return one of the service's own applications (mode 3) as an entry of the fake provider's clients file."""
+    """Return an application of the service (mode 3) as an entry of the fake provider's clients file."""
     known = {"provider": application.social, "name": SERVICE_NAME, **application.for_provider()}
     return {**known, "redirect_uris": [callback(service_url, application.social)]}

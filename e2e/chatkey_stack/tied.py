@@ -1,7 +1,7 @@
-"""Runs a module as `python -m` would, and ends when its parent ends: `python -m chatkey_stack.tied MODULE …`.
+"""Runs a module like `python -m`, and ends when the parent process ends: `python -m chatkey_stack.tied MODULE …`.
 
-The parent process holds the other end of standard input and writes nothing to it. The system closes that end when
-the parent exits, even if it was killed.
+The parent process holds the other end of standard input and writes nothing to it. The system closes this end when the
+parent exits, even if the parent was killed.
 """
 
 import os
@@ -12,7 +12,7 @@ import threading
 
 
 def main() -> None:
-    """Run the module that the first argument names, and pass it the other arguments."""
+    """Run the module that the first argument names, with the other arguments."""
     threading.Thread(target=_end_with_the_other_end, daemon=True).start()
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -21,8 +21,8 @@ NAMES = ("shop.localhost", "chat.localhost", "id.localhost", "localhost", "127.0
 class Certificates:
     """The certificate files for servers and clients.
 
-    `chain` holds the leaf and the CA itself. Chromium looks for `spki`, the base64 SHA-256 of the CA's public key,
-    in the chain that the server sends (`--ignore-certificate-errors-spki-list`). It keeps every other check.
+    `chain` contains the leaf and the CA. Chromium looks for `spki`, the base64 SHA-256 of the CA's public key, in the
+    chain that the server sends (`--ignore-certificate-errors-spki-list`). Chromium still makes every other check.
     """
 
     chain: Path
@@ -33,9 +33,10 @@ class Certificates:
 
 @contextmanager
 def issue(folder: Path, names: tuple[str, ...] = NAMES) -> Iterator[Certificates]:
-    """Create a CA and one leaf certificate for `names`, and write them to `folder`.
+    """Create a CA and one leaf certificate for `names`, and write both to `folder`.
 
-    The leaf's key can only be read by its owner, and is deleted when the block ends. The CA's key is never written.
+    Only the owner can read the key of the leaf, which is deleted when the block ends. The key of the CA is never
+    written.
     """
     authority = trustme.CA()
     leaf = authority.issue_cert(*names)
@@ -52,12 +53,12 @@ def issue(folder: Path, names: tuple[str, ...] = NAMES) -> Iterator[Certificates
 
 
 def trust(ca: Path | None) -> ssl.SSLContext:
-    """Return a context with which a client verifies servers: with the CA in that file, or with the system's CAs."""
+    """Return a context with which a client verifies servers, with the CA in the file `ca` or with the system's CAs."""
     return ssl.create_default_context(cafile=ca)
 
 
 def spki_of(pem: bytes) -> str:
-    """Return the base64 SHA-256 of a certificate's public key. If there are several certificates, uses the first."""
+    """Return the base64 SHA-256 of a certificate's public key. If there are several certificates, use the first."""
     certificate = x509.load_pem_x509_certificate(pem)
     public = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64.b64encode(hashlib.sha256(public).digest()).decode()

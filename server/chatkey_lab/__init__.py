@@ -1,1 +1,1 @@
-"""Labs, the test controls of our servers: who may use them, and which faults they can inject. Shared by all servers."""
+"""The test controls ("labs") that all servers share: who may use a lab, and which faults a lab can inject."""

@@ -1,4 +1,4 @@
-"""A Litestar request that answers 400 to input at which Litestar itself would fail."""
+"""A Litestar request that answers 400 to input for which Litestar would raise an unexpected error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from litestar.exceptions import ClientException
 
 
 class CheckedRequest(Request[Any, Any, Any]):
-    """Raises `ClientException` for a body or `Host` for which Litestar would raise some other exception."""
+    """Raises `ClientException` for a body or `Host` for which Litestar would raise another exception."""
 
     async def json(self) -> Any:
         """Return the body. Refuses a body that is nested too deeply or is not UTF-8."""
@@ -23,7 +23,7 @@ class CheckedRequest(Request[Any, Any, Any]):
 
     @property
     def url(self) -> URL:
-        """Return the address, which Litestar quotes when it refuses a parameter. Refuses an invalid port in `Host`."""
+        """Return the address, which Litestar quotes when it refuses a parameter. Refuse an invalid port in `Host`."""
         try:
             return super().url
         except ValueError:

@@ -1,4 +1,4 @@
-"""Fault rules: deliberate failures between two peers of the contract, and where and how often they occur."""
+"""Fault rules: deliberate failures between two peers, and where and how often each failure occurs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TRY_LATER: Final = 1013
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One deliberate failure. Raises `ValueError` for a combination that is impossible.
+    """One deliberate failure. Raises `ValueError` for an impossible combination.
 
-    `where` is the beginning of a path (`/v1/public/provider/shop/token`; `/v1/socket` is the handshake), or the
-    kind of a socket frame, sent by either end (`ready`, `refresh`). `times` None means until the rule is removed.
+    `where` is the beginning of a path (`/v1/public/provider/shop/token`; `/v1/socket` is the handshake), or the kind of
+    a socket frame from either end (`ready`, `refresh`). `times` None means until the rule is removed.
     """
 
     where: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
@@ -33,7 +33,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_about_path(self) -> bool:
-        """Whether the rule is about requests. Otherwise it is about frames."""
+        """Whether the rule applies to requests. Otherwise the rule applies to frames."""
         return self.where.startswith("/")
 
 
@@ -58,7 +58,7 @@ _read_frame: Final = msgspec.json.Decoder(_Frame)
 
 
 class Faults:
-    """The active rules. Applies the first one that matches and is not used up, and then calls `on_hit`."""
+    """The active rules. The first matching rule that is not used up is applied, and `on_hit` is called with it."""
 
     def __init__(self, on_hit: Callable[[Armed], None] = lambda _: None) -> None:
         self._ids = count(1)
@@ -72,11 +72,11 @@ class Faults:
         return armed
 
     def hit_path(self, path: str) -> Rule | None:
-        """Return the rule to apply to a request with this path, and count it. None if no rule matches."""
+        """Return the rule for a request with this path, and count the rule as applied. None if no rule matches."""
         return self._hit(lambda rule: rule.is_about_path and path.startswith(rule.where))
 
     def hit_frame(self, content: str | bytes | None) -> Rule | None:
-        """Return the rule to apply to this frame, and count it. None if no rule matches."""
+        """Return the rule for this frame, and count the rule as applied. None if no rule matches."""
         if not content or all(armed.rule.is_about_path for armed in self.armed.values()):
             return None
         try:

@@ -1,4 +1,6 @@
-"""The guard of a lab: only this machine or holders of the token, no foreign web page, and only JSON writes (D-14)."""
+"""Protects a lab: it may be used only from this machine or with the token, not by other web pages, and is written only
+in JSON (D-14).
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,13 @@ class Denied:
 
 
 class LabGuard:
-    """An ASGI application that passes requests `under` a path to a lab only if they are allowed.
+    """An ASGI application that passes requests for paths below `under` to a lab only if the requests are allowed.
 
-    Without a token, the peer's address and the `Host` must be of this machine. The `Host` is checked because a
-    foreign name can resolve to this machine (DNS rebinding). A request that a proxy forwarded is refused, because
-    everyone behind the proxy seems to be on this machine. With a token, a request must present it as a bearer token
-    or as the password of HTTP Basic authentication. A web page must have the server's own origin. A request that
-    writes must have the media type `takes`, which no page can send without a preflight (CORS).
+    Without a token, the peer's address and the `Host` must be of this machine. The `Host` is checked because another
+    name can resolve to this machine (DNS rebinding). A request that a proxy forwarded is refused, because everyone
+    behind the proxy seems to be on this machine. With a token, a request must present the token as a bearer token or as
+    the password of HTTP Basic authentication. A web page must have the server's own origin. A request that writes must
+    have the media type `takes`, which no page can send without a preflight (CORS).
     """
 
     def __init__(
@@ -55,7 +57,6 @@ class LabGuard:
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass the request on, or answer with the reason for the refusal."""
         denied = self.denied(scope) if scope["type"] == "http" and self._is_about(scope["path"]) else None
         if denied is None:
             await self._app(scope, receive, send)
@@ -98,12 +99,12 @@ class LabGuard:
 
 
 def bearer(token: str) -> dict[str, str]:
-    """Return the headers with which a client presents its token. Without a token there are none."""
+    """Return the headers with which a client presents the token, or no headers for an empty token."""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def check_token(token: str) -> str:
-    """Return the token if it is usable. Raises `ValueError` with the reason; the message does not contain the token."""
+    """Return the token if it is usable. Raises `ValueError` with the reason. The message does not contain the token."""
     if len(token) < LEAST_TOKEN_CHARS or not token.isascii() or not token.isprintable() or " " in token:
         raise ValueError(f"must be at least {LEAST_TOKEN_CHARS} visible ASCII characters; make a random one")
     return token
@@ -117,7 +118,7 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
 
 
 def _elsewhere(scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
-    """Return why the request may not come from this machine, or None if it does come from it."""
+    """Return why a request is not from this machine, or None if it is."""
     peer = scope["client"][0] if scope.get("client") else ""
     if not is_loopback(peer):
         return Denied(

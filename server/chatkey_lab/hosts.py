@@ -17,7 +17,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(host: str) -> str:
-    """Return the name from a `Host` header, without port and brackets; empty if the name or port is invalid."""
+    """Return the name from a `Host` header, without port and brackets. Empty if the name or the port is invalid."""
     if any(letter in host for letter in "@/\\?#") or not host.isprintable() or " " in host:
         return ""
     try:

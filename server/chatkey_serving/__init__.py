@@ -1,1 +1,1 @@
-"""uvicorn as our servers run it. Only this package uses uvicorn's private parts."""
+"""Runs uvicorn for all servers. Only this package uses private parts of uvicorn."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Allowance:
-    """Admits a burst of `at_once` things, then `per_second` at an even rate. `per_second` 0 means no limit.
+    """Admits a burst of `at_once`, and then `per_second` at an even rate. If `per_second` is 0, there is no limit.
 
     `at_once` defaults to `per_second`.
     """
@@ -18,7 +18,7 @@ class Allowance:
         self._counted_at = now
 
     def take(self, now: float, amount: int = 1) -> bool:
-        """Count `amount` things. Returns False, and counts none of them, if they exceed the limit."""
+        """Count `amount`. If the limit would be exceeded, count nothing and return False."""
         if not self.per_second:
             return True
         self._left = min(self._at_once, self._left + max(0.0, now - self._counted_at) * self.per_second)

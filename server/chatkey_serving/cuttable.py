@@ -1,4 +1,4 @@
-"""Connections that an application can break. ASGI itself has no message for that."""
+"""Connections that an application can break, which ASGI has no message for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 class Line(Protocol):
-    """A connection, as an application sees it. `held` means that the application is withholding a response."""
+    """A connection from the application's point of view.
+
+    `held` means that the application is withholding a response.
+    """
 
     held: bool
 
@@ -21,7 +24,7 @@ class Line(Protocol):
 
 
 class Cuttable(HttpToolsProtocol):
-    """Calls `line` with the connection, and puts the result into each request's scope, as an extension of this name."""
+    """Calls `line` with the connection, and adds the result to the scope of each request as an ASGI extension."""
 
     def __init__(self, extension: str, line: Callable[[asyncio.Transport], Line], **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
@@ -30,13 +33,16 @@ class Cuttable(HttpToolsProtocol):
         self._line: Line | None = None
 
     def on_message_begin(self) -> None:
-        """Begin a request's scope, and add the extension to it."""
+        """Create the scope of a request, and add the extension to the scope."""
         super().on_message_begin()
         line = self._line = self._make_line(self.transport)
         self.scope["extensions"] = {self._extension: line}  # type: ignore[dict-item]
 
     def shutdown(self) -> None:
-        """Close. If the application withholds its response, reset the connection, so that shutdown does not wait."""
+        """Close the connection.
+
+        If the application withholds a response, reset the connection, so that shutdown does not wait.
+        """
         super().shutdown()
         if self._line is not None and self._line.held:
             self._line.reset()

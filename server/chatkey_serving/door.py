@@ -1,4 +1,4 @@
-"""Interface for counting connections. HTTP connections and the WebSockets they turn into share one count."""
+"""The interface for counting connections. HTTP connections and the WebSockets that they become share one count."""
 
 from __future__ import annotations
 
@@ -12,6 +12,4 @@ class Door(Protocol):
         """Count one more connection. Returns False if this address has too many."""
         ...
 
-    def release(self, address: str, /) -> None:
-        """Count one connection fewer."""
-        ...
+    def release(self, address: str, /) -> None: ...

@@ -1,4 +1,4 @@
-"""Lets a server program exit cleanly on SIGTERM and SIGHUP, so that its `with` blocks are left."""
+"""Makes a server program exit through its `with` blocks on SIGTERM and SIGHUP."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ENDINGS: Final = (signal.SIGTERM, *([HANG_UP] if HANG_UP else []))
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """While the block lasts, SIGTERM and SIGHUP end this program the way Ctrl-C does.
+    """During the block, SIGTERM and SIGHUP end this program in the same way as Ctrl-C.
 
-    Only the first signal interrupts: a second one would interrupt the cleanup. A signal that is ignored (`nohup`)
-    or already has a handler is left alone.
+    Only the first signal interrupts, because a second one would interrupt the cleanup. A signal that is ignored
+    (`nohup`) or already has a handler is not changed.
     """
     in_main = threading.current_thread() is threading.main_thread()
     ours = [ending for ending in ENDINGS if in_main and signal.getsignal(ending) is signal.SIG_DFL]

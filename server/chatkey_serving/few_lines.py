@@ -1,4 +1,4 @@
-"""Limits the number of log lines per second of each kind. One line reports how many others were left out."""
+"""Limits the log lines of each kind per second. One line reports how many lines were left out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_the_background(seconds: float, act: Callable[[], None]) -> None:
 
 
 class FewLines:
-    """Decides which log lines may be written. Calls `tell` with each kind and the number of its lines left out.
+    """Decides which log lines are written. Calls `tell` with each kind and the number of lines that were left out.
 
     The caller must use a bounded number of kinds.
     """
@@ -50,7 +50,7 @@ class FewLines:
         self._lock = threading.Lock()
 
     def admits(self, kind: str, *, traceback: bool = False) -> bool:
-        """Count a line. Returns False if it must be left out."""
+        """Count a line. Returns False if the line must be left out."""
         with self._lock:
             now = self._now()
             allowance = self._allowances.get(kind)
@@ -66,7 +66,7 @@ class FewLines:
         return False
 
     def report(self) -> None:
-        """Call `tell` for every kind with lines that were left out since the last report."""
+        """Call `tell` for every kind of which lines were left out since the last report."""
         with self._lock:
             left_out, self._left_out = self._left_out, Counter()
         for kind, count in left_out.items():
@@ -79,7 +79,7 @@ def kind_of(record: logging.LogRecord) -> str:
 
 
 def limit_uvicorn() -> None:
-    """Limit the lines that uvicorn writes with the handlers it configures itself."""
+    """Limit the log lines that uvicorn writes with its own handlers."""
     log = logging.getLogger("uvicorn.error")
     few = FewLines(PER_SECOND, lambda kind, count: log.warning("… %s more lines like this: %s", f"{count:,}", kind))
     for handler in logging.getLogger("uvicorn").handlers:

@@ -1,7 +1,8 @@
-"""Parses a WebSocket's opening handshake in the form that browsers send. The library handles all unusual ones.
+"""Parses the opening handshake of a WebSocket in the form that browsers send. The library handles all other forms.
 
 uvicorn's HTTP parser has already checked the request, and passes it on in a normal form: names in lower case, one
-space, one line each. To parse it again with the library would cost more than the rest of the opening (D-16).
+space, one line for each header. Parsing the request again with the library would cost more than the rest of the opening
+(D-16).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Handshake(NamedTuple):
 
 
 def read(head: bytes) -> Handshake | None:
-    """Return the handshake of a usual request. Returns None for, say, a body, a repeated header or a wrong key."""
+    """Return the handshake of a usual request, or None for any other, such as one with a body or a repeated header."""
     if len(head) > MOST_BYTES or not head.endswith(_END):
         return None
     first, *lines = head.removesuffix(_END).split(b"\r\n")

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with timeouts and size limits. It does not log a peer's mistakes as failures."""
+"""uvicorn's HTTP protocol with timeouts and size limits. A mistake of a peer is not logged as a failure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HttpLimits(Protocol):
 
     @property
     def request_timeout(self) -> float:
-        """How long a request may take to arrive, and how long a peer may read nothing of a response."""
+        """The time within which a request must be complete, and within which a peer must read some of a response."""
         ...
 
     @property
@@ -50,7 +50,7 @@ class HttpLimits(Protocol):
 
     @property
     def body_bytes(self) -> int:
-        """The largest size of a body. The app refuses larger ones."""
+        """The largest size of a body. The app refuses larger bodies."""
         ...
 
 
@@ -65,11 +65,11 @@ class TooMuch(ValueError):
 class PatientHttp(HttpToolsProtocol):
     """An HTTP connection with a timeout at every stage, and limits on the size of requests.
 
-    uvicorn and its parser set neither. Here the connection is cut if a request does not arrive in time, if the peer
-    does not read the response, or if its address has too many connections. The response is 400 if the request line
-    and headers are too long, or if too many requests are pipelined. The size of a whole request is limited too,
-    trailers included. The app limits the body (413). `refusal` makes the body of a response from a code and a
-    message.
+    uvicorn and its parser have no such limits. This class breaks the connection if a request is not complete in time,
+    if the peer does not read the response, or if the peer's address has too many connections. The response is 400 if
+    the request line and headers are too long, or if too many requests are pipelined. The size of a whole request is
+    limited too, including trailers. The app limits the body (413). `refusal` makes the body of a response from a code
+    and a message.
     """
 
     def __init__(self, limits: HttpLimits, refusal: Callable[[Code, str], bytes], door: Door, **uvicorn: Any) -> None:
@@ -86,7 +86,7 @@ class PatientHttp(HttpToolsProtocol):
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Wait for the first request. Breaks the connection if its address has too many."""
+        """Wait for the first request. Break the connection if the peer's address has too many."""
         super().connection_made(transport)
         if self.client is not None and not self._door.admit(self.client[0]):
             self.client = None
@@ -95,7 +95,7 @@ class PatientHttp(HttpToolsProtocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Parse more data. Bytes that follow a response must become a request within the request timeout."""
+        """Parse more data. After a response, the first byte of the next request starts the request timeout."""
         self._received += len(data)
         if self._is_done():
             self._is_awaited = True
@@ -106,7 +106,7 @@ class PatientHttp(HttpToolsProtocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer 400 to the current request and to earlier ones still unanswered, in the format of every refusal."""
+        """Answer 400 to the current request and to earlier unanswered requests, in the format of every refusal."""
         self._stop_answering()
         self._send_last(400, (b"Content-Type: application/json",), self._refusal(Code.PARAMETER_INVALID, msg))
 
@@ -125,14 +125,14 @@ class PatientHttp(HttpToolsProtocol):
         self._look_at_the_unsent()
 
     def resume_writing(self) -> None:
-        """Stop the timer for unread data, unless the end of the last response is still unread."""
+        """Stop the timer for unread data, unless the peer has not read the end of the last response."""
         super().resume_writing()
         self._stop_looking()
         if self._is_done():
             self._look_at_the_unsent()
 
     def on_response_complete(self) -> None:
-        """Start the timer for unread data: the rest of the response may be too small to pause writing."""
+        """Start the timer for unread data, because the rest of the response may be too small to pause writing."""
         super().on_response_complete()
         if self._is_done() and self.transport.get_write_buffer_size():
             self._look_at_the_unsent()
@@ -155,12 +155,12 @@ class PatientHttp(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Stop the request timer: the request is complete."""
+        """Stop the request timer, because the request is complete."""
         self._is_awaited = False
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection over to a WebSocket, which has its own timeouts, or refuse it (RFC 6455 4.2, 4.4)."""
+        """Pass the connection to a WebSocket, which has its own timeouts, or refuse the upgrade (RFC 6455 4.2, 4.4)."""
         if not self._is_modern():
             self.send_400_response("A WebSocket requires HTTP/1.1.")
         elif self._values(b"sec-websocket-version") != [WEBSOCKET_VERSION]:
@@ -222,7 +222,7 @@ class PatientHttp(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _stop_answering(self) -> None:
-        """Discard the app's response. If several requests are pipelined, uvicorn does this for the newest one only."""
+        """Discard the app's response. If several requests are pipelined, uvicorn does this only for the newest one."""
         if self._answered is not None:
             self._answered.disconnected = True
 
@@ -237,7 +237,7 @@ class PatientHttp(HttpToolsProtocol):
             self._patience = None
 
     def _look_at_the_unsent(self) -> None:
-        """Cut the connection if the peer reads nothing within the timeout. A slow peer may go on."""
+        """Break the connection if the peer reads nothing within the timeout. A peer that reads slowly may continue."""
         self._stop_looking()
         if unsent := self.transport.get_write_buffer_size():
             self._unread = self.loop.call_later(self._seconds, self._look_again, unsent)
@@ -255,7 +255,7 @@ class PatientHttp(HttpToolsProtocol):
 
 
 def note_broken_text(record: logging.LogRecord) -> bool:
-    """Filter for uvicorn's log: text that is not UTF-8 is the peer's fault, so it is a warning without a traceback."""
+    """Filter uvicorn's log. Text that is not UTF-8 is the peer's mistake, and becomes a warning without a traceback."""
     if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
         record.exc_info = None
         record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)

@@ -30,21 +30,21 @@ LEAVING_SECONDS: Final = 5.0
 
 
 class SocketLimits(Protocol):
-    """A peer's time limits, in seconds."""
+    """The time limits for a peer, in seconds."""
 
     @property
     def frame_timeout(self) -> float:
-        """Time limit from the first byte of a frame to its last."""
+        """The time limit from the first byte of a frame to its last byte."""
         ...
 
     @property
     def pong_timeout(self) -> float:
-        """Time limit for reading some of the data that it was sent."""
+        """The time limit within which a peer must read some of the sent data."""
         ...
 
 
 class Allowance(Protocol):
-    """Limits how many frames other than whole messages (fragments, pings and pongs) a peer may send."""
+    """Limits how many fragments, pings and pongs a peer may send."""
 
     def take(self, now: float, /) -> bool:
         """Count one frame. Returns False if it exceeds the limit."""
@@ -52,11 +52,11 @@ class Allowance(Protocol):
 
 
 class PatientSocket(WebSocketsSansIOProtocol):
-    """A socket that ends if its peer sends a message too slowly, sends too many control frames, or does not read.
+    """A socket that ends if the peer sends a message too slowly, sends too many control frames, or does not read.
 
-    uvicorn sends pings and limits the size of a message. It does not limit fragments, pings or pongs, and waits
-    without limit for a peer that does not read. Here pings, pongs and fragments have a limit of their own.
-    `refused` is called with the reason when a peer is cut off, and returns the close code. `door` counted the
+    uvicorn sends pings and limits the size of a message. uvicorn does not limit fragments, pings or pongs, and waits
+    without limit for a peer that does not read. In this class, pings, pongs and fragments have a separate limit.
+    `refused` is called with the reason when a peer is disconnected, and returns the close code. `door` counted the
     connection when it was HTTP.
 
     This class answers handshakes in the form that browsers send. uvicorn's library answers all others.
@@ -86,7 +86,9 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.close_timeout = CLOSING_SECONDS
 
     def data_received(self, data: bytes) -> None:
-        """Pass data to the parser in small pieces: a piece is parsed to its end even if the app wants to stop."""
+        """Pass data to the parser in small pieces, because a piece is parsed completely even if the app
+        wants to stop.
+        """
         if self._is_new:  # uvicorn's first call passes the whole request, and nothing else
             self._is_new = False
             self._usual = handshake.read(data)
@@ -98,14 +100,14 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self._read_on()
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Return the app's next message. Then go on parsing, unless more messages are waiting."""
+        """Return the app's next message. Then continue to parse, unless more messages are waiting."""
         message = await super().receive()
         if self._unparsed and not self.read_paused:
             self.loop.call_soon(self._read_on)
         return message
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Send the app's message. Accepts a usual handshake without the library."""
+        """Send the app's message. A usual handshake is accepted without the library."""
         usual, self._usual = self._usual, None
         if usual is None or self.disconnected or message["type"] != "websocket.accept":
             await super().send(message)
@@ -113,7 +115,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
             self._accept(usual, message)
 
     def _begin(self, usual: Handshake) -> None:
-        """Start the app as uvicorn does after its library has read a valid handshake."""
+        """Start the app like uvicorn does after its library has read a valid handshake."""
         self.handshake_initiated = True
         self.conn = self._protocol(State.OPEN)
         self.scope = {
@@ -162,7 +164,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
             self._unparsed.clear()
 
     def _read(self, data: bytes) -> None:
-        """Parse data, and time any frame or message that is incomplete."""
+        """Parse data, and start a timer for a frame or message that is incomplete."""
         self._came_whole = False
         super().data_received(data)
         if self._came_whole and self._slow is not None:
@@ -172,7 +174,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
             self._wait_for_the_rest()
 
     def send_receive_event_to_app(self) -> None:
-        """Pass a whole message to the app, and note that it was complete."""
+        """Pass a complete message to the app, and record that it was complete."""
         self._came_whole = True
         super().send_receive_event_to_app()
 
@@ -194,7 +196,9 @@ class PatientSocket(WebSocketsSansIOProtocol):
             super().handle_pong(event)
 
     def handle_parser_exception(self) -> None:
-        """Send the close frame, then read on briefly: TCP discards unsent data if received data is left unread."""
+        """Send the close frame, then continue to read briefly, because TCP discards unsent data if received data is
+        unread.
+        """
         close = self.conn.close_sent
         if close is None:
             raise AssertionError("failed without a close frame")
@@ -211,25 +215,25 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.close_timer = self.loop.call_later(self.close_timeout, self.transport.close)
 
     def pause_writing(self) -> None:
-        """Cut the connection if the peer reads nothing within the time limit."""
+        """Break the connection if the peer reads nothing within the time limit."""
         super().pause_writing()
         self._unread = self.loop.call_later(self._limits.pong_timeout, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Stop the timer: the peer is reading again."""
+        """Stop the timer, because the peer is reading again."""
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
 
     def keepalive_timeout(self) -> None:
-        """Close, and cut the connection soon: a peer that answers no ping may not answer a close frame either."""
+        """Close, and break the connection soon. A peer that answers no ping may not answer a close frame either."""
         super().keepalive_timeout()
         self.disconnected |= self.close_sent  # if the app sends now, the peer counts as gone
         self.leave()
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
-        """After the app has ended, cut the connection if the peer keeps it from closing."""
+        """After the app has ended, break the connection if the peer does not let it close."""
         super().on_task_complete(task)
         self.leave()
 
@@ -266,7 +270,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self._cut(Code.FRAME_TIMEOUT)
 
     def _cut(self, code: Code) -> None:
-        """Close with one of our codes. A peer that violates the profile this badly gets no other error message."""
+        """Close with one of our codes. A peer that violates the profile in this way gets no `error` frame."""
         if self.transport.is_closing():
             return
         if self.close_sent:  # it already got a close frame, but goes on sending
@@ -276,6 +280,6 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.handle_parser_exception()
 
     def leave(self) -> None:
-        """Cut the connection after a few seconds if it has not closed by then."""
+        """Break the connection in a few seconds if it has not closed by then."""
         if self._leaving is None and not self._is_lost:
             self._leaving = self.loop.call_later(LEAVING_SECONDS, self.transport.abort)

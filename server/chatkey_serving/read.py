@@ -1,8 +1,7 @@
-"""The versions of uvicorn whose source was read for this package, and every name of it that the package uses.
+"""The versions of uvicorn whose source was read for this package, and all of uvicorn's names that the package uses.
 
-Only some of these names are documented, so only versions that somebody has read are allowed. pyproject.toml must
-allow the same ones as `VERSIONS`. To allow another version, read the changes in the modules below, then change
-both.
+Only some of these names are documented, so only versions that somebody has read are allowed. pyproject.toml must allow
+the same versions as `VERSIONS`. To allow another version, read the changes in the modules below, then change both.
 """
 
 from __future__ import annotations

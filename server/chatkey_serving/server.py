@@ -20,14 +20,14 @@ HANDSHAKE_SECONDS: Final = 20.0
 """Default time limit of a TLS handshake, in seconds. asyncio allows a minute."""
 
 
-async def _nothing() -> None:
-    """Do nothing."""
+async def _nothing() -> None: ...
 
 
 class Server(uvicorn.Server):
-    """Calls `ready` once it listens, `told` when it must shut down, and `leaving` once it accepts no connections.
+    """Calls `ready` once the server listens, `told` when it must shut down, and `leaving` once it accepts no
+    connections.
 
-    It goes on serving until `told` has returned, and breaks no connection before `leaving` has returned.
+    The server continues until `told` has returned, and breaks no connection before `leaving` has returned.
     """
 
     def __init__(
@@ -65,7 +65,10 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _cut_idle_connections(self) -> None:
-        """Break idle connections: over TLS, browsers do not answer their close, so shutdown would wait for them."""
+        """Break idle connections.
+
+        Over TLS, browsers do not answer the server's close, so shutdown would wait for them.
+        """
         for connection in tuple(self.server_state.connections):
             if isinstance(connection, HttpToolsProtocol) and (
                 connection.cycle is None or connection.cycle.response_complete

@@ -1,4 +1,4 @@
-"""A WebSocket parser that accepts a frame's length in its shortest form only (RFC 6455 5.2)."""
+"""A WebSocket parser that accepts the length of a frame only in its shortest form (RFC 6455 5.2)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ LEAST: Final = {126: 126, 127: 65_536}
 
 
 class StrictReader(StreamReader):
-    """Reads a frame in the steps in which the library asks for it: a 2-byte header, then any longer length."""
+    """Reads a frame in the same steps as the library: a 2-byte header, then a longer length if there is one."""
 
     _is_header = True
     _least = 0
 
     def at_eof(self) -> Generator[None, None, bool]:
-        """Note that a frame begins. The library calls this before each frame."""
+        """Record that a frame begins. The library calls this method before each frame."""
         self._is_header = True
         return super().at_eof()
 
     def read_exact(self, n: int) -> Generator[None, None, bytearray]:
-        """Return the next field. Raises `ProtocolError` if it is a length that would fit a shorter form."""
+        """Return the next field. Raises `ProtocolError` for a length that would fit into a shorter form."""
         field = yield from super().read_exact(n)
         if self._is_header:
             self._is_header = False
@@ -41,6 +41,6 @@ class StrictProtocol(ServerProtocol):
     """The library's protocol with `StrictReader` as its reader."""
 
     def parse(self) -> Generator[None]:
-        """Begin to parse. The library calls this when it creates the protocol."""
+        """Begin to parse. The library calls this method when it creates the protocol."""
         self.reader = StrictReader()
         return super().parse()

@@ -1,8 +1,8 @@
-"""Breaks the connection of an ASGI application. ASGI itself has no message for that."""
+"""Breaks the connection of an ASGI application, for which ASGI has no message."""
 
 from __future__ import annotations
 
 
 def abort(receive: object) -> None:
-    """Break the connection of a request or socket. `receive` is its ASGI callable, as made by uvicorn."""
+    """Break the connection of a request or socket. `receive` is the ASGI callable that uvicorn made for it."""
     receive.__self__.transport.abort()  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""The demo's own page: four shops, one per identity mode, what their widgets do, and the agent panel."""
+"""The demo's own page: four shops, one for each identity mode, the activity of their widgets, and the agent panel."""

@@ -18,7 +18,7 @@ NO_CONTENT, OK = 204, 200
 
 
 def create_app(curtain: Curtain) -> Litestar:
-    """Build the hub. Until `curtain.demo` is set, its page says that the demo is starting."""
+    """Build the hub. While `curtain.demo` is None, the page says that the demo is starting."""
     files = {path.name: path.read_bytes() for path in (HERE / "static").iterdir() if path.suffix in TYPES}
 
     @get("/", sync_to_thread=False)

@@ -1,4 +1,4 @@
-"""The data that the hub's page shows once all servers are up."""
+"""The data that the page of the hub shows once all servers are running."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +24,9 @@ class Demo:
 
 @dataclass(slots=True)
 class Curtain:
-    """Holds the page's data: None until the servers are up. One thread sets `demo`, and another reads it."""
+    """Holds the data of the page, which is None until the servers are running.
+
+    One thread sets `demo`, and another reads it.
+    """
 
     demo: Demo | None = None

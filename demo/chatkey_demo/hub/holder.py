@@ -8,7 +8,7 @@ LISTENS = "0A"
 
 
 def holder_of(port: int, proc: Path = PROC) -> str | None:
-    """Return `name (process 123)`, or None if the system does not reveal it (not Linux, or another user's process)."""
+    """Return `name (process 123)`, or None if the system does not reveal the process (not Linux, or another user)."""
     sockets = {f"socket:[{inode}]" for inode in _listening(port, proc)}
     for process in proc.glob("[0-9]*"):
         if sockets & set(_open_files(process)):

@@ -1,4 +1,4 @@
-"""The four identity modes as the demo shows them: four businesses, each with a shop, a provider and keys of its own."""
+"""The four identity modes of the demo. Each mode has a business with a shop, a provider and keys."""
 
 import inspect
 import textwrap
@@ -15,9 +15,10 @@ from chatkey_stack.stack import SERVICE_NAME, Stack
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One identity mode (contract 1) and the business that shows it.
+    """One identity mode (contract 1) and the business that shows this mode.
 
-    `key` is the tab's hash and the shop's slug, `what` describes the mode, and `steps` lists things to try, in order.
+    `key` is the hash of the tab and the slug of the shop, `what` describes the mode, and `steps` lists things to try,
+    in order.
     """
 
     key: str
@@ -32,7 +33,9 @@ class Mode:
 
     @property
     def provider_id(self) -> str:
-        """The provider's id. It is the same in every run, so a token kept from the last run is checked as usual."""
+        """The provider's id, which is the same in every run, so that a token from an earlier run is checked
+        as usual.
+        """
         return f"demo-{self.key}"
 
 
@@ -103,7 +106,7 @@ MODES = (
 
 @dataclass(frozen=True, slots=True)
 class OpenMode:
-    """A mode whose shop is open: the shop's address, and the integration code behind it."""
+    """A mode whose shop is open, with the shop's address and the integration code."""
 
     mode: Mode
     url: str
@@ -115,17 +118,20 @@ class OpenMode:
         return self.url.removesuffix(f"/{self.mode.key}/")
 
     def shown(self) -> dict[str, object]:
-        """Return the data that the page's script needs."""
+        """Return the data for the script of the page."""
         return {"key": self.mode.key, "url": self.url, "origin": self.origin}
 
 
 def open_modes(stack: Stack, origins: Sequence[str], hub: str) -> list[OpenMode]:
-    """Open one shop for each mode, each at one of the origins. The hub's page may watch the shops' widgets."""
+    """Open one shop for each mode, each at one of the origins.
+
+    The hub's page is allowed to observe the shops' widgets.
+    """
     return [_open(stack, mode, origin, hub) for mode, origin in zip(MODES, origins, strict=True)]
 
 
 def backend() -> str:
-    """Return the source of the two methods that make up an integrator's token endpoint."""
+    """Return the source of the two methods of an integrator's token endpoint."""
     methods = (TokenBackend.answer, TokenBackend.token_for)
     return "\n".join(textwrap.dedent(inspect.getsource(method)) for method in methods).strip()
 
@@ -146,7 +152,10 @@ def _open(stack: Stack, mode: Mode, origin: str, hub: str) -> OpenMode:
 
 
 def _keys(stack: Stack, mode: Mode, social: str) -> SocialKeys:
-    """Return the keys with which the mode uses a social provider. Own keys are created and registered here."""
+    """Return the keys with which the mode uses a social provider.
+
+    A mode's own keys are created and registered first.
+    """
     if mode.socials == "service":
         return SocialKeys("service")
     application = new_application(social, f"dune-ember-{social}")

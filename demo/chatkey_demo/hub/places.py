@@ -1,4 +1,4 @@
-"""The ports on which the demo's servers listen: fixed and easy to remember. A busy port is an error."""
+"""The ports of the demo's servers. The ports are fixed and easy to remember, and a port that is in use is an error."""
 
 import errno
 import socket
@@ -13,12 +13,12 @@ LAST_OFFSET = 10 + SHOPS
 
 
 class BusyPortError(Exception):
-    """A port that the demo needs is taken. The message names the port, its process if known, and what to do."""
+    """A port of the demo is in use. The message names the port, the process if it is known, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The ports of one demo: 8800 the hub, 8801 the service, 8802 the fake provider, 8811 to 8814 the shops."""
+    """The ports of one demo: 8800 for the hub, 8801 the service, 8802 the fake provider, 8811 to 8814 the shops."""
 
     hub: int
     service: int
@@ -27,12 +27,11 @@ class Places:
 
     @property
     def all(self) -> tuple[int, ...]:
-        """Every port."""
         return self.hub, self.service, self.provider, *self.shops
 
 
 def places(port: int = DEFAULT_PORT) -> Places:
-    """Return the ports, counted up from the hub's `port`. If `port` is 0, return free ones. Raises `BusyPortError`."""
+    """Return the ports, counted up from the hub's `port`, or free ports if `port` is 0. Raises `BusyPortError`."""
     if port == 0:
         hub, service, provider, *shops = free_ports(3 + SHOPS)
         return Places(hub, service, provider, tuple(shops))
@@ -44,7 +43,7 @@ def places(port: int = DEFAULT_PORT) -> Places:
 
 
 def is_busy(port: int) -> bool:
-    """Return whether a server listens on `localhost:port`, at either address (IPv4 or IPv6) that a browser tries."""
+    """Return whether a server listens on `localhost:port`, with IPv4 or IPv6, because browsers try both."""
     return _is_taken(socket.AF_INET, LOOPBACK, port) or _is_taken(socket.AF_INET6, "::1", port)
 
 

@@ -44,7 +44,7 @@ class Running:
     hub: HubServer
 
     def watch(self) -> None:
-        """Block while all servers run. Raises `ProcessError` with the last output of a server that died."""
+        """Block while all servers run. If a server dies, raise `ProcessError` with the last output of the server."""
         while self.hub.running:
             for server in self.stack.servers:
                 server.process.check()
@@ -58,8 +58,8 @@ def demo(
 ) -> Iterator[Running]:
     """Start service, fake provider, shops and hub on `localhost`.
 
-    Calls `listening` with the hub's address as soon as its page can be opened, before the other servers are up.
-    Raises `ProcessError` with the output of the server that fails to start.
+    Calls `listening` with the address of the hub as soon as the hub's page can be opened, before the other servers are
+    running. Raises `ProcessError` with the output of a server that fails to start.
     """
     with tempfile.TemporaryDirectory(prefix="chatkey-demo-") as name:
         folder = Path(name)
@@ -93,7 +93,7 @@ def _app(curtain: Curtain) -> "Litestar":
 
 
 def _furnish(stack: Stack, places: Places, url: str) -> Demo:
-    """Open the shops, each at its own origin."""
+    """Open the shops, each at a different origin."""
     from chatkey_demo.hub.modes import open_modes  # noqa: PLC0415  (Litestar, imported by the hub's thread meanwhile)
 
     origins = [stack.site.browser_url.replace(str(places.shops[0]), str(port)) for port in places.shops]

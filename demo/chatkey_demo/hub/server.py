@@ -19,8 +19,8 @@ ENDS_WITHIN = 5.0
 class HubServer:
     """Serves the hub during the `with` block.
 
-    Entering the block returns at once: the thread imports the server and calls `make_app` while other servers
-    start. The thread calls `listening` as soon as the page can be opened.
+    The block starts at once. A thread imports the server and calls `make_app` while other servers start. The thread
+    calls `listening` as soon as the page can be opened.
     """
 
     def __init__(

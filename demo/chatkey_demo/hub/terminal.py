@@ -15,7 +15,10 @@ PLAIN: Any = {"soft_wrap": True, "highlight": False, "markup": False}
 
 
 def welcome(running: Running, note: str | None = None, console: Console | None = None) -> None:
-    """Print all addresses and how to end the demo. Into a pipe, first prints `ready <url>` as every server does."""
+    """Print all addresses and how to end the demo.
+
+    If the output is piped, first print `ready <url>` as every server does.
+    """
     console = console or Console()
     if not console.is_terminal:
         console.print(f"ready {running.url}", **PLAIN)
@@ -39,7 +42,7 @@ def welcome(running: Running, note: str | None = None, console: Console | None =
 
 
 def last_words(message: str) -> str:
-    """Return the error message that a server printed before it gave up, or everything that is known about its end."""
+    """Return the error message that a server printed before it stopped, or everything that is known about the stop."""
     said = re.findall(r"^Error: (.+)$", message, re.MULTILINE)
     return str(said[-1]) if said else message
 

@@ -1,4 +1,4 @@
-"""Opens the demo's page: in the user's own browser, or with TLS in a Chromium that trusts this run's CA."""
+"""Opens the demo's page in the user's own browser, or with TLS in a Chromium that trusts the CA of this run."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ NOT_TRUSTED = "CHATKEY_BROWSER names a browser that cannot be configured to trus
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The browser that shows the page, if any. `note` tells people what they have to do themselves, if anything."""
+    """The browser that shows the page, if any. `note` says what people must do themselves, if anything."""
 
     start: Start | None = None
     note: str | None = None
@@ -34,7 +34,7 @@ class Window:
 
 @contextmanager
 def window(*, wanted: bool, tls: bool) -> Iterator[Window]:
-    """Find a browser for the page. A browser that was started only for this run is closed at the end."""
+    """Find a browser for the page. If the browser was started only for this run, close the browser at the end."""
     if not wanted:
         yield Window()
     elif not has_screen():
@@ -61,7 +61,7 @@ def _own_browser() -> Window:
 
 @contextmanager
 def _chromium() -> Iterator[Window]:
-    """Find the browser that the test harness would use, and start it with a new profile."""
+    """Find the browser that the test harness would use, and start the browser with a new profile."""
     try:
         executable = _executable()
     except browsers.NoBrowserError as error:

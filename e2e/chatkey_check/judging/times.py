@@ -67,10 +67,10 @@ def zone_like(ahead: float) -> bool:
 
 
 def stands_still(calls: Calls, token: Token, name: str) -> bool:
-    """Return whether a time in the token is the same in a token that another browser got seconds later.
+    """Return whether a time in the token equals that in a token that another browser got seconds later.
 
-    A time rounded to the minute stays the same for a while, and is not judged. If it may be rounded to fewer
-    seconds, a further call is made after that time.
+    A time that is rounded to the minute stays equal for a while, so it is not judged. If the time may be rounded to
+    fewer seconds, a further call is made after that many seconds.
     """
     first, later = seconds(token.claims, name), seconds(calls.later.claims, name)
     if first is None or first != later or first % MINUTE == 0:
@@ -91,13 +91,13 @@ def not_seconds(value: int, what: str) -> str:
 
 
 def issued_now(calls: Calls, exchange: Exchange) -> bool:
-    """Return whether iat matches the time when the token was made. If so, the issuing server's clock is right."""
+    """Return whether iat matches the time of the call. If so, the issuing server's clock is right."""
     issued = seconds(exchange.claims, "iat")
     return issued is not None and abs(issued - calls.record.now_at(exchange)) <= LEEWAY
 
 
 def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
-    """Return a message and a hint about a wrong lifetime if iat is right: then exp was computed wrongly."""
+    """Return a message and a hint about a wrong lifetime for a token whose iat is right and whose exp is wrong."""
     span = (seconds(claims, "exp") or 0) - (seconds(claims, "iat") or 0)
     if span == 0:
         return "the token expires at once: exp equals iat", "Add an hour: exp must be iat + 3600."
@@ -108,7 +108,10 @@ def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
 
 
 def lifetime_cause(span: float, *, zone: bool = True) -> tuple[str, str]:
-    """Return a message and a hint for a lifetime that is not an hour. `zone`: a time zone may be the cause."""
+    """Return a message and a hint for a lifetime that is not an hour.
+
+    `zone` says whether a time zone may be the cause.
+    """
     known = _known(span)
     if known:
         return known

@@ -1,4 +1,4 @@
-"""Names another person in a request, and judges whether the endpoint believes it."""
+"""Names another person in a request, and judges whether the endpoint issues a token for that person."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ID_NAMES: Final = (
 
 
 class Victim(NamedTuple):
-    """A person whom a request names."""
+    """The person whom a request names."""
 
     uid: str
     email: str
@@ -63,9 +63,10 @@ Ask = Callable[[Session, Victim], Exchange]
 
 
 def believed(calls: Calls, where: str, ask: Ask) -> Finding:
-    """Call as the login and without a login, naming somebody else. Fail if either gets that person's token.
+    """Make a call with and a call without the login, both naming another person.
 
-    If there is a second login, its person is the victim, because an endpoint may only know people who exist.
+    Fail if either gets that person's token. If there is a second login, its person is named, because an endpoint may
+    accept only people who exist.
     """
     attempts = list(_attempts(calls))
     logged_in = _logged_in(calls)
@@ -90,7 +91,7 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
 def _logged_in(calls: Calls) -> set[object]:
     """Return the uids of the logged-in people.
 
-    A visitor who gets a token for one of them would get it without naming anybody, too.
+    A visitor who gets a token for one of these people would also get it without naming anybody.
     """
     answers = [calls.first, *([calls.of_other] if calls.target.login_b else [])]
     return {answer.uid for answer in answers if answer.minted}
@@ -106,7 +107,7 @@ def _attempts(calls: Calls) -> Iterable[tuple[Session, Victim]]:
 
 
 def victim_of(claims: Mapping[str, object]) -> Victim:
-    """Return the person of a token. E-mail address and name are made up if the token lacks them."""
+    """Return the person of a token. A missing e-mail address or name is made up."""
     email, name = (claims.get(claim) for claim in ("email", "name"))
     return Victim(
         str(claims.get("uid")),

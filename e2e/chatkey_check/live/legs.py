@@ -25,7 +25,7 @@ WAYS: Final = "--secret-env NAME, or --service-url URL"
 
 @dataclass(frozen=True, eq=False)
 class Live:
-    """The service, socket and browser of a run. Each is started when first needed, and `close` ends them."""
+    """The service, socket and browser of a run. Each is started when first needed, and `close` stops all of them."""
 
     calls: Calls
     reference: ReferenceServer = field(default_factory=ReferenceServer)
@@ -34,7 +34,10 @@ class Live:
 
     @once
     def service(self) -> Service:
-        """The running service. Raises `Skipped` if none is available, and `Unusable` if it does not work."""
+        """The running service.
+
+        Raises `Skipped` if no service is available, and `Unusable` if the service does not work.
+        """
         target = self.calls.target
         if target.live is None:
             raise Skipped("no chat service was started (--no-socket)", "--socket")
@@ -46,14 +49,14 @@ class Live:
 
     @once
     def key(self) -> BrowserKey:
-        """A key like the ones that browsers make."""
+        """A key like those that browsers create."""
         from chatkey_peer.key import BrowserKey  # noqa: PLC0415 - cryptography is not needed before
 
         return BrowserKey()
 
     @once
     def answer(self) -> Exchange:
-        """The normal call of a browser that has the key."""
+        """The normal call of a browser with `key`."""
         return self.calls.ask("the call with a new key's fingerprint", self.calls.member, jkt=self.key.jkt)
 
     def connect(self, key: BrowserKey) -> Outcome:
@@ -76,7 +79,7 @@ class Live:
 
     @once
     def wire(self) -> HttpWire:
-        """A connection with the same addresses and certificates as for the endpoint."""
+        """The HTTP client for the service, with the addresses and certificates that are used for the endpoint."""
         return HttpWire(self.calls.target)
 
     @once
@@ -87,7 +90,6 @@ class Live:
         return launch.launched(self.calls.target, self.wire, self.ending)
 
     def close(self) -> None:
-        """Close the visit, the browser and the server, if they were started."""
         with ExitStack() as last:
             last.callback(self.reference.close)
             last.callback(self.wire.close)
@@ -102,7 +104,6 @@ class Live:
         return self.reference.service(self.calls.provider_id, secret)
 
     def visited(self, service: Service) -> Visit:
-        """Open the page with the widget, and return the visit."""
         from chatkey_check.live.browser.visit import Visit  # noqa: PLC0415 - Playwright is not needed before
 
         visit = Visit(self.calls, service, self.browser)

@@ -1,4 +1,4 @@
-"""The live part of a dry run: it makes the calls to the endpoint, but starts no service and no browser."""
+"""The live part of a dry run. It makes the calls to the endpoint, but starts no service and no browser."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class PlannedLive(Live):
-    """Stands in for a working service and for a visit in which nothing fails."""
+    """Stands in for a working service, and for a visit in which nothing fails."""
 
     def connect(self, key: BrowserKey) -> Outcome:
-        """Return the answer that a working service gives to this key."""
+        """Return the answer of a working service to this key."""
         from chatkey_peer.peer import Outcome  # noqa: PLC0415 - cryptography is not needed before
 
         if key is not self.key:
@@ -27,20 +27,18 @@ class PlannedLive(Live):
         return Outcome({"type": "ready", "identity": "member", "uid": self.answer.uid}, None)
 
     def named(self, url: str, sdk_url: str | None) -> Service:
-        """Return the service as it was given."""
         return Service(url, url, url, own=False, sdk_url=sdk_url or url)
 
     def own(self, secret: str) -> Service:  # noqa: ARG002 - nothing is signed
-        """Return a service that has a name instead of an address."""
+        """Return a service with a name in place of an address."""
         return self.named(REFERENCE, None)
 
     def visited(self, service: Service) -> Visit:  # noqa: ARG002 - no browser is started
-        """Return a visit without a browser."""
         return cast("Visit", PlannedVisit(self.calls))
 
 
 class PlannedVisit:
-    """A visit in which nothing fails. It makes the same calls to the endpoint as a real one."""
+    """A visit in which nothing fails. It makes the same calls to the endpoint as a real visit."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -52,30 +50,27 @@ class PlannedVisit:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The widget's identity, as a real visit reports it."""
         return {"identity": {"identity": self._identity, "uid": self._calls.token.uid}}
 
     @property
     def stored(self) -> str | None:
-        """The token, as long as the widget is a member."""
+        """The token while the widget is a member."""
         return self._last.token if self._identity == "member" else None
 
     def told(self, name: str) -> list[dict[str, Any]]:
-        """Return the events with this name in the last step."""
         return [{}] if name == self._event else []
 
     def reload(self) -> None:
-        """Make the calls of a page that is reloaded: one for the page, and none for a token."""
+        """Make the calls of a reloaded page: one for the page, and none for a token."""
         self._event = ""
         self._load()
 
     def renew(self, seconds: float) -> None:  # noqa: ARG002 - no clock runs here
-        """Make the call of a widget whose token is about to expire."""
+        """Make the call of a widget whose token expires soon."""
         self._event = "token:received"
         self._call()
 
     def log_out(self) -> None:
-        """Make the widget a visitor."""
         self._identity = "visitor"
 
     def _load(self) -> None:

@@ -1,4 +1,4 @@
-"""The chat service of a run: an existing one, or a reference server that is started for the run."""
+"""The chat service of a run: an existing service, or a reference server that is started for the run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sdk_of(url: str) -> str:
 
 
 def named(url: str, sdk_url: str | None, provider_id: str, wire: HttpWire) -> Service:
-    """Return the service at --service-url, as its configuration describes it. Raises `Unusable`."""
+    """Return the service at --service-url, according to the service's configuration. Raises `Unusable`."""
     address = url + CONFIG_PATH.format(id=provider_id)
     try:
         wire.reach(url)
@@ -64,23 +64,23 @@ class ReferenceServer:
 
     @cached_property
     def installed(self) -> bool:
-        """Whether the reference server is installed. It is an optional extra of chatkey."""
+        """Whether the reference server is installed, which is an optional extra of chatkey."""
         return find_spec("piccolo") is not None
 
     def expect(self, target: Target) -> None:
-        """If a run against this target needs the server, start it in the background. That takes a second or two."""
+        """Start the server in the background if a run against this target needs it. The start takes a second or two."""
         is_own = target.live and target.live.service_url is None and target.secret is not None
         if is_own and self.installed:
             self.begin()
 
     def begin(self) -> Future[str]:
-        """Start the server in the background, unless it was started before, and return a future of its address."""
+        """Start the server in the background, unless it is already started, and return a future of its address."""
         if self._url is None:
             self._url = self._thread.submit(self._start)
         return self._url
 
     def service(self, provider_id: str, secret: str) -> Service:
-        """Return the server's service, with a provider of this id and secret added. Raises `Skipped`."""
+        """Add a provider with this id and secret to the server, and return the server's service. Raises `Skipped`."""
         if not self.installed:
             raise Skipped(f"{REFERENCE} is not installed", INSTALL)
         from chatkey_oauth.client import LabError  # noqa: PLC0415
@@ -96,9 +96,9 @@ class ReferenceServer:
         return Service(REFERENCE, url, url.replace("http", "ws", 1) + SOCKET_PATH, own=True, sdk_url=sdk_of(url))
 
     def close(self) -> None:
-        """End the server. If it is just starting, wait for that first.
+        """End the server. If the server is still starting, wait for that first.
 
-        Errors at its start are not raised here: the call that needed the server already got them.
+        Errors of the start are not raised here, because the call that needed the server has raised them.
         """
         self._thread.shutdown()
         self._process.close()

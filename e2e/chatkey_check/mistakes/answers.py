@@ -1,4 +1,4 @@
-"""Finds out why an answer is not a JSON object with the member `token`."""
+"""Explains why an answer is not a JSON object with the member `token`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatkey_check.shape import EXAMPLE_TOKEN
 
 
 class Wrong(NamedTuple):
-    """A message about what is wrong, and a hint about what to change. Without a hint, the check's own hint is used."""
+    """What is wrong, and a hint about what to change. Without a hint, the check's own hint is used."""
 
     message: str
     hint: str | None = None
@@ -34,7 +34,7 @@ def wrong_with(answer: Exchange) -> Wrong | None:
 
 
 def _at_own_place(answer: Exchange, path: tuple[str, ...]) -> Wrong | None:
-    """Return what is wrong with an answer whose token is not in the place that the contract's example has."""
+    """Return what is wrong with an answer whose token has another place than in the contract's example."""
     member = answer.member
     if member is None or isinstance(member, str):
         return None
@@ -64,7 +64,7 @@ HTML = "Return JSON in all cases: scripts call this endpoint."
 
 
 def _elsewhere(body: Mapping[str, object]) -> Wrong:
-    """Return a message that names the place of the token, if it is elsewhere in the answer."""
+    """Return a message that names the place where the answer contains the token."""
     for name, value in body.items():
         if isinstance(value, Mapping) and "token" in value:
             return Wrong(f"`token` is inside `{name}`, not at the top level.", 'Remove the wrapper: {"token": "…"}.')

@@ -14,7 +14,7 @@ UNCHANGED = "Copy it unchanged."
 
 
 def changed(sent: str, got: str) -> Wrong | None:
-    """Return how `got` was made from `sent`, in words that complete "it is …", or None if that is unknown."""
+    """Return how `got` was made from `sent`, in words that complete "it is …", or None if the change is unknown."""
     for what, text in _changes(sent):
         if got == text:
             return Wrong(what, UNCHANGED)

@@ -1,4 +1,4 @@
-"""Finds the mistake behind a signature that does not verify, by trying the usual mistakes."""
+"""Explains a wrong signature by trying the usual mistakes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ DIGESTS: Final = {32: "SHA-256", 48: "SHA-384", 64: "SHA-512", 20: "SHA-1"}
 
 
 class Key(NamedTuple):
-    """A key that somebody may have signed with by mistake. `cause` completes the sentence "signed with …"."""
+    """A key that may have been used by mistake. `cause` completes the sentence "signed with …"."""
 
     cause: str
     key: bytes
@@ -66,19 +66,19 @@ class Key(NamedTuple):
 def explained(
     token: str, compact: reading.Compact, secret: str, provider_id: str | None, others: Mapping[str, str]
 ) -> Wrong | None:
-    """Return the mistake that leads to exactly this signature, or what its length reveals, or None."""
+    """Return the mistake that leads to this signature, or what the length of the signature reveals, or None."""
     known = _signed_with(keys(secret, provider_id, others), compact)
     known = known or _signed_otherwise(token, compact, secret.encode())
     return known or (of_wrong_length(compact) if len(compact.signature) != reading.SHA256_BYTES else None)
 
 
 def public(compact: reading.Compact, provider_id: str | None) -> Wrong | None:
-    """Return the publicly known key that the token was signed with, or None. This check needs no secret."""
+    """Return the publicly known key that signed the token, or None. This check needs no secret."""
     return _signed_with(public_keys(provider_id), compact)
 
 
 def of_wrong_length(compact: reading.Compact) -> Wrong:
-    """Return what the length of a signature reveals if it is too long or too short for HS256."""
+    """Return what the wrong length of an HS256 signature reveals."""
     length = len(compact.signature)
     text = reading.encoded(compact.signature)
     if len(text) == 64 and all(char in "0123456789abcdefABCDEF" for char in text):
@@ -99,7 +99,7 @@ def of_wrong_length(compact: reading.Compact) -> Wrong:
 
 
 def keys(secret: str, provider_id: str | None, others: Mapping[str, str]) -> Iterator[Key]:
-    """Yield the keys that people sign with by mistake instead of the secret."""
+    """Yield the keys that are used by mistake instead of the secret."""
     for name, other in others.items():
         yield Key(f"the secret of {name}", other.encode(), ELSEWHERE)
     yield from public_keys(provider_id)
@@ -112,7 +112,7 @@ def keys(secret: str, provider_id: str | None, others: Mapping[str, str]) -> Ite
 
 
 def public_keys(provider_id: str | None) -> Iterator[Key]:
-    """Yield the publicly known texts that people sign with by mistake."""
+    """Yield the publicly known texts that are used as a key by mistake."""
     yield Key("an empty secret", b"", READ_AGAIN)
     for word in WORDS:
         yield Key(f"the word {word!r}", word.encode(), READ_AGAIN)
@@ -257,7 +257,7 @@ DECODERS: Final[Mapping[str, Callable[[str], bytes]]] = {
 
 
 def _loosely(text: str) -> str:
-    """Return base64 with the padding and alphabet corrected, as Node reads it."""
+    """Return base64 with the padding and alphabet corrected, as Node reads base64."""
     bare = text.translate(str.maketrans("-_", "+/")).rstrip("=")
     bare = bare[:-1] if len(bare) % 4 == 1 else bare
     return bare + "=" * (-len(bare) % 4)

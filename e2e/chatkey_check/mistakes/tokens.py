@@ -1,4 +1,4 @@
-"""Finds out why a text is not a JWT in compact form."""
+"""Explains why a text is not a JWT in compact form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOBODY: Final = (
 
 
 def no_token(member: object) -> Wrong:
-    """Return what is wrong with a `token` that is not a string, or is empty, although a login was sent."""
+    """Return what is wrong with a `token` that is empty or not a string, although a login was sent."""
     if member is None:
         return Wrong("`token` is null although the call was logged in.", NOBODY)
     if member == "":

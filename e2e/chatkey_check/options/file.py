@@ -21,10 +21,9 @@ OFFERED: Final = {option.name: option for option in OPTIONS if option.table != N
 
 
 def merged(written: Mapping[str, Any], *, here: Path | None = None) -> Given:
-    """Return the options of the command line, and for the rest those of the file.
+    """Return the options of the command line, completed with the options of the file.
 
-    The file is the one given with --config, or otherwise the one in the folder `here`, if there is one. Raises
-    `OptionError`.
+    The file is the one given with --config, or else the one in the folder `here`, if it exists. Raises `OptionError`.
     """
     found = here / NAME if here is not None else None
     path = written.get("config") or (found if found is not None and found.is_file() else None)
@@ -68,7 +67,7 @@ def _misplaced(key: str, name: str, option: Option | None) -> str:
 
 
 def _value(path: Path, option: Option, value: Any) -> Any:
-    """Return a value in the form that the command line gives. Raises `OptionError` without quoting secrets."""
+    """Return a value in the type that the command line gives. Raises `OptionError` without quoting secrets."""
     if option.many:
         items = value if isinstance(value, list) else [value]
         return tuple(_one(path, option, item) for item in items)
@@ -93,7 +92,7 @@ def _one(path: Path, option: Option, value: Any) -> Any:
 
 
 def _without_secrets(path: Path, option: Option, text: str) -> str:
-    """Return the text. Raises `OptionError` if it is a secret, because the file is kept with the code."""
+    """Return the text. Raises `OptionError` if the text is a secret, because the file is kept with the code."""
     if option.kind is Kind.HEADER and option.table == "login":
         if not text.startswith("@"):
             raise OptionError(

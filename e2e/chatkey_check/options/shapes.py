@@ -1,4 +1,4 @@
-"""Reads the options that describe the shape of the calls: --method, --body, --query and --token-at."""
+"""Reads the options that describe the format of the calls: --method, --body, --query and --token-at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of a run in the form in which a report shows them."""
+"""Formats the options of a run for a report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAIRS: Final = frozenset({Kind.FIELD, Kind.PAIR, Kind.VARIABLE})
 
 
 def shown(given: Given) -> dict[str, str]:
-    """Return the options that were used, with secrets masked: single values first, headers last."""
+    """Return the options that were used, with secrets masked. Single values come first, headers last."""
     used = [option for option in OPTIONS if option.in_report and getattr(given, option.field)]
     used.sort(key=lambda option: (option.many, option.kind is Kind.HEADER, option.kind in PAIRS))
     return {f"--{option.name}": _text(option, getattr(given, option.field)) for option in used}

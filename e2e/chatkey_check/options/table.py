@@ -1,7 +1,7 @@
 """The options of `chatkey check`, each declared once.
 
-The command line, the pytest plugin, the documentation and the lists in reports are built from this table. Every
-pytest run with chatkey installed imports this module, so it imports very little.
+The command line, the pytest plugin, the documentation and the lists in reports are built from this table. Every pytest
+run with chatkey installed imports this module, so this module imports very little.
 """
 # ruff: noqa: RUF009 - what is called in the defaults is `dataclasses.field`, with a description
 
@@ -19,7 +19,7 @@ OPTION: Final = "option"
 
 
 class Kind(StrEnum):
-    """The kind of value that an option takes, as the help names it."""
+    """The kind of an option's value, as the help names it."""
 
     ID = "ID"
     NAME = "NAME"
@@ -46,7 +46,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. Its name and default are those of the field of `Given` that it fills."""
+    """One option. The name and the default are those of the field of `Given` that the option fills."""
 
     kind: Kind
     help: str
@@ -66,7 +66,7 @@ class Option:
 
     @property
     def table(self) -> str:
-        """The option's table in a file of options."""
+        """The option's table in an options file."""
         return self.group.partition(" ")[0].lower()
 
     @property

@@ -1,4 +1,4 @@
-"""Turns the command-line options into a target, or reports which of them cannot be used."""
+"""Converts the command-line options into a target, or reports which options cannot be used."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _has_login(given: Given) -> bool:
 
 
 def _own(given: Given, url: str | None, option: str) -> str | None:
-    """Return the address if it is on the host of the endpoint or of the page. Only these may get the session."""
+    """Return the address if it is on the host of the endpoint or of the page, to which the session may be sent."""
     if url is None:
         return None
     hosts = {urlsplit(address).hostname for address in (given.url, given.page_origin or given.url)}

@@ -1,4 +1,4 @@
-"""Parses the values of options. Error messages say what to write instead."""
+"""Parses the values of options. An error message says what to write instead."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def checked_origin(text: str, option: str) -> str:
 
 
 def headers(lines: Iterable[str], option: str) -> Iterator[Header]:
-    """Yield the headers in lines, each `Name: value`, or `@FILE` for a file with such lines. Raises `OptionError`."""
+    """Yield the headers in `lines`.
+
+    A line is `Name: value`, or `@FILE` for a file of such lines. Raises `OptionError`.
+    """
     for line in lines:
         if not line.startswith("@"):
             yield _header(line, option)
@@ -47,7 +50,7 @@ def headers(lines: Iterable[str], option: str) -> Iterator[Header]:
 
 
 def _header(line: str, option: str) -> Header:
-    """Parse `Name: value`. Raises `OptionError`, which does not quote the value."""
+    """Parse `Name: value`. Raises `OptionError` without quoting the value."""
     name, colon, value = line.partition(":")
     if not colon or not name.strip() or any(char in line for char in "\r\n\0"):
         raise OptionError(f"{option} must look like 'Cookie: sid=…': a header's name, a colon and its value.")
@@ -55,7 +58,7 @@ def _header(line: str, option: str) -> Header:
 
 
 def pair(entry: str, option: str) -> tuple[str, str]:
-    """Parse `NAME=VALUE`. Raises `OptionError`, which does not quote the value."""
+    """Parse `NAME=VALUE`. Raises `OptionError` without quoting the value."""
     name, equals, value = entry.partition("=")
     if not equals or not name:
         raise OptionError(f"{option} must look like NAME=VALUE.")
@@ -63,7 +66,7 @@ def pair(entry: str, option: str) -> tuple[str, str]:
 
 
 def address(entry: str) -> tuple[str, str]:
-    """Parse the `HOST=ADDRESS` of --connect-to. Raises `OptionError`."""
+    """Parse the value `HOST=ADDRESS` of --connect-to. Raises `OptionError`."""
     host, equals, to = entry.partition("=")
     if not equals or not host or not to:
         raise OptionError(f"--connect-to must look like shop.example=127.0.0.1, not {entry!r}.")
@@ -81,7 +84,7 @@ def content(path: Path, option: str) -> str:
 def variable(name: str, option: str, environ: Mapping[str, str]) -> str:
     """Return the value of an environment variable.
 
-    Raises `OptionError`, which does not quote a name that may itself be a secret.
+    Raises `OptionError`, without quoting a name that may itself be a secret.
     """
     value = environ.get(name)
     if value:

@@ -1,4 +1,4 @@
-"""The formats of a report. Each is a module of this package with a function `write(report) -> str`."""
+"""The formats of a report. A format is a module of this package with a function `write(report) -> str`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Describes the fix of a finding for programs: what to change, where, and examples."""
+"""Describes the fix of a finding for programs: what to change, in which place, and examples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHERE: Final = {
 
 
 def fix(outcome: Outcome) -> dict[str, Any] | None:
-    """Return what to change, where, and the code examples by language; None if the check found nothing."""
+    """Return what to change, in which place, and code examples by language; or None if the check found nothing."""
     if outcome.verdict not in FINDINGS:
         return None
     check = outcome.check

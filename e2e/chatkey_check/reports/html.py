@@ -1,4 +1,4 @@
-"""The report as a single HTML file for people. It loads nothing, and contains only a few lines of script."""
+"""Writes the report as a single HTML file, which loads nothing and contains only a few lines of script."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ NAMED: Final = re.compile(r"`([^`]+)`")
 
 
 def write(report: Report) -> str:
-    """Return the report as an HTML page."""
     style, script = ((FOLDER / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     pages = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     pages.filters["code"] = _code
@@ -64,7 +63,7 @@ def write(report: Report) -> str:
 
 
 def _source(text: str) -> str:
-    """Return the source expression that allows an inline block in a Content-Security-Policy: its hash."""
+    """Return the source expression for a Content-Security-Policy that allows an inline block by its hash."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

@@ -1,4 +1,4 @@
-"""The report in JSON, for programs. Its schema is docs/schemas/gettoken-report.json."""
+"""Writes the report in JSON, for programs. The schema is docs/schemas/gettoken-report.json."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ VERSION: Final = 2
 
 
 def write(report: Report) -> str:
-    """Return the report as JSON."""
     return dumps(_report(report), indent=2, ensure_ascii=False)
 
 

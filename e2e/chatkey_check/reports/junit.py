@@ -1,4 +1,4 @@
-"""The report as JUnit XML, for CI systems: one test case for each check."""
+"""Writes the report as JUnit XML, for CI systems, with one test case for each check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ COMPLETE: Final = "all necessary checks were judged"
 
 
 def write(report: Report) -> str:
-    """Return the report as JUnit XML."""
     began = report.started_at.partition("+")[0]
     facts = dict(summary.facts(report))
     return junit.write(junit.Suite("chatkey check", [*_cases(report)], report.seconds, began, facts))
@@ -37,7 +36,7 @@ def _cases(report: Report) -> Iterator[junit.Case]:
 
 
 def _told(outcome: Outcome) -> tuple[str, str, str, str]:
-    """Return the tag of an outcome, its message, its type and its text."""
+    """Return the JUnit tag of an outcome, with its message, type and text."""
     if outcome.known:
         return "skipped", f"known: {outcome.known}. {outcome.message}", "", ""
     match outcome.verdict:
@@ -59,7 +58,7 @@ def _missed(report: Report) -> str:
 
 
 def _evidence(outcome: Outcome) -> str:
-    """Return what to change, why, the calls that show it, and the saved files."""
+    """Return what to change, why, the calls that show the finding, and the saved files."""
     calls = (f"{seen.label}:\n{seen.curl}\n\n{seen.response}" for seen in outcome.evidence)
     kept = (f"saved: {file}" for file in outcome.files)
     return "\n\n".join([f"{outcome.hint}\n{outcome.check.why}", *calls, *kept])

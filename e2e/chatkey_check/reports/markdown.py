@@ -1,4 +1,4 @@
-"""The report in Markdown, for a comment on a pull request or the summary of a CI job."""
+"""Writes the report in Markdown, for a comment on a pull request or the summary of a CI job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ MARKS: Final = {Verdict.FAIL: "❌", Verdict.WARN: "⚠️", Verdict.ERROR: "�
 
 
 def write(report: Report) -> str:
-    """Return the report as Markdown for GitHub and GitLab."""
     return "\n\n".join(_parts(report))
 
 
@@ -85,13 +84,13 @@ def _folded(title: str, text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text escaped so that nothing in it becomes markup, a link, or a mention of somebody."""
+    """Escape a text, so that it contains no markup, no link, and no mention of a user."""
     escaped = SPECIAL.sub(r"\\\1", " ".join(text.split()))
     return escaped.replace("@", "@<!-- -->").replace("://", ":<!-- -->//").replace("www.", "www<!-- -->.")
 
 
 def _code(text: str) -> str:
-    """Return text as inline code, delimited by more backticks in a row than the text contains."""
+    """Return text as inline code, between more backticks in a row than the text contains."""
     flat = " ".join(text.split())
     fence = "`" * (_longest(flat) + 1)
     return f"{fence} {flat} {fence}" if "`" in flat else f"{fence}{flat}{fence}"

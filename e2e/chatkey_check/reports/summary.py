@@ -1,4 +1,4 @@
-"""Texts that all formats of a report share: how the run ended, and what else could be judged."""
+"""Texts that all formats of a report share: the result of the run, and what else could be judged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS: Final = {
 
 
 def result(report: Report) -> Exit:
-    """Return how a run ended. Warnings are reported here even if they do not count for the exit status."""
+    """Return how a run ended. Warnings count here, even if they do not count for the exit status."""
     return status(report, strict=True)
 
 
@@ -60,7 +60,7 @@ def _and_the_rest(report: Report) -> str:
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
-    """Return the facts about a run besides its findings: target, times, clock, versions, options."""
+    """Return facts about a run: target, times, clock, versions, options."""
     return [
         ("target", report.target),
         ("started", report.started_at),
@@ -72,7 +72,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
 
 
 def own_shape(report: Report) -> str:
-    """Return a note about the shape of the calls if it differs from the contract's example; otherwise an empty text."""
+    """Return a note if the format of the calls differs from the contract's example; otherwise an empty text."""
     used = [f"{name} {report.options[name]}" for name in SHAPE if name in report.options]
     return (
         f"Your call differs from the contract's example, so your getToken must match it: {' '.join(used)}"
@@ -82,7 +82,7 @@ def own_shape(report: Report) -> str:
 
 
 def duration(report: Report) -> str:
-    """Return the number of requests, and how long the run took."""
+    """Return the number of requests and the duration of the run, in words."""
     waited = f", including {report.waited:.1f} s of waiting" if report.waited >= 0.05 else ""
     return f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}"
 
@@ -93,13 +93,13 @@ def counted(report: Report) -> list[tuple[Verdict, int]]:
 
 
 def told(outcomes: Sequence[Outcome]) -> str:
-    """Return in words how the checks of a group ended."""
+    """Describe in words how the checks of a group ended."""
     counts = Counter(outcome.verdict for outcome in outcomes)
     return ", ".join(f"{counts[verdict]} {WORDS[verdict]}" for verdict in Verdict if counts[verdict])
 
 
 def options(report: Report) -> dict[str, list[str]]:
-    """Return the options that would allow more checks, each with those checks."""
+    """Return the options that would allow further checks, each with the checks that it allows."""
     more: dict[str, list[str]] = {}
     for outcome in report.outcomes:
         if outcome.verdict is Verdict.SKIP and outcome.option:
@@ -108,7 +108,7 @@ def options(report: Report) -> dict[str, list[str]]:
 
 
 def reasons(report: Report) -> dict[str, list[str]]:
-    """Return the reasons why checks were not judged, each with those checks, if no option would change that."""
+    """Return the reasons why checks were not judged although no option is missing, each with its checks."""
     why: dict[str, list[str]] = {}
     for outcome in report.outcomes:
         if not outcome.judged and not outcome.option:
@@ -122,7 +122,7 @@ def source(check: Question) -> str:
 
 
 def reason(outcome: Outcome) -> str:
-    """Return why a check was not judged, and the option that would change that, if any."""
+    """Return why a check was not judged, with the option that is missing, if any."""
     if outcome.blocked_by:
         return f"see {outcome.blocked_by} first"
     return f"{outcome.message} ({outcome.option})" if outcome.option else outcome.message

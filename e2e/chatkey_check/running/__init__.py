@@ -1,1 +1,1 @@
-"""Runs the checks: selects them, orders them, and applies the file of known failures."""
+"""Runs the checks: selects and orders them, and applies the file of known failures."""

@@ -1,4 +1,4 @@
-"""Known failures: a file of check ids with reasons. An entry that is no longer needed is an error."""
+"""Known failures: a file of check ids with reasons. An unnecessary entry is an error."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ EXCUSED: Final = frozenset({Verdict.FAIL, Verdict.WARN})
 
 
 class Known:
-    """The entries of a file of known failures; empty without a file."""
+    """The entries of a file of known failures, or none without a file."""
 
     def __init__(self, reasons: Mapping[str, str] | None = None) -> None:
         self._reasons = dict(reasons or {})
 
     def reason(self, outcome: Outcome) -> str:
-        """Return why a failure or a warning is known, or an empty text."""
+        """Return why a failure or a warning is known, or an empty text if it is not known."""
         return self._reasons.get(outcome.check.id, "") if outcome.verdict in EXCUSED else ""
 
     def stale(self, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
-        """Return the entries that are out of date: the check passed, was not judged, or does not exist."""
+        """Return the outdated entries. Their checks passed, were not judged, or do not exist."""
         verdicts = {outcome.check.id: outcome.verdict for outcome in outcomes}
         return tuple(
             f"{check_id}: {_complaint(verdicts.get(check_id))}"

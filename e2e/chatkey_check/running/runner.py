@@ -1,4 +1,4 @@
-"""Runs the checks in such an order that the first failure is the cause of the others."""
+"""Runs the checks in an order in which the first failure is the cause of the others."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ JUDGES: Final = 16
 
 
 class Listener(Protocol):
-    """Is notified of the progress of a run. `started` is called from several threads."""
+    """Receives the progress of a run. `started` is called from several threads."""
 
     def started(self, check: Question) -> None:
-        """The judging of a check begins."""
+        """A check is about to be judged."""
 
     def finished(self, outcome: Outcome) -> None:
         """A check has ended. Checks are reported in the order of the catalogue."""
@@ -51,22 +51,20 @@ class Listener(Protocol):
 class Silence:
     """A listener that does nothing."""
 
-    def started(self, check: Question) -> None:
-        """Do nothing."""
+    def started(self, check: Question) -> None: ...
 
-    def finished(self, outcome: Outcome) -> None:
-        """Do nothing."""
+    def finished(self, outcome: Outcome) -> None: ...
 
 
 class Selection:
-    """Selects checks with patterns of ids, such as `claim.*`."""
+    """Selects checks by patterns of ids, such as `claim.*`."""
 
     def __init__(self, only: Sequence[str] = (), skip: Sequence[str] = ()) -> None:
         self._only = tuple(only)
         self._skip = tuple(skip)
 
     def reason_against(self, check_id: str) -> str:
-        """Return why a check is left out, or an empty text if it is selected."""
+        """Return why a check is not selected, or an empty text if it is selected."""
         if self._only and not any(fnmatchcase(check_id, pattern) for pattern in self._only):
             return "not selected by --only"
         if any(fnmatchcase(check_id, pattern) for pattern in self._skip):
@@ -86,7 +84,7 @@ def report_of(
 ) -> Report:
     """Judge an endpoint and return the report. The caller has to close the run.
 
-    With `in_line`, calls are made one at a time, except those that a check makes at the same time on purpose.
+    With `in_line`, calls are made one at a time, except when a check tests simultaneous calls.
     """
     chosen = tuple(checks or catalogue.load())
     judging = _Judging(run, chosen, listener or Silence(), known or Known(), selection or Selection())
@@ -136,13 +134,13 @@ class _Judging:
         )
 
     def _in_line(self, checks: Iterable[Check]) -> None:
-        """Judge those of the checks that are not judged yet, one after the other in this thread."""
+        """Judge the remaining checks one after the other in this thread."""
         for check in checks:
             self._outcome(check)
             self._tell()
 
     def _at_once(self, checks: Iterable[Check]) -> None:
-        """Judge independent checks in several threads. Their outcomes are reported in the order of the catalogue."""
+        """Judge independent checks in several threads. Outcomes are reported in the order of the catalogue."""
         self._calls.spread()
         pool = ThreadPoolExecutor(JUDGES)
         try:
@@ -152,7 +150,10 @@ class _Judging:
             pool.shutdown(cancel_futures=True)
 
     def _outcome(self, check: Check) -> Outcome:
-        """Return the outcome of a check. The first call judges it, after the checks it needs; other threads wait."""
+        """Return the outcome of a check, which the first call judges after the checks that it needs.
+
+        Other threads wait.
+        """
         with self._locks[check.id]:
             if check.id not in self._outcomes:
                 in_the_way = self._in_the_way(check)
@@ -161,7 +162,7 @@ class _Judging:
             return self._outcomes[check.id]
 
     def _in_the_way(self, check: Check) -> str:
-        """Return the id of the check that ultimately prevents this one from being judged, or an empty text."""
+        """Return the id of the first failed check that prevents this check from being judged, or an empty text."""
         for name in check.needs:
             needed = self._checks.get(name)
             if needed is None:
@@ -203,7 +204,7 @@ class _Judging:
         )
 
     def _blocked(self, check: Check, by: str) -> Outcome:
-        """Return a blocked outcome. The check in the way is judged first, so that it is reported in any case."""
+        """Return a blocked outcome. Judge the check in the way first, so that its outcome is reported in any case."""
         outcome = self._outcome(self._checks[by]) if by in self._checks else None
         return Outcome(check, Verdict.BLOCKED, blocked_by=(outcome.blocked_by if outcome else "") or by)
 
@@ -212,7 +213,7 @@ class _Judging:
         return Outcome(check, Verdict.SKIP, reason, left_out=True) if reason else self._outcomes[check.id]
 
     def _tell(self) -> None:
-        """Report the outcomes that are known, up to the first check that has not ended yet."""
+        """Report the known outcomes in order, up to the first check that has not ended."""
         order = list(self._checks)
         while self._told < len(order):
             check = self._checks[order[self._told]]
@@ -223,7 +224,7 @@ class _Judging:
 
 
 def _ours(error: Exception) -> str:
-    """Describe an exception of our own code, with its file and line."""
+    """Describe an exception of the checker's own code, with file and line."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{where}"

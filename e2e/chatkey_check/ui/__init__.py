@@ -1,1 +1,1 @@
-"""The local page of --ui: shows every call of a run, sends edited calls again, and explains tokens."""
+"""The local page of --ui, which shows every call of a run, sends edited calls again, and explains tokens."""

@@ -1,4 +1,4 @@
-"""The actions of the --ui page: show a run, send one of its calls again with changes, and run again."""
+"""The actions of the --ui page: show a run, send a call again with changes, and run again."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ LONGEST: Final = 20_000
 
 
 class Refused(Exception):
-    """The request of the page cannot be carried out. The message says why."""
+    """The server cannot carry out a request of the page. The message says why."""
 
 
 class Again(msgspec.Struct):
-    """A call to send again: its number, and its edited content."""
+    """A call to send again: the number of the call, and its edited content."""
 
     id: Annotated[int, msgspec.Meta(ge=0)]
     method: str
@@ -47,7 +47,7 @@ class Again(msgspec.Struct):
 
 
 class Desk:
-    """Runs the checks against an endpoint whenever asked, and keeps the calls of the last run. Thread-safe."""
+    """Runs the checks against an endpoint on request, and keeps the calls of the last run. Thread-safe."""
 
     def __init__(self, target: Target, selection: Selection) -> None:
         self._target = target
@@ -58,7 +58,7 @@ class Desk:
         self._report: Report | None = None
 
     def run(self) -> dict[str, Any]:
-        """Judge the endpoint, and return the new state."""
+        """Judge the endpoint, and return the new state of the page."""
         with self._lock:
             with opened(self._target) as run:
                 self._report = report_of(run, selection=self._selection)
@@ -92,7 +92,6 @@ class Desk:
             return self._shown(len(self._calls) - 1)
 
     def explain(self, token: str) -> dict[str, Any]:
-        """Explain a token: its content, and what is wrong with it. Nothing is sent."""
         return explained(token, self._target)
 
     def _changed(self, asked: Again) -> Request:
@@ -114,7 +113,7 @@ class Desk:
         )
 
     def _header(self, line: str, before: Request) -> Header:
-        """Parse a header line. If it equals a line that was shown masked, return the original header."""
+        """Parse a header line. If the line equals a masked line, return the original header."""
         for header in before.headers:
             if line == _line(self._masks.header(header)):
                 return header
@@ -145,7 +144,7 @@ class Desk:
         }
 
     def _first(self) -> int:
-        """Return the number of the first call to the endpoint itself. Calls of a login may come before it."""
+        """Return the number of the first call to the endpoint. Calls of a login may have lower numbers."""
         endpoint = self._target.url.partition("?")[0]
         asked = (number for number, done in enumerate(self._calls) if done.request.url.startswith(endpoint))
         return next(asked, 0)

@@ -1,4 +1,4 @@
-"""Explains a pasted token with the checks that need nothing but a token. Nothing is sent."""
+"""Explains a pasted token with the checks that need only a token. Nothing is sent."""
 
 from __future__ import annotations
 
@@ -35,29 +35,25 @@ class PastedWire:
         self._body = json.dumps({"token": token}).encode()
 
     def reach(self, url: str) -> str:
-        """Act as if something listened."""
+        """Pretend that a server listens."""
         return url
 
     def shake_hands(self, url: str) -> None:
-        """Act as if the certificate were valid."""
+        """Pretend that the certificate is valid."""
 
     def send(self, request: Request) -> Exchange:
-        """Return an answer with the token."""
         return Exchange(request, Response(200, (), self._body), None, time.time(), 0.0)
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
-        """Return an answer with the token for each request."""
         return [self.send(request) for request in requests]
 
-    def spread(self) -> None:
-        """Do nothing, because there are no connections."""
+    def spread(self) -> None: ...
 
-    def close(self) -> None:
-        """Do nothing, because there are no connections."""
+    def close(self) -> None: ...
 
 
 def explained(token: str, target: Target) -> dict[str, Any]:
-    """Return the token's header and claims, and what the checks found."""
+    """Return the token's header and claims, and the findings of the checks."""
     token = token.strip().removeprefix("Bearer ").strip("\"'")
     known = replace(target, login=Login(), login_b=None, live=None, shape=EXAMPLE)
     calls = Calls(known, PastedWire(token), now=time.time, sleep=lambda _: None)
@@ -73,7 +69,7 @@ def explained(token: str, target: Target) -> dict[str, Any]:
 
 
 def _part(token: str, number: int) -> str:
-    """Return a part of a token as indented JSON, or an empty text. 0 is the header, 1 the claims."""
+    """Return a part of a token as indented JSON, or an empty text. Part 0 is the header, part 1 the claims."""
     parts = token.split(".")
     value = reading.lenient_claims(f".{parts[number]}") if len(parts) > number else {}
     return Masks().masked(json.dumps(value, indent=2, ensure_ascii=False)) if value else ""

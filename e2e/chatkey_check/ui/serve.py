@@ -1,4 +1,4 @@
-"""Serves the page of --ui on this machine. It answers only those who know its secret address, and no other site."""
+"""Serves the page of --ui on this machine. The server answers only at a secret address, and refuses other sites."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ class Pasted(msgspec.Struct):
     token: str
 
 
-class Nothing(msgspec.Struct):
-    """An empty JSON object."""
+class Nothing(msgspec.Struct): ...
 
 
 Asked = TypeVar("Asked", bound=msgspec.Struct)
@@ -63,13 +62,13 @@ class UiServer(ThreadingHTTPServer):
         return f"{self.origin}/{self.key}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Print an error of our own code, but not a connection that the browser closed."""
+        """Print an error of the server's code. Ignore a connection that the browser closed."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers the calls of its own page, and refuses all others."""
+    """Answers the calls of the --ui page, and refuses all other calls."""
 
     protocol_version = "HTTP/1.1"
     server_version = "chatkey-check"
@@ -78,11 +77,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def ui(self) -> UiServer:
-        """The server of this handler."""
         return cast("UiServer", self.server)
 
     def do_GET(self) -> None:
-        """Answer with the page, or with the data that it shows."""
+        """Answer with the page or with the data of the page."""
         place = self._place()
         if place == "":
             self._answer(200, "text/html; charset=utf-8", self.ui.page)
@@ -107,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._told(acts.get(place))
 
     def _body(self) -> bytes | None:
-        """Return the body, or None if it was refused.
+        """Return the body, or None if the body was refused.
 
         Exactly one Content-Length is required, and it must not exceed `LARGEST`.
         """
@@ -125,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """Send the errors of http.server itself as JSON, like all other errors, and close the connection."""
+        """Send an error of http.server in JSON, like all other errors, and close the connection."""
         self.close_connection = True
         self.request_version = self.protocol_version
         status = NOT_HERE.get(code, code)
@@ -133,9 +131,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._let_it_arrive()
 
     def _let_it_arrive(self) -> None:
-        """Read what the client is still sending, within bounds.
+        """Read what the client is still sending, up to a limit.
 
-        Closing a connection with unread bytes would reset it (RFC 9112 9.6), and the client might lose the answer.
+        Closing a connection with unread bytes would reset the connection (RFC 9112 9.6), and the client might lose the
+        answer.
         """
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
@@ -181,11 +180,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is http.server's
-        """Log nothing, because the address contains the key."""
+        """Log nothing, because the address contains the secret key."""
 
 
 def _read(body: bytes, kind: type[Asked]) -> Asked:
-    """Parse the body as a JSON object of this type. Raises `Refused`."""
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -193,7 +191,7 @@ def _read(body: bytes, kind: type[Asked]) -> Asked:
 
 
 def _page() -> tuple[bytes, str]:
-    """Return the page, and the Content-Security-Policy that allows its own style and script."""
+    """Return the page, and a Content-Security-Policy that allows only the page's own style and script."""
     html, style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.html", "page.css", "page.js"))
     sources = "; ".join(f"{kind}-src {_hash(text)}" for kind, text in (("style", style), ("script", script)))
     policy = f"default-src 'none'; {sources}; connect-src 'self'; base-uri 'none'; form-action 'none'"

@@ -1,1 +1,1 @@
-"""Sends requests: over real HTTP, or in a dry run that only records them."""
+"""Sends requests over HTTP, or records requests in a dry run without sending them."""

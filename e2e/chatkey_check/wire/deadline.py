@@ -1,4 +1,4 @@
-"""Ends a call when its time is over, even if bytes keep arriving. A read timeout would start anew with each byte."""
+"""Ends a call when its time is over. A read timeout would not suffice, because it starts anew with each byte."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ OPENED: Final = "connection.connect_tcp.complete"
 
 
 class Deadline:
-    """Limits the duration of a `with` block. When the time is over, its connection is shut down, and reads from it end.
+    """Limits the duration of a `with` block. At the end of this time, its connection is shut down, and reads end.
 
-    The connection is watched through a copy of its file descriptor, so it can also be shut down during a TLS handshake.
+    The deadline keeps a copy of the connection's file descriptor, so it can shut the connection down even during a TLS
+    handshake.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -39,7 +40,7 @@ class Deadline:
             self._forget()
 
     def watch(self, connection: socket.socket) -> None:
-        """Shut this connection down when the time is over, or at once if it already is."""
+        """Shut this connection down when the time is over, or at once if the time is already over."""
         with self._lock:
             self._forget()
             self._copy = socket.socket(fileno=os.dup(connection.fileno()))
@@ -60,13 +61,13 @@ class Deadline:
 
 
 class Line:
-    """The connection of an httpx transport, recorded so that a deadline can end it."""
+    """The connection of an httpx transport. A deadline can shut this connection down."""
 
     def __init__(self) -> None:
         self._stream: Any = None
 
     def watched_by(self, deadline: Deadline) -> Any:
-        """Let a deadline watch the kept or the next connection. Return the `trace` callback for httpx."""
+        """Let a deadline watch the current or the next connection. Return the `trace` callback for httpx."""
         kept = self._stream.get_extra_info("socket") if self._stream is not None else None
         if kept is not None and kept.fileno() >= 0:
             deadline.watch(kept)
@@ -79,5 +80,5 @@ class Line:
         return trace
 
     def answered_on(self, stream: Any) -> None:
-        """Remember the stream on which an answer arrived. With TLS, it is not the stream that was opened."""
+        """Remember the stream of an answer. With TLS, it is another stream than the one that was opened."""
         self._stream = stream

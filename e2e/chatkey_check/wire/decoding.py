@@ -12,7 +12,7 @@ BARE: Final = -15
 
 
 class Undecodable(ValueError):
-    """A body that is not compressed as its Content-Encoding says."""
+    """A body that is not compressed in the way that its Content-Encoding says."""
 
 
 def unpacked(body: bytes, encodings: str, most: int) -> bytes:
@@ -24,7 +24,7 @@ def unpacked(body: bytes, encodings: str, most: int) -> bytes:
 
 
 def _inflated(body: bytes, most: int) -> bytes:
-    """Decompress gzip, which may consist of several members in a row, or deflate."""
+    """Decompress deflate, or gzip, which may consist of several members in a row."""
     whole = bytearray()
     rest = body
     while rest and len(whole) < most:

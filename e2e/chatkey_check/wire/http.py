@@ -1,4 +1,4 @@
-"""Sends requests over real HTTP, and describes why a connection cannot be made."""
+"""Sends requests over HTTP, and describes why a connection cannot be opened."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOOPBACK: Final = ("127.0.0.1", "::1")
 
 
 class Unreachable(Exception):
-    """No connection can be made. The message says what was tried."""
+    """No connection can be opened. The message says what was tried."""
 
 
 class Unsendable(Exception):
@@ -49,11 +49,11 @@ class Wire(Protocol):
         ...
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
-        """Send requests at the same moment, each over its own connection."""
+        """Send requests at the same moment, each over a separate connection."""
         ...
 
     def spread(self) -> None:
-        """From now on, send each request over its own connection, so that several can be sent at a time."""
+        """From now on, send each request over a separate connection, so that several can be sent at a time."""
         ...
 
     def close(self) -> None:
@@ -62,9 +62,9 @@ class Wire(Protocol):
 
 
 class HttpWire:
-    """HTTP/1.1 with httpx's transport, which adds no cookies, redirects or proxies of its own.
+    """HTTP/1.1 with httpx's transport, which adds no cookies, redirects or proxies.
 
-    `localhost` and names below it are this machine, whatever the resolver says.
+    `localhost` and its subdomains are this machine, regardless of the resolver.
     """
 
     def __init__(
@@ -83,14 +83,12 @@ class HttpWire:
         self._spread = False
 
     def reach(self, url: str) -> str:
-        """Open a connection, close it, and return the address that answered. Raises `Unreachable`."""
         host, port = _place(url)
         if (host, port) not in self._addresses:
             self._addresses[host, port] = self._first_open(host, port)
         return self._addresses[host, port]
 
     def shake_hands(self, url: str) -> None:
-        """Make a TLS handshake. Raises `ssl.SSLError` or `OSError`."""
         host, port = _place(url)
         address = self.reach(url), port
         with socket.create_connection(address, CONNECT_SECONDS) as raw, Deadline(CONNECT_SECONDS) as end:
@@ -111,18 +109,16 @@ class HttpWire:
         return done
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
-        """Send requests at the same moment, each over its own connection."""
         self._forget()  # it would occupy a single-threaded server
         with ThreadPoolExecutor(len(requests)) as pool:
             return list(pool.map(self._send_alone, requests))
 
     def spread(self) -> None:
-        """From now on, send each request over its own connection. A kept one would occupy a single-threaded server."""
+        """Send each request over a separate connection. A kept connection would occupy a single-threaded server."""
         self._forget()
         self._spread = True
 
     def close(self) -> None:
-        """Close the connection that was kept for the next request."""
         self._forget()
 
     def _send_alone(self, request: Request) -> Exchange:
@@ -134,7 +130,7 @@ class HttpWire:
 
     @property
     def tls(self) -> ssl.SSLContext:
-        """The TLS settings. They trust the system's authorities and the one of `--ca`. Raises `OptionError`."""
+        """The TLS settings, which trust the system's authorities and that of `--ca`. Raises `OptionError`."""
         if self._tls is None:
             self._tls = _trusting(self._target)
         return self._tls
@@ -232,7 +228,7 @@ class HttpWire:
 
 
 def _broken(said: str) -> Broken:
-    """Return the reason that an error message of h11 stands for."""
+    """Return the reason that an error message of h11 describes."""
     if "complete message body" in said:
         return Broken.SHORT
     return Broken.CUT if "disconnected" in said else Broken.GARBLED

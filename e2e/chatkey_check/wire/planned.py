@@ -1,4 +1,4 @@
-"""A dry run of the calls: nothing is sent, and every request is answered as a correct endpoint would."""
+"""A dry run of the calls. Nothing is sent, and each request gets the answer of a correct endpoint."""
 
 from __future__ import annotations
 
@@ -27,16 +27,14 @@ class PlanClock:
         self._now = time.time()
 
     def now(self) -> float:
-        """Return the time in seconds since the epoch."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Advance the clock."""
         self._now += seconds
 
 
 class PlanWire:
-    """Records requests and answers them as if nothing failed, to find out what a clean run sends."""
+    """Records requests and answers them successfully, to find out what a run without failures sends."""
 
     def __init__(self, target: Target, *, now: Callable[[], float]) -> None:
         self._target = target
@@ -46,26 +44,20 @@ class PlanWire:
         """The sessions that are logged in: those given as headers, and those that the login form has started since."""
 
     def reach(self, url: str) -> str:
-        """Act as if something listened."""
         return urlsplit(url).hostname or ""
 
-    def shake_hands(self, url: str) -> None:
-        """Act as if the certificate were valid."""
+    def shake_hands(self, url: str) -> None: ...
 
     def send(self, request: Request) -> Exchange:
-        """Record the request, and answer it."""
         self.sent.append(request)
         return Exchange(request, self._answer(request), None, self._now(), 0.0)
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
-        """Record the requests, and answer them."""
         return [self.send(request) for request in requests]
 
-    def spread(self) -> None:
-        """Do nothing, because a dry run makes one request after the other."""
+    def spread(self) -> None: ...
 
-    def close(self) -> None:
-        """Do nothing, because there are no connections."""
+    def close(self) -> None: ...
 
     def _answer(self, request: Request) -> Response:
         target = self._target
@@ -99,9 +91,9 @@ class PlanWire:
         return f"person-{session[0]}" if session in self._open else None
 
     def _session(self, request: Request) -> str:
-        """Return the session of a request: a person's letter, followed by a number if they logged in with the form.
+        """Return the session of a request: the letter of a person, and a number after a login with the form.
 
-        Empty without a session.
+        Returns an empty text without a session.
         """
         cookie = SimpleCookie(_header(request, "cookie")).get(COOKIE)
         if cookie is not None:
@@ -126,7 +118,7 @@ def _header(request: Request, name: str) -> str:
 
 
 def _jkt(request: Request, shape: Shape) -> str | None:
-    """Return the jkt of a request if it is a valid thumbprint and is really sent; otherwise None."""
+    """Return the jkt of a request if the jkt is a valid thumbprint and really sent; otherwise None."""
     try:
         fits = len(reading.decoded(request.jkt)) == reading.SHA256_BYTES
     except ValueError:
@@ -136,7 +128,7 @@ def _jkt(request: Request, shape: Shape) -> str | None:
 
 
 def _placed(token: str | None, path: tuple[str, ...]) -> bytes:
-    """Return the body of an answer with the token in its place."""
+    """Return the body of an answer with the token at its place."""
     if not path:
         return (token or "").encode()
     value: object = token

@@ -16,7 +16,7 @@ DOCS: Final = Path(__file__).parents[3] / "docs"
 
 
 def shipped(name: str) -> Path:
-    """Return the path of a file from docs/."""
+    """Return the path of a file of docs/, also in an installed package."""
     inside = HERE / "docs" / name
     return inside if inside.exists() else DOCS / name
 
@@ -30,7 +30,9 @@ def contract() -> dict[str, dict[str, str]]:
 
 @cache
 def contract_version() -> str:
-    """Return a text that identifies this version of the contract: the number of its sentences and a hash."""
+    """Return the number of the contract's sentences and a hash, which together identify this version of the
+    contract.
+    """
     import hashlib  # noqa: PLC0415 - for one line of a report
 
     text = shipped("contract.toml").read_bytes()
@@ -39,19 +41,19 @@ def contract_version() -> str:
 
 @cache
 def scored(revision: int) -> dict[str, frozenset[str]]:
-    """Return the sentences scored in a revision of the profile, by the side they bind."""
+    """Return the sentences that are scored in a revision of the profile, by the side that they bind."""
     revisions = tomllib.loads((HERE / "scored.toml").read_text("utf-8"))["revision"]
     return {side: frozenset(ids) for side, ids in revisions[str(revision)].items()}
 
 
 @cache
 def schema(name: str) -> Draft202012Validator:
-    """Return the validator of a published schema. It accepts undeclared members."""
+    """Return the validator of a published schema, which accepts undeclared members."""
     made: Any = json.loads((shipped("schemas") / f"{name}.json").read_text("utf-8"))
     return Draft202012Validator(made)
 
 
 def misfit(name: str, value: Any) -> str:
-    """Return why a value does not match a published schema; empty if it matches."""
+    """Return why a value does not match a published schema, or an empty text if it matches."""
     error = next(schema(name).iter_errors(value), None)
     return "" if error is None else f"does not match docs/schemas/{name}.json: {error.message[:200]}"

@@ -1,1 +1,1 @@
-"""Three ways ("grades") to get test businesses at a target, one module each, with a common protocol."""
+"""Three ways ("grades") to get test businesses at a target, with one module each and a common protocol."""

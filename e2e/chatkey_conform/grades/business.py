@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 
 class HarnessError(Exception):
-    """The suite, an adapter or a lab is at fault, not the service under test."""
+    """The suite, an adapter or a lab has failed, not the service under test."""
 
 
 @dataclass(frozen=True)
 class Business:
-    """A business as its backend knows it: id, secret, registered origins and enabled social logins."""
+    """What a business's backend knows: id, secret, registered origins and enabled social logins."""
 
     id: str
     secret_key: str = field(repr=False)
@@ -41,7 +41,7 @@ class Businesses(Protocol):
         ...
 
     def change(self, business: Business, changes: Mapping[str, Any]) -> None:
-        """Change a business. The service may take up to a minute of its own clock to apply the change."""
+        """Change a business. The service may apply the change up to a minute later by its own clock."""
         ...
 
     def remove(self, business: Business) -> None:
@@ -57,7 +57,10 @@ class Businesses(Protocol):
         ...
 
     def members(self, business: Business) -> list[dict[str, Any]]:
-        """Return the records of a business's members, each with `uid`, `login`, `auth_provider`, `name`, `email`."""
+        """Return the records of a business's members.
+
+        Each record has `uid`, `login`, `auth_provider`, `name`, `email`.
+        """
         ...
 
     def agent(self, request: Mapping[str, Any]) -> dict[str, Any]:

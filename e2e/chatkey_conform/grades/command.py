@@ -1,4 +1,4 @@
-"""Grade `command`: runs a command supplied by the implementer once per verb, with JSON on stdin and stdout."""
+"""Grade `command`: runs a command of the implementer for each call, with JSON on stdin and stdout."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ class CommandBusinesses:
         return declared(map(str, names))
 
     def prepared(self) -> tuple[Business, ...]:
-        """Return nothing: the command creates businesses on demand."""
         return ()
 
     def provision(self, wanted: Mapping[str, Any]) -> Business:
-        """Ask the command to create a business. It answers with `id` and `secret_key`."""
+        """Ask the command to create a business. The command answers with `id` and `secret_key`."""
         return business_of(wanted, self._ask("provision", wire(wanted)))
 
     def change(self, business: Business, changes: Mapping[str, Any]) -> None:
@@ -45,29 +44,24 @@ class CommandBusinesses:
         self._ask("change", {**wire(changes), "id": business.id})
 
     def remove(self, business: Business) -> None:
-        """Ask the command to delete a business."""
         self._ask("remove", {"id": business.id})
 
     def advance(self, seconds: float) -> None:
-        """Ask the command to move the clock forward by `seconds`."""
         self._ask("advance", {"seconds": seconds})
 
     def reset(self) -> None:
-        """Ask the command to reset the clock."""
         self._ask("reset", {})
 
     def members(self, business: Business) -> list[dict[str, Any]]:
-        """Ask the command for the member records: a list of objects."""
+        """Ask the command for the member records, which are a list of objects."""
         told = self._ask("member", {"id": business.id})
         found = told.get("members") if isinstance(told, dict) else told
         return [dict(member) for member in found or []]
 
     def agent(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the command to act as an agent."""
         return dict(self._ask("agent", request) or {})
 
-    def close(self) -> None:
-        """Do nothing: no connection stays open between two calls."""
+    def close(self) -> None: ...
 
     def _ask(self, verb: str, given: Mapping[str, Any]) -> Any:
         try:

@@ -36,42 +36,33 @@ class LabBusinesses:
         )
 
     def capabilities(self) -> frozenset[str]:
-        """Ask the lab for the capabilities."""
         told = self._ask("GET", "")
         if not isinstance(told, dict) or told.get("profile") != PROFILE:
             raise HarnessError(f"The lab's `profile` is not {PROFILE}.")
         return declared(map(str, told.get("capabilities") or ()))
 
     def prepared(self) -> tuple[Business, ...]:
-        """Return nothing: the lab creates businesses on demand."""
         return ()
 
     def provision(self, wanted: Mapping[str, Any]) -> Business:
-        """Ask the lab to create a business."""
         return business_of(wanted, self._ask("POST", "/providers", wire(wanted)))
 
     def change(self, business: Business, changes: Mapping[str, Any]) -> None:
-        """Ask the lab to change a business."""
         self._ask("PATCH", f"/providers/{business.id}", wire(changes))
 
     def remove(self, business: Business) -> None:
-        """Ask the lab to delete a business."""
         self._ask("DELETE", f"/providers/{business.id}")
 
     def advance(self, seconds: float) -> None:
-        """Ask the lab to move the clock forward."""
         self._ask("POST", "/clock", {"advance": seconds})
 
     def reset(self) -> None:
-        """Ask the lab to reset the clock."""
         self._ask("POST", "/reset")
 
     def members(self, business: Business) -> list[dict[str, Any]]:
-        """Ask the lab for the member records."""
         return [dict(member) for member in self._ask("GET", f"/members?provider={business.id}") or ()]
 
     def agent(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the lab to act as an agent."""
         return dict(self._ask("POST", "/agent", request) or {})
 
     def close(self) -> None:

@@ -20,12 +20,12 @@ GRADES: Final[dict[Grade, type[PreparedBusinesses | CommandBusinesses | LabBusin
 
 
 def businesses_of(target: Target) -> Businesses:
-    """Return the grade that manages the target's businesses. Raises `TargetError`."""
+    """Return the implementation of the target's grade. Raises `TargetError`."""
     return GRADES[target.document.businesses.grade](target)
 
 
 def capabilities_of(target: Target, businesses: Businesses) -> frozenset[str]:
-    """Return the declared capabilities: from TARGET.toml or, if it has none, from the adapter. Raises `TargetError`."""
+    """Return the declared capabilities, from TARGET.toml or else from the adapter. Raises `TargetError`."""
     have = target.service.have
     told = businesses.capabilities() if have is None else declared(have)
     if target.service.restart:

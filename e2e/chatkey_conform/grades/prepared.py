@@ -36,41 +36,37 @@ class PreparedBusinesses:
         return Business(given.id, secret, tuple(given.origins), enabled)
 
     def capabilities(self) -> frozenset[str]:
-        """Return the capabilities declared in TARGET.toml."""
         return self._have
 
     def prepared(self) -> tuple[Business, ...]:
-        """Return the businesses listed in TARGET.toml."""
         return self._prepared
 
     def provision(self, wanted: Mapping[str, Any]) -> Business:  # noqa: ARG002 - the protocol's
-        """Raise `NotApplicable`: a business can only be created by hand."""
+        """Raise `NotApplicable`, because businesses are created by hand."""
         _missing("businesses")
 
     def change(self, business: Business, changes: Mapping[str, Any]) -> None:  # noqa: ARG002 - the protocol's
-        """Raise `NotApplicable`: a business can only be changed by hand."""
+        """Raise `NotApplicable`, because businesses are changed by hand."""
         _missing("change")
 
     def remove(self, business: Business) -> None:
-        """Do nothing: the business existed before the run."""
+        """Do nothing, because the business existed before the run."""
 
     def advance(self, seconds: float) -> None:  # noqa: ARG002 - the protocol's
-        """Raise `NotApplicable`: there is no way to move the clock."""
+        """Raise `NotApplicable`, because nothing can move the clock."""
         _missing("clock")
 
-    def reset(self) -> None:
-        """Do nothing: the clock was never moved."""
+    def reset(self) -> None: ...
 
     def members(self, business: Business) -> list[dict[str, Any]]:  # noqa: ARG002 - the protocol's
-        """Raise `NotApplicable`: there is no access to the member records."""
+        """Raise `NotApplicable`, because nothing can read the member records."""
         _missing("member-records")
 
     def agent(self, request: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - the protocol's
-        """Raise `NotApplicable`: there is no way to act as an agent."""
+        """Raise `NotApplicable`, because nothing can act as an agent."""
         _missing("agent")
 
-    def close(self) -> None:
-        """Do nothing: no connection is open."""
+    def close(self) -> None: ...
 
 
 def _missing(capability: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Records what a case sent and received, as evidence, with secrets and tokens removed."""
+"""Records the messages of a case as evidence, without secrets and tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PRIVATE: Final = frozenset({"token", "proof", "auth_token", "nonce", "code_chall
 
 @dataclass(frozen=True)
 class Step:
-    """One request or frame that was sent, and what was received."""
+    """One request or frame that was sent, and the answer."""
 
     sent: str
     came: str = ""
@@ -25,18 +25,17 @@ class Step:
 
 @dataclass
 class Transcript:
-    """The latest steps of a case. `secrets` returns the texts to mask wherever they occur."""
+    """The latest steps of a case. `secrets` returns the texts that are masked everywhere."""
 
     secrets: Callable[[], Iterable[str]] = tuple
     steps: list[Step] = field(default_factory=list)
 
     def note(self, sent: str, came: str = "") -> None:
-        """Add a step."""
         self.steps.append(Step(self.masked(sent), self.masked(came)))
         del self.steps[:-MOST_STEPS]
 
     def masked(self, text: str) -> str:
-        """Return the text shortened, with tokens and secrets masked."""
+        """Shorten a text, and mask tokens and secrets in it."""
         return masked(text, self.secrets())
 
 
@@ -51,7 +50,7 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def frame_text(frame: Any) -> str:
-    """Return a frame as text, with the length of each secret member instead of its value."""
+    """Return a frame as text, with each secret replaced by its length."""
     if not isinstance(frame, dict):
         return frame if isinstance(frame, str) else repr(frame)
     return json.dumps(

@@ -1,4 +1,4 @@
-"""The verdicts on cases and sentences, and the exceptions and checks that lead to them."""
+"""The verdicts on cases and sentences, and the exceptions and checks from which they follow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """The verdict on a case or a sentence. A sentence gets the worst verdict of its cases (`outcome.WORST_FIRST`)."""
+    """The verdict on a case or a sentence. A sentence has the worst verdict of its cases (`outcome.WORST_FIRST`)."""
 
     FAILED = "failed"
     KNOWN = "known failure"
@@ -22,17 +22,17 @@ class Broken(Exception):
 
 
 class OtherLimit(Exception):
-    """The case would send more than a limit that the target declares."""
+    """The case would have to exceed a limit that the target declares."""
 
 
 def expect(came: object, wanted: object, what: str) -> None:
-    """Compare a received value with the expected one. Raises `Broken`."""
+    """Compare a received value with the expected value. Raises `Broken`."""
     if came != wanted:
         raise Broken(f"{what}: expected {shown(wanted)}, got {shown(came)}")
 
 
 def expect_that(held: object, what: str) -> None:
-    """Raise `Broken` unless `held` is true. `what` is the whole error message."""
+    """Raise `Broken` with the message `what` unless `held` is true."""
     if not held:
         raise Broken(what)
 

@@ -1,1 +1,1 @@
-"""Builds valid and deliberately faulty tokens and proofs, independently of any service's code."""
+"""Builds valid and deliberately faulty tokens and proofs, without using code of a service."""

@@ -1,7 +1,7 @@
 """Ways to corrupt a compact JWS, used for tokens and for proofs (RFC 7515 2, 3.1, 7.1; RFC 7493).
 
-The tables of tokens and of proofs share these rows. For tokens, a row's id names its row in `rows.toml`; for
-proofs, all rows belong to PRF-003.
+The tables of tokens and of proofs share these rows. For tokens, a row's id names a row of `rows.toml`. For proofs, all
+rows belong to PRF-003.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEADER, PAYLOAD = "header", "payload"
 
 @dataclass(frozen=True)
 class Jws:
-    """A valid compact JWS, and the function that signs it."""
+    """A valid compact JWS, and the function with which it is signed."""
 
     text: str
     sign: Callable[[bytes], bytes]
@@ -53,7 +53,10 @@ class Jws:
 
 @dataclass(frozen=True)
 class Damage:
-    """One row of both tables. `part` is the segment that a proof's refusal names; `cause` applies to tokens only."""
+    """One row of both tables.
+
+    `part` is the segment that the refusal of a proof names. `cause` applies to tokens only.
+    """
 
     row: str
     name: str
@@ -76,7 +79,7 @@ class Damage:
 
     @property
     def token_member(self) -> str | None:
-        """The `member` of the refusal of a token: `payload` for wrong JSON in the payload, otherwise none."""
+        """The `member` in the refusal of a token: `payload` for wrong JSON in the payload, otherwise None."""
         return PAYLOAD if self.is_json and self.part == PAYLOAD else None
 
 
@@ -153,7 +156,7 @@ INSERTED: Final = (
 
 
 def whole(damage: Callable[[str], str]) -> Callable[[Jws], str]:
-    """Apply a change to the whole text."""
+    """Apply a change to the whole text of a JWS."""
     return lambda jws: damage(jws.text)
 
 
@@ -170,30 +173,30 @@ def inserted(what: str, segment: int) -> Callable[[Jws], str]:
 
 
 def next_letter(text: str) -> str:
-    """Change the last character in a bit that base64url ignores, so that the bytes stay the same."""
+    """Change a bit of the last character that base64url ignores, so that the decoded bytes stay the same."""
     return text[:-1] + LETTERS[LETTERS.index(text[-1]) + 1]
 
 
 def spaced(jws: Jws, part: str, rest: int) -> str:
-    """Return a segment with spaces added after its JSON, so that its length is `rest` modulo three bytes."""
+    """Return a segment with spaces after its JSON, so that the length of the JSON is `rest` modulo three bytes."""
     raw = jws.json(part)
     return b64(raw + b" " * ((rest - len(raw)) % 3))
 
 
 def idle_bits(part: str) -> Callable[[Jws], str]:
-    """Set a bit of the segment's last character that base64url ignores, and sign the result."""
+    """Set a bit of a segment's last character that base64url ignores, and sign the result."""
     return lambda jws: jws.with_segment(part, next_letter(spaced(jws, part, 1)))
 
 
 def canonically_signed(jws: Jws) -> str:
-    """Set such a bit in the payload, but keep the signature over the canonical text."""
+    """Set such a bit in the payload, and keep the signature of the canonical text."""
     segment = spaced(jws, PAYLOAD, 1)
     header, _, signature = jws.with_segment(PAYLOAD, segment).split(".")
     return f"{header}.{next_letter(segment)}.{signature}"
 
 
 def letter_more(part: str) -> Callable[[Jws], str]:
-    """Add one character that encodes no whole byte."""
+    """Add a character that is too short to encode a whole byte."""
     return lambda jws: jws.with_segment(part, spaced(jws, part, 0) + "A")
 
 
@@ -209,7 +212,7 @@ def general(protected: str, body: str, signature: str) -> str:
 
 
 def polyglot(protected: str, body: str, signature: str) -> str:
-    """Return text that one parser reads as JSON and another as three segments separated by dots."""
+    """Return text that is a JSON object for one parser, and three segments with dots for another parser."""
     return f'{{"payload":"{body}","protected":"{protected}","signature":"{signature}","x":".{body}."}}'
 
 

@@ -1,4 +1,4 @@
-"""Makes signed tokens, valid or faulty, independently of the server's code."""
+"""Makes signed tokens, valid or faulty, without using code of the server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatkey_peer.key import REMOVED, b64, dumps, merged, unb64
 
 
 class Maker:
-    """Makes JWS and tokens, valid or faulty. A member that is `REMOVED` is left out; bytes are used unchanged."""
+    """Makes valid or faulty JWS and tokens. A member that is `REMOVED` is left out. Bytes are used unchanged."""
 
     b64 = staticmethod(b64)
     unb64 = staticmethod(unb64)

@@ -1,4 +1,4 @@
-"""A business as its backend knows it: its id, its secret, and the tokens it signs."""
+"""A business that signs tokens, with its id and its secret."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Issuer:
         return merged(honest, changes)
 
     def identity_claims(self, **changes: Any) -> Json:
-        """Return the claims of an identity token as the callback issues it (contract 2.5), with these changes."""
+        """Return the claims of an identity token like those of the callback (contract 2.5), with these changes."""
         now = self.now
         honest = {
             "pid": self.id,

@@ -1,4 +1,4 @@
-"""The protocol for a place that reads tokens, used by the rows of `token_verdicts.py`."""
+"""The protocol of a place that reads tokens, for the rows of `token_verdicts.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from chatkey_peer.key import Json
 
 
 class Place(Protocol):
-    """A place that reads tokens of one kind (`socket` or `identity`): a function, or a running service's endpoint."""
+    """A place that reads one kind of token (`socket` or `identity`): a function, or an endpoint of a
+    running service.
+    """
 
     kind: ClassVar[str]
 

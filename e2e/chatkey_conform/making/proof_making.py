@@ -1,4 +1,7 @@
-"""Functions for the rows of `proof_verdicts.py`: each makes a proof from a valid handshake, with one change."""
+"""Functions for the rows of `proof_verdicts.py`.
+
+Each function makes a proof from a valid handshake, with one change.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from chatkey_peer.key import BrowserKey, Json, b64, dumps, merged, unb64
 
 @dataclass(frozen=True)
 class Handshake:
-    """The values from which a valid proof is made. `htu` is the address of the socket."""
+    """The values for a valid proof. `htu` is the address of the socket."""
 
     key: BrowserKey
     token: str
@@ -28,7 +31,7 @@ class Handshake:
     now: float
 
     def prove(self, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
-        """Return a proof that is valid except for these changes to its header and claims."""
+        """Return a valid proof with these changes to its header and claims."""
         given: Json = {"nonce": self.nonce, "htu": self.htu, **claims}
         return self.key.prove(token=self.token, now=self.now, header=header, **given)
 
@@ -37,7 +40,7 @@ Make = Callable[[Handshake], str]
 
 
 def damaged(damage: Damage) -> Make:
-    """Corrupt a valid proof. The damage can sign again with the same key."""
+    """Corrupt a valid proof. The corrupted proof can be signed again with the same key."""
     return lambda handshake: damage.make(Jws(handshake.prove(), handshake.key.sign))
 
 
@@ -47,7 +50,10 @@ def sent(text: str) -> Make:
 
 
 def claims(**changes: object) -> Make:
-    """Change claims. Callables receive the handshake; marks such as `{host}` are replaced with parts of its `htu`."""
+    """Change claims.
+
+    A callable value is called with the handshake. Marks such as `{host}` stand for parts of the `htu`.
+    """
     return lambda handshake: handshake.prove(**filled(changes, handshake))
 
 
@@ -65,7 +71,7 @@ def filled(changes: Mapping[str, Any], handshake: Handshake) -> Json:
 
 
 def marks(htu: str) -> dict[str, str]:
-    """Return the marks for the parts of a socket's address, such as ws://localhost:8800/v1/socket."""
+    """Return the marks and their values for a socket's address, such as ws://localhost:8800/v1/socket."""
     split = urlsplit(htu)
     folder, slash, file = split.path.rpartition("/")
     name = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname or ""
@@ -117,7 +123,7 @@ def signature(change: Callable[[bytes], bytes]) -> Make:
 
 
 def over(signed: Callable[[str, str], bytes]) -> Make:
-    """Sign the bytes that `signed` returns instead of the proof's own header and payload."""
+    """Sign the bytes that `signed` returns in place of the proof's header and payload."""
 
     def make(handshake: Handshake) -> str:
         head, body, _ = handshake.prove().split(".")
@@ -132,7 +138,7 @@ def unsigned(alg: object) -> Make:
 
 
 def mac(alg: str, spell: Callable[[BrowserKey], bytes]) -> Make:
-    """Set `alg`, and replace the signature with a MAC. `spell` returns the secret, made of the public key."""
+    """Set `alg`, and replace the signature with a MAC. `spell` makes the secret of the MAC from the public key."""
 
     def make(handshake: Handshake) -> str:
         signed = handshake.prove({"alg": alg}).rpartition(".")[0]

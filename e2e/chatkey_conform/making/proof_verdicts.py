@@ -1,6 +1,6 @@
-"""The table of proofs: how each is made from a valid handshake, and the expected refusal (D-10, RFC 9449).
+"""The table of proofs: how each proof is made from a valid handshake, and the expected refusal (D-10, RFC 9449).
 
-A row's id is that of its row in `rows.toml`, followed by a word if a row has several proofs. Every proof is checked
+The id of a row is an id of `rows.toml`, followed by a word if several proofs belong to that row. Every proof is checked
 with `proofs.verify` and, over the network, with the socket (`test_proof_verdicts.py`).
 """
 
@@ -42,7 +42,7 @@ SOCKET: Final = "{ws}://{host}{path}"
 
 @dataclass(frozen=True)
 class Verdict:
-    """A proof with one fault, and the expected refusal: its code, its member, and text in its cause and message.
+    """A proof with one fault, and the expected refusal: code, member, and text in the cause and the message.
 
     If `cause` is None, the refusal has no cause.
     """
@@ -166,7 +166,7 @@ EDGES: Final = {
 
 
 def at_the_edge(r: str, s: str) -> Make:
-    """Replace r and s of the signature with these edge values."""
+    """Replace r and s of the signature with these extreme values."""
     return signature(lambda _: EDGES[r].to_bytes(32, "big") + EDGES[s].to_bytes(32, "big"))
 
 

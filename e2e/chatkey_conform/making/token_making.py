@@ -1,4 +1,4 @@
-"""Functions for the rows of `token_verdicts.py`: each makes a token from valid parts, with one change."""
+"""Functions for the rows of `token_verdicts.py`. Each function makes a token from valid parts, with one change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADER: Final = {"alg": "HS256", "typ": "JWT"}
 
 
 def claims(**changes: object) -> Make:
-    """Change claims of a valid token. Callable values are called with the place."""
+    """Change claims of a valid token. A callable value is called with the place."""
     return lambda place: place.shop.sign(place.claims(**filled(changes, place)))
 
 
@@ -49,7 +49,7 @@ def added(text: str) -> Make:
 
 
 def signed_with(key: Callable[[bytes], bytes], **changes: object) -> Make:
-    """Sign a valid token with a key derived from the secret, with these changes to the header."""
+    """Sign a valid token with these changes to the header. `key` derives the signing key from the secret."""
     return lambda place: place.shop.sign(place.claims(), header={**HEADER, **changes}, key=key(place.shop.secret))
 
 
@@ -76,7 +76,7 @@ def mac(change: Callable[[bytes], bytes]) -> Make:
 
 
 def mac_of(signed: Callable[[str, str], bytes]) -> Make:
-    """Compute the MAC over the bytes that `signed` returns for the header and payload."""
+    """Compute the MAC over the bytes that `signed` returns in place of the header and payload."""
 
     def make(place: Place) -> str:
         head, body, _ = place.shop.sign(place.claims()).split(".")
@@ -96,7 +96,7 @@ def cut(length: int) -> Callable[[bytes], bytes]:
 
 
 def another_mac(alg: str) -> Make:
-    """Sign with the hash that `alg` names, using the provider's own secret."""
+    """Sign with the hash that `alg` names, using the provider's secret."""
 
     def make(place: Place) -> str:
         signed = f"{b64(dumps({**HEADER, 'alg': alg}))}.{b64(dumps(place.claims()))}"
@@ -139,7 +139,7 @@ def nested(place: Place) -> str:
 
 
 def written(claim: str, literal: str) -> Make:
-    """Write a time claim as this JSON literal. `{exp}` stands for a valid `exp`."""
+    """Write a time claim as this JSON text. `{exp}` stands for a valid `exp`."""
 
     def make(place: Place) -> str:
         whole = dumps(place.claims(**{claim: 0})).decode()
@@ -150,7 +150,7 @@ def written(claim: str, literal: str) -> Make:
 
 
 def visitor(**changes: object) -> Make:
-    """Make a visitor token as the service does, with claims changed. Callable values are called with the place."""
+    """Make a visitor token as the service does, with changed claims. A callable value is called with the place."""
 
     def make(place: Place) -> str:
         shop = place.shop
@@ -176,7 +176,7 @@ def jkt(place: Place) -> str:
 
 
 def damaged(damage: Damage) -> Make:
-    """Corrupt a valid token. The damage can sign again with the same secret."""
+    """Corrupt a valid token. The corrupted token can be signed again with the same secret."""
 
     def make(place: Place) -> str:
         sign = partial(Maker().mac, key=place.shop.secret)

@@ -1,7 +1,7 @@
-"""The table of tokens: how each is made from valid parts, and the expected refusal (RFC 7515, 7519, 8725).
+"""The table of tokens: how each token is made from valid parts, and the expected refusal (RFC 7515, 7519, 8725).
 
-A row's id is that of its row in `rows.toml`, followed by a word if a row has several tokens. Every token is checked
-with the function that reads this kind and, over the network, at the endpoint that takes it
+The id of a row is an id of `rows.toml`, followed by a word if several tokens belong to that row. Every token is checked
+with the function that reads this kind and, over the network, at the endpoint that accepts it
 (`test_token_verdicts.py`).
 """
 
@@ -53,7 +53,7 @@ IDENTITY: Final = ("identity",)
 
 @dataclass(frozen=True)
 class Verdict:
-    """A token with one fault, and the expected refusal: its code, its member, and text in its cause and message.
+    """A token with one fault, and the expected refusal: code, member, and text in the cause and the message.
 
     If `cause` is None, the refusal has no cause. `kinds` are the kinds of token to which the row applies.
     """

@@ -1,6 +1,6 @@
-"""Invalid JWKs: not public, not a point on P-256, or not in the one valid spelling (RFC 7517, 7518 6.2, 8725 3.4).
+"""Invalid JWKs: not public, not a point on P-256, or not in canonical encoding (RFC 7517, 7518 6.2, 8725 3.4).
 
-Each row changes a valid key and may reuse its values. The table of proofs makes a proof with each key.
+Each row changes a valid key and may reuse its values. The table of proofs has a proof with each key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ B: Final = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
 
 @dataclass(frozen=True)
 class WrongKey:
-    """The changes to a valid key, the member that is refused, and text in the cause (None: no cause)."""
+    """The changes to a valid key, the member that is refused, and text in the cause (None if there is no cause)."""
 
     id: str
     member: str
@@ -35,7 +35,7 @@ def coordinate(value: int, size: int = 32) -> str:
 
 
 def next_letter(text: str) -> str:
-    """Change one of the last character's two bits that base64url ignores, so that the bytes stay the same."""
+    """Change a bit of the last character that base64url ignores, so that the decoded bytes stay the same."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     return text[:-1] + letters[letters.index(text[-1]) + 1]
 
@@ -93,7 +93,7 @@ def _points() -> Iterator[WrongKey]:
 
 
 def point(sign: int = 1) -> tuple[int, int]:
-    """Return a point whose x is so small that x + p also fits into 32 bytes. With sign -1 it is on the twist."""
+    """Return a point whose x is so small that x + p fits into 32 bytes. With sign -1, the point is on the twist."""
     for x in range(1, 100):
         square = sign * (x**3 - 3 * x + B)
         y = pow(square, (P + 1) // 4, P)
@@ -142,7 +142,7 @@ def _spellings() -> Iterator[WrongKey]:
 
 @dataclass(frozen=True)
 class Spelled:
-    """As a member's value: the valid value, rewritten with `spell`."""
+    """A placeholder for the valid value of a member, changed with `spell`."""
 
     spell: Callable[[str], str]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def write(report: dict[str, Any]) -> str:
-    """Return the badge with the share of judged sentences. Bright green means that all were judged and none failed."""
+    """Return the badge with the share of judged sentences. It is bright green if all were judged and none failed."""
     failed, judged, scored = report["counts"]["failed"], report["judged"], report["scored"]
     colour = "red" if failed else "brightgreen" if judged == scored else "green" if judged else "lightgrey"
     told = f"{failed} failed of {judged}" if failed else f"{judged} of {scored} judged, none failed"

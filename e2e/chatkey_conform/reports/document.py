@@ -1,4 +1,4 @@
-"""`report.json`: all results of a run. The other report formats are made from it (docs/schemas)."""
+"""Builds `report.json` with all results of a run. The other report formats are made from it (docs/schemas)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as an HTML page: every sentence by group, with its evidence. Can show two reports side by side."""
+"""The report as an HTML page with every sentence by group, and its evidence. Two reports can be shown side by side."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _card(report: Json) -> Json:
 
 
 def _groups(reports: tuple[Json, ...]) -> dict[str, list[Json]]:
-    """Return the table rows by group. Each row has a sentence and its result in every report."""
+    """Return the rows of the table by group. A row has a sentence and its result in every report."""
     by_id = [{sentence["id"]: sentence for sentence in report["sentences"]} for report in reports]
     evidence = [{entry["id"]: entry for entry in report["evidence"]} for report in reports]
     groups: dict[str, list[Json]] = {}
@@ -76,7 +76,7 @@ def _groups(reports: tuple[Json, ...]) -> dict[str, list[Json]]:
 
 
 def _cell(cell: Json, evidence: dict[str, Json]) -> Json:
-    """Return the result of a sentence at one target: the number of cases, and the evidence for failures."""
+    """Return the result of a sentence at one target, with the number of cases and the evidence for failures."""
     other = cell["cases"] - cell["passed"] - len(cell["wrong"])
     told = [f"{cell['passed']} of {cell['cases'] - other} cases passed"] if cell["cases"] > other else []
     told += [f"{other} not judged"] if other else []

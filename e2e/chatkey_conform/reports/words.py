@@ -13,32 +13,32 @@ def name_of(report: Json) -> str:
 
 
 def share(report: Json) -> str:
-    """Return how many sentences were judged. Every verdict includes this."""
+    """Return how many sentences were judged, which every verdict must state."""
     judged, scored = report["judged"], report["scored"]
     percent = 100 * judged // scored if scored else 0
     return f"{judged} of {scored} sentences judged ({percent} %)"
 
 
 def outcome(report: Json) -> str:
-    """Return how many sentences failed. Always show it together with `share`."""
+    """Return how many sentences failed. Always show this together with `share`."""
     failed = report["counts"]["failed"]
     return f"{failed} failed" if failed else "nothing failed"
 
 
 def errors(report: Json) -> str:
-    """Return how many cases ended with a harness error; empty if none did."""
+    """Return how many cases ended with a harness error, or an empty text if there are none."""
     number = report["cases"]["harness error"]
     return f"{number} cases ended with a harness error" if number else ""
 
 
 def headline(report: Json) -> str:
-    """Return the verdict in one line, including the share that was judged."""
+    """Return the verdict in one line, including the share of judged sentences."""
     known = report["counts"]["known failure"]
     told = [outcome(report), share(report), f"{known} known failures" if known else "", errors(report)]
     return f"{name_of(report)}, {report['profile']} revision {report['revision']}: {', '.join(filter(None, told))}."
 
 
 def unjudged(report: Json) -> str:
-    """Return the ids of the *must* sentences that were not judged; empty if all were."""
+    """Return the ids of the *must* sentences that were not judged, or an empty text if all were judged."""
     ids = [entry["id"] for entry in report["unjudged_must"]]
     return f"Must sentences that were not judged: {', '.join(ids)}." if ids else ""

@@ -1,1 +1,1 @@
-"""Runs the suite: first the smoke cases, then the parallel cases, then the others one after another."""
+"""Runs the suite: first the smoke cases, then the parallel cases, then the other cases one after another."""

@@ -29,7 +29,7 @@ SCENARIO: Final = "test_"
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a case. `reason` says why it did not pass; `steps` is the evidence of a failure."""
+    """The result of a case. `reason` says why the case did not pass. `steps` are the evidence of a failure."""
 
     case: Case
     verdict: Verdict
@@ -85,7 +85,6 @@ class Result:
 
     @property
     def failed(self) -> list[Sentence]:
-        """The sentences that fail."""
         return [sentence for sentence in self.sentences if sentence.verdict is Verdict.FAILED]
 
     @property
@@ -99,7 +98,9 @@ class Result:
 
     @property
     def mended(self) -> list[str]:
-        """Known failures that now pass or do not exist. Those of browser scenarios are reported there, not here."""
+        """Known failures that now pass or do not exist, without those of browser scenarios, which are reported
+        elsewhere.
+        """
         bad = _names(self.of(Verdict.FAILED, Verdict.KNOWN))
         of_a_browser = contract().keys() - _names(self.outcomes)
         return sorted(name for name in self.known.keys() - bad - of_a_browser if not name.startswith(SCENARIO))

@@ -1,4 +1,4 @@
-"""Runs cases against a target, and assigns each a verdict."""
+"""Runs cases against a target, and gives each case a verdict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Told = Callable[[Outcome], None]
 
 @dataclass
 class Run:
-    """One run. `told` is called with every outcome as it arrives."""
+    """One run. `told` is called with every outcome."""
 
     world: World
     known: Mapping[str, str] = field(default_factory=dict)
@@ -110,6 +110,6 @@ def _split(cases: Iterable[Case], first: Callable[[Case], bool]) -> tuple[list[C
 
 
 def missing(outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return the undeclared capabilities that cases needed, with the meaning of each."""
+    """Return the undeclared capabilities that the cases needed, each with its meaning."""
     told = " ".join(outcome.reason for outcome in outcomes if outcome.verdict is Verdict.NOT_APPLICABLE)
     return {name: meaning for name, meaning in CAPABILITIES.items() if f"not declared: {name} (" in told}

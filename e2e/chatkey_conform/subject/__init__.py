@@ -1,1 +1,1 @@
-"""The service under test, as a case uses it: its endpoints, socket, businesses and clock."""
+"""The service under test in the form that a case uses: endpoints, socket, businesses and clock."""

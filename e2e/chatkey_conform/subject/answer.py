@@ -1,4 +1,4 @@
-"""An HTTP response from the service under test. Nothing in it is assumed to be valid."""
+"""An HTTP response of the service under test. No part of the response is assumed to be valid."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The body as text."""
         return self.body.decode("utf-8", "replace")
 
     @property
@@ -37,7 +36,7 @@ class Answer:
         return self.header("content-type").partition(";")[0].strip().lower()
 
     def json(self) -> Json:
-        """Return the JSON object in the body. Raises `Broken`."""
+        """Return the JSON object in the body. Raises `Broken` if there is none."""
         expect(self.kind, "application/json", f"The Content-Type of the answer to {self.asked}")
         try:
             value = json.loads(self.body)
@@ -47,14 +46,17 @@ class Answer:
         return Json(value)
 
     def data(self) -> Json:
-        """Return the `data` object of a success response. Raises `Broken`."""
+        """Return the `data` object of a success response. Raises `Broken` if there is none."""
         expect(self.status, 200, f"The status of {self.asked}")
         value = self.json().get("data")
         expect_that(isinstance(value, dict), f"`data` in the answer to {self.asked} is not an object")
         return Json(value or {})
 
     def refused(self, status: int, *codes: str) -> None:
-        """Check that this is a JSON refusal: status, envelope, code and headers. Raises `Broken`."""
+        """Check that the response is a JSON refusal with this status, one of the codes, and the right headers.
+
+        Raises `Broken`.
+        """
         expect(self.status, status, f"The status of {self.asked}")
         body = self.json()
         if why := misfit("failure", body):
@@ -72,7 +74,10 @@ class Answer:
             )
 
     def page(self, status: int) -> None:
-        """Check that this is a page of the popup, with the required headers. Text and markup are not checked."""
+        """Check that the response is a page of the popup with the required headers.
+
+        Raises `Broken`. Text and markup are not checked.
+        """
         expect(self.status, status, f"The status of {self.asked}")
         expect(self.kind, "text/html", f"The Content-Type of the page of {self.asked}")
         for name, wanted in (
@@ -94,7 +99,7 @@ class Answer:
 
     @property
     def retry_after(self) -> float | None:
-        """The seconds to wait before the next request, given as a number or a date (RFC 9110 10.2.3)."""
+        """The seconds to wait before the next request. The header may contain a number or a date (RFC 9110 10.2.3)."""
         told = self.header("retry-after").strip()
         if told.isascii() and told.isdigit():
             return float(told)
@@ -112,9 +117,9 @@ class Answer:
             return datetime.now(UTC)
 
     def listed(self, name: str) -> list[str]:
-        """Return the comma-separated parts of a header's value in lower case. A proxy may have added some."""
+        """Return the comma-separated parts of a header's value in lower case. A proxy may have added parts."""
         return [part.strip().lower() for part in self.header(name).split(",")]
 
     def header(self, name: str) -> str:
-        """Return a header's value; empty if the header is missing."""
+        """Return a header's value, or an empty text if the header is missing."""
         return str(self.headers.get(name, ""))

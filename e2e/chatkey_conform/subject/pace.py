@@ -1,4 +1,4 @@
-"""Adapts to the request rate that a service allows: it waits as `Retry-After` demands."""
+"""Adapts to the request rate of a service by waiting as `Retry-After` demands."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LONGEST_WAIT: Final = 61
 
 
 class Pace:
-    """One rate limit of the service. Cases send in parallel until the first 429, and one at a time after that."""
+    """One rate limit of the service. Cases send in parallel until the first 429, and then one at a time."""
 
     def __init__(self) -> None:
         self._one_by_one = threading.Lock()
         self._is_used_up = False
 
     def keep(self, send: Callable[[], Answer]) -> Answer:
-        """Send a request, and again after each `Retry-After`. Raises `HarnessError` on a 429 after 8 waits."""
+        """Send a request, and repeat it after each `Retry-After`. Raises `HarnessError` on a 429 after 8 waits."""
         if not self._is_used_up:
             answer = send()
             if _wait(answer) is None:
@@ -39,9 +39,9 @@ class Pace:
 
 
 def _wait(answer: Answer) -> float | None:
-    """Return the seconds that the service asks the client to wait; None if it does not.
+    """Return the seconds that the service asks the client to wait, or None if it does not.
 
-    Raises `HarnessError` if the wait is too long. The service may ask for that, but then nothing can be judged.
+    Raises `HarnessError` if the wait is too long. The service may ask for a long wait, but then nothing can be judged.
     """
     seconds = answer.retry_after if answer.status == 429 else None
     if seconds is None:

@@ -32,7 +32,10 @@ SECOND: Final = 1.1
 
 @dataclass(frozen=True)
 class Ended:
-    """How a connection ended: the frames after `hello`, the close code and reason. `close` is None while it is open."""
+    """How a connection ended: the frames after `hello`, the close code and the reason.
+
+    `close` is None if it is still open.
+    """
 
     frames: tuple[Json, ...]
     close: int | None
@@ -44,7 +47,7 @@ class Ended:
         return any(frame["type"] == "ready" for frame in self.frames)
 
     def refused(self, code: str, close: int) -> None:
-        """Check for a refusal: one `error` frame, then a close with this code and reason. Raises `Broken`."""
+        """Check for a refusal: one `error` frame with this code, then a close with this close code. Raises `Broken`."""
         kinds = [frame["type"] for frame in self.frames]
         expect(kinds, ["error"], f"The frames that the service sent before it closed with {self.close}")
         expect(self.frames[-1]["code"], code, "code of the error frame")
@@ -60,7 +63,7 @@ class Ended:
 
 
 class Patience:
-    """Timeout for one receive. After 16 timeouts it drops to 3 s: load no longer explains them."""
+    """The timeout for one receive. After 16 timeouts it drops to 3 s, because load no longer explains the timeouts."""
 
     def __init__(self, usual: float = WAIT, frames_per_second: int = 0) -> None:
         self.frames_per_second = frames_per_second
@@ -68,7 +71,6 @@ class Patience:
         self._lost = 0
 
     def seconds(self) -> float:
-        """Return the seconds to wait."""
         return self._usual if self._lost < MANY else min(self._usual, SHORT)
 
     def lost(self) -> None:
@@ -77,7 +79,7 @@ class Patience:
 
 
 class Rhythm:
-    """Limits the frames sent within one second to what the service allows; 0 means no limit."""
+    """Keeps the number of frames per second within the limit of the service; 0 means no limit."""
 
     def __init__(self, most: int) -> None:
         self._sent: deque[float] = deque(maxlen=most or None)
@@ -90,7 +92,7 @@ class Rhythm:
 
 
 class Written(float):
-    """A number written with a fraction or an exponent. It never counts as an integer, whatever its value."""
+    """A number written with a fraction or an exponent. It never counts as an integer, regardless of its value."""
 
     def is_integer(self) -> bool:
         """Return false, so that a JSON Schema validator does not accept the number as an integer."""
@@ -98,7 +100,7 @@ class Written(float):
 
 
 class Peer:
-    """An open connection. `hello` has been read, or the refusal if the service refused at once."""
+    """An open connection, of which the first frame was already read: `hello`, or a refusal."""
 
     def __init__(
         self,
@@ -124,9 +126,10 @@ class Peer:
         self.connection.write(b"".join(frames))
 
     def say(self, frame: Mapping[str, Any] | str | bytes, *, hurried: bool = False) -> None:
-        """Send a frame: a mapping as JSON, text or bytes unchanged. Does nothing if the connection is closed.
+        """Send a frame.
 
-        Unless `hurried` is set, waits so that the frame rate stays within the service's limit.
+        A mapping is sent as JSON; text or bytes are sent unchanged. Does nothing if the connection is closed. Unless
+        `hurried` is set, waits so that the frame rate stays within the service's limit.
         """
         if not hurried:
             self._rhythm.keep()
@@ -137,7 +140,7 @@ class Peer:
             return
 
     def next(self) -> Json:
-        """Return the next frame. Raises `Broken` if none arrives."""
+        """Return the next frame. Raises `Broken` if no frame arrives."""
         try:
             return self._read(self._wait())
         except ConnectionClosed as closed:
@@ -148,7 +151,7 @@ class Peer:
             raise Broken("No frame arrived in time") from None
 
     def ask(self, frame: Mapping[str, Any] | str | bytes) -> Json:
-        """Send a frame and return its answer. Frames that the service may send unasked are skipped.
+        """Send a frame and return the answer. Frames that the service may send without a request are skipped.
 
         If the answer is `rate_limited`, waits and sends the frame again. Raises `HarnessError` if the wait is too long.
         """
@@ -168,7 +171,7 @@ class Peer:
         return answer
 
     def granted(self, frame: Mapping[str, Any], kind: str) -> Json:
-        """Send a frame, and check that the answer has this type and the same `id`, if there is one."""
+        """Send a frame, and check that the answer has this type and the `id` of the frame, if the frame has one."""
         answer = self.ask(frame)
         expect(answer["type"], kind, f"type of the answer to {frame['type']}{_why(answer)}")
         if "id" in frame:
@@ -176,7 +179,10 @@ class Peer:
         return answer
 
     def end(self, more: float = 0) -> Ended:
-        """Read until the service closes; wait `more` seconds longer than usual. Raises `Broken` if it does not."""
+        """Read until the service closes, at most `more` seconds longer than usual.
+
+        Raises `Broken` if it does not close.
+        """
         frames = [] if self.hello["type"] == "hello" else [self.hello]
         until = time.monotonic() + self._wait() + more
         try:
@@ -196,7 +202,7 @@ class Peer:
         return self.connection.pinged.wait(seconds + self._wait())
 
     def prove(self, key: BrowserKey, token: str, **changes: Any) -> str:
-        """Return a proof for this connection that is valid except for these changes."""
+        """Return a valid proof for this connection, with these changes."""
         honest = {"nonce": self.nonce, "htu": self._uri, "now": self._clock()}
         return key.prove(token=token, **{**honest, **changes})
 
@@ -251,14 +257,16 @@ class Peer:
 
 
 def _is_known(frame: Json) -> bool:
-    """Return whether a widget knows this type. A widget ignores frames of unknown types."""
+    """Return whether a widget must read this frame. Frames of unknown types are ignored."""
     kind = frame.get("type")
     expect_that(isinstance(kind, str), "The service sent a frame without a type")
     return kind in KINDS
 
 
 def _is_unasked(frame: Json, has_id: bool) -> bool:
-    """Return whether the service sent this frame unasked: `reauth`, a message from another socket, a call's state."""
+    """Return whether the service sent this frame without a request: `reauth`, another socket's message, a
+    call's state.
+    """
     if frame["type"] in {"reauth", "message"}:
         return True
     return has_id and frame["type"] == "call" and "id" not in frame

@@ -1,4 +1,4 @@
-"""A business at the target, with the browser of one person on its page."""
+"""A business at the target, and the browser of one person on the business's page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Shop(Issuer):
-    """A business, with a key and a member uid that no other case uses."""
+    """A business, with a browser key and a member uid that no other case uses."""
 
     def __init__(self, business: Business, *, get: Callable[..., Answer], now: Callable[[], float]) -> None:
         super().__init__(business.id, business.secret_key, now)
@@ -33,7 +33,7 @@ class Shop(Issuer):
 
     @property
     def social(self) -> str:
-        """An enabled social login. Raises `NotApplicable` if there is none."""
+        """An enabled social login. Raises `NotApplicable` if no social login is enabled."""
         if not self.business.socials:
             raise NotApplicable("social:google")
         return self.business.socials[0]

@@ -1,4 +1,4 @@
-"""The service under test, as one case uses it. All requests and frames are recorded as evidence."""
+"""The service under test in the form that one case uses. All requests and frames are recorded as evidence."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Unopened(Broken):
 
 
 class Subject:
-    """The target, as used in one case. `close` removes what the case created."""
+    """The target for one case. `close` removes what the case created."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -49,7 +49,6 @@ class Subject:
 
     @property
     def limits(self) -> Limits:
-        """The target's limits."""
         return self.world.limits
 
     def close(self) -> None:
@@ -58,7 +57,6 @@ class Subject:
         self.world.restore()
 
     def now(self) -> float:
-        """The service's time."""
         return self.world.now()
 
     def needs(self, *capabilities: str) -> None:
@@ -67,7 +65,6 @@ class Subject:
             self.world.needs(capability)
 
     def has(self, capability: str) -> bool:
-        """Return whether the target declares this capability."""
         return self.world.has(capability)
 
     def within(self, size: int, limit: str) -> None:
@@ -79,22 +76,22 @@ class Subject:
     # businesses
 
     def shop(self) -> Shop:
-        """Return the business that cases share, with a browser key and a member of this case's own."""
+        """Return the business that all cases share, with a browser key and a member for this case only."""
         return self._shop(self.world.shared(0))
 
     def another_shop(self) -> Shop:
-        """Return a second business. Raises `NotApplicable` if there is only one."""
+        """Return a second business. Raises `NotApplicable` if the target has only one."""
         return self._shop(self.world.shared(1))
 
     def shop_with(self, **members: Any) -> Shop:
-        """Create a business for this case. Raises `NotApplicable` if the target cannot."""
+        """Create a business for this case. Raises `NotApplicable` if the target cannot create one."""
         self.needs("businesses")
         business = self.world.make(members)
         self._ending.callback(self._remove, business)
         return self._shop(business)
 
     def change(self, shop: Shop, **members: Any) -> None:
-        """Change a business, and move the clock 61 seconds so that the service must know the change."""
+        """Change a business, and move the clock by 61 seconds, after which the service must apply the change."""
         self.needs("change", "clock")
         self.world.businesses.change(shop.business, members)
         self.advance(61)
@@ -109,7 +106,7 @@ class Subject:
     # the clock
 
     def advance(self, seconds: float) -> None:
-        """Move the service's clock forward. It is reset after the case."""
+        """Move the service's clock forward. The clock is reset after the case."""
         self.transcript.note(f"(the service's clock is moved forward by {seconds:g} s)")
         self.world.advance(seconds)
 
@@ -129,7 +126,7 @@ class Subject:
         content: bytes | None = None,
         patient: bool = True,
     ) -> Answer:
-        """Send a request. If `patient`, it is sent again after a 429, when the service allows it."""
+        """Send a request. If `patient`, send the request again after a 429, when the service allows it."""
         text = query if isinstance(query, str) else urlencode(query)
         target = f"{path}?{text}" if text else path
         send = partial(self._send, method, target, headers, content)
@@ -151,7 +148,7 @@ class Subject:
         return self._noted(method, target, got.status_code, got.headers, got.content)
 
     def spelled(self, target: str, method: str = "GET") -> Answer:
-        """Send a request with exactly this target, appended to the base address."""
+        """Send a request with exactly this target after the base address."""
         base = urlsplit(self.world.target.local_url)
         host = base.hostname or ""
         connection: http.client.HTTPConnection
@@ -190,7 +187,7 @@ class Subject:
         subprotocols: tuple[str, ...] = (SUBPROTOCOL,),
         origins: int = 1,
     ) -> Iterator[Peer]:
-        """Open a socket with the origin of the shop's page, or with another one. With None, no `Origin` is sent."""
+        """Open a socket with the origin of the shop's page, or with another origin. With None, no `Origin` is sent."""
         page = self.world.shared(0).origins[0] if origin is OWN_ORIGIN else origin
         address = self.world.socket_address + (f"?{query}" if query else "")
         pages = [("Origin", str(page))] * origins if page is not None else []
@@ -226,13 +223,13 @@ class Subject:
             yield opened
 
     def try_token(self, token: str, key: BrowserKey) -> Ended:
-        """Open a socket, and connect with this token and a valid proof by `key`."""
+        """Open a socket, and connect with this token and a valid proof of `key`."""
         with self.socket() as peer:
             return peer.connect(token, peer.prove(key, token))
 
     @contextmanager
     def joined(self, shop: Shop, token: str | None = None) -> Iterator[Peer]:
-        """Open a socket, and connect with a valid token: the member's, unless another is given."""
+        """Open a socket, and connect with a valid token, by default the member's."""
         with self.socket() as peer:
             peer.join(token or shop.token(), shop.key)
             yield peer

@@ -30,7 +30,7 @@ OWN_KEYED: Final = frozenset({"apple"})
 
 
 class World:
-    """The opened target. Raises `TargetError` or `HarnessError` if its adapter does not respond."""
+    """The target of a run. Raises `TargetError` or `HarnessError` if the target's adapter does not respond."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -55,7 +55,10 @@ class World:
         return client
 
     def reach(self) -> None:
-        """Send a request to the base address and accept any response. Raises `HarnessError` if there is none."""
+        """Send a request to the base address, and accept any response.
+
+        Raises `HarnessError` if there is no response.
+        """
         try:
             self.http.get(f"{self.target.local_url}/v1/public")
         except httpx.HTTPError as error:
@@ -72,11 +75,10 @@ class World:
         self.http.close()
 
     def pace(self, path: str) -> Pace:
-        """Return the rate limit that applies to a path. Social logins have their own."""
+        """Return the rate limit of a path. Social logins have a separate limit."""
         return self._of_logins if "/oauth/" in path else self._of_others
 
     def has(self, capability: str) -> bool:
-        """Return whether the target declares this capability."""
         return capability in self.capabilities
 
     def needs(self, capability: str) -> None:
@@ -85,18 +87,18 @@ class World:
             raise NotApplicable(capability)
 
     def now(self) -> float:
-        """An estimate of the service's time, never ahead of it."""
+        """Return an estimate of the service's time that is never ahead of that time."""
         return time.time() + (self.skew or 0.0) + self.offset
 
     def learn_time(self, server_time: float) -> None:
-        """Learn the service's time from a frame that has just arrived. By now its clock shows this time or later."""
+        """Correct the estimate from a frame that has just arrived, with the service's time when it was sent."""
         off = server_time - time.time()
         self.skew = off if self.skew is None else max(self.skew, off)
 
     # businesses
 
     def shared(self, number: int) -> Business:
-        """Return the first, second or third business that cases share. Creates it if possible."""
+        """Return the first, second or third business that cases share, after creating it if possible."""
         if number < len(self._shared):
             return self._shared[number]
         with self._lock:
@@ -120,7 +122,9 @@ class World:
         return made
 
     def logins(self) -> dict[str, dict[str, object]]:
-        """Return the social logins of a new business: with its own keys if declared, or with the service's."""
+        """Return the social logins of a new business, with the business's own keys if declared, or else with the
+        service's.
+        """
         own: dict[str, object] = {"key_source": "own", "enabled": True, **CLIENT}
         service: dict[str, object] = {"key_source": "service", "enabled": True}
         by_own = self.has("own-keys")
@@ -130,7 +134,6 @@ class World:
     # the clock
 
     def advance(self, seconds: float) -> None:
-        """Move the service's clock."""
         self.needs("clock")
         self.businesses.advance(seconds)
         self.offset += seconds
@@ -145,7 +148,7 @@ class World:
 
     @property
     def socket_uri(self) -> str:
-        """The socket's address from the configuration. Raises `Broken` if it has none."""
+        """The socket's address in the configuration. Raises `Broken` if the configuration has none."""
         with self._lock:
             if not self._socket_uri:
                 self._socket_uri = self._ask_socket_uri()

@@ -46,5 +46,5 @@ FAMILIES = (
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Return all cases. A family that several modules share is included once."""
+    """Return all cases. A family that several modules share is included only once."""
     return tuple(case for family in dict.fromkeys(FAMILIES) for case in family.cases)

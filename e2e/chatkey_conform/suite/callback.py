@@ -1,4 +1,4 @@
-"""The callback of a social login: checks of `state` and the other parameters before the social provider is asked."""
+"""Callbacks of a social login: `state` and the other parameters are checked before the social provider is called."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def arrive(subject: Subject, shop: Shop, *, method: str = "GET", social: str = "
 
 
 def holds(subject: Subject, shop: Shop, state: str) -> None:
-    """Check that a state is still valid. HEAD shows this and does not use the state up."""
+    """Check with HEAD, which does not use up the state, that a state is still valid."""
     answer = arrive(subject, shop, method="HEAD", state=state, code="x")
     expect((answer.status, answer.body), (200, b""), "Status and body of HEAD with a valid state")
 
@@ -72,7 +72,7 @@ def _bent(state: str, at: int) -> str:
 
 @FAMILY.judges("D-03/state-400", "5.7/state", "4.5/steps", each=DAMAGED)
 def a_state_that_is_not_as_it_was_given_is_400(subject: Subject, damage: Callable[[str], str]) -> None:
-    """An altered state is 400, and the original state stays valid."""
+    """An altered state is answered with 400, and the original state stays valid."""
     shop = subject.shop()
     state = begun(subject, shop)
     arrive(subject, shop, state=damage(state), code="x").page(400)
@@ -88,13 +88,13 @@ def a_state_that_is_not_as_it_was_given_is_400(subject: Subject, damage: Callabl
     },
 )
 def without_a_state_it_is_400(subject: Subject, given: dict[str, str]) -> None:
-    """A callback without a state is 400, even if it reports an error."""
+    """A callback without a state is answered with 400, even if it reports an error."""
     arrive(subject, subject.shop(), **given).page(400)
 
 
 @FAMILY.judges("D-07/single-use", "D-09/error", "4.5/get-and-post", each=("GET", "POST"), rows=["OAC-021", "OAC-006"])
 def who_declines_is_400_and_the_state_is_used_up(subject: Subject, method: str) -> None:
-    """`access_denied` is 400 and uses up the state."""
+    """`access_denied` is answered with 400 and uses up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     arrive(subject, shop, method=method, state=state, error="access_denied").page(400)
@@ -104,7 +104,7 @@ def who_declines_is_400_and_the_state_is_used_up(subject: Subject, method: str) 
 
 @FAMILY.judges("D-09/error", each=("access_denied", "user_denied", "user_cancelled_authorize", "denied"))
 def every_word_for_a_no_is_400(subject: Subject, word: str) -> None:
-    """A callback is 400 for each of the error codes that social providers send when the person declines."""
+    """A callback is answered with 400 for each error code that social providers send when the person declines."""
     shop = subject.shop()
     arrive(subject, shop, state=begun(subject, shop), error=word).page(400)
 
@@ -118,7 +118,7 @@ def a_no_may_stand_in_the_reason(subject: Subject, word: str) -> None:
 
 @FAMILY.judges("D-09/error", "4.5/steps")
 def an_error_code_of_facebooks_is_502(subject: Subject) -> None:
-    """A Facebook error that is reported in `error_code` is 502."""
+    """A Facebook error in `error_code` is answered with 502."""
     subject.needs(f"{SOCIAL}facebook")
     shop = subject.shop()
     if "facebook" not in shop.business.socials:
@@ -129,14 +129,14 @@ def an_error_code_of_facebooks_is_502(subject: Subject) -> None:
 
 @FAMILY.judges("D-09/error", "4.5/steps", rows=["OAC-022"])
 def a_no_counts_before_a_code_beside_it(subject: Subject) -> None:
-    """`access_denied` beside a `code` is 400: the code is not exchanged."""
+    """`access_denied` together with a `code` is answered with 400, and the code is not exchanged."""
     shop = subject.shop()
     arrive(subject, shop, state=begun(subject, shop), error="access_denied", code="x").page(400)
 
 
 @FAMILY.judges("D-09/error", "4.5/steps", rows=["OAC-023", "OAC-022"], each={"alone": "", "beside-a-code": "x"})
 def another_error_is_502(subject: Subject, code: str) -> None:
-    """Any other error from the social provider is 502, even beside a `code`."""
+    """Any other error from the social provider is answered with 502, even together with a `code`."""
     shop = subject.shop()
     given = {"error": "server_error", **({"code": code} if code else {})}
     arrive(subject, shop, state=begun(subject, shop), **given).page(502)
@@ -144,7 +144,7 @@ def another_error_is_502(subject: Subject, code: str) -> None:
 
 @FAMILY.judges("D-07/single-use", "4.5/steps", rows=["OAC-030"])
 def a_callback_with_neither_code_nor_error_is_400_and_uses_the_state_up(subject: Subject) -> None:
-    """A callback with neither `code` nor `error` is 400 and uses up the state."""
+    """A callback with neither `code` nor `error` is answered with 400 and uses up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     arrive(subject, shop, state=state).page(400)
@@ -155,7 +155,7 @@ def a_callback_with_neither_code_nor_error_is_400_and_uses_the_state_up(subject:
     "D-03/parameter-400", "D-07/single-use", each={"empty": "", "line": "a\nb", "accent": "\u00e9", "long": "c" * 2049}
 )
 def a_code_of_another_form_is_400_and_uses_the_state_up(subject: Subject, code: str) -> None:
-    """A `code` that is not 1 to 2048 visible ASCII characters is 400 and uses up the state."""
+    """A `code` that is not 1 to 2048 visible ASCII characters is answered with 400 and uses up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     arrive(subject, shop, state=state, code=code).page(400)
@@ -164,7 +164,7 @@ def a_code_of_another_form_is_400_and_uses_the_state_up(subject: Subject, code: 
 
 @FAMILY.judges("D-03/start-pages", "D-09/error")
 def no_two_pages_have_one_nonce(subject: Subject) -> None:
-    """Every page has its own nonce in its Content-Security-Policy."""
+    """Every page has a different nonce in its Content-Security-Policy."""
     shop = subject.shop()
     answers = [arrive(subject, shop, state=begun(subject, shop), error="access_denied") for _ in range(2)]
     for answer in answers:
@@ -176,7 +176,7 @@ def no_two_pages_have_one_nonce(subject: Subject) -> None:
 
 @FAMILY.judges("D-07/single-use", "4.5/steps")
 def of_callbacks_at_the_same_time_one_has_the_state(subject: Subject) -> None:
-    """If several callbacks use the same state at once, only one of them succeeds in using it."""
+    """If several callbacks use the same state at once, only one of them succeeds."""
     shop = subject.shop()
     state = begun(subject, shop)
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -197,7 +197,7 @@ def a_look_uses_nothing_up(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/state-400", "D-03/methods")
 def head_of_a_callback_judges_the_state(subject: Subject) -> None:
-    """HEAD with an altered state is 400."""
+    """HEAD with an altered state is answered with 400."""
     shop = subject.shop()
     answer = arrive(subject, shop, method="HEAD", state=f"{begun(subject, shop)}x", code="x")
 
@@ -206,7 +206,7 @@ def head_of_a_callback_judges_the_state(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/parameter-400", "4.5/get-and-post")
 def what_stands_in_query_and_form_is_repeated(subject: Subject) -> None:
-    """A parameter that is in both the query and the form is 400 and does not use up the state."""
+    """A parameter that is in both the query and the form is answered with 400 and does not use up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     given = {"state": state, "error": "server_error"}
@@ -217,7 +217,7 @@ def what_stands_in_query_and_form_is_repeated(subject: Subject) -> None:
 
 @FAMILY.judges("D-07/issuer", rows=["OAC-029"])
 def an_issuer_that_is_not_the_providers_is_400(subject: Subject) -> None:
-    """An `iss` other than the social provider's own issuer is 400."""
+    """An `iss` other than the social provider's own issuer is answered with 400."""
     shop = subject.shop()
     if shop.social not in {"google", "github", "gitlab", "apple"}:
         raise OtherLimit(f"{shop.social} has no issuer")
@@ -227,7 +227,7 @@ def an_issuer_that_is_not_the_providers_is_400(subject: Subject) -> None:
 
 @FAMILY.judges("D-07/still-allowed", "5.7/state", rows=["OAC-008"])
 def a_state_is_good_at_the_callback_of_its_own_social_provider(subject: Subject) -> None:
-    """A state is 400 at another social provider's callback and stays valid at its own."""
+    """A state is answered with 400 at another social provider's callback and stays valid at the right callback."""
     shop = subject.shop()
     others = [social for social in shop.business.socials if social != shop.social]
     if not others:
@@ -239,13 +239,13 @@ def a_state_is_good_at_the_callback_of_its_own_social_provider(subject: Subject)
 
 @FAMILY.judges("D-03/social-unknown")
 def the_callback_of_an_unknown_social_provider_is_404(subject: Subject) -> None:
-    """The callback of an unknown social provider is 404."""
+    """The callback of an unknown social provider is answered with 404."""
     arrive(subject, subject.shop(), social="myspace", state="x", code="x").page(404)
 
 
 @FAMILY.judges("D-03/parameter-400", each=("state", "code", "iss", "error"), rows=["OAC-011"])
 def a_parameter_that_comes_twice_is_400(subject: Subject, name: str) -> None:
-    """A repeated parameter is 400 and does not use up the state."""
+    """A repeated parameter is answered with 400 and does not use up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     pairs = {"state": state, "code": "x"}
@@ -261,7 +261,7 @@ def a_parameter_that_comes_twice_is_400(subject: Subject, name: str) -> None:
     rows=["OAC-032"],
 )
 def a_post_of_anything_but_a_form_is_415(subject: Subject, kind: str) -> None:
-    """A POST whose body is not a form is 415 and does not use up the state."""
+    """A POST whose body is not a form is answered with 415 and does not use up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     path = f"/v1/public/oauth/{shop.social}/callback"
@@ -271,7 +271,7 @@ def a_post_of_anything_but_a_form_is_415(subject: Subject, kind: str) -> None:
 
 @FAMILY.judges("4.5/get-and-post", rows=["OAC-032"])
 def a_post_without_a_body_is_415(subject: Subject) -> None:
-    """A POST without a body is 415 and does not use up the state."""
+    """A POST without a body is answered with 415 and does not use up the state."""
     shop = subject.shop()
     state = begun(subject, shop)
     query = {"state": state, "error": "server_error"}
@@ -287,7 +287,9 @@ def post(subject: Subject, shop: Shop, form: str) -> Answer:
 
 @FAMILY.judges("D-20/limits", "D-03/parameter-400", "4.5/get-and-post")
 def a_form_has_so_many_bytes_and_no_more(subject: Subject) -> None:
-    """A form may be as long as the limit for queries; one byte more is 400 and does not use up the state."""
+    """A form may be as long as the limit for queries; one more byte is answered with 400 and does not use
+    up the state.
+    """
     shop, most = subject.shop(), subject.limits.query_bytes
     state = begun(subject, shop)
     given = f"{urlencode({'state': state, 'error': 'server_error'})}&x="
@@ -300,7 +302,7 @@ def a_form_has_so_many_bytes_and_no_more(subject: Subject) -> None:
 
 @FAMILY.judges("D-20/limits", "D-03/parameter-400", "4.5/get-and-post")
 def a_form_has_32_parameters_and_no_more(subject: Subject) -> None:
-    """A form may have 32 parameters; one more is 400 and does not use up the state."""
+    """A form may have 32 parameters; one more is answered with 400 and does not use up the state."""
     shop = subject.shop()
     given = urlencode({"state": begun(subject, shop), "error": "server_error"})
 
@@ -310,7 +312,9 @@ def a_form_has_32_parameters_and_no_more(subject: Subject) -> None:
 
 @FAMILY.judges("D-20/limits", "4.5/get-and-post", page="limits.md#limits")
 def a_body_has_so_many_bytes_and_no_more(subject: Subject) -> None:
-    """A body at the size limit is 400 as too long for a form, and one byte more is 413; neither uses up the state."""
+    """A body at the size limit is answered with 400 because it is too long for a form, and a larger body with 413;
+    neither uses up the state.
+    """
     shop, most = subject.shop(), subject.limits.body_bytes
     if not subject.limits.query_bytes < most <= MOST_BODY:
         raise OtherLimit(f"not tested with body_bytes = {most}")
@@ -324,7 +328,7 @@ def a_body_has_so_many_bytes_and_no_more(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/methods", each=("PUT", "DELETE", "PATCH"), rows=["OAC-033"])
 def other_methods_are_405(subject: Subject, method: str) -> None:
-    """Any method other than GET, HEAD and POST is 405 with `Allow`."""
+    """Any method other than GET, HEAD and POST is answered with 405 and `Allow`."""
     shop = subject.shop()
     answer = arrive(subject, shop, method=method, state="x", code="x")
 
@@ -355,7 +359,9 @@ def a_state_lives_ten_minutes(subject: Subject, age: int) -> None:
 
 @FAMILY.judges("D-07/still-allowed", alone=True, needs=["businesses", "change", "clock"], rows=["OAC-013", "OAC-014"])
 def a_callback_asks_again_whether_all_is_still_good(subject: Subject) -> None:
-    """After the start, a callback is 403 if the business is off, 400 if its origin is gone, 404 if its login is off."""
+    """If the business is switched off after the start, the callback is answered with 403; if the origin was removed,
+    with 400; if the login was switched off, with 404.
+    """
     shop, other, third = (subject.shop_with() for _ in range(3))
     state, late, last = (begun(subject, each) for each in (shop, other, third))
     subject.change(shop, enabled=False)

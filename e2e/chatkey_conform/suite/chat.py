@@ -1,4 +1,4 @@
-"""Chat messages, which work alike in every mode: storage, delivery, display names and member records."""
+"""Chat messages, which work in the same way in every mode: storage, delivery, display names and member records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENTRY = ("id", "seq", "sender", "name", "body", "sent_at")
 
 
 def token_of(shop: Shop, login: str) -> str:
-    """Return a valid token for one of the logins."""
+    """Return a valid token for a visitor, a custom login or a social login."""
     if login == "visitor":
         return shop.visitor_token()
     return shop.token() if login == "custom" else shop.social_token(data={"auth_provider": shop.social})
@@ -43,7 +43,7 @@ def only(told: Json) -> Json:
 
 
 def until_pong(peer: Peer, *awaited: str) -> list[Json]:
-    """Return the frames up to the answer to a `ping`, and until every awaited type has arrived, in any order."""
+    """Send a `ping`. Return the frames up to the `pong` and the last awaited type, in any order."""
     peer.say({"type": "ping"})
     heard: list[Json] = []
     while not {"pong", *awaited} <= {frame["type"] for frame in heard}:
@@ -52,7 +52,7 @@ def until_pong(peer: Peer, *awaited: str) -> list[Json]:
 
 
 def stays(peer: Peer, frame: Json, code: str) -> None:
-    """Send a request that is refused: the `error` has its `id`, and the connection stays open."""
+    """Check that a request is refused with an `error` that has its `id`, and that the connection stays open."""
     answer = peer.ask({**frame, "id": "f-1"})
     came = (answer["type"], answer.get("code"), answer.get("id"))
     expect(came, ("error", code, "f-1"), "type, code and id of the answer")
@@ -91,7 +91,7 @@ def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
     },
 )
 def a_body_is_stored_as_it_was_written(subject: Subject, body: str) -> None:
-    """A message body is stored unchanged, and only white space counts as empty."""
+    """A message body is stored unchanged, and only a body of white space counts as empty."""
     with subject.joined(subject.shop()) as peer:
         write(peer, body)
         found = [message["body"] for message in history(peer)["messages"]]
@@ -123,7 +123,7 @@ def what_is_written_is_there_at_the_next_connection(subject: Subject, login: str
 
 @FAMILY.judges("D-10/messages", "D-10/history-search-call")
 def the_numbers_go_on_at_the_next_connection(subject: Subject) -> None:
-    """The `seq` numbers go on across the connections of a conversation."""
+    """The `seq` numbers of a conversation continue at the next connection."""
     shop, seqs = subject.shop(), []
     for number in range(3):
         with subject.joined(shop) as peer:
@@ -204,7 +204,7 @@ def who_writes_hears_an_ack_and_every_other_tab_the_message_once(subject: Subjec
 
 @FAMILY.judges("D-10/message-id", "D-10/messages")
 def a_message_that_comes_again_is_told_to_nobody(subject: Subject) -> None:
-    """A message that is sent again is not delivered to the other tab again."""
+    """A repeated message is not delivered to the other tab again."""
     shop = subject.shop()
     with subject.joined(shop) as one, subject.joined(shop) as other:
         write(one, "One")
@@ -217,7 +217,7 @@ def a_message_that_comes_again_is_told_to_nobody(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", "D-10/message-id")
 def messages_of_two_tabs_at_the_same_time_have_numbers_of_their_own(subject: Subject) -> None:
-    """If two tabs send at the same time, each message is stored once, with its own `seq`."""
+    """If two tabs send at the same time, each message is stored once, with a `seq` of its own."""
     shop = subject.shop()
     with subject.joined(shop) as one, subject.joined(shop) as other, ThreadPoolExecutor(2) as pool:
         told = pool.map(lambda peer: [write(peer, "Hello", number) for number in range(8)], (one, other))
@@ -230,7 +230,7 @@ def messages_of_two_tabs_at_the_same_time_have_numbers_of_their_own(subject: Sub
 
 @FAMILY.judges("D-10/message-id")
 def an_id_is_of_one_conversation_and_not_of_all(subject: Subject) -> None:
-    """The same `id` in another person's conversation is a different message."""
+    """The same `id` in another person's conversation belongs to a different message."""
     for body in ("Mine", "Somebody else's"):
         with subject.joined(subject.shop()) as peer:
             write(peer, body)
@@ -240,7 +240,7 @@ def an_id_is_of_one_conversation_and_not_of_all(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", "D-11/keyed", rows=["WSK-058"])
 def nobody_else_hears_it(subject: Subject) -> None:
-    """A member does not receive another member's messages, even if they are sent under the member's name."""
+    """A member does not receive another member's messages, even if those messages have the member's name."""
     shop, key = subject.shop(), BrowserKey()
     hers = shop.token(uid=f"{shop.member}-alice", cnf={"jkt": key.jkt})
     with subject.joined(shop) as mine, subject.socket() as alice:
@@ -254,7 +254,9 @@ def nobody_else_hears_it(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", "2.4/display", each=LOGINS)
 def the_name_shown_is_the_headers_else_the_tokens(subject: Subject, login: str) -> None:
-    """The name shown is the one in the frame's `headers`, or the token's if that is missing or empty."""
+    """The displayed name is the name in the frame's `headers`, or the token's name if the former is missing
+    or empty.
+    """
     shop = subject.shop()
     with subject.joined(shop, token_of(shop, login)) as peer:
         names = ("", " \n", "Grace")

@@ -1,4 +1,4 @@
-"""Requests about a conversation, which work alike in every mode: history, search and calls."""
+"""Requests about a conversation, which work in the same way in every mode: history, search and calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRIES = 4
 
 @FAMILY.judges("D-10/history-search-call")
 def history_is_paged(subject: Subject) -> None:
-    """`limit` and `before` page through the history in the order of `seq`."""
+    """`limit` and `before` select pages of the history in the order of `seq`."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         seqs = [write(peer, f"Number {number}", number)["seq"] for number in range(5)]
@@ -69,7 +69,9 @@ def history_has_50_messages_at_most_and_knows_its_ends(subject: Subject) -> None
     },
 )
 def a_search_folds_letters_and_not_accents(subject: Subject, query: str, count: int) -> None:
-    """A search finds any part of a body, ignoring letter case and the encoding of accents, but not the accents."""
+    """A search finds any part of a body, ignoring letter case and the encoding of accents, but not the accents
+    themselves.
+    """
     shop = subject.shop()
     with subject.joined(shop) as peer:
         write(peer, "N\u1d52\u00b9: Das Caf\u00e9 in der Langen Stra\u00dfe")
@@ -103,7 +105,7 @@ def a_search_tells_the_newest_50_in_their_order(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["search"])
 def a_search_looks_at_bodies_alone(subject: Subject) -> None:
-    """A search does not look at the names of the senders."""
+    """A search does not include the names of the senders."""
     with subject.joined(subject.shop()) as peer:
         write(peer, "Hello", headers={"name": "Oak"})
         found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
@@ -128,7 +130,7 @@ def a_call_is_started_and_ended(subject: Subject, login: str) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
 def a_conversation_has_one_call_at_a_time(subject: Subject) -> None:
-    """A second `start` returns the call in progress; after `end`, `start` begins a new call."""
+    """A second `start` returns the call in progress, and after `end`, `start` begins a new call."""
     shop = subject.shop()
     with subject.joined(shop) as peer, subject.joined(shop) as other:
         first = peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
@@ -181,7 +183,7 @@ def a_call_that_is_asked_for_again_is_told_again(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", "D-11/keyed", needs=["calls"])
 def a_call_is_of_ones_own_conversation(subject: Subject) -> None:
-    """Nobody can end another person's call or is notified of it."""
+    """Nobody can end another person's call or be notified of another person's call."""
     with subject.joined(subject.shop()) as mine, subject.joined(subject.shop()) as theirs:
         mine.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
         heard = until_pong(theirs)
@@ -192,7 +194,9 @@ def a_call_is_of_ones_own_conversation(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
 def a_call_outlives_a_tab_that_is_not_the_last(subject: Subject) -> None:
-    """A call continues while any socket of its identity is open, even after the tab that started it was closed."""
+    """A call continues while any socket of the same identity is open, even after the tab that started the call was
+    closed.
+    """
     shop = subject.shop()
     with subject.joined(shop) as other:
         with subject.joined(shop) as one:
@@ -205,7 +209,7 @@ def a_call_outlives_a_tab_that_is_not_the_last(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
 def a_call_ends_with_the_last_socket_of_its_identity(subject: Subject) -> None:
-    """A call ends when the last socket of its identity closes."""
+    """A call ends when the last socket of the caller's identity closes."""
     shop = subject.shop()
     calls = set()
     for _ in range(TRIES):  # the service may notice the close a little later

@@ -1,4 +1,4 @@
-"""Chat frames that are refused: frames that violate the schema, and valid frames that cannot be carried out."""
+"""Refused chat frames: frames that violate the schema, and valid frames that cannot be carried out."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def an_action_that_there_is_not_ends_the_connection(subject: Subject) -> None:
     },
 )
 def what_fits_and_cannot_be_done_is_answered_and_the_socket_stays(subject: Subject, frame: Json, code: str) -> None:
-    """A message with an unusable body is refused with its `id`, and the socket stays open."""
+    """A message with an unusable body is refused with the message's `id`, and the socket stays open."""
     with subject.joined(subject.shop()) as peer:
         stays(peer, frame, code)
 
@@ -75,14 +75,14 @@ def what_fits_and_cannot_be_done_is_answered_and_the_socket_stays(subject: Subje
     "D-10/frame-schema", needs=["search"], page="socket.md#refusals", each={"nothing": "", "space": " ", "nul": "a\0"}
 )
 def an_empty_search_is_answered_and_the_socket_stays(subject: Subject, query: str) -> None:
-    """A search that is empty or contains a NUL character is `parameter_invalid`."""
+    """A search that is empty or contains a NUL character is refused with `parameter_invalid`."""
     with subject.joined(subject.shop()) as peer:
         stays(peer, {"type": "search", "query": query}, "parameter_invalid")
 
 
 @FAMILY.judges("D-10/frame-schema", needs=["calls"], page="socket.md#refusals")
 def the_end_of_no_call_is_answered_and_the_socket_stays(subject: Subject) -> None:
-    """Ending a call when there is none is `call_unknown`."""
+    """Ending a call when there is none is refused with `call_unknown`."""
     with subject.joined(subject.shop()) as peer:
         stays(peer, {"type": "call", "action": "end"}, "call_unknown")
 
@@ -99,7 +99,9 @@ SIZES: dict[str, tuple[str, str, str]] = {
 
 @FAMILY.judges("D-10/frame-schema", each=SIZES, page="limits.md#limits")
 def a_text_has_so_many_characters_and_no_more(subject: Subject, kind: str, limit: str, letter: str) -> None:
-    """A text at its length limit is accepted, and a longer one is `too_large`; a character is a code point."""
+    """A text at its length limit, counted in code points, is accepted, and a longer text is refused with
+    `too_large`.
+    """
     if kind == "search":
         subject.needs("search")
     most = int(getattr(subject.limits, limit))

@@ -16,7 +16,7 @@ FAMILY = Family("exchange", "Exchange", "protocol.md#tokens")
 
 @FAMILY.judges("4.3/exchange", "4.3/binding", "2.6/member-token", "5.4/social-exchange", "D-05/social")
 def an_identity_token_is_exchanged_for_a_bound_socket_token(subject: Subject) -> None:
-    """The socket token from the exchange has the member's claims, is bound to `jkt`, and lives 120 seconds."""
+    """The socket token from the exchange has the member's claims, is bound to `jkt`, and is valid for 120 seconds."""
     shop = subject.shop()
     data = {"auth_provider": shop.social, "avatar": "https://shop.example/ada.png"}
     token = shop.social_token(email="ada@example.com", data=data)
@@ -37,7 +37,7 @@ def an_identity_token_is_exchanged_for_a_bound_socket_token(subject: Subject) ->
 
 @FAMILY.judges("D-10/ready", "5.4/social-exchange", "5.5/stolen-token", rows=["JWT-151"])
 def a_social_member_connects_with_it_and_nobody_else_does(subject: Subject) -> None:
-    """The socket token opens a socket only with its own key."""
+    """The socket token opens a socket only with the key to which it is bound."""
     shop = subject.shop()
     token = shop.social_token()
     with subject.socket() as peer:
@@ -49,7 +49,7 @@ def a_social_member_connects_with_it_and_nobody_else_does(subject: Subject) -> N
 
 @FAMILY.judges("D-05/social")
 def a_socket_token_does_not_outlive_its_identity_token(subject: Subject) -> None:
-    """The socket token does not outlive its identity token."""
+    """The socket token does not expire later than the identity token from which it was made."""
     shop = subject.shop()
     end = shop.now + 60
     token = shop.social_token(iat=shop.now - 10, exp=end)
@@ -59,7 +59,7 @@ def a_socket_token_does_not_outlive_its_identity_token(subject: Subject) -> None
 
 @FAMILY.judges("D-07/bound-identity", "4.3/verifies", rows=["JWT-163"])
 def an_identity_token_that_is_bound_is_exchanged_for_its_own_key_only(subject: Subject) -> None:
-    """A bound identity token is 401 with another `jkt`, and an unbound one is accepted with any."""
+    """A bound identity token is refused with 401 for another `jkt`, and an unbound one is accepted for any `jkt`."""
     shop = subject.shop()
     other = BrowserKey().jkt
 
@@ -70,7 +70,7 @@ def an_identity_token_that_is_bound_is_exchanged_for_its_own_key_only(subject: S
 
 @FAMILY.judges("4.3/not-custom", "4.3/verifies", "7/auth-401", rows=["JWT-151"])
 def a_socket_token_cannot_be_bound_anew(subject: Subject) -> None:
-    """A socket token, custom or social, is 401 as `auth`."""
+    """A socket token, custom or social, is refused with 401 as `auth`."""
     shop = subject.shop()
     for stolen in (shop.token(), shop.social_token()):
         for jkt in (shop.key.jkt, BrowserKey().jkt):
@@ -94,7 +94,7 @@ BENT: dict[str, Callable[[str], str]] = {
 
 @FAMILY.judges("D-03/parameter-400", "D-04/one-spelling", each=BENT)
 def a_jkt_is_43_characters_of_canonical_base64url(subject: Subject, bend: Callable[[str], str]) -> None:
-    """A `jkt` that is not a thumbprint is 400."""
+    """A `jkt` that is not a thumbprint is refused with 400."""
     shop = subject.shop()
 
     shop.exchange(shop.identity_token(), bend(shop.key.jkt)).refused(400, "parameter_invalid")
@@ -113,9 +113,10 @@ def an_identity_token_ends_after_24_hours(subject: Subject) -> None:
 
 @FAMILY.judges("4.4/enabled-only", alone=True, needs=["businesses", "change", "clock"], rows=["JWT-164"])
 def an_identity_token_ends_with_its_social_login_and_with_the_business(subject: Subject) -> None:
-    """An identity token is 401 `token_revoked` if its login was switched off, and 403 if its business was.
+    """An identity token is refused with 401 `token_revoked` if its login was switched off, and with 403 if its business
+    was switched off.
 
-    A socket token that was given out before stays valid until its end.
+    A socket token that was issued before stays valid until it expires.
     """
     shop = subject.shop_with()
     token = shop.identity_token()

@@ -64,7 +64,7 @@ def what_breaks_the_protocol_ends_the_connection(subject: Subject, sent: bytes, 
 
 @FAMILY.judges("D-10/messages", rows=["WSK-033"], each={"first": 1, "second": 2, "third": 3})
 def a_character_may_be_split_across_fragments(subject: Subject, cut: int) -> None:
-    """A message may arrive in fragments, even if one splits a character, with a ping between them."""
+    """A message may arrive in fragments that split a character, with a ping between the fragments."""
     text = '{"type":"message","id":"m-1","body":"🦊"}'.encode()
     at = text.index("🦊".encode()) + cut
     with subject.joined(subject.shop()) as peer:
@@ -88,7 +88,7 @@ def a_frame_that_does_not_come_to_its_end_is_not_waited_for(subject: Subject) ->
 
 @FAMILY.judges("D-10/patience", page="socket.md#staying")
 def the_service_pings_beneath_the_frames(subject: Subject) -> None:
-    """The service sends WebSocket pings at the interval in its limits."""
+    """The service sends WebSocket pings at the declared interval."""
     most = subject.limits.pong_timeout
     if not 0 < most <= LONGEST_WAIT:
         raise OtherLimit(f"not tested with pong_timeout = {most} s: the suite waits at most {LONGEST_WAIT} s")

@@ -50,7 +50,7 @@ def head_is_get_without_a_body(subject: Subject, endpoint: str) -> None:
 
 @FAMILY.judges("D-03/methods", "D-03/provider-unknown", each=ENDPOINTS)
 def head_of_what_is_refused_is_refused(subject: Subject, endpoint: str) -> None:
-    """HEAD for an unknown business is 404 without a body."""
+    """HEAD for an unknown business is answered with 404 without a body."""
     shop = subject.shop()
     path, query = target_of(shop, endpoint)
     answer = subject.request("HEAD", path_of("nobody-has-this-id") + path.removeprefix(shop.path), query=query)
@@ -66,7 +66,7 @@ def head_of_what_is_refused_is_refused(subject: Subject, endpoint: str) -> None:
     rows=["HTP-003"],
 )
 def another_method_is_405_and_allow_says_which(subject: Subject, given: str) -> None:
-    """Any other method is 405 with `Allow`."""
+    """Any other method is answered with 405 and `Allow`."""
     endpoint, _, method = given.partition(", ")
     answer = ask(subject, endpoint, method)
 
@@ -78,7 +78,7 @@ def another_method_is_405_and_allow_says_which(subject: Subject, given: str) -> 
 
 @FAMILY.judges("D-03/methods", each=ENDPOINTS)
 def options_is_204_with_allow_and_what_pages_may(subject: Subject, endpoint: str) -> None:
-    """OPTIONS is 204 with `Allow`, and allows a preflight from any origin."""
+    """OPTIONS is answered with 204 and `Allow`, and allows a preflight from any origin."""
     answer = ask(
         subject, endpoint, "OPTIONS", **{"Origin": "https://a.example", "Access-Control-Request-Method": "GET"}
     )
@@ -107,7 +107,7 @@ def a_method_cannot_be_overridden(subject: Subject, name: str) -> None:
 
 @FAMILY.judges("4/paths", page="protocol.md#endpoints")
 def a_plain_get_of_the_socket_is_426(subject: Subject) -> None:
-    """A GET of the socket's address without an upgrade is 426 with `Upgrade: websocket`."""
+    """A GET of the socket's address without an upgrade is answered with 426 and `Upgrade: websocket`."""
     base, uri = subject.world.target.local_url, subject.world.socket_address
     scheme = "https" if uri.startswith("wss") else "http"
     address = f"{scheme}://{uri.partition('://')[2]}"
@@ -133,7 +133,7 @@ def a_plain_get_of_the_socket_is_426(subject: Subject) -> None:
     rows=["HTP-025"],
 )
 def an_answer_is_json_whatever_is_accepted(subject: Subject, given: str) -> None:
-    """A success is JSON with `data`, whatever `Accept` says."""
+    """A success response is JSON with `data`, regardless of `Accept`."""
     endpoint, _, accept = given.partition(", ")
     answer = ask(subject, endpoint, Accept=accept)
 
@@ -151,7 +151,7 @@ def cookies_and_authorization_are_not_read_nor_set(subject: Subject, endpoint: s
 
 @FAMILY.judges("1/data", "2.6/answer", "2.2/members", each=ENDPOINTS, rows=["HTP-036"])
 def a_success_fits_its_schema(subject: Subject, endpoint: str) -> None:
-    """A success matches its published schema."""
+    """A success response matches the published schema."""
     answer = ask(subject, endpoint)
 
     answer.data()
@@ -161,7 +161,7 @@ def a_success_fits_its_schema(subject: Subject, endpoint: str) -> None:
 
 @FAMILY.judges("D-03/provider-unknown", each=ENDPOINTS, rows=["HTP-038"])
 def an_unknown_business_is_404(subject: Subject, endpoint: str) -> None:
-    """An unknown business is 404 `provider_unknown`."""
+    """An unknown business is answered with 404 `provider_unknown`."""
     shop = subject.shop()
     path, query = target_of(shop, endpoint)
     for name in ("nobody-has-this-id", "a.b"):
@@ -171,7 +171,7 @@ def an_unknown_business_is_404(subject: Subject, endpoint: str) -> None:
 
 @FAMILY.judges("D-03/provider-off", each=ENDPOINTS)
 def a_business_that_is_off_is_403(subject: Subject, endpoint: str) -> None:
-    """A business that is switched off is 403 `provider_off`, even if parameters are missing."""
+    """A business that is switched off is answered with 403 `provider_off`, even if parameters are missing."""
     shop = subject.shop_with(enabled=False)
     path, _ = target_of(shop, endpoint)
 
@@ -194,7 +194,7 @@ def a_business_that_is_off_is_403(subject: Subject, endpoint: str) -> None:
     },
 )
 def parameters_of_the_exchange_come_before_the_token(subject: Subject, changes: Any, code: str) -> None:
-    """A missing `auth` or `jkt` is 400, and so is a malformed `jkt`, even if `auth` is invalid too."""
+    """A missing `auth` or `jkt` and a malformed `jkt` are answered with 400, even if `auth` is invalid."""
     path, query = target_of(subject.shop(), MEMBER)
 
     subject.request("GET", path, query=merged(query, changes)).refused(400, code)
@@ -202,7 +202,7 @@ def parameters_of_the_exchange_come_before_the_token(subject: Subject, changes: 
 
 @FAMILY.judges("D-03/parameter-400", rows=["HTP-018"], each=("auth", "jkt"))
 def a_repeated_parameter_of_the_exchange_is_400(subject: Subject, name: str) -> None:
-    """A repeated `auth` or `jkt` is 400 `parameter_repeated`."""
+    """A repeated `auth` or `jkt` is answered with 400 `parameter_repeated`."""
     path, query = target_of(subject.shop(), MEMBER)
     text = f"auth={query['auth']}&jkt={query['jkt']}&{name}={query[name]}"
 
@@ -256,7 +256,9 @@ MOST_PARAMETERS: Final = 32
 
 @FAMILY.judges("D-03/parameter-400", "D-20/limits", each=ENDPOINTS, page="limits.md#fixed-limits")
 def a_query_has_32_parameters_and_no_more(subject: Subject, endpoint: str) -> None:
-    """A query may have 32 parameters, unknown ones included, and one more is 400, except for the configuration."""
+    """A query may have 32 parameters, including unknown ones, and one more is answered with 400, except for the
+    configuration.
+    """
     path, query = target_of(subject.shop(), endpoint)
 
     def asked(number: int) -> Answer:
@@ -273,7 +275,7 @@ def a_query_has_32_parameters_and_no_more(subject: Subject, endpoint: str) -> No
 
 @FAMILY.judges("D-20/limits", "D-03/parameter-400", page="limits.md#limits")
 def a_query_has_so_many_bytes_and_no_more(subject: Subject) -> None:
-    """A query at the size limit is accepted, and one byte more is 400."""
+    """A query at the size limit is accepted, and one more byte is answered with 400."""
     path, query = target_of(subject.shop(), VISITOR)
     given = f"uid={query['uid']}&t="
     most = subject.limits.query_bytes
@@ -306,7 +308,7 @@ def an_identity_token_is_read_from_the_query_and_nowhere_else(subject: Subject, 
 
 @FAMILY.judges("D-02/no-store", each=(VISITOR, MEMBER), rows=["HTP-032"])
 def a_token_is_not_stored(subject: Subject, endpoint: str) -> None:
-    """An answer with a token is `no-store`."""
+    """An answer with a token has `Cache-Control: no-store`."""
     answer = ask(subject, endpoint)
 
     answer.data()
@@ -349,7 +351,7 @@ def any_page_may_read_a_failure(subject: Subject, endpoint: str) -> None:
 
 @FAMILY.judges("D-02/configuration-caching", "5.1/no-credentials")
 def any_page_may_read_that_nothing_changed(subject: Subject) -> None:
-    """A 304 has `Access-Control-Allow-Origin` as well."""
+    """A 304 response also has `Access-Control-Allow-Origin`."""
     path = subject.shop().path
     headers = {"Origin": "https://a.example", "If-None-Match": "*"}
     answer = subject.request("GET", path, headers=headers)
@@ -359,7 +361,7 @@ def any_page_may_read_that_nothing_changed(subject: Subject) -> None:
 
 @FAMILY.judges("D-02/no-secret-in-errors", each=("forged", "malformed", "another-keys"))
 def a_failure_repeats_no_token(subject: Subject, what: str) -> None:
-    """The refusal of a token contains no part of that token and no secret."""
+    """The refusal of a token contains no part of the token and no secret."""
     shop = subject.shop()
     token = shop.sign(shop.identity_claims(), key=b"k" * 40 if what == "forged" else None)
     answer = shop.exchange(f"{token}." if what == "malformed" else token, BrowserKey().jkt)
@@ -372,7 +374,7 @@ def a_failure_repeats_no_token(subject: Subject, what: str) -> None:
 
 @FAMILY.judges("D-02/envelope", each=ENDPOINTS, rows=["HTP-039"])
 def every_answer_is_kept_to_its_type_and_tells_no_referrer(subject: Subject, endpoint: str) -> None:
-    """Every answer, errors included, has `nosniff` and `no-referrer`."""
+    """Every answer, including errors, has `nosniff` and `no-referrer`."""
     shop = subject.shop()
     path, query = target_of(shop, endpoint)
     for method, asked in (
@@ -398,7 +400,9 @@ def the_configuration_is_kept_at_the_edge_for_60_seconds(subject: Subject) -> No
 
 @FAMILY.judges("D-02/configuration-caching", rows=["HTP-034"])
 def the_configuration_is_revalidated(subject: Subject) -> None:
-    """`If-None-Match` is 304 for `*` and for the ETag, weak or strong, and 200 for any other ETag."""
+    """`If-None-Match` is answered with 304 for `*` and for the ETag, weak or strong, and with 200 for any
+    other ETag.
+    """
     path = subject.shop().path
     etag = subject.get(path).header("etag")
     expect_that(etag.startswith('"'), f"ETag is {etag!r}, expected a strong one")
@@ -447,7 +451,7 @@ def the_configuration_lists_the_enabled_social_providers(subject: Subject) -> No
 
 @FAMILY.judges("4.1/content", "5.6/wss")
 def the_sockets_address_is_the_same_everywhere(subject: Subject) -> None:
-    """`socket_uri` is the same in a token answer and in the configuration, and is `wss` if the service uses https."""
+    """`socket_uri` is the same in a token answer and in the configuration, and uses `wss` if the service uses https."""
     shop = subject.shop()
     uri = subject.get(shop.path).data()["socket_uri"]
     told = subject.get(f"{shop.path}/token", uid=shop.key.uid).data().get("socket_uri")
@@ -476,7 +480,7 @@ def no_header_changes_an_address_that_is_handed_out(subject: Subject, headers: d
 
 @FAMILY.judges("D-20/forwarded", rows=["HTP-040"])
 def the_requests_host_changes_no_address_that_is_handed_out(subject: Subject) -> None:
-    """The `Host` header does not change `socket_uri`, and the service may refuse a host that is not its own."""
+    """The `Host` header does not change `socket_uri`, but the service may refuse an unknown host."""
     answer = subject.request("GET", subject.shop().path, headers={"Host": "evil.example"})
 
     if answer.status == 200:

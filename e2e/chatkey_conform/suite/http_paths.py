@@ -1,4 +1,4 @@
-"""Paths have exactly one spelling; any other is not found."""
+"""A path has exactly one valid form; any other form is not found."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BENT: Final[dict[str, Callable[[str], str]]] = {
 
 @FAMILY.judges("D-03/one-spelling", "9/prefix", each=BENT)
 def a_path_has_one_spelling(subject: Subject, bend: Callable[[str], str]) -> None:
-    """Any other spelling of a path is 404."""
+    """Any other form of a path is answered with 404."""
     shop = subject.shop()
     answer = subject.spelled(f"{bend(shop.path)}?uid={shop.key.uid}")
 
@@ -56,5 +56,5 @@ def a_path_has_one_spelling(subject: Subject, bend: Callable[[str], str]) -> Non
 
 @FAMILY.judges("4/paths")
 def there_is_nothing_elsewhere(subject: Subject) -> None:
-    """A path outside the contract is 404."""
+    """A path outside the contract is answered with 404."""
     expect(subject.get("/v1/public/nowhere").status, 404, "The status of /v1/public/nowhere")

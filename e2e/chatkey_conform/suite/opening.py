@@ -1,4 +1,4 @@
-"""Opening a socket, and its first frames: allowed origins, required values and the order of checks."""
+"""The opening of a socket and the first frames: allowed origins, required values and the order of checks."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def a_page_without_a_secure_origin_of_its_own_is_refused(subject: Subject, origi
     ),
 )
 def a_page_of_this_machine_may_come_by_plain_http(subject: Subject, origin: str) -> None:
-    """A page on plain http is accepted if it is on a loopback address."""
+    """A page on plain http is accepted if its origin is a loopback address."""
     shop = subject.shop_with(restrict_socket_origins=False) if subject.has("businesses") else subject.shop()
     token = shop.token()
     with subject.socket(origin=origin) as peer:
@@ -99,7 +99,7 @@ def a_business_that_keeps_to_its_pages_refuses_foreign_ones(subject: Subject, or
 
 @FAMILY.judges("D-10/checks", rows=["WSK-004"])
 def two_origins_are_refused(subject: Subject) -> None:
-    """Two `Origin` headers are HTTP 400 before the upgrade, or `parameter_repeated`."""
+    """Two `Origin` headers are refused with HTTP 400 before the upgrade, or with `parameter_repeated`."""
     try:
         with subject.socket(origins=2) as peer:
             peer.end().refused("parameter_repeated", BAD_FRAME)
@@ -118,7 +118,9 @@ def unless_a_business_says_so_any_secure_page_may_connect(subject: Subject) -> N
 
 @FAMILY.judges("D-03/provider-off", needs=["businesses"])
 def a_business_that_is_off_is_refused_after_the_proof(subject: Subject) -> None:
-    """A business that is switched off is `provider_off` and 4403, but only after the token's key is proved."""
+    """A business that is switched off refuses a connection with `provider_off` and 4403, but only after the key was
+    proved.
+    """
     shop = subject.shop_with(enabled=False)
     token = shop.token()
 
@@ -128,7 +130,7 @@ def a_business_that_is_off_is_refused_after_the_proof(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/subprotocol", rows=["WSK-008"])
 def a_token_in_the_address_is_refused(subject: Subject) -> None:
-    """A token in the socket's address is refused before `hello`, and the refusal does not repeat it."""
+    """A token in the socket's address is refused before `hello`, and the refusal does not repeat the token."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket(query=f"token={token}") as peer:
@@ -143,7 +145,9 @@ def a_token_in_the_address_is_refused(subject: Subject) -> None:
     "D-10/subprotocol", each={"none": ((),), "another": (("wf.v2",),), "among": (("wf.v2", "wf.v1"),)}, rows=["WSK-009"]
 )
 def the_subprotocol_is_named_where_it_is_offered(subject: Subject, offered: tuple[str, ...]) -> None:
-    """A client is accepted without `wf.v1` too, and the service names a subprotocol only if `wf.v1` was offered."""
+    """A client is also accepted without `wf.v1`, and the service names a subprotocol only if the client offered
+    `wf.v1`.
+    """
     shop = subject.shop()
     with subject.socket(subprotocols=offered) as peer:
         chosen = peer.connection.subprotocol
@@ -154,7 +158,7 @@ def the_subprotocol_is_named_where_it_is_offered(subject: Subject, offered: tupl
 
 @FAMILY.judges("D-10/ready", page="socket.md#opening")
 def ready_tells_until_when_the_token_lasts(subject: Subject) -> None:
-    """`expires_at` of `ready` is the token's `exp`, and `server_time` is the service's time."""
+    """`expires_at` in `ready` is the token's `exp`, and `server_time` is the service's time."""
     shop = subject.shop()
     end = shop.now + 600
     with subject.socket() as peer:
@@ -172,7 +176,7 @@ def ready_tells_until_when_the_token_lasts(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/auth-timeout", "D-10/patience", rows=["WSK-021"])
 def a_silent_peer_is_closed_when_its_time_is_over(subject: Subject) -> None:
-    """A client that does not connect within `auth_timeout` is closed with 4408."""
+    """The connection of a client that does not send `connect` within `auth_timeout` is closed with 4408."""
     with subject.socket() as silent:
         most = silent.hello["auth_timeout"]
         if most > LONGEST_WAIT:
@@ -190,7 +194,7 @@ def a_silent_peer_is_closed_when_its_time_is_over(subject: Subject) -> None:
     "D-10/nonce", "D-10/frame-schema", rows=["WSK-024", "WSK-025", "F122"], each={"same": False, "other": True}
 )
 def a_second_connect_ends_the_connection(subject: Subject, other: bool) -> None:
-    """A second `connect` ends the connection with `frame_unexpected`, and no frame after it is acted on."""
+    """A second `connect` ends the connection with `frame_unexpected`, and later frames have no effect."""
     shop = subject.shop()
     mine, key = shop.token(), BrowserKey() if other else shop.key
     second = shop.token(uid=f"{shop.member}-bob", cnf={"jkt": key.jkt}) if other else mine
@@ -218,7 +222,7 @@ EARLY: dict[str, dict[str, Any]] = {
 
 @FAMILY.judges("D-10/checks", "D-10/frame-schema", each=EARLY, rows=["WSK-026", "F121"])
 def a_frame_before_connect_is_refused(subject: Subject, frame: dict[str, Any]) -> None:
-    """Any frame before `connect` is refused, even a `ping`, and a `connect` after it has no effect."""
+    """Any other frame before `connect`, even a `ping`, is refused, and a later `connect` has no effect."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as early:
@@ -233,7 +237,7 @@ def a_frame_before_connect_is_refused(subject: Subject, frame: dict[str, Any]) -
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time")
 def a_refused_proof_is_no_second_chance(subject: Subject) -> None:
-    """A refusal ends the connection, and a valid `connect` after it has no effect."""
+    """A refusal ends the connection, and a later valid `connect` has no effect."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as peer:
@@ -266,7 +270,7 @@ DAMAGED: dict[str, Callable[[str], str | bytes]] = {
 
 @FAMILY.judges("D-10/frame-schema", "D-10/checks", each=DAMAGED)
 def a_connect_frame_that_is_no_strict_json_is_refused(subject: Subject, damage: Callable[[str], str | bytes]) -> None:
-    """A `connect` frame that is not one strict JSON object in a text message is `frame_invalid`."""
+    """A `connect` frame that is not one strict JSON object in a text message is refused with `frame_invalid`."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as peer:

@@ -60,7 +60,9 @@ EDGES_SHOWN: Final = frozenset({"0", "1", "n", "all-ones"})
 
 
 def is_shown(row: Verdict | Honest) -> bool:
-    """Skip most of the edge values for r and s: they would take long on a slow network and show nothing new."""
+    """Leave out most of the extreme values for r and s, which would take long on a slow network and show
+    nothing new.
+    """
     _, _, edges = row.id.partition("PRF-033-r=")
     return not edges or set(edges.split("-s=")) <= EDGES_SHOWN
 
@@ -99,7 +101,7 @@ for _row in filter(is_shown, ROWS):
     },
 )
 def a_frame_whose_proof_is_no_text_is_refused(subject: Subject, proof: object) -> None:
-    """A `connect` without a proof, or with a proof that is not a string, is `frame_invalid`."""
+    """A `connect` without a proof, or with a proof that is not a string, is refused with `frame_invalid`."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.say(merged({"type": "connect", "token": shop.token()}, {"proof": proof}))
@@ -111,7 +113,7 @@ def a_frame_whose_proof_is_no_text_is_refused(subject: Subject, proof: object) -
     each={"missing": (REMOVED,), "null": (None,), "number": (7,), "list": (["a.b.c"],), "object": ({},)},
 )
 def a_frame_whose_token_is_no_text_is_refused(subject: Subject, token: object) -> None:
-    """A `connect` without a token, or with a token that is not a string, is `frame_invalid`."""
+    """A `connect` without a token, or with a token that is not a string, is refused with `frame_invalid`."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.say(merged({"type": "connect", "proof": peer.prove(shop.key, shop.token())}, {"token": token}))
@@ -120,7 +122,7 @@ def a_frame_whose_token_is_no_text_is_refused(subject: Subject, token: object) -
 
 @FAMILY.judges("D-10/proof", rows=["PRF-107"])
 def the_token_itself_is_no_proof(subject: Subject) -> None:
-    """The token itself is refused as a proof."""
+    """A token that is also sent as the proof is refused."""
     token = subject.shop().token()
     with subject.socket() as peer:
         peer.connect(token, token).refused("proof_typ", FORBIDDEN)
@@ -133,7 +135,7 @@ def the_token_itself_is_no_proof(subject: Subject) -> None:
     "D-10/proof", each={"PRF-071-past": -10, "PRF-071-future": 10, "an-hour-back": -3600, "an-hour-ahead": 3600}
 )
 def iat_only_measures_how_far_the_clock_is_off(subject: Subject, seconds: int) -> None:
-    """A proof whose `iat` is wrong is accepted."""
+    """A proof with a wrong `iat` is accepted."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as peer:
@@ -144,7 +146,9 @@ def iat_only_measures_how_far_the_clock_is_off(subject: Subject, seconds: int) -
 
 @FAMILY.judges("D-10/nonce", alone=True, needs=["clock"], rows=["PRF-066", "PRF-083"])
 def a_proof_is_no_better_later(subject: Subject) -> None:
-    """A proof from the future over a nonce of an earlier connection is refused, also when its time has come."""
+    """A proof whose `iat` is in the future, with the nonce of an earlier connection, is refused, even when that time
+    has come.
+    """
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as first:
@@ -158,7 +162,7 @@ def a_proof_is_no_better_later(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/proof", rows=["PRF-042"])
 def the_path_of_a_sockets_address_has_its_letter_case(subject: Subject) -> None:
-    """The path of `htu` is case-sensitive; its host is not."""
+    """The path of `htu` is case-sensitive, and the host is not."""
     shop = subject.shop()
     token, uri = shop.token(), urlsplit(subject.world.socket_uri)
     bent = uri._replace(path=uri.path.swapcase()).geturl()
@@ -170,7 +174,7 @@ def the_path_of_a_sockets_address_has_its_letter_case(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/proof", rows=["PRF-042"])
 def a_default_port_may_be_written_or_left_out(subject: Subject) -> None:
-    """An `htu` with the default port is accepted, and with another port it is refused."""
+    """An `htu` with the default port is accepted, and an `htu` with another port is refused."""
     shop = subject.shop()
     token, uri = shop.token(), urlsplit(subject.world.socket_uri)
     if uri.port:
@@ -205,7 +209,7 @@ def of_two_things_that_are_wrong_the_first_is_told(
 
 @FAMILY.judges("D-10/proof", "5.5/proof-matches")
 def the_hash_of_another_token_is_refused(subject: Subject) -> None:
-    """A proof made for one token is refused with another."""
+    """A proof for one token is refused with another token."""
     shop = subject.shop()
     with subject.socket() as peer:
         proof = peer.prove(shop.key, shop.token(uid="another"))
@@ -226,7 +230,7 @@ def a_visitors_proof_needs_the_tokens_hash_as_well(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time", rows=["PRF-081"])
 def the_nonce_of_another_connection_is_refused(subject: Subject) -> None:
-    """A proof over another connection's nonce is refused, and that connection can still use its nonce."""
+    """A proof with another connection's nonce is refused, and the other connection can still use the nonce."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as other, subject.socket() as mine:
@@ -236,7 +240,7 @@ def the_nonce_of_another_connection_is_refused(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time", rows=["PRF-082"])
 def the_nonce_of_a_connection_to_another_business_is_refused(subject: Subject) -> None:
-    """A proof over a nonce with which a member of another business connected is refused."""
+    """A proof is refused if its nonce is that of a connection to another business."""
     shop, elsewhere = subject.shop(), subject.another_shop()
     token = shop.token()
     with subject.joined(elsewhere) as other, subject.socket() as mine:
@@ -245,7 +249,7 @@ def the_nonce_of_a_connection_to_another_business_is_refused(subject: Subject) -
 
 @FAMILY.judges("D-10/nonce", rows=["PRF-067"])
 def a_jti_in_somebody_elses_bad_proof_is_not_used_up(subject: Subject) -> None:
-    """The `jti` of a proof that was refused may be used by somebody else."""
+    """The `jti` of a proof that was refused can be used by another person."""
     shop = subject.shop()
     token = shop.token()
     for key, granted in ((BrowserKey(), False), (shop.key, True)):
@@ -270,7 +274,7 @@ def a_proof_opens_one_socket_and_a_jti_is_not_remembered(subject: Subject) -> No
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time")
 def after_a_proof_was_used_its_nonce_is_not_given_again(subject: Subject) -> None:
-    """Every connection has its own nonce."""
+    """Every connection has a different nonce."""
     with subject.socket() as one, subject.socket() as two, subject.socket() as three:
         nonces = {one.nonce, two.nonce, three.nonce}
 
@@ -282,7 +286,7 @@ def after_a_proof_was_used_its_nonce_is_not_given_again(subject: Subject) -> Non
 
 @FAMILY.judges("5.5/stolen-token", "7/proof-mismatch", rows=["PRF-100", "PRF-101"])
 def a_token_with_the_key_of_somebody_else_is_refused(subject: Subject) -> None:
-    """A stolen token is refused without its key, and its owner can still connect."""
+    """A stolen token is refused without its key, and the owner of the token can still connect."""
     shop = subject.shop()
     stolen = shop.token()
 
@@ -311,7 +315,7 @@ THUMBPRINTS: Final = {
 
 @FAMILY.judges("D-04/jkt", each=THUMBPRINTS)
 def a_thumbprint_made_otherwise_is_another_key(subject: Subject, text: str, digest: str) -> None:
-    """A `jkt` that was not computed as in RFC 7638 is refused."""
+    """A `jkt` that was not computed according to RFC 7638 is refused."""
     shop = subject.shop()
     made = b64(hashlib.new(digest, (text % shop.key.jwk).encode()).digest())
     code = "proof_key_mismatch" if digest == "sha256" else "proof_binding_missing"
@@ -333,7 +337,7 @@ def a_uid_beside_the_token_has_no_say(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/proof", "D-02/no-secret-in-errors", rows=["PRF-015"])
 def a_private_key_in_the_header_is_refused_and_not_repeated(subject: Subject) -> None:
-    """A private key in the proof's header is refused, and the answer does not contain it."""
+    """A private key in the header of a proof is refused, and the answer does not contain the key."""
     shop = subject.shop()
     token = shop.token()
     d = b64(shop.key.private.private_numbers().private_value.to_bytes(32, "big"))
@@ -346,7 +350,7 @@ def a_private_key_in_the_header_is_refused_and_not_repeated(subject: Subject) ->
 
 @FAMILY.judges("D-10/proof", "D-04/one-spelling", each=("x", "y"), rows=["PRF-024"])
 def a_coordinate_is_always_32_bytes_long(subject: Subject, member: str) -> None:
-    """A coordinate that begins with a zero byte is accepted with it, and refused without it or with one more."""
+    """A coordinate that begins with a zero byte is accepted, and refused without this byte or with another one."""
     shop, key = subject.shop(), _key_with_a_short(member)
     token, full = shop.token(cnf={"jkt": key.jkt}), unb64(key.jwk[member])
     with subject.socket() as peer:
@@ -364,7 +368,7 @@ def _key_with_a_short(member: str) -> BrowserKey:
 
 @FAMILY.judges("D-10/proof", rows=["PRF-034"])
 def the_other_signature_of_the_same_key_holds(subject: Subject) -> None:
-    """Both valid ECDSA signatures are accepted: s and n - s."""
+    """Of the two valid ECDSA signatures with s and n - s, both are accepted."""
     shop = subject.shop()
     token = shop.token()
     order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
@@ -379,7 +383,7 @@ def the_other_signature_of_the_same_key_holds(subject: Subject) -> None:
 
 @FAMILY.judges("5.5/proof-matches", rows=["PRF-108"])
 def an_honest_user_connects_after_rejected_proofs(subject: Subject) -> None:
-    """A person can still connect after somebody else's proofs for the same token were refused."""
+    """A person can still connect after another person's proofs for the same token were refused."""
     shop = subject.shop()
     token, thief = shop.token(), BrowserKey()
     for _ in range(5):

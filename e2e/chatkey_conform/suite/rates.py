@@ -1,4 +1,4 @@
-"""Rate limits, tested only if the target declares that it keeps the rates of [limits]."""
+"""Rate limits, which are tested only if the target declares that it keeps the rates of [limits]."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_FLOOD: Final = 0.5
 
 @FAMILY.judges("D-03/rate-limit", alone=True, needs=["rate-limits"])
 def too_many_token_requests_are_429_with_retry_after(subject: Subject) -> None:
-    """Requests above the rate are 429 `rate_limited` with `Retry-After`."""
+    """Requests above the rate are refused with 429 `rate_limited` and `Retry-After`."""
     shop = subject.shop()
     refused = _first_refused(subject, f"{shop.path}/token?uid={shop.key.uid}", "token_rate")
 
@@ -38,7 +38,7 @@ def too_many_token_requests_are_429_with_retry_after(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/rate-limit", "D-03/start-pages", alone=True, needs=["rate-limits"])
 def too_many_starts_are_a_page_with_429_and_retry_after(subject: Subject) -> None:
-    """Login starts above the rate are an HTML page with 429 and `Retry-After`."""
+    """Login starts above the rate are answered with an HTML page, 429 and `Retry-After`."""
     shop = subject.shop()
     query = urlencode({"origin": shop.origin})
     refused = _first_refused(subject, f"{shop.path}/oauth/{shop.social}?{query}", "oauth_rate")
@@ -50,7 +50,10 @@ def too_many_starts_are_a_page_with_429_and_retry_after(subject: Subject) -> Non
 
 
 def _first_refused(subject: Subject, target: str, limit: str) -> Answer:
-    """Send requests until one is 429. Minutes may start with the first request or on the clock. Raises `Broken`."""
+    """Send requests until one is answered with 429. Raises `Broken` if none is.
+
+    The service may count each minute from the first request or from the full minute.
+    """
     rate = int(getattr(subject.limits, limit))
     if not 0 < rate <= MOST_ASKED:
         raise OtherLimit(f"not tested with {limit} = {rate}")
@@ -96,7 +99,7 @@ def too_many_pings_beneath_the_frames_end_the_connection(subject: Subject) -> No
 
 @FAMILY.judges("D-10/sockets", alone=True, needs=["rate-limits"], rows=["WSK-045"])
 def one_identity_has_so_many_sockets_and_no_more(subject: Subject) -> None:
-    """One socket above the limit for an identity is closed with 4429, and closed sockets do not count."""
+    """A socket above the limit for one identity is closed with 4429, and closed sockets do not count."""
     most = subject.limits.sockets_per_identity
     if not 0 < most <= MOST_SOCKETS:
         raise OtherLimit(f"not tested with sockets_per_identity = {most}")

@@ -1,4 +1,4 @@
-"""The basics that all other cases rely on. If none of these cases passes, the adapter does not work."""
+"""The basic behaviour on which all other cases depend. If none of these cases passes, the adapter does not work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TICK: Final = 0.1
 
 @FAMILY.judges("4/paths", "4.1/content", "2.2/members", "1/data")
 def the_configuration_is_answered(subject: Subject) -> None:
-    """The configuration of a business is returned and matches its schema."""
+    """The configuration of a business is returned and matches the schema."""
     answer = subject.get(subject.shop().path)
 
     answer.data()
@@ -34,7 +34,7 @@ def a_visitor_is_given_a_token(subject: Subject) -> None:
 
 @FAMILY.judges("1/mode-visitor", "D-10/ready", page="socket.md#opening")
 def a_visitor_connects(subject: Subject) -> None:
-    """A visitor connects with a visitor token and a proof made with the browser's key."""
+    """A visitor connects with a visitor token and a proof that is signed with the browser's key."""
     shop = subject.shop()
     token = shop.visitor_token()
     with subject.socket() as peer:
@@ -67,7 +67,7 @@ def a_wrong_signature_is_refused(subject: Subject) -> None:
 
 @FAMILY.judges("5.5/stolen-token", "7/proof-mismatch", page="socket.md#order-of-checks")
 def a_stolen_token_is_refused(subject: Subject) -> None:
-    """A member's token is refused with a proof by another key."""
+    """A member's token is refused if the proof is signed with another key."""
     shop = subject.shop()
 
     subject.try_token(shop.token(), BrowserKey()).refused("proof_key_mismatch", 4403)

@@ -1,4 +1,4 @@
-"""The start of a social login: which pages may open it, where it redirects, and what its answer must contain."""
+"""The start of a social login: which pages may start a login, the redirect, and the required content of the answer."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _is_loopback(origin: str) -> bool:
 
 @FAMILY.judges("4.4/origin-checked", "2.1/domain", "D-08/exact", each=WRONG)
 def an_origin_that_is_not_the_registered_text_is_403(subject: Subject, bend: Callable[[str], str]) -> None:
-    """An origin that is not exactly a registered one is 403 without a redirect."""
+    """An origin that is not exactly a registered one is refused with 403 and without a redirect."""
     shop = subject.shop()
     _ = shop.social
     origin = bend(shop.origin)
@@ -147,7 +147,7 @@ def an_origin_that_is_not_the_registered_text_is_403(subject: Subject, bend: Cal
     },
 )
 def without_one_origin_it_is_400(subject: Subject, query: str, status: int) -> None:
-    """`origin` is required once, with at most 300 characters, and no known parameter may be repeated."""
+    """`origin` is required exactly once, with at most 300 characters, and no known parameter may be repeated."""
     shop = subject.shop()
     text = query.replace("{origin}", urlencode({"o": shop.origin})[2:])
     answer = subject.request("GET", f"{shop.path}/oauth/{shop.social}", query=text)
@@ -176,7 +176,9 @@ def without_one_origin_it_is_400(subject: Subject, query: str, status: int) -> N
 def a_start_is_judged_in_one_order(
     subject: Subject, provider: str, social: str, query: dict[str, str], status: int
 ) -> None:
-    """Checks run in the order origin present, business, origin registered, social provider, `jkt` and `nonce`."""
+    """Checks run in the order: `origin` is present, business, origin is registered, social provider, `jkt`
+    and `nonce`.
+    """
     shop = subject.shop()
     path = path_of(provider or shop.id)
     given = {"origin": shop.origin, **query}
@@ -187,7 +189,7 @@ def a_start_is_judged_in_one_order(
 
 @FAMILY.judges("D-03/start-pages", "D-03/parameter-400")
 def a_nonce_of_another_form_does_not_come_back(subject: Subject) -> None:
-    """A `nonce` that is too long is 400, and the error page does not contain it."""
+    """A `nonce` that is too long is refused with 400, and the error page does not contain the `nonce`."""
     shop = subject.shop()
     answer = start(subject, shop, nonce=LONG)
 
@@ -197,7 +199,7 @@ def a_nonce_of_another_form_does_not_come_back(subject: Subject) -> None:
 
 @FAMILY.judges("4.4/enabled-only", "7/not-enabled-404", "4.4/names", each=tuple(SOCIALS), rows=["OAS-040", "OAS-041"])
 def a_social_login_that_is_not_enabled_is_404(subject: Subject, social: str) -> None:
-    """A social login that the business did not enable is 404."""
+    """A social login that the business did not enable is answered with 404."""
     shop = subject.shop_with(socials={}) if subject.has("businesses") else subject.shop()
     if social in shop.business.socials:
         raise OtherLimit(f"the business has enabled {social}")
@@ -213,7 +215,9 @@ def a_social_login_that_is_not_enabled_is_404(subject: Subject, social: str) -> 
     rows=["OAS-046", "OAS-047"],
 )
 def a_start_leads_to_the_social_provider_with_all_that_binds_it(subject: Subject, social: str) -> None:
-    """A start redirects with scope, callback address, a new state and, if the social provider supports it, PKCE."""
+    """The start of a login redirects with scope, callback address, a new state and, if the social provider supports it,
+    PKCE.
+    """
     subject.needs(f"{SOCIAL}{social}")
     shop = subject.shop()
     if social not in shop.business.socials:
@@ -261,7 +265,7 @@ def a_business_logs_in_by_its_own_application(subject: Subject) -> None:
 
 @FAMILY.judges("D-05/state-key", "5.7/state")
 def a_state_is_not_signed_with_the_businesss_secret(subject: Subject) -> None:
-    """The state does not contain the business's secret and is not signed with it."""
+    """The state does not contain the business's secret and is not signed with that secret."""
     shop = subject.shop()
     state = str(sent_to(start(subject, shop)).get("state", ""))
 
@@ -309,7 +313,7 @@ def whatever_host_is_claimed_the_redirect_uri_is_the_configured_one(subject: Sub
 
 @FAMILY.judges("D-20/forwarded", rows=["OAS-045"])
 def the_requests_host_is_not_where_a_login_comes_back_to(subject: Subject) -> None:
-    """`redirect_uri` starts with the base address, whatever `Host` says; the service may refuse an unknown host."""
+    """`redirect_uri` starts with the base address regardless of `Host`, but the service may refuse an unknown host."""
     shop = subject.shop()
     path, query = f"{shop.path}/oauth/{shop.social}", {"origin": shop.origin}
     answer = subject.request("GET", path, query=query, headers={"Host": "evil.test"})
@@ -320,14 +324,14 @@ def the_requests_host_is_not_where_a_login_comes_back_to(subject: Subject) -> No
 
 @FAMILY.judges("D-03/provider-off", needs=["businesses"])
 def a_business_that_is_off_starts_no_login(subject: Subject) -> None:
-    """A login start is 403 at a business that is switched off."""
+    """The start of a login is refused with 403 at a business that is switched off."""
     shop = subject.shop_with(enabled=False)
     start(subject, shop, subject.shop().social).page(403)
 
 
 @FAMILY.judges("D-08/serialised", needs=["businesses"], rows=["OAS-030", "OAS-035"])
 def a_loopback_name_is_allowed_with_http_and_no_other_name_is(subject: Subject) -> None:
-    """A registered loopback name is accepted with http and https; any other name only with https."""
+    """A registered loopback name is accepted with http and https, and any other name only with https."""
     names = ("127.0.0.1:8801", "[::1]:8801", "localhost:8801")
     shop = subject.shop_with(domains=[*names, "shop.example", "www.shop.example:8443", "192.168.1.20:8801"])
     social = subject.shop().social
@@ -342,7 +346,9 @@ def a_loopback_name_is_allowed_with_http_and_no_other_name_is(subject: Subject) 
 
 @FAMILY.judges("D-08/serialised", needs=["businesses"], rows=["OAS-027", "OAS-003"])
 def a_domain_is_registered_as_browsers_write_it(subject: Subject) -> None:
-    """A domain registered in capitals, with its default port or with non-ASCII letters matches the browser's form."""
+    """A domain that is registered in capitals, with its default port or with non-ASCII letters matches the browser's
+    form.
+    """
     shop = subject.shop_with(domains=["SHOP.Example:443", "b\u00fccher.example"])
     social = subject.shop().social
     for origin in ("https://shop.example", "https://xn--bcher-kva.example"):
@@ -353,7 +359,7 @@ def a_domain_is_registered_as_browsers_write_it(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/methods", rows=["OAS-049"])
 def head_of_a_start_is_answered_like_get(subject: Subject) -> None:
-    """HEAD of a start is 302 without a body."""
+    """HEAD for the start of a login is answered with 302 without a body."""
     shop = subject.shop()
     answer = subject.request("HEAD", f"{shop.path}/oauth/{shop.social}", query={"origin": shop.origin})
 
@@ -362,7 +368,7 @@ def head_of_a_start_is_answered_like_get(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/methods", each=("start", "callback"))
 def options_of_a_popups_page_says_what_is_allowed(subject: Subject, which: str) -> None:
-    """OPTIONS of the start and of the callback is 204 with `Allow`."""
+    """OPTIONS for the start and for the callback is answered with 204 and `Allow`."""
     shop = subject.shop()
     places = {"start": f"{shop.path}/oauth/{shop.social}", "callback": f"/v1/public/oauth/{shop.social}/callback"}
     answer = subject.request("OPTIONS", places[which])
@@ -373,7 +379,7 @@ def options_of_a_popups_page_says_what_is_allowed(subject: Subject, which: str) 
 
 @FAMILY.judges("D-03/methods", each=("POST", "DELETE"))
 def another_method_of_a_start_is_405(subject: Subject, method: str) -> None:
-    """Any other method of a start is 405."""
+    """Any other method at the start of a login is answered with 405."""
     shop = subject.shop()
     answer = subject.request(method, f"{shop.path}/oauth/{shop.social}", query={"origin": shop.origin})
 

@@ -1,4 +1,4 @@
-"""An open socket: its token expires, is refreshed, or is replaced with a token that does not fit."""
+"""Open sockets whose token expires, is refreshed, or is replaced with an unsuitable token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SLOP: Final = 3.0
 
 @FAMILY.judges("D-10/reauth")
 def a_token_is_asked_for_30_seconds_before_its_end(subject: Subject) -> None:
-    """`reauth` arrives 30 seconds before the token expires, and its `deadline` is that time."""
+    """`reauth` is sent 30 seconds before the token expires, and `deadline` is the time at which the token expires."""
     shop = subject.shop()
     with subject.socket() as peer:
         end = shop.now + 37
@@ -41,7 +41,7 @@ def a_token_is_asked_for_30_seconds_before_its_end(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/reauth")
 def a_token_with_little_left_is_asked_for_at_once_and_so_is_the_next(subject: Subject) -> None:
-    """If a token has less than 30 seconds left, `reauth` arrives at once, also after a refresh."""
+    """If a token is valid for less than 30 seconds, `reauth` is sent at once, also after a refresh."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.join(shop.token(exp=shop.now + 24), shop.key)
@@ -59,7 +59,7 @@ def a_token_with_little_left_is_asked_for_at_once_and_so_is_the_next(subject: Su
 
 @FAMILY.judges("D-10/reauth", "D-10/close-codes", "2.4/exp", rows=["WSK-050"])
 def a_token_that_ends_is_closed_in_real_time(subject: Subject) -> None:
-    """When a token expires, its connection is closed with 4419."""
+    """When a token expires, the connection is closed with 4419."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.join(shop.token(exp=shop.now + 6), shop.key)
@@ -69,7 +69,7 @@ def a_token_that_ends_is_closed_in_real_time(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/refresh", "D-10/reauth")
 def a_connection_that_was_renewed_outlives_its_first_token(subject: Subject) -> None:
-    """After `refreshed`, the connection stays open beyond the end of the first token."""
+    """After `refreshed`, the connection stays open when the first token expires."""
     shop = subject.shop()
     with subject.socket() as peer:
         end = shop.now + SOON
@@ -81,7 +81,9 @@ def a_connection_that_was_renewed_outlives_its_first_token(subject: Subject) -> 
 
 @FAMILY.judges("D-10/refresh", "D-10/reauth", "2.4/exp")
 def a_connection_that_was_renewed_ends_with_its_newer_token(subject: Subject) -> None:
-    """After `refreshed`, the connection ends with the newer token, even if a `refresh` with an older one follows."""
+    """After `refreshed`, the connection ends when the newer token expires, even after a `refresh` with an
+    older token.
+    """
     shop = subject.shop()
     with subject.socket() as peer:
         end = shop.now + 2 * SOON
@@ -100,7 +102,7 @@ def a_connection_that_was_renewed_ends_with_its_newer_token(subject: Subject) ->
 
 @FAMILY.judges("D-10/reauth", "D-10/refresh")
 def a_refresh_that_changes_nothing_asks_for_nothing(subject: Subject) -> None:
-    """`reauth` arrives again only after a `refreshed` that changed the token's end."""
+    """`reauth` is sent again only after a `refreshed` with a new expiry time."""
     shop = subject.shop()
     token = shop.token(exp=shop.now + 24)
     with subject.joined(shop, token) as peer:
@@ -129,7 +131,7 @@ CHANGED: dict[str, tuple[dict[str, Any], str, int]] = {
 def a_newer_token_of_somebody_else_ends_the_connection(
     subject: Subject, changes: dict[str, Any], code: str, close: int
 ) -> None:
-    """A `refresh` with a token for another business, uid or key, or with an invalid one, ends the connection."""
+    """A `refresh` with an invalid token, or with a token for another business, uid or key, ends the connection."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         peer.granted({"type": "refresh", "token": shop.token()}, "refreshed")
@@ -141,7 +143,7 @@ def a_newer_token_of_somebody_else_ends_the_connection(
     "D-10/refresh", "D-10/frame-schema", each={"missing": {}, "number": {"token": 5}, "null": {"token": None}}
 )
 def a_refresh_without_a_token_is_no_frame(subject: Subject, members: dict[str, Any]) -> None:
-    """A `refresh` whose token is not a string is `frame_invalid`."""
+    """A `refresh` whose token is not a string is refused with `frame_invalid`."""
     with subject.joined(subject.shop()) as peer:
         peer.say({"type": "refresh", **members})
         peer.end().refused("frame_invalid", 4400)
@@ -158,7 +160,7 @@ def a_refresh_by_another_secret_ends_the_connection(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/refresh", rows=["WSK-052"])
 def a_visitors_token_does_not_renew_a_members(subject: Subject) -> None:
-    """A `refresh` with a visitor's token on a member's connection is `identity_changed`."""
+    """A `refresh` with a visitor's token on a member's connection is refused with `identity_changed`."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         peer.say({"type": "refresh", "token": shop.visitor_token()})
@@ -167,7 +169,9 @@ def a_visitors_token_does_not_renew_a_members(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/refresh", "D-05/login")
 def a_social_members_token_does_not_renew_a_custom_members(subject: Subject) -> None:
-    """A `refresh` with a social login's token is `identity_changed` for a custom member with the same `uid`."""
+    """A `refresh` with a social login's token is refused with `identity_changed` for a custom member of the
+    same `uid`.
+    """
     shop = subject.shop()
     uid = f"{shop.social}:{shop.member}"
     social = shop.social_token(data={"auth_provider": shop.social})
@@ -178,7 +182,7 @@ def a_social_members_token_does_not_renew_a_custom_members(subject: Subject) -> 
 
 @FAMILY.judges("D-10/refresh", "D-03/provider-off", alone=True, needs=["businesses", "change", "clock"])
 def a_refresh_at_a_business_that_was_switched_off_is_refused(subject: Subject) -> None:
-    """If the business was switched off meanwhile, the next `refresh` is `provider_off`."""
+    """If the business has been switched off, the next `refresh` is refused with `provider_off`."""
     shop = subject.shop_with()
     with subject.joined(shop) as peer:
         subject.change(shop, enabled=False)
@@ -231,7 +235,7 @@ def a_ping_is_answered_with_the_services_time(subject: Subject) -> None:
 
 @FAMILY.judges("5.5/proof-matches", "D-10/checks")
 def who_has_the_wrong_key_learns_nothing_of_who_exists(subject: Subject) -> None:
-    """With the wrong key, the refusal is the same whether or not the member exists."""
+    """If the key is wrong, the refusal does not depend on whether the member exists."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         peer.granted({"type": "message", "id": "m-1", "body": "Now I am stored"}, "ack")

@@ -1,4 +1,4 @@
-"""Tokens: the table of faulty and unusual tokens, sent on the socket and as `auth` in the exchange."""
+"""Tokens: the table of faulty and unusual tokens, which are sent on the socket and as `auth` in the exchange."""
 
 from __future__ import annotations
 
@@ -32,20 +32,17 @@ class SocketDoor:
         self.shop: Shop = subject.shop()
 
     def claims(self, **changes: Any) -> Json:
-        """Return valid claims for this endpoint, with these changes."""
         return self.shop.claims(**changes)
 
     def room(self, token: str) -> None:
-        """Raise `OtherLimit` if a frame with this token is above the target's limit."""
+        """Raise `OtherLimit` if a frame with this token would exceed the target's limit."""
         self._subject.within(len(token) + 4200, "frame_bytes")
 
     def accept(self, token: str) -> None:
-        """Send a token that must be accepted."""
         with self._subject.socket() as peer:
             peer.join(token, self.shop.key)
 
     def refuse(self, token: str, code: str) -> None:
-        """Send a token that must be refused with this code."""
         self._subject.try_token(token, self.shop.key).refused(code, CLOSES.get(code, 4401))
 
 
@@ -59,19 +56,16 @@ class AuthDoor(SocketDoor):
         _ = self.shop.social  # raises NotApplicable: without a social login there is no such token
 
     def claims(self, **changes: Any) -> Json:
-        """Return valid claims for this endpoint, with these changes."""
         return self.shop.identity_claims(**changes)
 
     def room(self, token: str) -> None:
-        """Raise `OtherLimit` if a query with this token is above the target's limit."""
+        """Raise `OtherLimit` if a query with this token would exceed the target's limit."""
         self._subject.within(len(token) + 100, "query_bytes")
 
     def accept(self, token: str) -> None:
-        """Send a token that must be accepted."""
         self.shop.exchange(token).data()
 
     def refuse(self, token: str, code: str) -> None:
-        """Send a token that must be refused with this code."""
         self.shop.exchange(token).refused(401, code)
 
 
@@ -163,7 +157,7 @@ for _row in ROWS:
 
 @FAMILY.judges("2.4/claims", "7/missing-400", rows=["JWT-001"])
 def an_empty_token_is_no_token(subject: Subject) -> None:
-    """An empty token is malformed on the socket, and a missing parameter as `auth`."""
+    """An empty token is malformed on the socket, and counts as a missing parameter as `auth`."""
     shop = subject.shop()
     _ = shop.social
 
@@ -181,7 +175,7 @@ BEYOND_THE_FRAME: Final[dict[str, Callable[[int], tuple[str, str]]]] = {
 
 @FAMILY.judges("D-20/limits", each=BEYOND_THE_FRAME, page="limits.md#limits")
 def a_token_or_proof_beyond_the_frame_is_not_read(subject: Subject, make: Callable[[int], tuple[str, str]]) -> None:
-    """A `connect` above the size limit of a frame ends the connection with 1009, whatever is in it."""
+    """A `connect` above the size limit of a frame ends the connection with 1009, regardless of its content."""
     token, proof = make(subject.limits.frame_bytes)
     with subject.socket() as peer:
         peer.say({"type": "connect", "token": token, "proof": proof})
@@ -190,7 +184,7 @@ def a_token_or_proof_beyond_the_frame_is_not_read(subject: Subject, make: Callab
 
 @FAMILY.judges("4.3/verifies", rows=["JWT-016"])
 def a_token_is_decoded_once(subject: Subject) -> None:
-    """A percent-encoded `auth` is decoded once; one that was encoded twice is refused."""
+    """A percent-encoded `auth` is decoded once, and a twice-encoded one is refused."""
     shop = subject.shop()
     once = shop.identity_token().replace(".", "%2E")
     for auth, status in ((once, 200), (once.replace("%", "%25"), 401)):
@@ -200,7 +194,7 @@ def a_token_is_decoded_once(subject: Subject) -> None:
 
 @FAMILY.judges("D-05/kinds-apart", "4.3/verifies", rows=["JWT-155"])
 def a_proof_is_no_token(subject: Subject) -> None:
-    """A proof is refused as a token, on the socket and as `auth`."""
+    """A proof in the place of a token is refused, on the socket and as `auth`."""
     shop = subject.shop()
     _ = shop.social
     with subject.socket() as peer:
@@ -212,7 +206,7 @@ def a_proof_is_no_token(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/ready", "D-20/passed-over", rows=["JWT-140"])
 def nobody_becomes_an_agent_by_a_claim(subject: Subject) -> None:
-    """Claims such as `role` and `admin` give no rights: `ready` still says `member`."""
+    """Claims such as `role` and `admin` give no rights, and `ready` still says `member`."""
     shop = subject.shop()
     with subject.socket() as peer:
         ready = peer.join(shop.token(role="agent", admin=True, is_agent=True), shop.key)
@@ -222,7 +216,7 @@ def nobody_becomes_an_agent_by_a_claim(subject: Subject) -> None:
 
 @FAMILY.judges("2.4/pid", "D-10/checks", page="socket.md#order-of-checks")
 def a_tokens_form_comes_before_its_provider_and_that_before_its_mac(subject: Subject) -> None:
-    """On the socket, a token's form is checked first, then its business, then its MAC."""
+    """On the socket, the form of a token is checked first, then its business, then its MAC."""
     shop = subject.shop()
     foreign = shop.claims(pid="prov_nobody_has_this")
 
@@ -246,7 +240,9 @@ TWICE_WRONG: Final[dict[str, tuple[dict[str, Any], bool, str, int]]] = {
 def of_two_things_that_are_wrong_the_first_is_told(
     subject: Subject, changes: dict[str, Any], forged: bool, code: str, close: int
 ) -> None:
-    """Checks run in the order MAC, claims, kind, times, binding, and then the proof; the first failure is reported."""
+    """Checks run in the order MAC, claims, kind, times, binding, and then the proof, and the first failure
+    is reported.
+    """
     shop = subject.shop()
     token = shop.sign(shop.claims(**changes), key=b"k" * 40 if forged else None)
     with subject.socket() as peer:
@@ -255,7 +251,7 @@ def of_two_things_that_are_wrong_the_first_is_told(
 
 @FAMILY.judges("D-02/no-secret-in-errors", page="socket.md#refusals", each=("forged", "ended", "unbound"))
 def a_refusal_on_the_socket_repeats_no_token(subject: Subject, what: str) -> None:
-    """The refusal of a token contains no part of that token and no secret."""
+    """The refusal of a token contains no part of the token and no secret."""
     shop = subject.shop()
     changed: dict[str, dict[str, Any]] = {"forged": {}, "ended": {"exp": 1}, "unbound": {"cnf": REMOVED}}
     token = shop.sign(shop.claims(**changed[what]), key=b"k" * 40 if what == "forged" else None)
@@ -267,7 +263,7 @@ def a_refusal_on_the_socket_repeats_no_token(subject: Subject, what: str) -> Non
 
 @FAMILY.judges("2.4/pid", "2.1/id", rows=["JWT-121"])
 def a_pid_is_compared_byte_by_byte(subject: Subject) -> None:
-    """A `pid` that differs in letter case or in a trailing space is another business."""
+    """A `pid` that differs in letter case or in a trailing space names another business."""
     shop = subject.shop()
     for bent in {shop.id.swapcase(), f"{shop.id} "} - {shop.id}:
         subject.try_token(shop.token(pid=bent), shop.key).refused("provider_unknown", 4403)
@@ -275,7 +271,9 @@ def a_pid_is_compared_byte_by_byte(subject: Subject) -> None:
 
 @FAMILY.judges("2.4/pid", "2.4/hs256", rows=["JWT-073", "JWT-120", "JWT-041", "F102"])
 def the_secret_of_another_business_signs_nothing_here(subject: Subject) -> None:
-    """A token signed with another business's secret, or issued for another business, is refused, whatever its `kid`."""
+    """A token that was signed with another business's secret, or issued for another business, is refused, regardless of
+    its `kid`.
+    """
     shop, other = subject.shop(), subject.another_shop()
 
     subject.try_token(shop.sign(shop.claims(), key=other.secret), shop.key).refused("token_signature", 4401)
@@ -288,7 +286,7 @@ def the_secret_of_another_business_signs_nothing_here(subject: Subject) -> None:
 
 @FAMILY.judges("2.5/hs256", "4.3/verifies", "7/auth-401", rows=["JWT-159"])
 def an_identity_token_counts_at_its_own_business(subject: Subject) -> None:
-    """An identity token of another business is 401."""
+    """An identity token of another business is refused with 401."""
     shop, other = subject.shop(), subject.another_shop()
 
     other.exchange(shop.identity_token(), shop.key.jkt).refused(401, "token_signature")
@@ -298,7 +296,9 @@ def an_identity_token_counts_at_its_own_business(subject: Subject) -> None:
 
 @FAMILY.judges("4.3/verifies", "7/auth-401", rows=["JWT-121"])
 def the_pid_of_an_identity_token_is_compared_byte_by_byte(subject: Subject) -> None:
-    """An identity token with another `pid`, even in letter case only, is refused despite the right secret."""
+    """An identity token with another `pid`, even if only the letter case differs, is refused although the secret is
+    right.
+    """
     shop = subject.shop()
     for bent in {f"{shop.id}b", shop.id[:-1], shop.id.swapcase(), f"{shop.id} "} - {shop.id}:
         shop.exchange(shop.sign({**shop.identity_claims(), "pid": bent})).refused(401, "token_provider")
@@ -322,7 +322,7 @@ def data_of_another_form_is_refused(subject: Subject, data: object) -> None:
     },
 )
 def data_that_says_nothing_is_passed_over(subject: Subject, data: object) -> None:
-    """A custom token may contain `data` without meaning for the service."""
+    """A custom token may contain `data` that the service does not use."""
     shop = subject.shop()
     with subject.socket() as peer:
         peer.join(shop.token(data=data), shop.key)
@@ -368,7 +368,7 @@ def a_member_is_the_same_in_another_browser(subject: Subject) -> None:
 
 @FAMILY.judges("D-11/custom-not-social", "D-05/login", page="protocol.md#tokens")
 def a_custom_uid_that_looks_like_a_social_one_is_a_custom_members(subject: Subject) -> None:
-    """A custom member whose `uid` looks like a social login's may still be connected for an hour."""
+    """A custom member whose `uid` looks like a social login's can connect."""
     shop = subject.shop()
     with subject.socket() as peer:
         ready = peer.join(shop.token(uid=f"google:{shop.member}"), shop.key)
@@ -391,7 +391,7 @@ def a_custom_uid_that_looks_like_a_social_one_is_a_custom_members(subject: Subje
     rows=["JWT-125"],
 )
 def uids_that_look_alike_are_two_people(subject: Subject, one: str, other: str) -> None:
-    """Uids are compared byte by byte, so similar ones are different members."""
+    """Uids are compared byte by byte, so two similar uids are different members."""
     shop = subject.shop()
     with subject.joined(shop, shop.token(uid=f"{shop.member}-{one}")) as peer:
         peer.granted({"type": "message", "id": "m-1", "body": "mine"}, "ack")

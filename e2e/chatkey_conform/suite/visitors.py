@@ -1,4 +1,4 @@
-"""Visitor tokens: their claims, the key that signs them, and how long they are valid."""
+"""Visitor tokens: the claims, the key with which they are signed, and how long they are valid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAMILY = Family("visitors", "Visitors", "protocol.md#tokens")
 
 
 def parts_of(token: str) -> tuple[Json, Json]:
-    """Return the header and claims of a token issued by the service. Raises `Broken`."""
+    """Return the header and the claims of a token that the service issued. Raises `Broken`."""
     try:
         header, claims = (json.loads(unb64(part)) for part in token.split(".")[:2])
     except ValueError:
@@ -37,7 +37,9 @@ def signed_by(token: str, key: bytes) -> bool:
 
 @FAMILY.judges("4.2/visitor", "D-05/visitor", "2.6/visitor-time")
 def a_visitor_token_is_what_the_page_says(subject: Subject) -> None:
-    """A visitor token has the required claims, expires with the next minute, and is signed with its minute's key."""
+    """A visitor token has the required claims, expires with the next minute, and is signed with the key of
+    its minute.
+    """
     shop = subject.shop()
     token = shop.visitor_token()
     header, claims = parts_of(token)
@@ -55,7 +57,7 @@ def a_visitor_token_is_what_the_page_says(subject: Subject) -> None:
 
 
 def signed_by_its_minute(shop: Shop, token: str) -> None:
-    """Check that a visitor token is signed with the key of the minute in which it was made. Raises `Broken`."""
+    """Check that a visitor token is signed with the key of the minute in which it was issued. Raises `Broken`."""
     iat = parts_of(token)[1].get("iat")
     expect_that(isinstance(iat, int), "A visitor token has no iat")
     by_minute = signed_by(token, Maker().minute_key(shop.secret, int(iat or 0)))
@@ -64,7 +66,7 @@ def signed_by_its_minute(shop: Shop, token: str) -> None:
 
 @FAMILY.judges("2.6/visitor-time", "D-05/visitor", alone=True, needs=["clock"], each={"hour": 10, "afternoon": 13})
 def hours_and_minutes_of_a_visitors_key_have_two_digits(subject: Subject, hour: int) -> None:
-    """The minute's key is derived from `HH:MM` in 24-hour time, with leading zeros."""
+    """The key of a minute is derived from `HH:MM` in 24-hour time, with leading zeros."""
     shop = subject.shop()
     at = (hour * 60 - 55) * 60
     subject.advance((at - subject.now()) % 86_400)
@@ -74,7 +76,7 @@ def hours_and_minutes_of_a_visitors_key_have_two_digits(subject: Subject, hour: 
 
 @FAMILY.judges("2.3/uid-derived", "D-04/uid")
 def ready_tells_the_visitors_uid(subject: Subject) -> None:
-    """`ready` has the visitor's uid, `v_` and the key's thumbprint, and the token's `exp`."""
+    """`ready` contains the visitor's uid, which is `v_` and the key's thumbprint, and the token's `exp`."""
     shop = subject.shop()
     token = shop.visitor_token()
     with subject.socket() as peer:
@@ -131,7 +133,9 @@ def a_visitor_token_by_the_secret_itself_is_refused(subject: Subject) -> None:
     rows=["HTP-048"],
 )
 def a_visitor_token_lives_to_the_end_of_the_minute_after_its_own(subject: Subject, hour: str) -> None:
-    """A visitor token is valid until the end of the next minute, not a day later, when the key is the same again."""
+    """A visitor token is valid until the end of the next minute, and not a day later, when the key is the
+    same again.
+    """
     span = 86_400 if hour == "midnight" else 60
     shop = subject.shop()
     subject.advance((span - 12 - subject.now()) % span)
@@ -149,7 +153,7 @@ def a_visitor_token_lives_to_the_end_of_the_minute_after_its_own(subject: Subjec
 
 @FAMILY.judges("D-05/visitor", alone=True, needs=["clock"], rows=["HTP-048"])
 def a_visitor_token_of_a_minute_that_has_not_come_is_refused(subject: Subject) -> None:
-    """A visitor token for the next minute is not yet valid."""
+    """A visitor token for the next minute is refused until that minute."""
     shop = subject.shop()
     subject.advance((20 - subject.now()) % 60)
     soon = (shop.now // 60 + 1) * 60

@@ -1,1 +1,1 @@
-"""Runs the browser scenarios against a service that is not ours, with our other servers around it."""
+"""Runs the browser scenarios against a service that is not ours, together with our other servers."""

@@ -1,4 +1,4 @@
-"""A target for the browser scenarios: its capabilities, the addresses that browsers use, and the ports behind them."""
+"""A target for the browser scenarios: its capabilities, the addresses for browsers, and the ports of the servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PORTS: Final = {"https": 443, "http": 80}
 
 @dataclass(frozen=True)
 class Aim:
-    """A target, the grade that makes its businesses, and the ports of the servers in front of it."""
+    """A target, the grade that creates its businesses, and the ports of the servers in front of the target."""
 
     target: Target
     businesses: Businesses
@@ -41,7 +41,7 @@ class Aim:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The origins of the shops; the first is the site's own address."""
+        """The origins of the shops. The first origin is the address of the site itself."""
         return tuple(self.sites)
 
     @property
@@ -66,7 +66,7 @@ class Aim:
 
     @property
     def browser_args(self) -> tuple[str, ...]:
-        """Chromium arguments that map the service's host to the front and the shops' hosts to our site, without DNS."""
+        """Chromium arguments that map the service's host to the front and the shops' hosts to the site, without DNS."""
         rules = ",".join(
             f"MAP {host}:{port} {LOOPBACK}:{real}"
             for host, port, real in self._led()
@@ -81,7 +81,7 @@ class Aim:
         return (spki_of((self.target.folder / certificate).read_bytes()),) if certificate else ()
 
     def trusting(self, certificates: Certificates) -> Certificates:
-        """Return the run's certificates, with the target's own CA added to the CA file."""
+        """Return the run's certificates. The target's own CA is added to the CA file."""
         if self.target.ca_file is None:
             return certificates
         both = certificates.ca.with_name("both.pem")

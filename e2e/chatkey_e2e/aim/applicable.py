@@ -1,4 +1,4 @@
-"""Selects and orders the scenarios for a target, and sums up their outcome in one sentence."""
+"""Selects and orders the scenarios for a target, and summarises the results in one sentence."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ RESTART: Final = "restart"
 
 
 def leave_out(items: list[pytest.Item], aim: Aim) -> None:
-    """Skip the scenarios that need a capability the target lacks, and name it. Smoke scenarios run first.
+    """Skip the scenarios that need a missing capability, and name the capability. Smoke scenarios run first.
 
-    Scenarios that restart the service run last: a service that stores nothing loses the data that others need.
+    Scenarios that restart the service run last, because a service that stores nothing loses the data of other
+    scenarios.
     """
     for item in items:
         if lacking := needs.missing(item, aim.have):
@@ -27,7 +28,9 @@ def leave_out(items: list[pytest.Item], aim: Aim) -> None:
 
 
 class Smoke:
-    """A pytest plugin that stops the run when a smoke scenario fails: the others would fail for the same reason."""
+    """A pytest plugin that stops the run when a smoke scenario fails, because all scenarios would fail for the same
+    reason.
+    """
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -41,7 +44,7 @@ class Smoke:
 
 
 def verdict(stats: Mapping[str, Sequence[Any]], aim: Aim) -> str:
-    """Return a sentence that counts passed, failed, known-failing and not applicable scenarios."""
+    """Return a sentence with the numbers of passed, failed, known-failing and not applicable scenarios."""
     left_out = [report for report in stats.get("skipped", ()) if NOT_APPLICABLE in str(report.longrepr)]
     count = {outcome: len(stats.get(outcome, ())) for outcome in ("passed", "xpassed", "failed", "error", "xfailed")}
     known = f"{count['xfailed']} known failures, " if count["xfailed"] else ""

@@ -1,4 +1,4 @@
-"""The servers around a target for one run: the front, our shops, the fake provider, and our widget files if needed."""
+"""The servers around a target for one run: the front, our shops, the fake provider and, if needed, our widget files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Around:
 
     @property
     def scheme(self) -> str:
-        """`https` or `http`: how browsers reach the service."""
+        """The scheme (`https` or `http`) of the address at which browsers reach the service."""
         return urlsplit(self._target.base_url).scheme
 
     def front(self) -> Server:
@@ -75,7 +75,7 @@ class _Around:
         return Server(process, target.base_url, f"{self.scheme}://{LOOPBACK}:{aim.front_port}")
 
     def files(self) -> Server:
-        """Start a service of ours only to serve the widget files, which name the target as their service."""
+        """Start a service of ours that only serves the widget files. The files name the target as their service."""
         process = self._start(
             "files",
             *("chatkey_server", "serve"),
@@ -89,7 +89,7 @@ class _Around:
         return Server(process, self._target.base_url, f"http://{LOOPBACK}:{self._aim.assets_port}")
 
     def provider(self) -> Server:
-        """Start the fake provider at the address where the service expects the real ones."""
+        """Start the fake provider at the address at which the service expects the real providers."""
         given, url = self._target.document.social, self._aim.social_url
         split = urlsplit(url)
         local = f"{split.scheme}://{LOOPBACK}:{split.port}"

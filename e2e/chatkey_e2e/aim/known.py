@@ -1,4 +1,4 @@
-"""Known failures of a target: these scenarios may fail without being counted, and unexpected passes are reported."""
+"""Known failures of a target. These scenarios may fail without being counted, and unexpected passes are reported."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import pytest
 
 
 class KnownFailures:
-    """The reasons for known failures, by the name of a scenario or the id of the contract sentence that it tests."""
+    """The reasons for known failures, by the name of a scenario or by the id of the contract sentence that it tests."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
         self._reasons = reasons
         self._excused: dict[str, set[str]] = {}
 
     def excuse(self, items: Iterable[pytest.Item]) -> None:
-        """Mark the listed scenarios as expected failures, each with the reason from the file."""
+        """Mark the listed scenarios as expected failures, each with its reason from the file."""
         for item in items:
             for name in sorted(names_of(item) & self._reasons.keys()):
                 item.add_marker(pytest.mark.xfail(reason=f"known failure: {self._reasons[name]}", strict=False))
                 self._excused.setdefault(item.nodeid, set()).add(name)
 
     def mended(self, stats: Mapping[str, Sequence[Any]]) -> list[str]:
-        """Return the names that are no longer needed: every scenario they cover that ran has passed."""
+        """Return the names that are no longer needed, because all scenarios with this name that ran have passed."""
         return sorted(self._told(stats, "xpassed") - self._told(stats, "xfailed"))
 
     def _told(self, stats: Mapping[str, Sequence[Any]], outcome: str) -> set[str]:

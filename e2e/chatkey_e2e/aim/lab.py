@@ -1,4 +1,4 @@
-"""Stands in for our service's lab at a target. The target's grade makes businesses, the front makes faults."""
+"""Replaces the lab of our service for a target. The target's grade creates businesses, and the front creates faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from chatkey_stack.lab import AgentDeed, Provider, ServiceLab, SocialKeys
 
 
 class TargetLab(ServiceLab):
-    """Our lab's interface for a target. `arm`, `armed` and `disarm` call the front, all other methods the target."""
+    """Our lab's interface for a target.
+
+    `arm`, `armed` and `disarm` call the front, all other methods call the target.
+    """
 
     def __init__(self, url: str, ca: Path | None, businesses: Businesses) -> None:
         super().__init__(url, ca)
@@ -25,17 +28,16 @@ class TargetLab(ServiceLab):
         self._offset = 0.0
 
     def now(self) -> float:
-        """Return the service's time: this machine's time plus the offset by which the service's clock was moved."""
+        """Return the service's time: the time of this machine plus the offset of the service's clock."""
         return time.time() + self._offset
 
     def hold(self, seconds: float) -> None:
-        """Move the clock. Unlike our lab, a target cannot hold back work that becomes due, so it may happen at once."""
+        """Move the clock. A target cannot delay work that becomes due, so the work may happen at once."""
         note("clock")
         self._businesses.advance(seconds)
         self._offset += seconds
 
     def advance(self, seconds: float) -> float:
-        """Move the clock and return the service's new time."""
         note("clock")
         if not seconds:
             return self.now()
@@ -53,7 +55,7 @@ class TargetLab(ServiceLab):
     def add_provider(
         self, *, domains: Sequence[str], socials: dict[str, SocialKeys] | None = None, **members: object
     ) -> Provider:
-        """Make a business, or lend one of the prepared ones. Raises `NotApplicable` if none of them fits."""
+        """Create a business, or lend a prepared one. Raises `NotApplicable` if no prepared business fits."""
         wanted = socials or {}
         if self._businesses.prepared():
             return self._lend(wanted)
@@ -79,7 +81,6 @@ class TargetLab(ServiceLab):
     def change_provider(
         self, provider_id: str, *, socials: dict[str, SocialKeys] | None = None, **members: object
     ) -> None:
-        """Change a business."""
         note("change")
         keys = {} if socials is None else {"socials": {name: social.wire() for name, social in socials.items()}}
         self._businesses.change(self._known(provider_id), {**keys, **members})
@@ -90,25 +91,23 @@ class TargetLab(ServiceLab):
             self._businesses.remove(self._made.pop(provider_id))
 
     def members(self, provider_id: str) -> list[dict[str, Any]]:
-        """Return the member records of a business."""
         note("member-records")
         return self._businesses.members(self._known(provider_id))
 
     def agent(self, provider_id: str, uid: str, do: AgentDeed, **more: object) -> dict[str, Any]:
-        """Let an agent act in the conversation with `uid`."""
         note("agent")
         return self._businesses.agent({"id": provider_id, "uid": uid, "do": do, **more})
 
     def set_application(self, application: Application) -> None:
-        """Raise `NotApplicable`: the [social] table of TARGET.toml says which keys a service has."""
+        """Raise `NotApplicable`, because the [social] table of TARGET.toml says which keys a service has."""
         raise NotApplicable(f"social:{application.social}")
 
     def add_agent(self, username: str, password: str) -> None:  # noqa: ARG002  (the lab's)
-        """Raise `NotApplicable`: the kit cannot create panel users in a service that is not ours."""
+        """Raise `NotApplicable`, because the kit cannot create panel users in a service that is not ours."""
         raise NotApplicable("agent")
 
     def add_administrator(self, username: str, password: str) -> None:  # noqa: ARG002  (the lab's)
-        """Raise `NotApplicable`: the kit cannot create panel users in a service that is not ours."""
+        """Raise `NotApplicable`, because the kit cannot create panel users in a service that is not ours."""
         raise NotApplicable("admin")
 
     def _known(self, provider_id: str) -> Business:

@@ -1,1 +1,1 @@
-"""Page objects for what people see and do, located by roles and accessible names."""
+"""Page objects, which use roles and accessible names to find what people see and use."""

@@ -1,4 +1,4 @@
-"""The admin panel: an administrator's tab."""
+"""The admin panel in an administrator's tab."""
 
 import re
 
@@ -21,11 +21,11 @@ class AdminPage:
         expect(self.page.get_by_role("heading", name="Welcome to chatkey admin")).to_be_visible()
 
     def show(self, table: str) -> None:
-        """Show the rows of a table. Goes to its address, because the form pages have no menu."""
+        """Show the rows of a table by its address, because the form pages have no menu."""
         self.page.goto(f"{self._url}#/{table}")
 
     def add(self, table: str) -> None:
-        """Show a table, and open the form for a new row."""
+        """Show a table, and open the form that adds a row."""
         self.show(table)
         self.page.get_by_text(re.compile("add row", re.IGNORECASE)).click()
         expect(self._form.get_by_role("button", name=re.compile("create|save", re.IGNORECASE))).to_be_visible()
@@ -37,15 +37,12 @@ class AdminPage:
         self._form.locator(".results_list").get_by_role("link", name=name).click()
 
     def choose(self, member: str, value: str) -> None:
-        """Select a value for a field."""
         self._form.locator(f"select[name={member}]").select_option(value)
 
     def fill(self, member: str, value: str) -> None:
-        """Type a value into a field."""
         self.field(member).fill(value)
 
     def field(self, member: str) -> Locator:
-        """Return the field with this name."""
         return self._form.locator(f"[name={member}]")
 
     def save(self) -> None:

@@ -17,7 +17,7 @@ class AgentPage:
         expect(self.page.get_by_text("Live", exact=True)).to_be_visible()
 
     def open_conversation(self, customer: str) -> None:
-        """Open a conversation, by a member's name or a visitor's uid."""
+        """Open a conversation by a member's name or a visitor's uid."""
         title = _title(customer)
         conversations = self.page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
         conversations.get_by_role("button", name=title).click()
@@ -36,14 +36,14 @@ class AgentPage:
         self.page.get_by_role("searchbox").fill(text)
 
     def expect_listed(self, *customers: str) -> None:
-        """Wait until the list contains exactly these people: members by name, visitors by uid."""
+        """Wait until the list contains exactly these people. Members are given by name, visitors by uid."""
         titles = [_title(customer) for customer in customers]
         listed = self.page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
         expect(listed.locator(".title")).to_have_text(titles)
 
     @property
     def customer(self) -> str:
-        """Return the panel's text about the customer: name, e-mail, uid, login method."""
+        """The panel's text about the customer: name, e-mail, uid, login method."""
         return self._conversation.locator("header").inner_text()
 
     def lines(self, count: int) -> list[str]:

@@ -12,18 +12,18 @@ class ConsentPage:
         self.page = page
 
     def wait(self) -> Self:
-        """Wait until the consent page has loaded. Until then the popup still shows the page that leads to it."""
+        """Wait until the consent page has loaded in the popup, which first shows other pages."""
         self.continue_button.wait_for()
         return self
 
     def approve(self, person: str | None = None) -> None:
-        """Approve, as `person` or as the person who is already selected."""
+        """Approve as `person`, or as the person who is already selected."""
         if person:
             self.page.get_by_role("radio", name=person).check()
         self.continue_button.click()
 
     def approve_and_wait_in_vain(self) -> None:
-        """Approve without waiting for a response, because none will come."""
+        """Approve without waiting for a response, because the provider sends none."""
         self.continue_button.click(no_wait_after=True)
 
     def deny(self) -> None:
@@ -36,7 +36,7 @@ class ConsentPage:
         self.page.get_by_role("textbox", name="Last name").fill(last)
 
     def hide_email(self) -> None:
-        """Share a relay address in place of one's own, as Apple allows."""
+        """Share a relay address in place of the person's own address, as Apple allows."""
         self.page.get_by_role("radio", name="Hide my e-mail").check()
 
     @property

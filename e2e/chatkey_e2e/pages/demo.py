@@ -1,4 +1,7 @@
-"""The demo's page. It has a tab for each mode, with the shop, the activity of its widget, and the agent panel."""
+"""The demo's page, with a tab for each mode.
+
+A tab contains the shop, the activity of the widget, and the agent panel.
+"""
 
 import re
 
@@ -8,13 +11,13 @@ from chatkey_e2e.pages.consent import ConsentPage
 
 
 class DemoPage:
-    """The demo in one browser tab, with one mode selected at a time."""
+    """The demo in one browser tab. One mode is selected at a time."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
 
     def turn_to(self, number: int) -> None:
-        """Select a mode by number, and wait until its widget is connected."""
+        """Select a mode by its number, and wait until the widget of this mode is connected."""
         self.page.get_by_role("tab").nth(number - 1).click()
         self.wait_for_event("ready")
 
@@ -31,7 +34,7 @@ class DemoPage:
         expect(self._watch.get_by_role("list", name="Events").get_by_text(name, exact=True).first).to_be_visible()
 
     def fact(self, name: str) -> str:
-        """Return the value shown for `uid`, `jkt` or a claim; the first one if there are several."""
+        """Return the value of `uid`, `jkt` or a claim. If several are shown, return the first."""
         return self._fact(name).inner_text()
 
     def reset(self) -> None:
@@ -45,7 +48,6 @@ class DemoPage:
 
     @property
     def shop(self) -> FrameLocator:
-        """The shop's page."""
         return self._mode.frame_locator("iframe")
 
     def send(self, text: str) -> None:

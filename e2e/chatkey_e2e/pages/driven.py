@@ -1,4 +1,4 @@
-"""Any widget, driven with selectors for its visible parts. Tests judge its behaviour by the traffic of the page."""
+"""Drives any widget with selectors for its visible parts. Tests judge the widget by the traffic of the page."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class DrivenWidget:
         self.until(lambda: ids <= set(self.witness.acknowledged), "an acknowledgement for every message")
 
     def until(self, happened: Callable[[], bool], what: str) -> None:
-        """Wait until `happened` returns true. Otherwise raises `AssertionError`, whose message includes `what`."""
+        """Wait until `happened` returns true. If it never does, raise an `AssertionError` that contains `what`."""
         for _look in range(int(self._patience * 1000 / LOOK_MS)):
             if happened():
                 return

@@ -47,7 +47,7 @@ class ShopPage:
         return self.widget
 
     def sign_in_elsewhere(self, name: str = ADA) -> None:
-        """Sign in to the shop in another tab, without a widget. The tabs share the session cookie."""
+        """Sign in to the shop in another tab without a widget. All tabs share the session cookie."""
         other = self.page.context.new_page()
         other.route("**/sdk.js", lambda route: route.abort())
         other.goto(self.business.url)

@@ -112,7 +112,9 @@ class WidgetPage:
         self.page.wait_for_function("(wanted) => window.Service?.identity?.identity === wanted", arg=identity)
 
     def wait_for_event(self, name: str, *, count: int = 1) -> dict[str, Any]:
-        """Wait until the widget has emitted an event `count` times on this page, and return the last one's detail."""
+        """Wait until the widget has emitted an event `count` times on this page, and return the detail of the last
+        event.
+        """
         self.page.wait_for_function(
             "([name, count]) => (window.Service?.debug().counters?.[name] ?? 0) >= count",
             arg=[name, count],
@@ -131,7 +133,7 @@ class WidgetPage:
 
     @contextmanager
     def expect_event(self, name: str) -> Iterator[None]:
-        """When the block ends, wait until the widget has emitted one more event with this name."""
+        """When the block ends, wait until the widget has emitted the event once more."""
         told: int = self.debug()["counters"].get(name, 0)
         yield
         self.wait_for_event(name, count=told + 1)
@@ -140,7 +142,7 @@ class WidgetPage:
     def expect_fresh_token(self) -> Iterator[None]:
         """When the block ends, wait until the same identity is connected with a token that expires later.
 
-        A widget that notices that hours have passed opens a new socket, and then emits no `token:refreshed`.
+        If hours have passed, the widget opens a new socket and emits no `token:refreshed`.
         """
         before = self.page.evaluate(CONNECTED_UNTIL)
         identity = self.identity["identity"]
@@ -156,7 +158,7 @@ class WidgetPage:
         return [event["detail"] for event in self.debug()["events"] if event["name"] == name]
 
     def debug(self) -> dict[str, Any]:
-        """Return the handle's debug bundle."""
+        """Return the debug bundle of the handle."""
         note(HANDLE)
         bundle: dict[str, Any] = self.page.evaluate("() => Service.debug()")
         return bundle
@@ -179,12 +181,12 @@ class WidgetPage:
         return str(self.debug()["jkt"])
 
     def logout(self) -> None:
-        """End the member session through the handle, as a host page does."""
+        """End the member session through the handle, as the page that embeds the widget does."""
         self.page.evaluate("() => Service.logout()")
         self.wait_for("visitor")
 
     def restart(self) -> None:
-        """Shut the widget down, start it again on the same page, and wait until it is connected."""
+        """Shut the widget down, start the widget again on the same page, and wait until it is connected."""
         self.page.evaluate("() => { Service.shutdown(); initService(ServiceConfig); }")
         self.wait_ready()
 
@@ -213,14 +215,14 @@ class WidgetPage:
         panel.get_by_role("button", name="Send").click()
 
     def lines(self, count: int) -> list[str]:
-        """Wait for `count` messages in the conversation and return their texts."""
+        """Wait for `count` messages in the conversation, and return the texts."""
         self.open()
         bodies = self._log.locator("li > p")
         expect(bodies).to_have_count(count)
         return bodies.all_inner_texts()
 
     def search(self, query: str) -> list[str]:
-        """Search the conversation, return the texts found, and go back to the conversation."""
+        """Search the conversation, return the texts of the results, and go back to the conversation."""
         note("search")
         panel = self.open()
         panel.get_by_role("button", name="Search", exact=True).click()
@@ -232,7 +234,7 @@ class WidgetPage:
         return found
 
     def offered_socials(self) -> list[str]:
-        """Go to the sign-in page and return the names of the social providers it offers, in order."""
+        """Go to the sign-in page, and return the names of the offered social providers in order."""
         panel = self.open()
         panel.get_by_role("button", name="Sign in", exact=True).click()
         buttons = panel.get_by_role("button", name=CONTINUE_WITH)
@@ -240,51 +242,51 @@ class WidgetPage:
         return [name.rpartition(CONTINUE_WITH)[2].strip().lower() for name in buttons.all_inner_texts()]
 
     def turn_back(self) -> None:
-        """Go back to the conversation from the sign-in page or the search."""
+        """Go back from the sign-in page or the search to the conversation."""
         self.panel.get_by_role("button", name="Back to the conversation").filter(visible=True).click()
 
     def refresh_identity(self, *, force: bool = False) -> None:
-        """Call the handle's `refreshIdentity`: the page's user may have changed, or with `force`, has changed."""
+        """Call `refreshIdentity` of the handle: the page's user may have changed or, with `force`, has changed."""
         self.page.evaluate("(force) => { Service.refreshIdentity({ force }); }", force)
 
     def sign_in_with(self, social: str) -> ConsentPage:
-        """Press a social provider's button, wait for its consent page, and return it."""
+        """Press a social provider's button, and return the provider's consent page when it has loaded."""
         return self.start_signing_in(social).wait()
 
     def start_signing_in(self, social: str) -> ConsentPage:
-        """Press a social provider's button and return the popup at once, without waiting for its content."""
+        """Press a social provider's button, and return the popup without waiting for its content."""
         with self.page.expect_popup() as popup:
             self.social_button(social).click()
         return ConsentPage(popup.value)
 
     def sign_in_by_key(self, social: str, key: str) -> ConsentPage:
-        """Press a key on a social provider's button, wait for its consent page, and return it."""
+        """Press a key on a social provider's button, and return the provider's consent page when it has loaded."""
         with self.page.expect_popup() as popup:
             self.social_button(social).press(key)
         return ConsentPage(popup.value).wait()
 
     def press_after_another_popup(self, social: str) -> None:
-        """Open a popup and press a social provider's button in one script. Browsers block the second popup."""
+        """Open one popup and press a social provider's button in the same script. Browsers block the second popup."""
         self.social_button(social).evaluate("(button) => { window.open('about:blank').close(); button.click(); }")
 
     @property
     def reopen_button(self) -> Locator:
-        """The button in the notice that a popup was blocked."""
+        """The button that opens a blocked popup, in the notice about it."""
         return self.panel.get_by_role("alert").get_by_role("button", name="Open the sign-in window")
 
     def reopen(self) -> ConsentPage:
-        """Press that button, and return the consent page in the popup."""
+        """Press `reopen_button`, and return the consent page in the popup."""
         with self.page.expect_popup() as popup:
             self.reopen_button.click()
         return ConsentPage(popup.value)
 
     def sign_out(self) -> None:
-        """Press the widget's sign-out button, and wait until it is connected as a visitor."""
+        """Press the sign-out button of the widget, and wait until the widget is connected as a visitor."""
         self.open().get_by_role("button", name="Sign out").click()
         self.wait_for("visitor")
 
     def call(self) -> None:
-        """Call the business, and wait until it rings."""
+        """Call the business, and wait until the call rings."""
         note("calls")
         self.open().get_by_role("button", name="Call", exact=False).first.click()
         self.wait_for_call("ringing")
@@ -294,7 +296,7 @@ class WidgetPage:
         expect(self.panel.get_by_role("status").filter(has_text=CALLS[state])).to_be_visible()
 
     def social_button(self, social: str) -> Locator:
-        """Return a social provider's button, after going to the sign-in page if necessary."""
+        """Return the button of a social provider. Go to the sign-in page first if necessary."""
         panel = self.open()
         button = panel.get_by_role("button", name=re.compile(f"{CONTINUE_WITH} {social}", re.IGNORECASE))
         if not button.is_visible():
@@ -308,7 +310,7 @@ class WidgetPage:
     # the browser's storage
 
     def stored_key(self) -> StoredKey:
-        """Read the key pair from IndexedDB, and try to export its private half in every format."""
+        """Read the key pair from IndexedDB, and try to export the private key in every format."""
         read = self.page.evaluate(READ_KEY, [DATABASE, STORE, RECORD])
         return StoredKey(read["algorithm"], read["extractable"], read["usages"], read["exported"], read["publicJwk"])
 
@@ -321,6 +323,5 @@ class WidgetPage:
         self.page.evaluate(CLEAR_KEY, DATABASE)
 
     def stored(self, key: str) -> str | None:
-        """Return the localStorage value of `key`."""
         value: str | None = self.page.evaluate("(key) => localStorage.getItem(key)", key)
         return value

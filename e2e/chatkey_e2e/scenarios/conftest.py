@@ -22,7 +22,9 @@ def pytest_runtest_setup() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a scenario that used a capability without declaring it with `needs`, or declared one that it did not use."""
+    """Fail a scenario that uses a capability without declaring it in `needs`, or declares a capability without using
+    it.
+    """
     result = yield
     if lie := needs.untrue(item):
         pytest.fail(lie, pytrace=False)
@@ -31,11 +33,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def visitor(shop: ShopPage, business: Business, witness: Witness) -> Visitor:
-    """A visitor in the shop who may sign in."""
+    """A visitor in the shop, who can sign in."""
     return Visitor(shop.open(), business, witness)
 
 
 @pytest.fixture
 def opener(page: Page, business: Business) -> Opener:
-    """A page at the business's origin that opens logins without a widget and records the messages it receives."""
+    """A page at the business's origin that opens logins without a widget, and records the received messages."""
     return Opener(page, business).at(business.origin)

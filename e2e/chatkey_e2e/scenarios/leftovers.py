@@ -1,4 +1,6 @@
-"""Counts the open resources of a page: sockets, timers, listeners, and Python functions that JavaScript holds."""
+"""Counts the open resources of a page: sockets, timers, listeners, and Python functions to which JavaScript has
+references.
+"""
 
 from playwright.sync_api import Page
 
@@ -63,12 +65,12 @@ COUNT = """(() => {
 
 
 def count(page: Page) -> None:
-    """Start counting, on every page that this tab loads."""
+    """Start to count on every page that this tab loads."""
     page.add_init_script(COUNT)
 
 
 def leftovers(page: Page) -> dict[str, int]:
-    """Wait until every socket is closed, and return how many resources of each kind are left."""
+    """Wait until every socket is closed, and return the number of remaining resources of each kind."""
     page.wait_for_function("() => leftovers().sockets === 0")
     counted: dict[str, int] = page.evaluate("() => leftovers()")
     return counted

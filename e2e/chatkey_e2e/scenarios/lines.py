@@ -46,7 +46,7 @@ SLOW = """(() => {
 
 
 def wait_out(widget: WidgetPage, advance: Advance, timer: str = "reconnect") -> None:
-    """Advance exactly to the widget's next attempt. A longer step would also time out that attempt."""
+    """Move the clock exactly to the widget's next attempt. A longer step would also let that attempt time out."""
     advance(widget.debug()["timers"].get(timer, 0))
 
 
@@ -56,7 +56,7 @@ def wait_for_hit(page: Page, lab: ServiceLab) -> None:
 
 
 def wait_until(page: Page, holds: Callable[[], object], what: str) -> None:
-    """Wait for a condition outside the page. Raises `AssertionError` that names `what`."""
+    """Wait for a condition outside the page. Raises an `AssertionError` that contains `what`."""
     for _look in range(int(PATIENCE * 1000 / LOOK_MS)):
         if holds():
             return
@@ -65,9 +65,9 @@ def wait_until(page: Page, holds: Callable[[], object], what: str) -> None:
 
 
 def stop_clocks(context: BrowserContext) -> None:
-    """Stop the clocks of all pages, which the scenario already controls. From then on, pages wait only for answers.
+    """Stop the clocks of all pages, so that pages wait only for answers. The scenario must already control the clocks.
 
-    They stop at a time slightly in the future, because a page cannot go back to a time that it has passed.
+    The clocks stop slightly in the future, because a page cannot go back to a time that has passed.
     """
     context.clock.pause_at(max(page.evaluate("() => Date.now()") for page in context.pages) / 1000 + AHEAD)
 
@@ -99,7 +99,7 @@ class Line:
         context.add_init_script(CUTTABLE)
 
     def cut(self) -> None:
-        """From now on, drop all traffic of the open sockets without telling either end."""
+        """From now on, drop all traffic of the open sockets without an error at either end."""
         for page in self._context.pages:
             page.evaluate("() => { window.cuts += 1; }")
 
@@ -113,12 +113,12 @@ class _Portal(BaseHTTPRequestHandler):
         self.wfile.write(PORTAL.encode())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name is the base class's)
-        """Log nothing."""
+        ...
 
 
 @contextmanager
 def portal(certificates: Certificates) -> Iterator[str]:
-    """Answer every request with an HTML page, even a WebSocket handshake. Yields the address of a socket there."""
+    """Answer every request, even a WebSocket handshake, with an HTML page. Yields the address for a socket."""
     server = ThreadingHTTPServer((LOOPBACK, 0), _Portal)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificates.chain, certificates.key)

@@ -1,4 +1,4 @@
-"""Parametrises scenarios by social provider. Each parameter needs only its own provider."""
+"""Parametrises scenarios by social provider. A parameter needs only one provider."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -10,7 +10,7 @@ USUAL: Final = ("google", "github", "apple")
 
 
 def each(socials: Iterable[str]) -> list[Any]:
-    """Return one parameter per provider. A target without that provider skips it."""
+    """Return one parameter for each provider. A parameter is skipped if the target lacks its provider."""
     return [pytest.param(social, marks=_marks(social), id=social) for social in socials]
 
 

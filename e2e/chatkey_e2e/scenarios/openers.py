@@ -1,4 +1,4 @@
-"""Pages that open logins without a widget, and helpers to keep popups open for inspection."""
+"""Pages that open logins without a widget, and functions that keep popups open for inspection."""
 
 import re
 from html import unescape
@@ -27,7 +27,7 @@ LISTEN = """() => {
 
 
 class Opener:
-    """A page at any origin that opens logins and records the messages it receives."""
+    """A page of any origin that opens logins and records the received messages."""
 
     def __init__(self, page: Page, business: Business) -> None:
         self.page = page
@@ -52,7 +52,7 @@ class Opener:
         return f"{self._business.stack.service.browser_url}{self._business.oauth_start_path(social)}?{asked}"
 
     def wait(self, count: int = 1) -> list[dict[str, object]]:
-        """Wait until this many messages have arrived, and return all of them."""
+        """Wait until this many messages have been received, and return all messages."""
         self.page.wait_for_function("(count) => window.heard.length >= count", arg=count)
         return self.heard
 
@@ -68,7 +68,7 @@ class Opener:
         return messages
 
     def token(self) -> str:
-        """Wait for the only message, check it, and return its identity token."""
+        """Wait for the only message, check the message, and return its identity token."""
         (message,) = self.wait()
         data = message["data"]
         assert isinstance(data, dict)
@@ -83,7 +83,7 @@ class Opener:
 
 
 def blank(context: BrowserContext, url: str) -> str:
-    """Serve a blank page at this URL in this context, and return the URL."""
+    """Serve a blank page at this URL to this context, and return the URL."""
     body = "<!doctype html><title>A page</title><p>Nothing here."
     context.route(url, lambda route: route.fulfill(content_type="text/html", body=body))
     return url
@@ -101,7 +101,7 @@ def approve(popup: Page, account: str = "rhea") -> None:
 
 
 def approved(stack: Stack, start: str) -> str:
-    """Complete a login without a browser up to the callback, and return the callback's URL."""
+    """Complete a login up to the callback without a browser, and return the URL of the callback."""
     consent = stack.get(start.removeprefix(stack.service.browser_url)).headers["location"]
     consent = consent.replace(stack.provider.browser_url, stack.provider.local_url)
     with httpx.Client(verify=trust(stack.ca), trust_env=False, timeout=PATIENCE) as browser:
@@ -146,7 +146,7 @@ def errors_of(page: Page) -> list[str]:
 
 
 def go(page: Page, url: str) -> None:
-    """Navigate from within the page. If the browser is told to navigate, a popup loses its opener."""
+    """Navigate from within the page. A popup would lose its opener if the browser driver navigated."""
     with page.expect_navigation(url=lambda reached: reached == url):
         page.evaluate("(url) => { location.href = url; }", url)
 

@@ -1,4 +1,4 @@
-"""Accessibility: the widget and all pages work with a keyboard, a screen reader and the user's display preferences."""
+"""Tests that the widget and all pages work with a keyboard, a screen reader and the user's display preferences."""
 
 import os
 import subprocess
@@ -44,7 +44,7 @@ def business(make_business: MakeBusiness) -> Business:
 @pytest.mark.contract("D-12/accessible")
 @pytest.mark.parametrize("locale", ["en", "ar"])
 def test_axe_finds_nothing_serious_in_the_widget(page: Page, shop: ShopPage, locale: str) -> None:
-    """axe finds no serious problem in the widget: closed, chat, search, call, sign-in and notice, light and dark."""
+    """axe must find no serious problem in the widget, in any of its views, in light and dark colours."""
     wish_for(page, locale)
     shop.open()
     stages = {"closed": axe.found_in_both_schemes(page, WIDGET)}
@@ -76,7 +76,7 @@ def test_axe_finds_nothing_serious_in_the_widget(page: Page, shop: ShopPage, loc
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_on_the_shops_login_page(page: Page, make_business: MakeBusiness) -> None:
-    """axe finds no serious problem on the shop's page before sign-in, or after it with the member's avatar."""
+    """axe must find no serious problem on the shop's page before sign-in, or after sign-in with the member's avatar."""
     shop = ShopPage(page, make_business())
     widget = shop.open()
     before = axe.found_in_both_schemes(page)
@@ -90,7 +90,7 @@ def test_axe_finds_nothing_serious_on_the_shops_login_page(page: Page, make_busi
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_on_any_consent_page(page: Page, make_business: MakeBusiness) -> None:
-    """axe finds no serious problem on the consent pages of all providers, with the lab's menu open."""
+    """axe must find no serious problem on the consent page of any provider, with the lab's menu open."""
     business = make_business(get_token=False, service_keys=list(SOCIALS))
     opener = Opener(page, business).at(business.origin)
 
@@ -110,7 +110,10 @@ def test_axe_finds_nothing_serious_on_any_consent_page(page: Page, make_business
 def test_axe_finds_nothing_serious_on_the_callback_page(
     new_context: NewContext, business: Business, locale: str
 ) -> None:
-    """axe finds no serious problem on the callback page, cancelled or without an opener, also right to left."""
+    """axe must find no serious problem on the callback page.
+
+    The test cancels, and opens it without an opener and right to left.
+    """
     page = new_context(locale=locale).new_page()
     address = Opener(page, business).address()
 
@@ -130,7 +133,7 @@ def test_axe_finds_nothing_serious_on_the_callback_page(
 def test_axe_finds_nothing_serious_in_the_agents_panel(
     page: Page, stack: Stack, shop: ShopPage, agent: AgentPage
 ) -> None:
-    """axe finds no serious problem on the agent panel's sign-in page or in a conversation."""
+    """axe must find no serious problem on the agent panel's sign-in page or in a conversation."""
     page.goto(f"{stack.service.browser_url}/agent")
     at_the_door = axe.found_in_both_schemes(page)
     widget = shop.open()
@@ -146,7 +149,9 @@ def test_axe_finds_nothing_serious_in_the_agents_panel(
 def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
     page: Page, stack: Stack, new_context: NewContext, business: Business
 ) -> None:
-    """axe finds no serious problem on the lab's pages, the timeline of a login, or the page for device codes."""
+    """axe must find no serious problem on the lab's pages, in the timeline of a login, or on the page for
+    device codes.
+    """
     shop = ShopPage(new_context().new_page(), business)
     shop.open().sign_in_with("google").approve()
     shop.widget.wait_for("member")
@@ -169,7 +174,7 @@ def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBusiness, tmp_path: Path) -> None:
-    """axe finds no serious problem in the HTML report of `chatkey check`, with a failure in it and all details open."""
+    """axe must find no serious problem in the HTML report of `chatkey check`, with a failure and all details open."""
     business = make_business()
     report = tmp_path / "report.html"
     command = [sys.executable, "-m", "chatkey_server", "check", f"{business.url}chat/token", "--ca"]
@@ -192,7 +197,9 @@ def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBu
 @pytest.mark.needs("social:google", "search", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
-    """Opening, writing, search, sign-in, sign-out and closing work with the keyboard, with the focus always visible."""
+    """People must be able to open, write, search, sign in, sign out and close with the keyboard, with a
+    visible focus.
+    """
     widget = shop.open()
     keyboard = page.keyboard
 
@@ -256,7 +263,7 @@ def test_nothing_moves_for_whoever_asks_for_less_motion(page: Page, shop: ShopPa
 @pytest.mark.needs("social:google", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_is_dark_for_whoever_prefers_it(page: Page, shop: ShopPage) -> None:
-    """With `prefers-color-scheme: dark`, the panel and its form controls are dark, even on a light page."""
+    """With `prefers-color-scheme: dark`, the panel and its form controls must be dark, even on a light page."""
     page.emulate_media(color_scheme="light")
     panel = shop.open().open()
     light = look(panel)
@@ -271,7 +278,7 @@ def test_the_widget_is_dark_for_whoever_prefers_it(page: Page, shop: ShopPage) -
 @pytest.mark.needs("social:google", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_has_edges_where_the_reader_chooses_the_colours(page: Page, shop: ShopPage) -> None:
-    """Forced colours remove backgrounds, so buttons get a border instead."""
+    """With forced colours, which remove backgrounds, buttons must have a border."""
     panel = shop.open().open()
     before = border(panel.get_by_role("button", name="Send"))
 

@@ -1,4 +1,4 @@
-"""The admin panel's member logins: the business's own keys are validated, and then used."""
+"""Tests the member logins in the admin panel: the business's own keys are validated, and then used."""
 
 import secrets
 
@@ -30,7 +30,7 @@ def admin(stack: Stack, new_context: NewContext, witness: Witness) -> AdminPage:
 def test_own_keys_without_a_secret_are_refused_and_with_it_the_shop_offers_the_login(
     admin: AdminPage, business: Business, witness: Witness, shop: ShopPage
 ) -> None:
-    """The form shows why own keys without a secret are refused, keeps the input, and never shows the secret again."""
+    """The form must show why own keys without a secret are refused, keep the input, and never show the secret again."""
     secret = secrets.token_urlsafe(16)
     witness.secrets.add(secret)
     business.stack.service_lab.change_provider(business.provider.id, name=business.slug)

@@ -1,7 +1,7 @@
-"""The contract's requirements for any widget: storage, requests, frames and messages, checked from outside the page.
+"""Tests the contract's requirements for any widget: storage, requests, frames and messages, seen from outside the page.
 
-These tests do not use the handle, events or texts of our widget. They find its parts with selectors, which a target
-can supply.
+These tests do not use the handle, events or texts of our widget. They find the parts of a widget with selectors, which
+a target can supply.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Bus
 
 
 def thumbprint(jwk: dict[str, str]) -> str:
-    """Return the RFC 7638 thumbprint of a public key on a curve."""
+    """Return the RFC 7638 thumbprint of a public key on an elliptic curve."""
     members = json.dumps({name: jwk[name] for name in ("crv", "kty", "x", "y")}, separators=(",", ":"))
     return urlsafe_b64encode(hashlib.sha256(members.encode()).digest()).rstrip(b"=").decode()
 
@@ -70,7 +70,9 @@ def key_of(connection: dict[str, str]) -> dict[str, str]:
 @pytest.mark.smoke
 @pytest.mark.contract("3/first-open", "2.3/silent", "2.3/uid-derived", "5.5/proof-matches", "1/visitor-always")
 def test_the_first_open_connects_a_visitor_named_after_its_key(driven: DrivenWidget) -> None:
-    """On the first open, the widget gets the configuration and a token for the key's uid, and connects with a proof."""
+    """When first opened, the widget must get the configuration and a token for its key's uid, and connect
+    with a proof.
+    """
     uid = driven.visit()
 
     connection = driven.connections[-1]
@@ -82,7 +84,7 @@ def test_the_first_open_connects_a_visitor_named_after_its_key(driven: DrivenWid
 @pytest.mark.smoke
 @pytest.mark.contract("1/mode-custom", "2.4/unchanged", "3/get-token", "2.4/cnf.jkt")
 def test_whoever_signs_in_at_the_shop_is_connected_as_its_member(driven: DrivenWidget) -> None:
-    """The token from `getToken` opens a socket as the member and is bound to the key that the visitor had."""
+    """The token from `getToken` must open a socket as the member, and be bound to the key that the visitor had."""
     driven.visit()
     key = thumbprint(key_of(driven.connections[-1]))
 
@@ -97,7 +99,7 @@ def test_whoever_signs_in_at_the_shop_is_connected_as_its_member(driven: DrivenW
 @pytest.mark.smoke
 @pytest.mark.contract("D-10/messages", "1/same-chat")
 def test_a_message_is_sent_and_is_there_after_a_reload(driven: DrivenWidget) -> None:
-    """A message is sent as one frame with an id, and the conversation still shows it after a reload."""
+    """A message must be sent as one frame with an id, and must still be in the conversation after a reload."""
     driven.visit()
 
     driven.send("Do you ship to Norway?")
@@ -109,7 +111,10 @@ def test_a_message_is_sent_and_is_there_after_a_reload(driven: DrivenWidget) -> 
 
 @pytest.mark.contract("D-10/proof", "D-10/nonce", "4.9/one-time")
 def test_each_connection_is_proved_anew(driven: DrivenWidget) -> None:
-    """Each proof names the socket, its nonce and the token's hash, and no nonce or `jti` is used twice."""
+    """Each proof must contain the socket's address, its nonce and the hash of the token.
+
+    No nonce or `jti` is used twice.
+    """
     driven.visit()
     driven.reload()
 
@@ -133,7 +138,7 @@ def test_a_reload_is_the_same_visitor(driven: DrivenWidget) -> None:
 
 @pytest.mark.contract("2.3/indexeddb", "5.5/key-at-load")
 def test_no_private_key_that_is_kept_can_be_exported(driven: DrivenWidget) -> None:
-    """IndexedDB contains a P-256 private key, and no private key in it is extractable."""
+    """IndexedDB must contain a P-256 private key, and no extractable private key."""
     driven.visit()
 
     kept = driven.page.evaluate(KEYS_KEPT)
@@ -144,7 +149,7 @@ def test_no_private_key_that_is_kept_can_be_exported(driven: DrivenWidget) -> No
 
 @pytest.mark.contract("2.6/memory-only")
 def test_the_token_of_a_visitor_is_kept_nowhere(driven: DrivenWidget) -> None:
-    """The visitor's token is not in storage, in cookies or in a socket's address."""
+    """The visitor's token must not be in storage, in cookies or in the address of a socket."""
     driven.visit()
 
     kept = driven.page.evaluate(KEPT_TEXTS)
@@ -155,7 +160,9 @@ def test_the_token_of_a_visitor_is_kept_nowhere(driven: DrivenWidget) -> None:
 
 @pytest.mark.contract("2.8/member-token-key", "3/reuse-across-loads")
 def test_the_token_of_a_member_is_cached_and_used_again(driven: DrivenWidget) -> None:
-    """The member's token is stored unchanged in localStorage, and the next load uses it without calling `getToken`."""
+    """The member's token must be stored unchanged in localStorage, and used by the next load without calling
+    `getToken`.
+    """
     driven.visit()
     driven.enter_shop()
     token, calls = driven.connections[-1]["token"], driven.business.token_calls
@@ -169,7 +176,9 @@ def test_the_token_of_a_member_is_cached_and_used_again(driven: DrivenWidget) ->
 
 @pytest.mark.contract("D-06/dropped-before-connect", "2.3/cleared")
 def test_a_cached_token_of_another_key_is_never_sent(driven: DrivenWidget, stack: Stack) -> None:
-    """A cached token for another key is dropped before the widget connects, and `getToken` is called again."""
+    """A cached token for another key must be deleted before the widget connects, and `getToken` must be
+    called again.
+    """
     driven.visit()
     foreign = driven.business.mint(now=stack.service_lab.now(), uid="u-1002", cnf={"jkt": "x" * 42 + "A"})
     driven.page.evaluate("([key, value]) => localStorage.setItem(key, value)", [driven.business.storage_key, foreign])
@@ -182,7 +191,7 @@ def test_a_cached_token_of_another_key_is_never_sent(driven: DrivenWidget, stack
 
 @pytest.mark.contract("D-12/tabs", "2.3/uid-derived")
 def test_two_tabs_are_one_visitor_on_two_sockets(context: BrowserContext, make_driven: MakeDriven) -> None:
-    """Two tabs share the key, and each shows what the other sends."""
+    """Two tabs must share the key, and each tab must show the messages that the other tab sends."""
     one, two = (make_driven(context.new_page()) for _ in range(2))
 
     uids = {one.visit(), two.visit()}
@@ -195,7 +204,10 @@ def test_two_tabs_are_one_visitor_on_two_sockets(context: BrowserContext, make_d
 @pytest.mark.needs("agent")
 @pytest.mark.contract("1/same-chat", "D-10/messages")
 def test_an_agents_answer_comes_by_itself_and_is_there_after_a_reload(driven: DrivenWidget, clerk: Clerk) -> None:
-    """The agent receives the visitor's message, and the visitor the agent's answer, which stays after a reload."""
+    """The agent must receive the visitor's message.
+
+    The visitor must receive the agent's answer, and see it after a reload.
+    """
     uid = driven.visit()
     driven.send("Is the oak table in stock?")
     driven.wait_until_stored()
@@ -211,7 +223,7 @@ def test_an_agents_answer_comes_by_itself_and_is_there_after_a_reload(driven: Dr
 @pytest.mark.needs("agent")
 @pytest.mark.contract("D-10/messages")
 def test_an_agent_answers_a_member_who_is_away(driven: DrivenWidget, clerk: Clerk) -> None:
-    """An answer to a member who is away is there when the member comes back."""
+    """If an agent answers a member who is away, the member must see the answer after coming back."""
     driven.visit()
     member = driven.enter_shop()
     driven.send("Do you ship to Norway?")
@@ -231,7 +243,9 @@ def test_an_agent_answers_a_member_who_is_away(driven: DrivenWidget, clerk: Cler
 def test_a_message_whose_acknowledgement_was_lost_is_sent_again_under_its_id(
     driven: DrivenWidget, stack: Stack
 ) -> None:
-    """If the connection ends before the ack, the widget sends the message again, and it is stored once."""
+    """If the connection ends before the ack, the widget must send the message again, and the message must be stored
+    once.
+    """
     driven.visit()
     driven.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)
@@ -248,7 +262,7 @@ def test_a_message_whose_acknowledgement_was_lost_is_sent_again_under_its_id(
 @pytest.mark.needs("clock")
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_a_visitor_has_a_fresh_token_after_a_minute(advance: Advance, driven: DrivenWidget) -> None:
-    """After a minute the visitor has a newer token, on the same or a new socket, with the same uid."""
+    """After a minute, the visitor must have a newer token for the same uid, on the same or a new socket."""
     uid = driven.visit()
     first = claims_of(driven.connections[-1]["token"])
 
@@ -261,7 +275,10 @@ def test_a_visitor_has_a_fresh_token_after_a_minute(advance: Advance, driven: Dr
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("3/social-click", "3/no-automatic-oauth", "4.6/exchange", "2.5/uid-form", "4.6/popup")
 def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidget) -> None:
-    """A login starts only after a click, with origin, thumbprint and nonce, and the identity token is exchanged."""
+    """A login must start only after a click, with origin, thumbprint and nonce.
+
+    The identity token must be exchanged.
+    """
     business = driven.business
     driven.visit()
     key, start = thumbprint(key_of(driven.connections[-1])), business.oauth_start_path("google")
@@ -284,7 +301,7 @@ def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidge
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("2.8/deleted-by-logout", "3/logout")
 def test_signing_out_is_the_visitor_of_before_and_leaves_no_token(driven: DrivenWidget) -> None:
-    """After signing out, the cached token is gone, and the widget connects as the visitor from before."""
+    """After signing out, the cached token must be gone, and the widget must connect as the earlier visitor."""
     visitor = driven.visit()
     driven.sign_in("google").approve()
     driven.wait_for_member()
@@ -298,7 +315,7 @@ def test_signing_out_is_the_visitor_of_before_and_leaves_no_token(driven: Driven
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-09/accepted-once")
 def test_a_message_of_another_origin_makes_nobody_a_member(driven: DrivenWidget, stack: Stack) -> None:
-    """A forged message with the right shape, nonce and token is ignored if it comes from another site's frame."""
+    """A forged message with valid content, nonce and token must be ignored if it comes from a frame of another site."""
     business = driven.business
     driven.visit()
     key = thumbprint(key_of(driven.connections[-1]))

@@ -1,6 +1,7 @@
-"""The callback page's message: it is sent only to the registered origin, and the widget accepts no other message.
+"""Tests that the callback page's message goes only to the registered origin, and that the widget accepts no other
+message.
 
-The ids `HTM-…` in the names of the tests are those of the rows of refusals.
+The ids `HTM-…` in the names of the tests refer to the rows of refusals.
 """
 
 from urllib.parse import parse_qs, urlsplit
@@ -40,7 +41,6 @@ STATE_SECONDS = 600
 
 @pytest.fixture
 def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    """A business with the social logins that the scenario needs, through the service's keys."""
     return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
@@ -52,7 +52,9 @@ def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Bus
 def test_htm_021_the_message_goes_to_the_registered_origin_whatever_else_is_asked(
     opener: Opener, business: Business
 ) -> None:
-    """An opener of another origin receives nothing, and parameters that name a message target are ignored."""
+    """An opener of another origin must receive nothing, and parameters that name another message target must be
+    ignored.
+    """
     targets = {"targetOrigin": "*", "target_origin": EVIL, "redirect_uri": EVIL, "return_to": EVIL}
     opener.at(EVIL)
     popup = opener.start(**targets)
@@ -69,7 +71,7 @@ def test_htm_021_the_message_goes_to_the_registered_origin_whatever_else_is_aske
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("6/post-message", "5.7/verified-origin")
 def test_htm_022_an_opener_that_went_to_another_site_hears_nothing(opener: Opener, business: Business) -> None:
-    """If the opener goes to another site while the popup is open, that site receives nothing."""
+    """If the opener goes to another site while the popup is open, the other site must receive nothing."""
     popup = opener.start()
     opener.at(EVIL)
 
@@ -87,7 +89,10 @@ def test_htm_022_an_opener_that_went_to_another_site_hears_nothing(opener: Opene
 def test_htm_023_a_loopback_page_under_another_name_is_told_why(
     advance: Advance, opener: Opener, business: Business, stack: Stack
 ) -> None:
-    """`localhost` and `127.0.0.1` are different origins: the start says so, and no message passes between them."""
+    """`localhost` and `127.0.0.1` are different origins.
+
+    The login start endpoint must report this, and no message must pass.
+    """
     registered, other = "https://127.0.0.1:8899", "https://localhost:8899"
     stack.service_lab.change_provider(business.provider.id, domains=["127.0.0.1:8899"])
     advance(61)
@@ -119,7 +124,7 @@ def forged(business: Business, stack: Stack, widget: WidgetPage, nonce: str, **c
 
 
 def nonce_of(witness: Witness, business: Business, social: str = "google") -> str:
-    """Return the nonce of the widget's last login start."""
+    """Return the nonce of the widget's last request to the login start endpoint."""
     start = witness.asked(business.oauth_start_path(social))[-1]
     return parse_qs(urlsplit(start.url).query)["nonce"][0]
 
@@ -129,7 +134,9 @@ def nonce_of(witness: Witness, business: Business, social: str = "google") -> st
 def test_htm_029_a_message_of_another_origin_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """F168: a valid-looking message with nonce and token is ignored if another site's frame or the page sends it."""
+    """F168: a forged message with a valid nonce and token must be ignored if a frame of another site or the page sends
+    it.
+    """
     widget = shop.open()
     consent = widget.sign_in_with("google")
     message = forged(business, stack, widget, nonce_of(witness, business))
@@ -150,7 +157,7 @@ def test_htm_029_a_message_of_another_origin_is_ignored(
 def test_htm_030_a_message_of_another_window_of_the_service_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """F168: a message of the service's origin is ignored unless it comes from the popup that the widget opened."""
+    """F168: a message from the service's origin must be ignored unless the popup that the widget opened has sent it."""
     widget = shop.open()
     consent = widget.sign_in_with("google")
     message = forged(business, stack, widget, nonce_of(witness, business))
@@ -172,7 +179,7 @@ def test_htm_030_a_message_of_another_window_of_the_service_is_ignored(
 def test_htm_032_a_second_message_of_the_popup_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """F169: if the popup sends two valid messages, only the first one counts."""
+    """F169: if the popup sends two valid messages, only the first must count."""
     widget = shop.open()
     popup = widget.sign_in_with("google").page
     nonce = nonce_of(witness, business)
@@ -192,7 +199,7 @@ def test_htm_032_a_second_message_of_the_popup_is_ignored(
 def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_other(
     shop: ShopPage, stack: Stack
 ) -> None:
-    """F170: after GitHub replaced Google in the same popup, Google's late answer is not taken for GitHub's."""
+    """F170: if a login with GitHub replaces a login with Google in the popup, Google's late result must be ignored."""
     keep_popups_open(shop.page.context)
     widget = shop.open()
     of_google = state_of(widget.sign_in_with("google").page)
@@ -211,7 +218,10 @@ def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_ot
 @pytest.mark.needs("clock", "social:google")
 @pytest.mark.contract("5.7/ten-minutes", "D-12/always-chat")
 def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Advance, shop: ShopPage) -> None:
-    """F066: after ten minutes the state has expired: the widget reports it, stays a visitor, and can log in again."""
+    """F066: after ten minutes the state has expired.
+
+    The widget must report this, stay a visitor, and allow a new login.
+    """
     widget = shop.open()
     consent = widget.sign_in_with("google")
 
@@ -228,7 +238,9 @@ def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Adva
 @pytest.mark.needs("faults", "social:google")
 @pytest.mark.contract("4.6/exchange", "D-12/always-chat")
 def test_htm_035_an_identity_token_that_is_refused_is_dropped(shop: ShopPage, business: Business, stack: Stack) -> None:
-    """If the exchange answers 401, the widget drops the identity token, shows an error and stays a visitor."""
+    """If the exchange is answered with 401, the widget must drop the identity token, show an error and stay
+    a visitor.
+    """
     widget = shop.open()
     visitor = widget.uid
     stack.service_lab.arm(where=business.member_token_path, action="status", status=401)
@@ -249,7 +261,7 @@ def test_htm_035_an_identity_token_that_is_refused_is_dropped(shop: ShopPage, bu
 def test_htm_035_a_service_that_fails_at_the_exchange_is_asked_again(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """If the exchange answers 500, the widget keeps the identity token and tries again later."""
+    """If the exchange is answered with 500, the widget must keep the identity token and try again later."""
     widget = shop.open()
     stack.service_lab.arm(where=business.member_token_path, action="status", status=500, times=2)
 
@@ -268,7 +280,9 @@ def test_htm_035_a_service_that_fails_at_the_exchange_is_asked_again(
 def test_htm_019_a_provider_that_cuts_the_popup_off_hangs_nobody(
     shop: ShopPage, faults: Faults, stack: Stack, business: Business
 ) -> None:
-    """If COOP on the consent page cuts off the popup, both windows say so, and the next login works."""
+    """If COOP on the consent page separates the popup from its opener, both windows must say so, and the next login
+    must work.
+    """
     widget = shop.open()
     faults.arm("coop-same-origin", provider="google")
     consent = widget.sign_in_with("google")
@@ -299,7 +313,9 @@ def with_headers(shop: ShopPage, stack: Stack, **policies: str) -> None:
 def test_htm_020_a_page_that_cuts_its_popups_off_is_told_which_header_to_change(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness, embedder: str
 ) -> None:
-    """F164, F183: if COOP `same-origin` of the shop's page cuts off the popup, both windows report it."""
+    """F164, F183: if the shop's page sends COOP `same-origin`, which separates the popup, both windows must
+    report it.
+    """
     with_headers(shop, stack, cross_origin_opener_policy="same-origin", cross_origin_embedder_policy=embedder)
     visitor = Visitor(shop.open(), business, witness)
     isolated = shop.page.evaluate("() => window.crossOriginIsolated")

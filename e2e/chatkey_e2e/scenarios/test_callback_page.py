@@ -1,6 +1,6 @@
-"""The callback page in a real browser: its security headers work, and no text is executed as markup or script.
+"""Tests the callback page in a real browser: the security headers work, and no text is executed as markup or script.
 
-The ids `HTM-…` in the names of the tests are those of the rows of refusals.
+The ids `HTM-…` in the names of the tests refer to the rows of refusals.
 """
 
 import json
@@ -47,7 +47,6 @@ Guest = Callable[[str | None], str]
 
 @pytest.fixture
 def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    """A business with the social logins that the scenario needs, through the service's keys."""
     return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
@@ -91,7 +90,7 @@ def guest(stack: Stack) -> Iterator[Guest]:
 def test_a_name_is_text_in_the_page_and_in_the_token(
     opener: Opener, guest: Guest, witness: Witness, name: str, shown: str | None
 ) -> None:
-    """A person's name is shown as text, runs no script, and is unchanged in the token."""
+    """A person's name must be shown as text, must run no script, and must be unchanged in the token."""
     account = guest(name)
     popup = opener.start()
     errors = errors_of(popup)
@@ -116,7 +115,7 @@ def test_a_name_is_text_in_the_page_and_in_the_token(
     "error", ["<script>parent.x=1</script>", "\"'><svg onload=parent.x=1>"], ids=["script", "attribute"]
 )
 def test_htm_006_what_a_provider_says_of_an_error_is_not_shown(opener: Opener, stack: Stack, error: str) -> None:
-    """The page does not show the error texts from its address, because anyone can write them."""
+    """The page must not show the error texts from its address, because anyone can write an address."""
     popup = opener.start()
     said = {"error": error, "error_description": f"Because {error}", "error_uri": "javascript:parent.x=1"}
 
@@ -164,7 +163,7 @@ def test_htm_010_an_origin_that_would_not_be_one_is_not_registered(stack: Stack,
     ],
 )
 def test_the_page_is_locked_down_and_its_message_arrives(opener: Opener, headers: dict[str, str]) -> None:
-    """The security headers are strict, and the page still delivers its message."""
+    """The security headers must be strict, and the page must still deliver its message."""
     answer = finish(opener.start())
 
     for name, value in headers.items():
@@ -176,7 +175,7 @@ def test_the_page_is_locked_down_and_its_message_arrives(opener: Opener, headers
 @pytest.mark.contract("D-09/page")
 @pytest.mark.usefixtures("stays_open")
 def test_htm_013_each_page_has_a_nonce_of_its_own(opener: Opener) -> None:
-    """The nonce of the policy is long, new for every page, and not in the address."""
+    """The nonce of the policy must be long, new for every page, and absent from the address."""
     nonces = []
     for _ in range(2):
         answer = finish(opener.start())
@@ -192,7 +191,7 @@ def test_htm_013_each_page_has_a_nonce_of_its_own(opener: Opener) -> None:
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-09/page")
 def test_htm_015_the_page_cannot_be_framed(opener: Opener, page: Page, stack: Stack) -> None:
-    """The page is not shown in a frame of another site, but it is in a window of its own."""
+    """The page must not be shown in a frame of another site, but must be shown in a separate window."""
     framed, alone = (approved(stack, opener.address()) for _ in range(2))
     opener.at(EVIL)
 
@@ -215,7 +214,7 @@ def test_htm_015_the_page_cannot_be_framed(opener: Opener, page: Page, stack: St
 def test_htm_016_the_page_asks_for_nothing_and_names_no_referrer(
     opener: Opener, witness: Witness, context: BrowserContext
 ) -> None:
-    """The page loads nothing and sends no referrer, because its address contains the code and the state."""
+    """The page must load nothing and send no referrer, because its address contains the code and the state."""
     popup = opener.start()
     answer = finish(popup)
     asked = len(witness.requests)
@@ -235,7 +234,7 @@ def test_htm_016_the_page_asks_for_nothing_and_names_no_referrer(
 @pytest.mark.contract("D-07/single-use", "D-09/page")
 @pytest.mark.usefixtures("stays_open")
 def test_htm_017_going_back_delivers_no_second_token(opener: Opener, context: BrowserContext) -> None:
-    """Going back in the history requests the callback again, which is refused because the state was used."""
+    """Going back in the history requests the callback again, which must be refused because the state was used."""
     popup = opener.start()
     answer = finish(popup)
     assert answer.headers["cache-control"] == "no-store"
@@ -257,7 +256,7 @@ def test_htm_017_going_back_delivers_no_second_token(opener: Opener, context: Br
 def test_htm_024_visited_directly_the_page_says_what_is_wrong_and_tells_nobody(
     context: BrowserContext, page: Page, opener: Opener
 ) -> None:
-    """F166, F185: without an opener, the page explains the problem and sends the token nowhere."""
+    """F166, F185: without an opener, the page must explain the problem and send the token nowhere."""
     context.add_init_script(WATCH_BROADCASTS)
     errors = errors_of(page)
     page.goto(opener.address())
@@ -285,7 +284,7 @@ def test_htm_024_visited_directly_the_page_says_what_is_wrong_and_tells_nobody(
 def test_htm_027_without_javascript_the_page_says_so_and_shows_no_token(
     new_context: NewContext, opener: Opener, stack: Stack
 ) -> None:
-    """Without JavaScript, the page says that it cannot report to the chat, and its visible text contains no token."""
+    """Without JavaScript, the page must say that it cannot report to the chat, and must not show a token."""
     page = new_context(java_script_enabled=False).new_page()
 
     page.goto(approved(stack, opener.address()))

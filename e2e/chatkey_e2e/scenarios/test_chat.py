@@ -1,4 +1,4 @@
-"""The chat: it works alike in every mode, agents answer, and no message is lost."""
+"""Tests the chat: it works in the same way in every mode, agents answer, and no message is lost."""
 
 import re
 from collections.abc import Callable
@@ -75,7 +75,7 @@ def test_chat_and_search_are_the_same_in_every_mode(
 @pytest.mark.needs("member-records")
 @pytest.mark.contract("2.7/history-apart", "3/logout")
 def test_each_identity_has_its_own_history(shop: ShopPage, business: Business, stack: Stack) -> None:
-    """F198: visitor and member have separate histories, and after logout the visitor's history is back."""
+    """F198: visitor and member have separate histories. After a logout, the visitor's history must be shown again."""
     widget = shop.open()
     widget.send("as a visitor")
     widget.send("still a visitor")
@@ -96,7 +96,10 @@ def test_each_identity_has_its_own_history(shop: ShopPage, business: Business, s
 def test_the_agent_sees_who_writes_and_answers(
     shop: ShopPage, business: Business, agent: AgentPage, stack: Stack
 ) -> None:
-    """F199: a custom member's record is made with the first message, and the agent sees the member and answers live."""
+    """F199: a custom member's record must be created by the first message.
+
+    The agent must see the member and answer live.
+    """
     shop.open()
     widget = shop.sign_in()
     before = stack.service_lab.members(business.provider.id)
@@ -116,7 +119,7 @@ def test_the_agent_sees_who_writes_and_answers(
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-21/list")
 def test_an_agent_finds_a_member_among_visitors(shop: ShopPage, business: Business, agent: AgentPage) -> None:
-    """The agent can filter and search the list; an answered member leaves the waiting list but stays open."""
+    """The agent can filter and search the list. An answered member must leave the waiting list but stay open."""
     agent.choose_business(business.provider.id)
     shop.open()
     shop.widget.send("Hello?")
@@ -140,7 +143,7 @@ def test_an_agent_finds_a_member_among_visitors(shop: ShopPage, business: Busine
 
 @pytest.mark.needs("kit")
 def test_a_visitor_appears_in_the_agent_panel_by_uid(widget: WidgetPage, agent: AgentPage) -> None:
-    """The agent panel shows a visitor's uid, because a visitor has no name."""
+    """The agent panel must show the uid of a visitor, because a visitor has no name."""
     widget.send("Hello?")
 
     agent.open_conversation(widget.uid)
@@ -150,7 +153,7 @@ def test_a_visitor_appears_in_the_agent_panel_by_uid(widget: WidgetPage, agent: 
 
 @pytest.mark.needs("kit")
 def test_a_call_rings_is_taken_and_ends(widget: WidgetPage, agent: AgentPage) -> None:
-    """A call rings at the agent, becomes active and timed when taken, and ends for both."""
+    """A call must ring at the agent, become active with a timer when the agent accepts, and end at both sides."""
     widget.call()
     agent.take_call(widget.uid)
     widget.wait_for_call("active")
@@ -174,7 +177,6 @@ def test_a_call_that_an_agent_ends_is_over(widget: WidgetPage, clerk: Clerk) -> 
 
 @pytest.mark.contract("D-12/tabs", "1/same-chat")
 def test_two_tabs_show_the_same_conversation(context: BrowserContext, shop: ShopPage, business: Business) -> None:
-    """A message sent in one tab appears in the other."""
     widget = shop.open()
     other = ShopPage(context.new_page(), business).open()
 
@@ -188,7 +190,7 @@ def test_two_tabs_show_the_same_conversation(context: BrowserContext, shop: Shop
 def test_a_restart_of_the_service_is_survived(
     page_time: Advance, widget: WidgetPage, restart: Restart, stack: Stack
 ) -> None:
-    """F143: if the service restarts with close code 1012, the widget reconnects and reports each step as an event."""
+    """F143: if the service restarts with close code 1012, the widget must reconnect and emit an event for each step."""
     widget.send("before")
 
     with widget.expect_event("socket:ready"):
@@ -212,7 +214,9 @@ def test_a_restart_of_the_service_is_survived(
 def test_a_message_that_was_not_acknowledged_is_sent_again_and_stored_once(
     page_time: Advance, widget: WidgetPage, witness: Witness, stack: Stack
 ) -> None:
-    """If the ack is lost with the connection, the widget sends the message again, and it is stored once."""
+    """If the ack is lost with the connection, the widget must send the message again, and the message must be stored
+    once.
+    """
     widget.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)
 

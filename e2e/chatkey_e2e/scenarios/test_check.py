@@ -1,4 +1,4 @@
-"""`chatkey check` as a whole, against the shop over TLS, with a browser of its own."""
+"""Tests `chatkey check` as a whole, against the shop over TLS, with a browser that the check starts."""
 
 import os
 import re
@@ -33,7 +33,9 @@ def check(business: Business, *options: str) -> Sequence[str]:
 
 @pytest.mark.contract("3/get-token", "3/reuse-across-loads", "3/renewal", "3/logout", "5.5/proof-matches")
 def test_the_checker_finds_the_shops_endpoint_good_in_a_browser(business: Business) -> None:
-    """The browser checks pass on the shop's page with the strictest policy, its login form and the running service."""
+    """The browser checks must pass on the shop's page with the strictest policy, the login form and the running
+    service.
+    """
     service = business.stack.service.browser_url
     options = ("--browser", "--verbose", "--page-url", f"{business.url}?csp=strict", "--service-url", service)
     command = check(business, *options, "--only", "e2e.*")
@@ -49,7 +51,7 @@ def test_the_checker_finds_the_shops_endpoint_good_in_a_browser(business: Busine
 @pytest.mark.long
 @pytest.mark.contract("3/get-token")
 def test_the_widget_of_the_checker_can_come_from_elsewhere(business: Business) -> None:
-    """The widget's script is loaded from `--sdk-url`, and a missing script is reported as such."""
+    """The widget's script must be loaded from `--sdk-url`, and a missing script must be reported."""
     service = business.stack.service.browser_url
     command = check(business, "--browser", "--service-url", service, "--only", "e2e.widget-member")
 

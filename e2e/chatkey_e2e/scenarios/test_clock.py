@@ -1,4 +1,4 @@
-"""Clocks and timers: a wrong clock, a laptop that slept, a hidden tab, and a delay too long for a timer."""
+"""Tests clocks and timers: a wrong clock, a laptop that slept, a hidden tab, and a delay too long for a timer."""
 
 import pytest
 from playwright.sync_api import BrowserContext, Route
@@ -58,7 +58,10 @@ def counted(widget: WidgetPage, name: str) -> int:
 def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
     context: BrowserContext, shop: ShopPage, business: Business, stack: Stack, ahead: int
 ) -> None:
-    """F053, WDG-013: a wrong clock causes one warning; a reload keeps the member; proofs use the server's time."""
+    """F053, WDG-013: a wrong clock must cause one warning.
+
+    A reload must keep the member, and proofs use the server's time.
+    """
     context.clock.install(time=stack.service_lab.now() + ahead)
     shop.open()
     widget = shop.sign_in()
@@ -88,7 +91,9 @@ def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
 def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_second(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness, who: str
 ) -> None:
-    """WDG-019, F062: if all timers and wake-up events fire at once, the widget requests one token, then one socket."""
+    """WDG-019, F062: if all timers and wake-up events fire at once, the widget must request one token, then
+    one socket.
+    """
     widget = shop.open()
     widget.wait_for_event("token:none")  # no request is pending when the clock jumps
     if who == "member":
@@ -121,7 +126,7 @@ def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_sec
 @pytest.mark.needs("clock")
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_a_hidden_tab_stays_connected(advance: Advance, shop: ShopPage, stack: Stack) -> None:
-    """F061: in a hidden tab with throttled timers, the token is still renewed in time on the same socket."""
+    """F061: in a hidden tab with throttled timers, the token must be renewed in time on the same socket."""
     shop.page.context.add_init_script(f"({HIDDEN_TAB})()")
     widget = shop.open()
     widget.page.evaluate("() => { isHidden = true; document.dispatchEvent(new Event('visibilitychange')); }")
@@ -143,7 +148,10 @@ def test_a_hidden_tab_stays_connected(advance: Advance, shop: ShopPage, stack: S
 def test_a_wait_that_no_timer_can_hold_does_not_end_at_once(
     page_time: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """A `Retry-After` of 46 days is kept until the tab wakes up, although browsers fire timers over 2^31 ms at once."""
+    """Browsers fire timers above 2^31 ms at once.
+
+    A `Retry-After` of 46 days must still last until the tab becomes visible.
+    """
     headers = {"access-control-allow-origin": "*", "access-control-expose-headers": "retry-after"}
     full = {**headers, "retry-after": str(FORTY_SIX_DAYS)}
     shop.page.route(f"**{business.visitor_token_path}?*", lambda route: route.fulfill(status=429, headers=full))

@@ -1,4 +1,4 @@
-"""The configuration: changes by an administrator, and the ways to embed the widget in a page."""
+"""Tests the configuration: changes by an administrator, and the ways to embed the widget in a page."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_the_widget_runs_under_the_strictest_policy(shop: ShopPage) -> None:
 
 @pytest.mark.contract("4.8/config")
 def test_the_configuration_may_come_after_the_script(shop: ShopPage) -> None:
-    """`ServiceConfig` is found whether it is set before or after the script tag."""
+    """`ServiceConfig` must be found whether it is set before or after the script tag."""
     widget = shop.open(config="after")
 
     assert widget.identity["identity"] == "visitor"
@@ -58,7 +58,10 @@ def test_init_service_is_idempotent(shop: ShopPage, business: Business) -> None:
 
 @pytest.mark.contract("D-01/globals", "D-01/queue")
 def test_calls_made_before_the_widget_runs_are_kept_for_it(shop: ShopPage) -> None:
-    """The handle exists as soon as the script has run, and listeners set at once receive every event."""
+    """The handle must exist as soon as the script has run.
+
+    Listeners that are added at once must receive every event.
+    """
     shop.page.add_init_script(
         """window.heard = [];
         let handle;

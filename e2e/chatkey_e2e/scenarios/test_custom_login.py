@@ -1,4 +1,4 @@
-"""Custom login (mode 2): the integrator's backend signs a token that says who is signed in."""
+"""Tests custom login (mode 2), in which the integrator's backend signs a token for the person who is signed in."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def gives_a_token(response: Response) -> bool:
 
 
 def short_lived(business: Business, route: Route) -> str:
-    """Return a token for the shop's first customer that expires in under three minutes, for a `getToken` request."""
+    """Return a token for a `getToken` request of the shop's first customer, which expires in under three minutes."""
     now = business.stack.service_lab.now()
     jkt = route.request.frame.evaluate("() => Service.debug().jkt")  # not every driver reports request bodies
     return business.mint(now=now, uid=business.ada, cnf={"jkt": jkt}, exp=int(now) + 170)
@@ -29,7 +29,7 @@ def short_lived(business: Business, route: Route) -> str:
     "1/mode-custom", "2.4/unchanged", "2.4/display", "2.8/member-token-key", "3/get-token", "4.7/request"
 )
 def test_the_token_is_used_unchanged_and_cached(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """The token from `getToken` is used for the socket unchanged and stored unchanged in localStorage."""
+    """The token from `getToken` must be used for the socket unchanged, and stored unchanged in localStorage."""
     widget = shop.open()
 
     with shop.page.expect_response(gives_a_token) as answer:
@@ -46,7 +46,7 @@ def test_the_token_is_used_unchanged_and_cached(shop: ShopPage, business: Busine
 def test_a_reload_reuses_the_cached_token_without_a_second_gettoken(
     shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """WDG-009: a member who reloads within the hour is connected as the member without a request to the backend."""
+    """WDG-009: a member who reloads within an hour must be connected as the member without a request to the backend."""
     shop.open()
     shop.sign_in()
     calls, token = business.token_calls, witness.frames(Kind.CONNECT)[-1]["token"]
@@ -85,7 +85,7 @@ def test_the_token_is_renewed_before_it_ends_on_the_same_socket(
 @pytest.mark.needs("clock")
 @pytest.mark.contract("3/get-token-null")
 def test_null_leaves_the_visitor_and_is_not_asked_again(advance: Advance, shop: ShopPage, business: Business) -> None:
-    """If nobody is signed in, the widget stays a visitor and does not ask the backend again."""
+    """If nobody is signed in, the widget must stay a visitor and must not call the backend again."""
     widget = shop.open()
     widget.wait_for_event("token:none")
 
@@ -116,7 +116,7 @@ def test_a_failing_backend_leaves_the_visitor_and_is_asked_again_later(
 
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout", "1/logout-visitor")
 def test_logout_goes_back_to_the_same_visitor(shop: ShopPage, business: Business) -> None:
-    """F189: `logout()` deletes the cached token, and the widget goes back to the visitor from before."""
+    """F189: `logout()` must delete the cached token, and the widget must connect as the earlier visitor."""
     widget = shop.open()
     visitor = widget.uid
     shop.sign_in()
@@ -145,7 +145,7 @@ def test_leaving_the_shop_ends_the_member_session(shop: ShopPage, business: Busi
 def test_a_cached_token_that_has_ended_is_dropped_before_anything_connects(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """After the token's hour, a reload gets a new token and does not try the old one."""
+    """If the token's hour is over, a reload must get a new token without trying the old token."""
     shop.open()
     shop.sign_in()
     old = witness.frames(Kind.CONNECT)[-1]["token"]
@@ -163,7 +163,10 @@ def test_a_cached_token_that_has_ended_is_dropped_before_anything_connects(
 
 @pytest.mark.contract("2.4/cnf.jkt", "D-12/always-chat")
 def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: ShopPage, business: Business) -> None:
-    """A token without `cnf.jkt` is never used to connect; the page gets an error, and the visitor can chat."""
+    """A token without `cnf.jkt` must not be used to connect.
+
+    The page must get an error, and the visitor must be able to chat.
+    """
     now = business.stack.service_lab.now()
     unbound = business.mint(now=now, uid=business.ada)
 
@@ -185,7 +188,9 @@ def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: S
 def test_every_kind_of_failing_gettoken_is_named_and_the_visitor_can_chat(
     page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """For each way in which `getToken` can fail, the page gets its error code, and the visitor can chat."""
+    """For each way in which `getToken` fails, the page must get the error code, and the visitor must be
+    able to chat.
+    """
     answer: object = None
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": answer}))
     widget = shop.open()

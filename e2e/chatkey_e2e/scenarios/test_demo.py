@@ -1,4 +1,4 @@
-"""The demo, started with its command: four tabs, and an agent who answers."""
+"""Tests the demo, started with its command: four tabs, and an agent who answers."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the demo, started with its own command on free ports."""
+    """The address of the demo, which is started with its command on free ports."""
     command = (sys.executable, "-m", "chatkey_server", "demo", "--no-browser", "--port", "0")
     log = tmp_path_factory.mktemp("demo") / "demo.log"
     with Process("demo", command, environ=os.environ, log=log, ready_within=2 * PATIENCE) as process:
@@ -30,7 +30,7 @@ def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def demo(page: Page, demo_url: str) -> DemoPage:
-    """The demo's page, on the tab of the first mode."""
+    """The demo's page on the tab of the first mode."""
     page.goto(demo_url)
     demo = DemoPage(page)
     demo.turn_to(1)
@@ -40,7 +40,9 @@ def demo(page: Page, demo_url: str) -> DemoPage:
 @pytest.mark.needs("kit")
 @pytest.mark.contract("1/mode-visitor", "1/mode-custom", "1/mode-service-keys", "1/mode-own-keys")
 def test_every_tab_of_the_demo_reaches_its_identity(demo: DemoPage) -> None:
-    """The demo's tabs sign in a visitor, a customer, and social members with the service's keys and the shop's own."""
+    """The tabs must connect a visitor, a customer, and social members with the service's keys and with the shop's own
+    keys.
+    """
     demo.wait_for("Visitor")
 
     demo.turn_to(2)
@@ -60,7 +62,7 @@ def test_every_tab_of_the_demo_reaches_its_identity(demo: DemoPage) -> None:
 
 @pytest.mark.needs("kit")
 def test_the_demos_agent_answers_and_the_shop_shows_it(demo: DemoPage) -> None:
-    """A message from the shop appears in the agent panel beside it, and the agent's answer appears in the shop."""
+    """A message from the shop must appear in the agent panel, and the agent's answer must appear in the shop."""
     demo.send("Is anybody there?")
 
     demo.answer(demo.fact("uid"), "Good morning!")
@@ -72,7 +74,7 @@ def test_the_demos_agent_answers_and_the_shop_shows_it(demo: DemoPage) -> None:
 @pytest.mark.needs("kit")
 @pytest.mark.contract("2.3/cleared")
 def test_a_reset_in_the_demo_makes_a_new_visitor(demo: DemoPage) -> None:
-    """Reset deletes the key, so the demo has a new visitor."""
+    """A reset must delete the key, which makes a new visitor."""
     before = demo.fact("uid")
 
     demo.reset()
@@ -83,7 +85,9 @@ def test_a_reset_in_the_demo_makes_a_new_visitor(demo: DemoPage) -> None:
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_in_the_demo(demo: DemoPage) -> None:
-    """axe finds no serious problem in the demo with a member in the shop and the agent panel open, light or dark."""
+    """axe must find no serious problem in the demo with a member in the shop and an open agent panel, in light and dark
+    colours.
+    """
     demo.turn_to(2)
     demo.shop.get_by_role("button", name=ADA).click()
     demo.wait_for("Member", ADA)

@@ -1,4 +1,4 @@
-"""Faults of the page's `getToken` and its backend: the page gets a specific error, and the visitor can still chat."""
+"""Tests faults of the page's `getToken` and its backend: the page gets a specific error, and the visitor can chat."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def start_anew(widget: WidgetPage, script: str) -> None:
 
 
 def wait_to_be_told(widget: WidgetPage, code: str, words: str) -> dict[str, Any]:
-    """Wait for an error with this code and these words in its message, and return it."""
+    """Wait for an error with this code and these words in the message, and return the error."""
     widget.page.wait_for_function(
         """([code, words]) => window.Service?.debug().events
             .some(({ name, detail }) => name === "error" && detail.code === code && detail.message.includes(words))""",
@@ -65,7 +65,7 @@ def chats_on(widget: WidgetPage, uid: str) -> None:
 
 @pytest.mark.contract("D-12/get-token-bounds", "D-12/always-chat", "3/get-token-failed")
 def test_whatever_get_token_does_instead_is_named(shop: ShopPage, business: Business) -> None:
-    """F031, F032, F033, F034, F036, F037, WDG-006: each wrong result causes an error with the value to return."""
+    """F031, F032, F033, F034, F036, F037, WDG-006: a wrong result must cause an error that names the right value."""
     widget = shop.open()
     uid = widget.uid
 
@@ -102,7 +102,7 @@ def test_a_value_is_as_good_as_a_promise(shop: ShopPage, business: Business) -> 
 def test_a_promise_that_does_not_settle_is_given_up_and_what_it_brings_later_ignored(
     page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """F038, F039: `signal` fires after ten seconds, and a token that arrives later is ignored."""
+    """F038, F039: `signal` must fire after ten seconds, and a token that arrives later must be ignored."""
     widget = shop.open()
     widget.wait_for_event("token:none")
     uid = widget.uid
@@ -128,7 +128,7 @@ def test_a_promise_that_does_not_settle_is_given_up_and_what_it_brings_later_ign
 
 @pytest.mark.contract("4.8/config", "D-12/always-chat")
 def test_a_get_token_that_cannot_be_called_is_told_at_the_start(shop: ShopPage) -> None:
-    """F048: a `getToken` that is not a function is an error at the start, and null counts as missing."""
+    """F048: a `getToken` that is not a function must cause an error when the widget starts. null counts as missing."""
     widget = shop.open()
     uid = widget.uid
 
@@ -146,7 +146,9 @@ def test_a_get_token_that_cannot_be_called_is_told_at_the_start(shop: ShopPage) 
 
 @pytest.mark.contract("D-12/tabs", "D-12/handle")
 def test_a_page_that_starts_the_widget_twice_is_asked_once(shop: ShopPage) -> None:
-    """F042, WDG-008: if `initService()` or `refreshIdentity()` is called twice at once, `getToken` is called once."""
+    """F042, WDG-008: two simultaneous calls of `initService()` or `refreshIdentity()` must cause one call of
+    `getToken`.
+    """
     widget = shop.open()
 
     start_anew(
@@ -167,7 +169,9 @@ def test_a_page_that_starts_the_widget_twice_is_asked_once(shop: ShopPage) -> No
 
 @pytest.mark.contract("3/get-token-null", "3/get-token-failed", "D-12/no-hammering")
 def test_the_snippet_reads_its_backends_answers_as_they_are_meant(shop: ShopPage, business: Business) -> None:
-    """F041: 401 and 403 mean that nobody is signed in; 5xx, 429 and a redirect to a page are retried as failures."""
+    """F041: 401 and 403 mean that nobody is signed in. 5xx, 429 and a redirect to a page are failures and must be
+    retried.
+    """
     answer: dict[str, Any] = {}
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(**answer))
     answer.update(status=401)
@@ -198,7 +202,9 @@ def test_the_snippet_reads_its_backends_answers_as_they_are_meant(shop: ShopPage
 
 @pytest.mark.contract("4.7/request", "D-12/always-chat")
 def test_a_backend_on_another_origin_is_a_failing_one(shop: ShopPage, business: Business) -> None:
-    """F050: if the browser blocks a cross-origin backend, `getToken` fails (retryable), and the visitor can chat."""
+    """F050: if the browser blocks a cross-origin backend, `getToken` must fail (retryable), and the visitor
+    can chat.
+    """
     widget = shop.open()
     uid = widget.uid
     shop.sign_in()
@@ -222,7 +228,7 @@ def test_a_backend_on_another_origin_is_a_failing_one(shop: ShopPage, business: 
 
 @pytest.mark.contract("D-05/rotation", "D-12/no-hammering", "2.8/member-token-key")
 def test_a_cached_token_under_a_secret_that_was_rotated_is_replaced(shop: ShopPage, business: Business) -> None:
-    """F112, F113: after a secret rotation, a cached token is replaced with one call, and the page sees no visitor."""
+    """F112, F113: after a secret rotation, one call must replace a cached token, without showing the page a visitor."""
     widget = shop.open()
     claims = claims_of(shop.sign_in().stored(business.storage_key) or "")
     calls, old = business.token_calls, jwt.encode(claims, "the secret of before, in no less than 32 bytes")

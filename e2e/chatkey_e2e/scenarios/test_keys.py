@@ -1,4 +1,4 @@
-"""The connection key: one per browser, never a planted one, and what happens if it is lost."""
+"""Tests the connection key: one key per browser, no planted key, and recovery from its loss."""
 
 import json
 
@@ -107,7 +107,7 @@ SHORT_KEYS: tuple[dict[str, str], ...] = (
 
 
 def used_since(witness: Witness, connections: int) -> list[str]:
-    """Return the tokens used to open sockets after the first `connections` connections."""
+    """Return the tokens that opened sockets after the first `connections` connections."""
     return [frame["token"] for frame in witness.frames(Kind.CONNECT)[connections:]]
 
 
@@ -116,7 +116,7 @@ def used_since(witness: Witness, connections: int) -> list[str]:
 def test_three_tabs_that_open_at_once_are_one_visitor(
     context: BrowserContext, business: Business, witness: Witness, shim: str
 ) -> None:
-    """three tabs that open at once make only one key, with and without Web Locks.
+    """Three tabs that open at once must create only one key, with and without Web Locks.
 
     The first round loads three pages. Then the three widgets start 25 times, each time after the key's database was
     deleted.
@@ -147,7 +147,9 @@ def test_three_tabs_that_open_at_once_are_one_visitor(
 
 @pytest.mark.contract("D-04/bad-record", "2.3/indexeddb")
 def test_a_planted_record_is_deleted_and_the_key_made_anew(shop: ShopPage, business: Business) -> None:
-    """F009, F018, F019: a stored record that is not a non-extractable P-256 key pair is replaced before it is used."""
+    """F009, F018, F019: a stored record that is not a non-extractable P-256 key pair must be replaced before it is
+    used.
+    """
     planted: tuple[Planted, ...] = ("extractable", "P-384", "RSA", "sealed", "spoilt", "null")
     shop.page.goto(f"{business.origin}/")
     shop.widget.plant_record(planted[0])
@@ -171,7 +173,7 @@ def test_a_planted_record_is_deleted_and_the_key_made_anew(shop: ShopPage, busin
 def test_a_browser_state_that_was_restored_from_a_file_has_lost_its_key(
     shop: ShopPage, business: Business, witness: Witness, new_context: NewContext
 ) -> None:
-    """F009: a browser state restored from a file has lost its key, so a new key is made and the old token dropped."""
+    """F009: a browser state restored from a file has no key. A new key must be created, and the old token deleted."""
     shop.open()
     before = shop.sign_in().jkt
     old = witness.frames(Kind.CONNECT)[-1]["token"]
@@ -190,7 +192,7 @@ def test_a_browser_state_that_was_restored_from_a_file_has_lost_its_key(
 
 @pytest.mark.contract("D-06/dropped-before-connect", "2.3/cleared")
 def test_a_token_whose_key_was_evicted_is_never_sent(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F010, WDG-005: if the browser deletes the key but keeps the token, the token is dropped and `getToken` called."""
+    """F010, WDG-005: if the browser deletes only the key, the token must be deleted and `getToken` called."""
     shop.open()
     widget = shop.sign_in()
     old, calls, connections = widget.jkt, business.token_calls, len(witness.frames(Kind.CONNECT))
@@ -208,7 +210,7 @@ def test_a_token_whose_key_was_evicted_is_never_sent(shop: ShopPage, business: B
 
 @pytest.mark.contract("2.3/indexeddb", "3/get-token")
 def test_a_key_whose_token_was_evicted_stays(shop: ShopPage, business: Business) -> None:
-    """F011: if the browser deletes the token but keeps the key, one `getToken` call restores the same member."""
+    """F011: if the browser deletes only the token, one `getToken` call must restore the same member."""
     shop.open()
     widget = shop.sign_in()
     uid, jkt, calls = widget.uid, widget.jkt, business.token_calls
@@ -224,7 +226,10 @@ def test_a_key_whose_token_was_evicted_stays(shop: ShopPage, business: Business)
 @pytest.mark.contract("2.3/cleared", "D-12/always-chat")
 @pytest.mark.parametrize("member", [False, True], ids=["visitor", "member"])
 def test_data_cleared_under_an_open_page_ends_no_chat(shop: ShopPage, business: Business, *, member: bool) -> None:
-    """F014: if data is cleared under an open page, the visitor chats on, and the next load is a new visitor."""
+    """F014: if data is cleared while a page is open, its visitor must be able to chat.
+
+    The next load must be a new visitor.
+    """
     widget = shop.open()
     visitor = widget.uid
     if member:
@@ -249,7 +254,7 @@ def test_data_cleared_under_an_open_page_ends_no_chat(shop: ShopPage, business: 
 def test_storage_that_is_deleted_after_a_week_makes_a_new_visitor(
     advance: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """F015: after storage was deleted, the visitor is new, and a signed-in customer is the same member as before."""
+    """F015: after storage was deleted, the visitor must be new, and a signed-in customer must be the same member."""
     widget = shop.open()
     visitor = widget.uid
     widget.send("See you in a week")
@@ -276,7 +281,7 @@ def test_storage_that_is_deleted_after_a_week_makes_a_new_visitor(
 def test_two_businesses_on_one_origin_share_the_key_and_no_token(
     shop: ShopPage, make_business: MakeBusiness, witness: Witness
 ) -> None:
-    """F020: two businesses on one origin share the key (D-04), but each has its own cached token."""
+    """F020: two businesses on one origin must share the key (D-04), but have separate cached tokens."""
     shop.open()
     widget = shop.sign_in()
     other = ShopPage(shop.page.context.new_page(), make_business(get_token=False))
@@ -295,9 +300,9 @@ def test_two_businesses_on_one_origin_share_the_key_and_no_token(
 def test_a_widget_in_a_page_of_another_site_is_another_visitor(
     context: BrowserContext, shop: ShopPage, business: Business
 ) -> None:
-    """F021: in a frame on another site, the widget is a different visitor, because browsers partition storage.
+    """F021: in a frame on another site, the widget must be a different visitor, because browsers partition storage.
 
-    Playwright's Chromium does not partition ordinary frames, so the test uses a `credentialless` one.
+    Playwright's Chromium does not partition ordinary frames, so the test uses a `credentialless` frame.
     """
     context.grant_permissions(["local-network-access"])  # for pages loaded from elsewhere
     alone = shop.open().uid
@@ -314,7 +319,9 @@ def test_a_widget_in_a_page_of_another_site_is_another_visitor(
 
 @pytest.mark.contract("D-04/jkt", "D-04/uid", "D-04/vectors", "5.5/proof-matches")
 def test_one_key_has_the_same_thumbprint_everywhere(shop: ShopPage) -> None:
-    """F022: page, widget and service compute the same thumbprint for keys whose coordinates start with zero bytes."""
+    """F022: page, widget and service must compute the same thumbprint for keys whose coordinates start with
+    zero bytes.
+    """
     shop.page.add_init_script(f"({PLANT_VECTOR})({json.dumps(SHORT_KEYS[0])});")
     widget = shop.open()
     seen = [(widget.jkt, widget.uid)]
@@ -332,7 +339,10 @@ def test_one_key_has_the_same_thumbprint_everywhere(shop: ShopPage) -> None:
 def test_a_duplicated_tab_is_the_same_visitor_on_a_socket_of_its_own(
     shop: ShopPage, context: BrowserContext, witness: Witness
 ) -> None:
-    """F144: a duplicated tab has the same key and its own socket and nonce, and both tabs show all messages."""
+    """F144: a duplicated tab must have the same key, but a separate socket and nonce.
+
+    Both tabs must show all messages.
+    """
     widget = shop.open()
     with context.expect_page() as opened:
         shop.page.evaluate("() => { window.open(location.href); }")

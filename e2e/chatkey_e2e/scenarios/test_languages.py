@@ -1,4 +1,4 @@
-"""The languages of the widget, including right-to-left ones."""
+"""Tests the languages of the widget, including right-to-left ones."""
 
 import re
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ WISH = """(locale) => Object.defineProperty(window, "ServiceConfig", {
 
 
 def wish_for(page: Page, locale: str) -> None:
-    """Set `locale` in the page's configuration, as its author would."""
+    """Set `locale` in the page's configuration, as the page's author would."""
     page.add_init_script(f"({WISH})({locale!r})")
 
 
@@ -86,7 +86,7 @@ def root(page: Page) -> dict[str, Any]:
 
 
 def side(box: Locator, *, of: Locator) -> str:
-    """Return on which side of `of` the box lies."""
+    """Return the side of `of` on which the box lies."""
     inner, outer = box.bounding_box(), of.bounding_box()
     assert inner is not None
     assert outer is not None
@@ -101,7 +101,7 @@ def side(box: Locator, *, of: Locator) -> str:
 def test_a_conversation_in_the_language_of_the_page(
     page: Page, make_business: MakeBusiness, locale: str, words: Words, end: str
 ) -> None:
-    """All texts of the widget are in the page's language, and own messages stand at the end of the line's direction."""
+    """All texts of the widget must be in the page's language, and a person's own messages at the end of the line."""
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     wish_for(page, locale)
     shop.open()
@@ -134,7 +134,7 @@ def test_a_conversation_in_the_language_of_the_page(
 def test_without_a_wish_of_page_or_business_the_browser_is_asked(
     new_context: NewContext, business: Business, stack: Stack
 ) -> None:
-    """If neither page nor business chooses a language, the widget uses the browser's."""
+    """If neither page nor business sets a language, the widget must use the browser's language."""
     stack.service_lab.change_provider(business.provider.id, ui_locale="")
     shop = ShopPage(new_context(locale="de-AT").new_page(), business)
 
@@ -163,7 +163,7 @@ def test_the_businesss_language_comes_before_the_browsers(
 def test_a_language_that_changes_while_one_writes_takes_nothing_away(
     advance: Advance, shop: ShopPage, business: Business, stack: Stack
 ) -> None:
-    """A changed language reaches the open panel, and the unsent text and the focus stay."""
+    """A language change must reach the open panel. The unsent text and the focus must stay."""
     widget = shop.open()
     widget.open().get_by_role("textbox", name="Message").fill("Half a sent")
     stack.service_lab.change_provider(business.provider.id, ui_locale="de")

@@ -1,4 +1,4 @@
-"""The look of the widget: authors of messages, links, logos of social providers, and avatars."""
+"""Tests the appearance of the widget: authors of messages, links, logos of social providers, and avatars."""
 
 import re
 
@@ -30,13 +30,16 @@ def everywhere(make_business: MakeBusiness) -> Business:
 
 
 def seen(part: Locator) -> Locator:
-    """Return the visible parts, without those only for screen readers."""
+    """Return the visible elements, without those that are only for screen readers."""
     return part.filter(visible=True)
 
 
 @pytest.mark.needs("kit")
 def test_name_and_time_stand_once_for_what_one_author_wrote(widget: WidgetPage, agent: AgentPage) -> None:
-    """Consecutive messages of one author show name and time once, and screen readers get the author of each message."""
+    """Consecutive messages of one author must show name and time once.
+
+    Screen readers must get the author of each message.
+    """
     widget.send("Good morning")
     widget.send("Is the oak table in stock?")
     agent.open_conversation(widget.uid)
@@ -56,7 +59,7 @@ def test_name_and_time_stand_once_for_what_one_author_wrote(widget: WidgetPage, 
 def test_an_address_in_a_message_opens_a_page_that_knows_nothing_of_the_shop(
     context: BrowserContext, widget: WidgetPage, clerk: Clerk, business: Business
 ) -> None:
-    """F216: a link opens in a new tab without opener and referrer, and a deceptive address stays plain text."""
+    """F216: a link must open in a new tab without opener and referrer, and a deceptive address must stay plain text."""
     address = business.add_page("<!doctype html><title>Oak</title><h1>Oak</h1>")
     widget.send(HOSTILE)
 
@@ -73,7 +76,7 @@ def test_an_address_in_a_message_opens_a_page_that_knows_nothing_of_the_shop(
 
 @pytest.mark.needs("kit")
 def test_an_address_can_be_followed_in_the_agents_panel_too(widget: WidgetPage, agent: AgentPage) -> None:
-    """The agent panel makes links by the widget's rules, so a deceptive address stays plain text."""
+    """The agent panel must make links by the same rules as the widget, so that a deceptive address stays plain text."""
     widget.send(f"{HOSTILE} and https://shop.example/oak")
 
     agent.open_conversation(widget.uid)
@@ -83,7 +86,7 @@ def test_an_address_can_be_followed_in_the_agents_panel_too(widget: WidgetPage, 
 
 @pytest.mark.needs(*(f"social:{social}" for social in SOCIALS))
 def test_every_social_provider_has_its_sign_under_a_strict_policy(page: Page, everywhere: Business) -> None:
-    """Every social button has an inline logo hidden from screen readers, which works under a strict policy."""
+    """Every social button must have an inline logo that screen readers ignore, and that a strict policy allows."""
     page.add_init_script(HEAR_VIOLATIONS)
     shop = ShopPage(page, everywhere)
     widget = shop.open(csp="strict")
@@ -99,7 +102,7 @@ def test_every_social_provider_has_its_sign_under_a_strict_policy(page: Page, ev
 
 @pytest.mark.parametrize("comes", [True, False], ids=["comes", "never-comes"])
 def test_a_picture_that_does_not_come_leaves_the_initials(context: BrowserContext, shop: ShopPage, comes: bool) -> None:
-    """F204: an avatar that cannot be loaded is replaced with initials, and no broken image is shown."""
+    """F204: an avatar that cannot be loaded must be replaced by initials, without a broken image."""
     if not comes:
         context.route(re.compile(r"/people/.*\.svg"), lambda route: route.fulfill(status=404))
     shop.open()

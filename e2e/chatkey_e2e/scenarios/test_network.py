@@ -1,4 +1,4 @@
-"""Network faults between page and service: offline at the start, unstable, captive portals, unexpected responses."""
+"""Tests network faults between page and service: offline at first, unstable, captive portals, unexpected responses."""
 
 import re
 from itertools import cycle
@@ -37,7 +37,7 @@ NOTE_NONCES = """() => {
 def test_a_configuration_that_fails_hides_the_widget_until_it_comes(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
-    """F086, F088: a failing configuration hides the widget and is reported once; unknown members in it are ignored."""
+    """F086, F088: a failed configuration must hide the widget and be reported once. Unknown members must be ignored."""
     path = CONFIG_PATH.format(id=business.provider.id)
     whole = stack.get(path).json()
     whole["data"] |= {"novelty": {"a": 1}, "auth": {"oauth_providers": ["myspace", "google", 5]}}
@@ -96,7 +96,7 @@ def test_an_overloaded_token_endpoint_is_not_asked_before_its_time(
 def test_a_portal_that_answers_for_the_service_is_named_and_outwaited(
     page_time: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
 ) -> None:
-    """F086, F087, F091: a portal is reported as such, and the visitor connects automatically once it is gone."""
+    """F086, F087, F091: a portal must be reported as a portal. The visitor must connect once the portal is gone."""
     everything = f"{stack.service.browser_url}/v1/public/**"
     context.route(everything, lambda route: route.fulfill(body=PORTAL, content_type="text/html", headers=ANY_ORIGIN))
 
@@ -124,7 +124,9 @@ def test_a_portal_that_answers_for_the_service_is_named_and_outwaited(
 def test_a_flapping_network_makes_one_socket_a_time_and_asks_the_page_for_nothing(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
-    """F094: on an unstable network the member stays, with one socket at a time, new nonces, and no `getToken` call."""
+    """F094: on an unstable network, the member must stay, with one socket at a time, new nonces, and no `getToken`
+    call.
+    """
     shop.open()
     widget = shop.sign_in()
     calls, uid = business.token_calls, widget.uid

@@ -1,4 +1,4 @@
-"""Differences of Pyodide in other browsers, tested in the current browser with another user agent."""
+"""Tests Pyodide as in other browsers, in the current browser with another user agent."""
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
@@ -11,7 +11,10 @@ IPHONE = (
 
 
 def test_a_phone_of_apples_starts_from_the_snapshot(new_context: NewContext, business: Business) -> None:
-    """With an iPhone's user agent, Pyodide omits CPython's call helper; the snapshot starts, and a visitor chats."""
+    """For an iPhone, Pyodide omits CPython's call helper.
+
+    The snapshot must start, and a visitor must be able to chat.
+    """
     shop = ShopPage(new_context(user_agent=IPHONE).new_page(), business)
 
     widget = shop.open()

@@ -1,4 +1,4 @@
-"""The widget's life in a page: repeated starts, shutdown and restart, frozen pages, and a removed element."""
+"""Tests the widget's life in a page: repeated starts, shutdown and restart, frozen pages, and a removed element."""
 
 import pytest
 from playwright.sync_api import expect
@@ -68,7 +68,7 @@ Its callbacks run Python. If they run in a page of the back-forward cache, Chrom
 
 @pytest.mark.contract("D-12/handle")
 def test_a_second_init_and_a_second_script_change_nothing(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F070, F071: a second `initService()`, another provider or a second script leaves the running widget unchanged."""
+    """F070, F071: a second `initService()`, another provider or a second script must not change the running widget."""
     widget = shop.open()
     page, uid = widget.page, widget.uid
 
@@ -86,7 +86,7 @@ def test_a_second_init_and_a_second_script_change_nothing(shop: ShopPage, busine
 
 @pytest.mark.contract("D-12/handle")
 def test_fifty_changes_of_route_leave_nothing_behind(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F073: fifty starts and shutdowns leave no more sockets, timers, listeners or Python functions than one."""
+    """F073: fifty starts and shutdowns must leave no more sockets, timers, listeners or Python functions than one."""
     config = {"providerId": business.provider.id}
     count(shop.page)
     widget = shop.open()
@@ -107,7 +107,7 @@ def test_fifty_changes_of_route_leave_nothing_behind(shop: ShopPage, business: B
 
 
 def test_a_widget_pulled_out_of_the_page_can_be_started_again(shop: ShopPage, business: Business) -> None:
-    """F085: if the page removes the widget's element, nothing breaks, and the page can start the widget again."""
+    """F085: if the page removes the widget's element, nothing must break, and the page can start the widget again."""
     widget = shop.open()
     own_errors = errors_of(widget.page)
     widget.open()
@@ -129,7 +129,7 @@ def test_a_widget_pulled_out_of_the_page_can_be_started_again(shop: ShopPage, bu
 @pytest.mark.only_browser("chromium", because="Firefox does not cache pages with an open socket")
 @pytest.mark.contract("2.8/deleted-by-logout")
 def test_a_page_that_comes_back_is_nobody_who_logged_out(shop: ShopPage, business: Business) -> None:
-    """F081 (realistic): after a logout, a page from the back-forward cache is the visitor's from the start."""
+    """F081 (realistic): after a logout, a page from the back-forward cache must be the visitor's from the beginning."""
     shop.page.add_init_script(f"({COLLECT_SILENTLY})()")
     shop.open()
     widget = shop.sign_in()
@@ -153,7 +153,9 @@ def test_a_page_that_comes_back_is_nobody_who_logged_out(shop: ShopPage, busines
 def test_a_page_rendered_ahead_asks_for_nothing_until_it_is_looked_at(
     shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """F083: a prerendered page may start Python, but makes no token, socket or `getToken` call until activated."""
+    """F083: a prerendered page may start Python, but must get no token, socket or `getToken` call before its
+    activation.
+    """
     shop.page.add_init_script(PRERENDERED)
 
     shop.visit()
@@ -184,7 +186,7 @@ def test_a_page_with_a_service_worker_has_a_widget_like_any_other(shop: ShopPage
 def test_a_service_worker_that_answers_from_its_cache_locks_no_visitor_out(
     advance: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """F206: if a service worker returns an hour-old token from its cache, the widget gets a new one."""
+    """F206: if a service worker returns an hour-old token from its cache, the widget must get a new token."""
     shop.visit()
     shop.page.evaluate(BE_SERVED_BY_A_WORKER, "cache-first-worker.js")
     widget = shop.reload()

@@ -1,4 +1,4 @@
-"""Strict Content-Security-Policies, replaced browser functions, and files of the widget that cannot be loaded."""
+"""Tests strict Content-Security-Policies, replaced browser functions, and widget files that cannot be loaded."""
 
 import re
 from collections.abc import Callable
@@ -48,7 +48,7 @@ FOR_EVERY_PAGE = {"Access-Control-Allow-Origin": "*"}
 
 @pytest.fixture
 def listening(shop: ShopPage) -> ShopPage:
-    """The shop, with a page that records every error the widget reports."""
+    """The shop, with a page that records every error of the widget."""
     shop.page.add_init_script(HEAR_ERRORS)
     return shop
 
@@ -77,7 +77,7 @@ def another_type(route: Route) -> None:
 
 @pytest.mark.contract("4.8/sdk")
 def test_a_policy_without_webassembly_is_told_at_once(listening: ShopPage, witness: Witness) -> None:
-    """F075: if the policy lacks `wasm-unsafe-eval`, the page gets `csp_blocked`, which names the source to add."""
+    """F075: if the policy lacks `wasm-unsafe-eval`, the page must get `csp_blocked`, which names the source to add."""
     listening.visit(csp="without-wasm")
     error = first_error(listening)
 
@@ -90,7 +90,9 @@ def test_a_policy_without_webassembly_is_told_at_once(listening: ShopPage, witne
 @pytest.mark.contract("4.8/sdk")
 @pytest.mark.parametrize("csp", ["strict", "strict-dynamic"])
 def test_the_widget_breaks_no_rule_of_the_strictest_policies(shop: ShopPage, csp: Csp) -> None:
-    """F076, F077: the visitor can chat under the strictest policies, and the widget violates none of their rules."""
+    """F076, F077: the visitor must be able to chat under the strictest policies, and the widget must not
+    violate them.
+    """
     shop.page.add_init_script(HEAR_VIOLATIONS)
 
     widget = shop.open(csp=csp)
@@ -101,7 +103,7 @@ def test_the_widget_breaks_no_rule_of_the_strictest_policies(shop: ShopPage, csp
 
 
 def test_a_policy_that_blocks_the_service_is_told_as_such(listening: ShopPage, witness: Witness) -> None:
-    """F208: if the policy allows only the widget's files and not the service, the page gets `csp_blocked`."""
+    """F208: if the policy allows the widget's files but not the service, the page must get `csp_blocked`."""
     service = listening.business.stack.service.browser_url
     listening.page.add_init_script(f"({ALLOW_REQUESTS_TO})(\"'self' {service}/assets/\")")
 
@@ -132,7 +134,7 @@ def test_a_policy_that_blocks_the_service_is_told_as_such(listening: ShopPage, w
 def test_a_file_that_cannot_be_used_is_told(
     listening: ShopPage, file: str, misbehave: Callable[[Route], None], told: str
 ) -> None:
-    """F078: if a file is missing, corrupt or of a wrong type, the page gets `boot_failed` and works as before."""
+    """F078: if a file is missing, corrupt or of a wrong type, the page must get `boot_failed` and work as before."""
     listening.page.context.route(re.compile(re.escape(file)), misbehave)
     own_errors = errors_of(listening.page)
 
@@ -147,7 +149,9 @@ def test_a_file_that_cannot_be_used_is_told(
 
 
 def test_a_file_that_is_slow_is_told_and_still_awaited(listening: ShopPage) -> None:
-    """F078: if a file takes half a minute, the page gets an error, and the widget still runs when the file arrives."""
+    """F078: if a file takes half a minute, the page must get an error, and the widget must run once the file has
+    arrived.
+    """
     held: list[Route] = []
     listening.page.clock.install()
     listening.page.context.route(re.compile(r"\.wasm$"), lambda route: held.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)
@@ -170,7 +174,9 @@ def test_a_file_that_is_slow_is_told_and_still_awaited(listening: ShopPage) -> N
 
 @pytest.mark.parametrize("name", ["fetch", "setTimeout"])
 def test_what_the_page_broke_beforehand_is_named(listening: ShopPage, name: str) -> None:
-    """F079: if the page broke a function before the script loads, the widget does not start, and the error names it."""
+    """F079: if the page replaced a function with a broken one before, the widget must not start, and the error must
+    name it.
+    """
     listening.page.add_init_script(f"window.{name} = () => {{ throw new Error('out of order'); }};")
 
     listening.visit()
@@ -183,7 +189,7 @@ def test_what_the_page_broke_beforehand_is_named(listening: ShopPage, name: str)
 
 @pytest.mark.needs("social:google")
 def test_what_the_page_breaks_later_is_not_used(page: Page, make_business: MakeBusiness) -> None:
-    """F079: if the page breaks functions such as fetch after Python has started, chat and login still work."""
+    """F079: if the page breaks functions such as fetch after Python has started, chat and login must still work."""
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     page.add_init_script(WHEN_PYTHON_RUNS % BREAK_EVERYTHING)
 

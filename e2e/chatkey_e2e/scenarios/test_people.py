@@ -1,4 +1,4 @@
-"""The harness for your own tests: returning persons, own pages, passkeys and time."""
+"""Tests the harness as other projects use it: returning persons, own pages, passkeys and time."""
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -24,7 +24,7 @@ CREATE_PASSKEY = """async () => {
 
 @pytest.mark.contract("2.3/silent", "2.8/key-pair")
 def test_a_person_comes_back_as_the_same_visitor(person: Person, business: Business) -> None:
-    """A person who closes and reopens the browser is the same visitor, because the profile keeps the key."""
+    """A person who closes and reopens the browser must be the same visitor, because the profile keeps the key."""
     first = person("ada")
     uid = ShopPage(first.new_page(), business).open().uid
     first.close()
@@ -37,7 +37,7 @@ def test_a_person_comes_back_as_the_same_visitor(person: Person, business: Busin
 
 
 def test_a_page_of_ones_own_has_the_widget(page: Page, business: Business) -> None:
-    """A page of your own, served from the business's origin, has a working widget."""
+    """A page of the test, served from the business's origin, must have a working widget."""
     page.goto(business.add_page(f"<!doctype html><title>Mine</title><h1>Mine</h1>{business.snippet()}"))
     widget = WidgetPage(page)
     widget.wait_ready()
@@ -74,7 +74,7 @@ def test_a_shop_may_have_passkeys(context: BrowserContext, shop: ShopPage) -> No
 @pytest.mark.needs("clock")
 @pytest.mark.contract("3/renewal")
 def test_a_member_stays_for_an_afternoon(advance: Advance, shop: ShopPage, business: Business) -> None:
-    """After hours, the member is still the same, with a fresh token each time."""
+    """After hours, the member must still be the same, with a new token each time."""
     shop.open()
     widget = shop.sign_in()
     uid = widget.uid

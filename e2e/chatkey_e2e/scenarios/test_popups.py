@@ -1,4 +1,4 @@
-"""The sign-in button and its popup: keyboard, double click, popup blocker, early close, and a second login."""
+"""Tests the sign-in button and its popup: keyboard, double click, popup blocker, early close, and a second login."""
 
 from urllib.parse import urlsplit
 
@@ -45,7 +45,6 @@ BLOCK_OPEN = "window.allowed = window.open; window.open = () => null;"
 
 @pytest.fixture
 def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    """A business with the social logins that the scenario needs, through the service's keys."""
     return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
@@ -72,7 +71,9 @@ def test_the_button_works_by_keyboard_and_the_popup_blocker_lets_its_window_thro
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup")
 def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserContext) -> None:
-    """F161, F162: the popup opens before the click's handler returns, as WebKit requires, and keeps its opener."""
+    """F161, F162: the popup must open before the handler of the click returns, as WebKit requires, and keep
+    its opener.
+    """
     context.add_init_script(WATCH_OPEN)
     widget = shop.open()
     button = widget.social_button("google")
@@ -91,7 +92,7 @@ def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserConte
 @realistically
 @pytest.mark.needs("social:google")
 def test_a_double_click_opens_one_window(widget: WidgetPage) -> None:
-    """F170: the second click of a double click changes nothing, and only one window opens."""
+    """F170: the second click of a double click must change nothing, so that only one window opens."""
     button = widget.social_button("google")
 
     with widget.page.expect_popup() as popup:
@@ -110,7 +111,9 @@ def test_a_double_click_opens_one_window(widget: WidgetPage) -> None:
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup", "D-12/always-chat")
 def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage) -> None:
-    """F160: if the browser blocks the popup, the widget says so, and the button in the notice opens it."""
+    """F160: if the browser blocks the popup, the widget must say so, and the button in the notice must open
+    the popup.
+    """
     address = widget.page.url
 
     widget.press_after_another_popup("google")
@@ -126,7 +129,10 @@ def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage) -
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F160: if `window.open` opens nothing, the visitor is told and can chat, and the same button works later."""
+    """F160: if `window.open` opens nothing, the visitor must be told and able to chat.
+
+    The same button must work later.
+    """
     shop.page.add_init_script(BLOCK_OPEN)
     visitor = Visitor(shop.open(), business, witness)
     widget, address = visitor.widget, shop.page.url
@@ -151,7 +157,7 @@ def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business
 def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
     shop: ShopPage, context: BrowserContext, business: Business, witness: Witness
 ) -> None:
-    """F163: if a person closes a popup that is still blank, it is reported as closed and not as lost."""
+    """F163: if a person closes a popup that is still blank, the popup must be reported as closed and not as lost."""
     start = business.oauth_start_path("google")
     context.route(lambda url: urlsplit(url).path == start, lambda _held: None)
     context.add_init_script(WATCH_OPEN)
@@ -168,7 +174,7 @@ def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
 
 @pytest.mark.needs("social:github", "social:google")
 def test_a_second_provider_closes_the_window_of_the_first(shop: ShopPage, witness: Witness, business: Business) -> None:
-    """F170: a click on a second provider closes the first provider's popup, and the second login counts."""
+    """F170: a click on a second provider must close the first provider's popup, and the second login must count."""
     widget = shop.open()
     first = widget.sign_in_with("google").page
     widget.wait_for_event("oauth:opened")
@@ -192,7 +198,7 @@ def test_a_second_provider_closes_the_window_of_the_first(shop: ShopPage, witnes
 def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
     advance: Advance, page: Page, make_business: MakeBusiness, stack: Stack, witness: Witness
 ) -> None:
-    """F178: a disabled social login is reported, and its button disappears with the next configuration."""
+    """F178: a disabled social login must be reported, and its button must disappear with the next configuration."""
     business = make_business(get_token=False, service_keys=["google"])
     visitor = Visitor(ShopPage(page, business).open(), business, witness)
     button = visitor.widget.social_button("google")
@@ -213,7 +219,7 @@ def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup", "D-09/accepted-once")
 def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage) -> None:
-    """The popup's message counts even if the page is busy until the popup has closed."""
+    """The message of the popup must count even if the page is busy until the popup has closed."""
     consent = widget.sign_in_with("google")
     widget.wait_for_event("oauth:opened")
 
@@ -226,7 +232,7 @@ def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage) -> None:
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup")
 def test_a_page_that_is_loaded_again_takes_the_sign_in(page: Page, make_business: MakeBusiness) -> None:
-    """F209: a page that is reloaded while the popup is open still completes the login."""
+    """F209: a page that is reloaded while the popup is open must still complete the login."""
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     window = shop.open().sign_in_with("google").wait()
 

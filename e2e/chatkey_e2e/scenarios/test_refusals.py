@@ -1,4 +1,4 @@
-"""Stolen tokens and proofs are refused without the key."""
+"""Tests that stolen tokens and proofs are refused without the key."""
 
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ from chatkey_stack.stack import Stack
 def test_a_stolen_member_token_is_refused_with_another_key(
     shop: ShopPage, witness: Witness, make_peer: MakePeer
 ) -> None:
-    """F123: a stolen member token is refused with another key."""
+    """F123: a stolen member token must be refused if another key signs the proof."""
     shop.open()
     shop.sign_in()
     stolen = witness.frames(Kind.CONNECT)[-1]["token"]
@@ -35,7 +35,7 @@ def test_a_stolen_member_token_is_refused_with_another_key(
 def test_a_stolen_visitor_token_is_refused_with_another_key(
     widget: WidgetPage, business: Business, stack: Stack, make_peer: MakePeer
 ) -> None:
-    """F124: anyone can get the token for a visitor's uid, but it is refused without the visitor's key."""
+    """F124: anyone can get the token for a visitor's uid, but without the visitor's key the token must be refused."""
     answer = stack.get(f"{business.visitor_token_path}?uid={widget.uid}")
 
     outcome = make_peer().connect_with(answer.json()["data"]["auth_token"], BrowserKey())
@@ -46,7 +46,7 @@ def test_a_stolen_visitor_token_is_refused_with_another_key(
 
 @pytest.mark.contract("4.9/one-time")
 def test_a_replayed_proof_is_refused(widget: WidgetPage, witness: Witness, make_peer: MakePeer) -> None:
-    """F125: a replayed proof is refused even with its token, and the original socket stays open."""
+    """F125: a replayed proof must be refused even together with its token, and the original socket must stay open."""
     (overheard,) = witness.frames(Kind.CONNECT)
 
     outcome = make_peer().say_connect(overheard["token"], overheard["proof"])
@@ -58,7 +58,7 @@ def test_a_replayed_proof_is_refused(widget: WidgetPage, witness: Witness, make_
 
 @pytest.mark.contract("2.4/cnf.jkt", "7/binding-missing")
 def test_a_member_token_without_a_key_is_refused(business: Business, stack: Stack, make_peer: MakePeer) -> None:
-    """A member token without `cnf.jkt` is refused, whichever key makes the proof."""
+    """A member token without `cnf.jkt` must be refused, regardless of the key that signs the proof."""
     unbound = business.mint(now=stack.service_lab.now(), uid="u-1")
 
     outcome = make_peer().connect_with(unbound, BrowserKey())
@@ -68,7 +68,7 @@ def test_a_member_token_without_a_key_is_refused(business: Business, stack: Stac
 
 @pytest.mark.contract("2.4/cnf.jkt", "5.5/proof-matches")
 def test_a_member_token_with_its_own_key_is_accepted(business: Business, stack: Stack, make_peer: MakePeer) -> None:
-    """A member token is accepted with a proof by its own key."""
+    """A member token must be accepted if the key to which it is bound signs the proof."""
     key = BrowserKey()
     token = business.mint(now=stack.service_lab.now(), uid="u-1", cnf={"jkt": key.jkt})
 
@@ -79,7 +79,7 @@ def test_a_member_token_with_its_own_key_is_accepted(business: Business, stack: 
 
 @pytest.mark.contract("5.6/secure-context", "D-10/insecure-origin")
 def test_the_service_refuses_a_socket_from_an_insecure_origin(make_peer: MakePeer) -> None:
-    """A page on plain http that is not on this machine is refused before any other check."""
+    """A page on plain http that is not on this machine must be refused before any other check."""
     outcome = make_peer(origin="http://shop.example").outcome()
 
     assert (outcome.code, outcome.close) == (Code.INSECURE_ORIGIN, Close.FORBIDDEN)
@@ -92,7 +92,7 @@ def test_the_service_refuses_a_socket_from_an_insecure_origin(make_peer: MakePee
 def test_the_widget_says_why_it_does_not_run_on_an_insecure_page(
     page: Page, business: Business, stack: Stack, witness: Witness, origin: str
 ) -> None:
-    """On a plain http page the widget makes no key and no connection, and reports the reason and the remedy."""
+    """On a plain http page, the widget must create no key and no connection, and report the reason and the remedy."""
     thrown = errors_of(page)
     script = stack.get("/assets/sdk.js").text
     page.route(

@@ -1,4 +1,4 @@
-"""Sign in with Apple: the callback is a cross-site form post, and Apple sends the name only once."""
+"""Tests Sign in with Apple: the callback is a cross-site form post, and Apple sends the name only once."""
 
 import pytest
 
@@ -12,12 +12,14 @@ from chatkey_stack.stack import Stack
 
 @pytest.fixture
 def business(make_business: MakeBusiness) -> Business:
-    """A business with its own keys at Apple, so that no person has shared a name with it before."""
+    """A business with its own keys at Apple, with which no person has shared a name yet."""
     return make_business(get_token=False, own_keys=["apple"])
 
 
 def forms(visitor: Visitor) -> list[str]:
-    """Return the fake provider's note on each posted form, oldest first. Some drivers do not report form bodies."""
+    """Return the fake provider's notes on posted forms, oldest first, because some drivers do not report
+    form bodies.
+    """
     client_id = visitor.business.own_keys["apple"].client_id
     flows = [flow for flow in visitor.business.stack.provider_lab.flows() if flow.client_id == client_id]
     return [step.note for flow in reversed(flows) for step in flow.steps if step.leg is Leg.CODE]
@@ -26,7 +28,7 @@ def forms(visitor: Visitor) -> list[str]:
 @pytest.mark.needs("own-keys", "social:apple")
 @pytest.mark.contract("4.5/get-and-post", "D-07/single-use")
 def test_the_way_back_is_a_form_posted_across_sites(visitor: Visitor, stack: Stack) -> None:
-    """F176: the callback is a POST from another site with the code in the form, and needs and sets no cookie."""
+    """F176: the callback must be a POST from another site with the code in the form. It needs and sets no cookie."""
     visitor.comes_in("apple")
 
     (request,) = visitor.witness.asked(OAUTH_CALLBACK_PATH.format(social="apple"))
@@ -39,7 +41,7 @@ def test_the_way_back_is_a_form_posted_across_sites(visitor: Visitor, stack: Sta
 @pytest.mark.needs("own-keys", "social:apple")
 @pytest.mark.contract("2.7/same-record")
 def test_the_name_is_told_the_first_time_and_kept(visitor: Visitor) -> None:
-    """The name from the first login, as the person edited it, is kept when the second login sends none."""
+    """The name from the first login, as edited by the person, must be kept when the second login sends no name."""
     consent = visitor.asks("apple")
     consent.rename("Zaïda", "O'Brien-Šťastná")
     consent.approve()
@@ -55,7 +57,7 @@ def test_the_name_is_told_the_first_time_and_kept(visitor: Visitor) -> None:
 
 @pytest.mark.needs("member-records", "own-keys", "social:apple")
 def test_whoever_hides_their_email_is_known_by_an_address_that_relays(visitor: Visitor) -> None:
-    """A person who hides the email address gets a member record with a relay address."""
+    """A person who hides the email address must have a relay address in the member record."""
     consent = visitor.asks("apple")
     consent.hide_email()
     consent.approve()

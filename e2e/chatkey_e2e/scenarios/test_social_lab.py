@@ -1,4 +1,4 @@
-"""Faults of the fake provider: armed for one browser, chosen on the consent page, and shown in the login's timeline."""
+"""Tests faults of the fake provider: armed for one browser, chosen on the consent page, shown in the timeline."""
 
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
@@ -37,7 +37,9 @@ def business(make_business: MakeBusiness) -> Business:
 def test_a_fault_of_one_browser_does_not_disturb_another(
     business: Business, new_context: NewContext, make_faults: MakeFaults, stack: Stack
 ) -> None:
-    """If two people sign in at the same time, a fault armed for one browser does not affect the other."""
+    """If two people sign in at the same time, a fault that is armed for one browser must not affect the
+    other browser.
+    """
     contexts = new_context(), new_context()
     unlucky, lucky = (ShopPage(context.new_page(), business).open() for context in contexts)
     make_faults(contexts[0]).arm("bad-signature", provider="google", times=None)
@@ -54,7 +56,7 @@ def test_a_fault_of_one_browser_does_not_disturb_another(
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_a_fault_is_chosen_on_the_consent_page_by_keyboard(visitor: Visitor) -> None:
-    """A fault can be chosen on the consent page with the keyboard, and applies to this login only."""
+    """A fault must be selectable on the consent page with the keyboard, and apply to this login only."""
     consent = visitor.asks("google")
     keyboard = consent.page.keyboard
 
@@ -71,7 +73,7 @@ def test_a_fault_is_chosen_on_the_consent_page_by_keyboard(visitor: Visitor) -> 
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> None:
-    """The timeline shows every step of a login, fits a phone, and contains no code or state."""
+    """The timeline must show every step of a login, fit a phone, and contain no code or state."""
     visitor.comes_in("google")
 
     page = timeline_of(visitor, stack)
@@ -100,7 +102,7 @@ def test_the_timeline_of_a_login_is_light_or_dark(visitor: Visitor, stack: Stack
 
 
 def timeline_of(visitor: Visitor, stack: Stack) -> Page:
-    """Open the timeline of the visitor's only login, at the size of a phone."""
+    """Open the timeline of the visitor's only login in the size of a phone."""
     (flow,) = stack.provider_lab.flows(Scope(client_id=visitor.business.own_keys["google"].client_id))
     page = visitor.widget.page.context.new_page()
     page.set_viewport_size(PHONE)
@@ -109,7 +111,7 @@ def timeline_of(visitor: Visitor, stack: Stack) -> Page:
 
 
 def background(page: Page, scheme: Literal["light", "dark"]) -> str:
-    """Return the page's background colour with this colour scheme."""
+    """Return the page's background colour in this colour scheme."""
     page.emulate_media(color_scheme=scheme)
     ground: str = page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
     return ground

@@ -1,4 +1,4 @@
-"""Social login with a popup, through the service's keys (mode 3) or the business's own keys (mode 4)."""
+"""Tests social login with a popup, with the service's keys (mode 3) or the business's own keys (mode 4)."""
 
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -22,7 +22,7 @@ def business(make_business: MakeBusiness) -> Business:
 
 
 def clients_asked(witness: Witness, stack: Stack) -> set[str]:
-    """Return every `client_id` that browsers sent to the provider. TikTok calls it `client_key`."""
+    """Return every `client_id` that browsers sent to the provider. TikTok uses the name `client_key`."""
     asked = (urlsplit(r.url) for r in witness.requests if r.url.startswith(stack.provider.browser_url))
     queries = [parse_qs(url.query) for url in asked]
     return {client for query in queries for name in ("client_id", "client_key") for client in query.get(name, [])}
@@ -35,7 +35,7 @@ def clients_asked(witness: Witness, stack: Stack) -> set[str]:
 def test_signing_in_through_the_services_keys(
     page: Page, make_business: MakeBusiness, witness: Witness, stack: Stack, social: str
 ) -> None:
-    """Mode 3: a login through the service's application turns the visitor into a member."""
+    """Mode 3: a login with the service's application must turn the visitor into a member."""
     business = make_business(get_token=False, service_keys=[social])
     widget = ShopPage(page, business).open()
 
@@ -57,7 +57,7 @@ def test_signing_in_through_the_services_keys(
 def test_signing_in_through_the_businesss_own_keys(
     page: Page, make_business: MakeBusiness, witness: Witness, stack: Stack, social: str
 ) -> None:
-    """Mode 4: a login uses the business's own application and not the service's."""
+    """Mode 4: a login must use the business's own application and not the service's."""
     business = make_business(get_token=False, own_keys=[social])
     widget = ShopPage(page, business).open()
 
@@ -76,7 +76,7 @@ def test_signing_in_through_the_businesss_own_keys(
 def test_the_identity_token_is_cached_and_the_auth_token_never_is(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """After a reload, the member is back without a popup, while socket tokens stay in memory and are refreshed."""
+    """After a reload, the member must be back without a popup. Socket tokens must stay in memory and be refreshed."""
     widget = shop.open()
     widget.sign_in_with("google").approve()
     widget.wait_for("member")
@@ -101,7 +101,7 @@ def test_the_identity_token_is_cached_and_the_auth_token_never_is(
 def test_a_member_who_comes_back_after_a_day_is_a_visitor(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """After 24 hours the identity token is dropped without an exchange, and the person is a visitor."""
+    """After 24 hours, the identity token must be dropped without an exchange, and the person must be a visitor."""
     widget = shop.open()
     visitor = widget.uid
     widget.sign_in_with("google").approve()
@@ -121,7 +121,7 @@ def test_a_member_who_comes_back_after_a_day_is_a_visitor(
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("2.8/deleted-by-logout", "3/logout")
 def test_signing_out_goes_back_to_the_visitor(shop: ShopPage, business: Business) -> None:
-    """Signing out in the widget ends the social session and restores the visitor from before."""
+    """Signing out in the widget must end the social session and restore the earlier visitor."""
     widget = shop.open()
     visitor = widget.uid
     widget.sign_in_with("google").approve()
@@ -150,7 +150,10 @@ def test_a_second_login_updates_the_same_record(shop: ShopPage, business: Busine
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("2.2/oauth-providers", "7/not-enabled-404", "4.4/enabled-only")
 def test_a_disabled_provider_is_absent_and_not_found(shop: ShopPage, business: Business, stack: Stack) -> None:
-    """The sign-in page lists only the enabled providers, and the start of any other is a 404."""
+    """The sign-in page must list only the enabled providers.
+
+    The login start endpoint must answer 404 for all others.
+    """
     widget = shop.open()
 
     offered = widget.offered_socials()
@@ -168,7 +171,7 @@ def test_a_disabled_provider_is_absent_and_not_found(shop: ShopPage, business: B
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("3/no-automatic-oauth")
 def test_nothing_starts_a_login_but_a_click(shop: ShopPage, witness: Witness, business: Business) -> None:
-    """WDG-016: opening the page, the panel and the sign-in page does not start a login."""
+    """WDG-016: opening the page, the panel and the sign-in page must not start a login."""
     widget = shop.open()
     widget.offered_socials()
 
@@ -178,7 +181,7 @@ def test_nothing_starts_a_login_but_a_click(shop: ShopPage, witness: Witness, bu
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.5/page", "6/post-message", "5.7/verified-origin")
 def test_the_message_reaches_the_verified_origin_only(page: Page, business: Business, stack: Stack) -> None:
-    """A page of another origin that starts a login in the business's name does not receive the result."""
+    """A page of another origin that starts a login in the business's name must not receive the result."""
     evil = stack.site.local_url.replace("127.0.0.1", "localhost")
     page.goto(f"{evil}/")
     page.evaluate("() => { window.heard = []; addEventListener('message', (event) => heard.push(event.data)); }")
@@ -197,7 +200,7 @@ def test_the_message_reaches_the_verified_origin_only(page: Page, business: Busi
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.4/origin-checked", "D-03/start-pages")
 def test_a_foreign_origin_cannot_start_a_login(business: Business, stack: Stack) -> None:
-    """The start refuses an origin that is not the business's with an error page."""
+    """The login start endpoint must refuse an origin that the business has not registered, with an error page."""
     query = urlencode({"origin": "https://evil.example"})
 
     answer = stack.get(f"{business.oauth_start_path('google')}?{query}")

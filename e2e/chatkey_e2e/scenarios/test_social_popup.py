@@ -1,4 +1,4 @@
-"""Sign-in popups that return no result: closed, left open, or cut off from the page."""
+"""Tests sign-in popups that return no result: closed, left open, or separated from the page."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def business(make_business: MakeBusiness) -> Business:
 @pytest.mark.needs("own-keys", "social:google")
 @pytest.mark.contract("4.6/popup", "D-09/lost", "D-12/always-chat")
 def test_whoever_closes_the_popup_may_press_the_button_again(visitor: Visitor) -> None:
-    """F163: if a person closes the popup at once, the widget says so, and the button works again."""
+    """F163: if a person closes the popup at once, the widget must say so, and the button must work again."""
     visitor.closes(visitor.asks("google").page)
 
     visitor.is_told("google", "popup_closed", CLOSED)
@@ -51,7 +51,10 @@ def test_whoever_closes_the_popup_may_press_the_button_again(visitor: Visitor) -
 def test_an_error_page_of_the_provider_instead_of_a_way_back(
     visitor: Visitor, faults: Faults, fault: str, options: dict[str, Any], words: str
 ) -> None:
-    """F172: on a provider's error page the popup stays open until the person closes it, and the next login works."""
+    """F172: on an error page of the provider, the popup must stay open until the person closes it.
+
+    The next login must work.
+    """
     faults.arm(fault, provider="google", **options)
 
     popup = visitor.presses("google")
@@ -64,7 +67,7 @@ def test_an_error_page_of_the_provider_instead_of_a_way_back(
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_a_popup_that_the_provider_leaves_open(visitor: Visitor, faults: Faults) -> None:
-    """F172: if the provider does not send the person back after approval, closing the popup ends the login."""
+    """F172: if the provider shows no way back after the approval, closing the popup must end the login."""
     faults.arm("popup-left-open", provider="google")
 
     consent = visitor.asks("google")
@@ -78,7 +81,7 @@ def test_a_popup_that_the_provider_leaves_open(visitor: Visitor, faults: Faults)
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_a_provider_that_never_answers(visitor: Visitor, faults: Faults, stack: Stack) -> None:
-    """F172: if the provider never answers, closing the popup ends the login."""
+    """F172: if the provider never answers, closing the popup must end the login."""
     faults.arm("hang", provider="google", leg="consent")
 
     consent = visitor.asks("google")
@@ -94,7 +97,7 @@ def test_a_provider_that_never_answers(visitor: Visitor, faults: Faults, stack: 
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_a_provider_that_breaks_every_connection_off(visitor: Visitor, faults: Faults) -> None:
-    """F172: if the provider's connection breaks, the next login works as soon as the provider is back."""
+    """F172: if the connection to the provider breaks, the next login must work as soon as the provider is back."""
     faults.arm("reset", provider="google", leg="authorize", times=None)
 
     popup = visitor.presses("google")
@@ -116,7 +119,7 @@ def test_a_provider_that_breaks_every_connection_off(visitor: Visitor, faults: F
 def test_without_its_state_a_sign_in_is_told_in_the_popup_only(
     visitor: Visitor, faults: Faults, fault: str, code: str
 ) -> None:
-    """F173: without a valid state the service cannot tell the page, so the popup shows the error."""
+    """F173: without a valid state, the service cannot notify the page. The popup must show the error."""
     faults.arm(fault, provider="google")
 
     consent = visitor.asks("google")
@@ -131,7 +134,7 @@ def test_without_its_state_a_sign_in_is_told_in_the_popup_only(
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_a_way_back_that_belongs_to_another_provider(visitor: Visitor, faults: Faults, stack: Stack) -> None:
-    """F173: a state is refused at another provider's callback, and the popup shows the error."""
+    """F173: a state must be refused at the callback of another provider, and the popup must show the error."""
     application = visitor.business.own_keys["google"]
     stack.provider_lab.add_client(
         "google",
@@ -154,7 +157,7 @@ def test_a_way_back_that_belongs_to_another_provider(visitor: Visitor, faults: F
 def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
     visitor: Visitor, faults: Faults, new_context: NewContext
 ) -> None:
-    """F175: a callback with the state of somebody else's login makes neither browser a member."""
+    """F175: a callback with the state of another person's login must make neither browser a member."""
     other = ShopPage(new_context().new_page(), visitor.business).open()
     theirs = other.sign_in_with("google")
     faults.arm("state-swapped", provider="google")
@@ -192,7 +195,9 @@ def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
     ],
 )
 def test_a_popup_that_its_first_page_cuts_off(visitor: Visitor, faults: Faults, policy: str, where: str) -> None:
-    """F165: if the provider's first page cuts off the popup, the page reports it at once, the popup after approval."""
+    """F165: if the provider's first page separates the popup, the page must report it at once, and the popup after
+    approval.
+    """
     faults.arm(f"coop-{policy}", provider="google", page=where)
 
     consent = visitor.asks("google")
@@ -206,7 +211,10 @@ def test_a_popup_that_its_first_page_cuts_off(visitor: Visitor, faults: Faults, 
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_a_popup_that_the_way_back_cuts_off(visitor: Visitor, faults: Faults) -> None:
-    """F165: if the return page cuts off the popup, it is reported as closed; the next login is the same member."""
+    """F165: if the return page separates the popup, it must be reported as closed.
+
+    The next login must be the same member.
+    """
     faults.arm("coop-same-origin", provider="google", page="return")
 
     consent = visitor.asks("google")

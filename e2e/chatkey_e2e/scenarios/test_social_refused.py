@@ -1,4 +1,4 @@
-"""Logins that end with a refusal: the page gets a code, the person reads a message, and the button works again."""
+"""Tests refused logins: the page gets a code, the person reads a message, and the button works again."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.long
 
 
 class Case(NamedTuple):
-    """A fault at one provider with its options, the code for the page, and the text for the person."""
+    """A fault of one provider with its options, the error code for the page, and the text for the person."""
 
     fault: str
     social: str
@@ -44,20 +44,22 @@ APPROVED = [
 
 
 def each_of(cases: list[Case]) -> list[Any]:
-    """Return one parameter per case. A target without the case's provider skips it."""
+    """Return one parameter for each case. A parameter is skipped if the target lacks the provider of its case."""
     return [pytest.param(case, marks=pytest.mark.needs(f"social:{case.social}"), id=str(case)) for case in cases]
 
 
 @pytest.fixture
 def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    """A business with the social logins that the scenario needs, through the service's keys."""
     return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
 @pytest.mark.contract("D-09/error", "D-12/always-chat")
 @pytest.mark.parametrize("social", each(["google", "facebook", "apple"]))
 def test_who_declines_stays_a_visitor_and_may_press_the_button_again(visitor: Visitor, social: str) -> None:
-    """F171: a person who declines stays a visitor; tested with the errors of OpenID Connect, Facebook and Apple."""
+    """F171: a person who declines must stay a visitor.
+
+    The test uses the errors of OpenID Connect, Facebook and Apple.
+    """
     visitor.asks(social).deny()
 
     visitor.is_told(social, "oauth_denied", CANCELLED)
@@ -67,7 +69,9 @@ def test_who_declines_stays_a_visitor_and_may_press_the_button_again(visitor: Vi
 @pytest.mark.contract("D-09/error", "D-12/always-chat")
 @pytest.mark.parametrize("case", each_of(UNASKED))
 def test_a_provider_that_refuses_before_anybody_was_asked(visitor: Visitor, faults: Faults, case: Case) -> None:
-    """F172: if a provider refuses without asking the person, the popup closes at once, and the next login works."""
+    """F172: if a provider refuses before asking the person, the popup must close at once, and the next
+    login must work.
+    """
     faults.arm(case.fault, provider=case.social, **case.options)
 
     visitor.presses(case.social)
@@ -79,7 +83,7 @@ def test_a_provider_that_refuses_before_anybody_was_asked(visitor: Visitor, faul
 @pytest.mark.contract("D-09/error", "D-12/always-chat")
 @pytest.mark.parametrize("case", each_of(APPROVED))
 def test_a_sign_in_that_fails_after_the_person_approved(visitor: Visitor, faults: Faults, case: Case) -> None:
-    """F172: a login can fail after approval in the callback, token, id_token or profile, and the next login works."""
+    """F172: if a login fails after approval (callback, token, id_token or profile), the next login must work."""
     faults.arm(case.fault, provider=case.social, **case.options)
 
     visitor.asks(case.social).approve()
@@ -91,7 +95,7 @@ def test_a_sign_in_that_fails_after_the_person_approved(visitor: Visitor, faults
 @pytest.mark.parametrize(("fault", "email"), [("keys-rotated", "rhea@example.com"), ("missing-scope", None)])
 @pytest.mark.needs("member-records", "social:google")
 def test_what_does_no_harm_is_not_noticed(visitor: Visitor, faults: Faults, fault: str, email: str | None) -> None:
-    """A change of the provider's keys during the login, or a missing email address, does not prevent it."""
+    """A login must succeed if the provider changes its keys meanwhile, or if the email address is missing."""
     faults.arm(fault, provider="google")
 
     visitor.comes_in("google")

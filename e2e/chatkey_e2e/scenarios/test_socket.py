@@ -1,4 +1,6 @@
-"""Faults of the socket: dead, slow, silent or hostile connections, refusals, and proxies that block WebSockets."""
+"""Tests faults of the socket: dead, slow, silent or hostile connections, refusals, and proxies that block
+WebSockets.
+"""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +32,7 @@ BEAT = 26
 def test_a_socket_that_is_open_and_dead_is_replaced(
     page_time: Advance, context: BrowserContext, shop: ShopPage
 ) -> None:
-    """F090: a dead socket is replaced 10 s after an unanswered ping, or 3 s after the browser is online again."""
+    """F090: a dead socket must be replaced 10 s after an unanswered ping, or 3 s after the browser is online again."""
     line = Line(context)
     widget = shop.open()
 
@@ -55,7 +57,7 @@ def test_a_socket_that_is_open_and_dead_is_replaced(
 @pytest.mark.needs("clock")
 @pytest.mark.contract("D-10/auth-timeout", "D-10/nonce")
 def test_three_seconds_on_every_frame_are_borne(advance: Advance, shop: ShopPage) -> None:
-    """F095: if every frame takes three seconds, the first attempt still connects within the nonce's ten seconds."""
+    """F095: if every frame takes three seconds, the first attempt must still connect within the nonce's ten seconds."""
     shop.page.add_init_script(SLOW)
 
     shop.visit()
@@ -71,7 +73,7 @@ def test_three_seconds_on_every_frame_are_borne(advance: Advance, shop: ShopPage
 @pytest.mark.needs("faults")
 @pytest.mark.contract("D-10/reconnect")
 def test_a_server_that_falls_silent_after_the_proof_is_left(page_time: Advance, shop: ShopPage, stack: Stack) -> None:
-    """F139: if no `ready` arrives within ten seconds after the proof, the widget reconnects."""
+    """F139: if no `ready` arrives within ten seconds after the proof, the widget must reconnect."""
     stack.service_lab.arm(where="ready", action="drop")
 
     shop.visit()
@@ -90,7 +92,7 @@ def test_a_server_that_falls_silent_after_the_proof_is_left(page_time: Advance, 
 def test_a_handshake_that_hangs_does_not_keep_the_next_one_waiting(
     page_time: Advance, shop: ShopPage, stack: Stack
 ) -> None:
-    """F092: a hanging handshake does not block the next one, though browsers open one socket per address at a time."""
+    """F092: a hanging handshake must not block the next one. Browsers open only one socket per address at a time."""
     stack.service_lab.arm(where="/v1/socket", action="delay", seconds=A_LONG_HANDSHAKE)
 
     shop.visit()
@@ -129,7 +131,9 @@ def no_socket(
 def test_a_proxy_that_lets_no_socket_through_is_told_and_outwaited(
     page_time: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
 ) -> None:
-    """F092: if a proxy blocks sockets, the widget reports it, waits longer each time, and connects once it can."""
+    """F092: if a proxy blocks sockets, the widget must report it, wait longer each time, and connect once this is
+    possible.
+    """
     shop.visit()
     widget = shop.widget
     for attempt in range(1, 4):
@@ -164,7 +168,9 @@ HOSTILE: tuple[str | bytes, ...] = (
 def test_frames_that_no_server_sends_are_survived(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, witness: Witness
 ) -> None:
-    """F141: binary, malformed or huge frames end the connection as `frame_unreadable`, and the widget reconnects."""
+    """F141: binary, malformed or huge frames must end the connection as `frame_unreadable`, and the widget must
+    reconnect.
+    """
     hostile = list(HOSTILE)
 
     def connect(page: WebSocketRoute) -> None:
@@ -190,7 +196,9 @@ def test_frames_that_no_server_sends_are_survived(
 def test_a_service_that_refuses_everyone_is_left_alone(
     page_time: Advance, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
-    """F138: if the service refuses everyone, the widget stops after at most two `getToken` calls and four sockets."""
+    """F138: if the service refuses everyone, the widget must stop after at most two `getToken` calls and
+    four sockets.
+    """
     shop.open()
     shop.sign_in()
     calls = business.token_calls
@@ -216,7 +224,9 @@ def test_a_service_that_refuses_everyone_is_left_alone(
 def test_a_member_whose_token_cannot_be_renewed_stays_until_it_ends(
     advance: Advance, context: BrowserContext, shop: ShopPage
 ) -> None:
-    """F142: if `getToken` fails at a `reauth`, the member stays until the token expires and 4419 closes the socket."""
+    """F142: if `getToken` fails at a `reauth`, the member must stay until the token expires and the socket closes with
+    4419.
+    """
     shop.open()
     widget = shop.sign_in()
     uid = widget.uid
@@ -241,7 +251,7 @@ def test_a_member_whose_token_cannot_be_renewed_stays_until_it_ends(
 def test_a_token_in_an_address_would_be_found(
     shop: ShopPage, context: BrowserContext, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """F145: the check for leaked tokens finds a token in a page address, a referrer and a socket address."""
+    """F145: the check for leaked tokens must find a token in a page address, a referrer and a socket address."""
     shop.open()
     clean = witness.leaks([context])
     planted = business.mint(now=stack.service_lab.now(), uid="planted")

@@ -1,4 +1,4 @@
-"""Storage that is missing, denied, slow, full or blocked: the visitor can chat, or gets a reason."""
+"""Tests storage that is missing, denied, slow, full or blocked: the visitor can chat, or gets a reason."""
 
 import json
 from pathlib import Path
@@ -80,7 +80,7 @@ EVERYTHING_STORED = """async () => {
 
 
 def widget_of(frame: Frame) -> str:
-    """Wait for the widget in a frame, and return its first error code, or its identity if there was no error."""
+    """Wait for the widget in a frame, and return the code of its first error, or its identity if there is no error."""
     said: str = frame.wait_for_function(
         """() => {
           const error = window.Service?.debug().events?.find(({ name }) => name === "error");
@@ -119,7 +119,7 @@ def embedding(business: Business, **config: str) -> str:
     ],
 )
 def test_a_visitor_whose_browser_keeps_no_key_can_chat(shop: ShopPage, shim: str, reason: str) -> None:
-    """WDG-012: if the browser cannot store the key, the page is told why, and each load is a new visitor."""
+    """WDG-012: if the browser cannot store the key, the page must be told why, and each load must be a new visitor."""
     shop.page.add_init_script(shim)
 
     widget = shop.open()
@@ -135,7 +135,9 @@ def test_a_visitor_whose_browser_keeps_no_key_can_chat(shop: ShopPage, shim: str
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_database_that_never_answers_is_waited_for_three_seconds(page_time: Advance, shop: ShopPage) -> None:
-    """F004: after three seconds without the database the key is kept in memory; a late connection is closed."""
+    """F004: if the database does not open in three seconds, the key must be kept in memory, and a late connection
+    closed.
+    """
     shop.page.add_init_script(OPEN_HANGS)
     shop.visit()
     shop.page.wait_for_function("() => window.request")
@@ -153,7 +155,10 @@ def test_a_database_that_never_answers_is_waited_for_three_seconds(page_time: Ad
 def test_a_database_without_its_store_is_mended_unless_another_tab_is_in_the_way(
     page_time: Advance, context: BrowserContext, shop: ShopPage, business: Business, *, yields: bool
 ) -> None:
-    """F005: a database without its store is repaired, unless another tab blocks it; then the key stays in memory."""
+    """F005: a database without its store must be repaired.
+
+    If another tab blocks the repair, the key must stay in memory.
+    """
     other = context.new_page()
     other.goto(f"{business.origin}/")
     other.evaluate(HOLD_WITHOUT_STORE, [DATABASE, yields])
@@ -180,7 +185,7 @@ def test_a_database_without_its_store_is_mended_unless_another_tab_is_in_the_way
 
 
 def test_the_widget_is_in_no_other_tabs_way(shop: ShopPage) -> None:
-    """F005: the widget keeps no database connection open, so another tab can upgrade the database."""
+    """F005: the widget must keep no database connection open, so that another tab can upgrade the database."""
     shop.open()
 
     opened = shop.page.evaluate(
@@ -202,7 +207,7 @@ def test_the_widget_is_in_no_other_tabs_way(shop: ShopPage) -> None:
 def test_a_member_whose_browser_denies_local_storage_is_asked_for_at_each_load(
     shop: ShopPage, business: Business
 ) -> None:
-    """F016, WDG-012: without localStorage, the page gets one warning, and each load calls `getToken` again."""
+    """F016, WDG-012: without localStorage, the page must get one warning, and each load must call `getToken` again."""
     shop.page.add_init_script(NO_LOCAL_STORAGE)
     shop.open()
     widget = shop.sign_in()
@@ -220,7 +225,9 @@ def test_a_member_whose_browser_denies_local_storage_is_asked_for_at_each_load(
 def test_a_member_whose_storage_is_full_is_renewed_all_the_same(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """WDG-012: if storage is full, the renewed token stays in memory, and the older stored one is not used."""
+    """WDG-012: if storage is full, the renewed token must stay in memory, and the older stored token must
+    not be used.
+    """
     shop.open()
     widget = shop.sign_in()
     uid = widget.uid
@@ -240,7 +247,9 @@ def test_a_member_whose_storage_is_full_is_renewed_all_the_same(
 
 @pytest.mark.contract("2.3/indexeddb", "D-06/dropped-before-connect")
 def test_a_key_in_memory_leaves_the_token_of_the_stored_key_alone(shop: ShopPage, business: Business) -> None:
-    """If the database fails for one load, the stored token stays untouched, and the next load restores the member."""
+    """If the database fails for one load, the stored token must stay unchanged, and the next load must restore the
+    member.
+    """
     shop.open()
     widget = shop.sign_in()
     token, jkt = widget.stored(business.storage_key), widget.jkt
@@ -258,7 +267,9 @@ def test_a_key_in_memory_leaves_the_token_of_the_stored_key_alone(shop: ShopPage
 
 @pytest.mark.contract("D-06/dropped-before-connect", "2.8/exp-before-reuse")
 def test_garbage_in_the_place_of_the_token_is_deleted(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F017: an invalid token in localStorage, or one for another key, is deleted, and the visitor connects."""
+    """F017: an invalid token or a token for another key in localStorage must be deleted, and the visitor
+    must connect.
+    """
     widget = shop.open()
     widget.wait_for_event("token:none")
     visitor, calls = widget.uid, business.token_calls
@@ -278,7 +289,7 @@ def test_garbage_in_the_place_of_the_token_is_deleted(shop: ShopPage, business: 
 
 
 def test_a_secure_page_without_keys_is_told_so(shop: ShopPage, witness: Witness) -> None:
-    """F002: without `crypto.subtle`, the page gets one error with its remedy, and there is no connection."""
+    """F002: without `crypto.subtle`, the page must get one error with the remedy, and there must be no connection."""
     shop.page.add_init_script(NO_SUBTLE)
 
     shop.visit()
@@ -296,7 +307,7 @@ def test_a_secure_page_without_keys_is_told_so(shop: ShopPage, witness: Witness)
 def test_tokens_of_the_endpoints_are_stored_nowhere(
     advance: Advance, page: Page, make_business: MakeBusiness, witness: Witness
 ) -> None:
-    """WDG-018: no `auth_token` of a visitor or social member is in any storage, even after a refresh."""
+    """WDG-018: no `auth_token` of a visitor or social member may be in any storage, even after a refresh."""
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     widget = shop.open()
     with widget.expect_event("token:refreshed"):
@@ -317,7 +328,7 @@ def test_tokens_of_the_endpoints_are_stored_nowhere(
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_frame_without_an_origin_is_told_why_it_cannot_chat(page: Page, make_business: MakeBusiness) -> None:
-    """F080: a sandboxed frame without `allow-same-origin` is refused with a reason, and no script error occurs.
+    """F080: a sandboxed frame without `allow-same-origin` must be refused with a reason, without a script error.
 
     The widget keeps its key in memory there. A service accepts no socket from a page without an origin (D-10).
     """
@@ -336,7 +347,9 @@ def test_a_frame_without_an_origin_is_told_why_it_cannot_chat(page: Page, make_b
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_a_frame_that_may_open_no_popups_chats(page: Page, make_business: MakeBusiness) -> None:
-    """F080: in a sandboxed frame without `allow-popups`, the blocked sign-in is reported, and the visitor can chat."""
+    """F080: in a sandboxed frame without `allow-popups`, the blocked sign-in must be reported, and the visitor can
+    chat.
+    """
     business = make_business(get_token=False, service_keys=["google"])
     page.goto(f"{business.origin}/")
     sandbox = "allow-scripts allow-same-origin allow-forms"
@@ -353,7 +366,7 @@ def test_a_frame_that_may_open_no_popups_chats(page: Page, make_business: MakeBu
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_page_that_sets_its_domain_keeps_its_key(shop: ShopPage) -> None:
-    """F080: setting `document.domain` changes neither the page's storage nor its visitor."""
+    """F080: setting `document.domain` must change neither the page's storage nor its visitor."""
     before = shop.open().uid
     shop.page.add_init_script("try { document.domain = 'localhost'; } catch { /* some refuse it */ }")
 
@@ -364,7 +377,9 @@ def test_a_page_that_sets_its_domain_keeps_its_key(shop: ShopPage) -> None:
 
 @pytest.mark.contract("2.3/uid-derived", "5.6/secure-context")
 def test_a_frame_written_into_its_page_is_the_pages_visitor(shop: ShopPage, business: Business) -> None:
-    """F084: an iframe with `srcdoc` shares its parent's origin and storage, and therefore its visitor."""
+    """F084: an iframe with `srcdoc` shares its parent's origin and storage, and must therefore have the parent's
+    visitor.
+    """
     visitor = shop.open().uid
     shop.page.goto(f"{business.origin}/")
 
@@ -379,7 +394,9 @@ def test_a_frame_written_into_its_page_is_the_pages_visitor(shop: ShopPage, busi
 def test_a_page_from_a_file_is_told_why_it_cannot_chat(
     context: BrowserContext, page: Page, business: Business, tmp_path: Path
 ) -> None:
-    """F084: a page opened from a file has no origin to register, so it is refused with one error."""
+    """F084: a page from a file has no origin that can be registered, so the widget must refuse to run with
+    one error.
+    """
     context.grant_permissions(["local-network-access"])  # for pages loaded from elsewhere
     file = tmp_path / "page.html"
     file.write_text(embedding(business), encoding="utf-8")
@@ -392,7 +409,9 @@ def test_a_page_from_a_file_is_told_why_it_cannot_chat(
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_an_apps_built_in_browser_says_where_to_sign_in(page: Page, make_business: MakeBusiness) -> None:
-    """F023: in an app's built-in browser, the visitor can chat, and a hint replaces the sign-in buttons."""
+    """F023: in an app's built-in browser, the visitor must be able to chat, and a hint must replace the sign-in
+    buttons.
+    """
     page.add_init_script(f"{NO_INDEXED_DB} window.open = () => null;")
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     widget = shop.open()

@@ -1,4 +1,4 @@
-"""The widget's interface to the page: the handle, the queue, the events and the debug bundle."""
+"""Tests the widget's interface to the page: the handle, the queue, the events and the debug bundle."""
 
 import json
 from typing import Any
@@ -28,7 +28,10 @@ HANDLE = """() => Object.entries(Object.getOwnPropertyDescriptors(Service)).map(
 
 @pytest.mark.contract("D-12/handle", "D-01/queue", "D-01/globals")
 def test_what_waits_in_the_queue_hears_all_that_happens(page: Page, shop: ShopPage) -> None:
-    """Listeners queued in an array `Service` before the script loads receive every event; the handle has `push` too."""
+    """Listeners in an array `Service` that exists before the script loads must receive every event.
+
+    The handle has `push` too.
+    """
     page.add_init_script(f"({QUEUE})()")
 
     widget = shop.open()
@@ -44,7 +47,7 @@ def test_what_waits_in_the_queue_hears_all_that_happens(page: Page, shop: ShopPa
 
 @pytest.mark.contract("D-12/handle")
 def test_the_handle_is_complete_and_cannot_be_changed(shop: ShopPage) -> None:
-    """The handle has every member of `sdk.d.ts`, is frozen, and its listeners and panel functions work."""
+    """The handle must have every member of `sdk.d.ts` and be frozen. Its listeners and panel functions must work."""
     widget = shop.open()
     page = widget.page
 
@@ -74,7 +77,7 @@ def test_the_handle_is_complete_and_cannot_be_changed(shop: ShopPage) -> None:
 
 @pytest.mark.contract("D-12/always-chat", "D-12/handle")
 def test_an_error_comes_by_the_handle_the_document_and_the_console(page: Page, shop: ShopPage) -> None:
-    """An error is reported with the same five members to the handle, the document and the console."""
+    """An error must be reported with the same five members to the handle, the document and the console."""
     page.add_init_script(f"({QUEUE})()")
     shop.open()
 
@@ -92,7 +95,9 @@ def test_an_error_comes_by_the_handle_the_document_and_the_console(page: Page, s
 
 @pytest.mark.contract("D-12/debug")
 def test_the_bundle_of_a_member_goes_into_a_ticket(page: Page, make_business: MakeBusiness, witness: Witness) -> None:
-    """The debug bundle has version, browser, state and history, but no tokens, proofs, nonces, names or messages."""
+    """The debug bundle must have version, browser, state and history, but no tokens, proofs, nonces, names
+    or messages.
+    """
     shop = ShopPage(page, make_business())
     widget = shop.open()
     shop.sign_in(ADA)
@@ -121,7 +126,10 @@ def test_the_bundle_of_a_member_goes_into_a_ticket(page: Page, make_business: Ma
 
 @pytest.mark.contract("D-17/pinned")
 def test_a_page_that_pins_the_script_starts_the_widget_and_runs_no_other(page: Page, business: Business) -> None:
-    """With the published integrity hash the widget starts, and with any other the browser blocks the script."""
+    """With the published integrity hash, the widget must start.
+
+    With another hash, the browser must block the script.
+    """
     pinned = business.stack.get("/assets/sdk.json").json()
     wrong = f"sha384-{'A' * 64}"
     right, spoilt = (

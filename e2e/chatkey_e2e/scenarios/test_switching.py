@@ -1,4 +1,7 @@
-"""Changing from one person to another, with the page's login or a social login: nobody sees another person's chat."""
+"""Tests the change from one person to another, with the page's login or a social login.
+
+Nobody sees another person's chat.
+"""
 
 from typing import Any
 
@@ -27,7 +30,7 @@ def both(make_business: MakeBusiness) -> Business:
 
 @pytest.fixture
 def shop_with_both(page: Page, both: Business) -> ShopPage:
-    """The shop of that business, not opened yet."""
+    """The shop of `both`, not opened yet."""
     return ShopPage(page, both)
 
 
@@ -35,7 +38,9 @@ def shop_with_both(page: Page, both: Business) -> ShopPage:
 def test_a_site_that_logs_out_without_telling_keeps_its_member_in_the_chat(
     context: BrowserContext, shop: ShopPage, business: Business
 ) -> None:
-    """F195, F196: after a site's logout, the cached member stays until the site calls `logout()` or the token ends."""
+    """F195, F196: after a site's logout, the cached member must stay until the site calls `logout()` or the token
+    expires.
+    """
     visitor = shop.open().uid
     shop.sign_in()
     calls = business.token_calls
@@ -57,7 +62,10 @@ def test_a_site_that_logs_out_without_telling_keeps_its_member_in_the_chat(
 def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
     context: BrowserContext, shop: ShopPage, business: Business, clerk: Clerk
 ) -> None:
-    """F196: after a forced refresh, the next person sees nothing of the last one; in between there is a visitor."""
+    """F196: after a forced refresh, the next person must see nothing of the last person.
+
+    In between there is a visitor.
+    """
     context.clock.install()
     shop.open()
     widget = shop.sign_in()
@@ -91,7 +99,7 @@ def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
 def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_says_so(
     shop_with_both: ShopPage, both: Business
 ) -> None:
-    """F197: a cached social login survives a reload, until the page calls `refreshIdentity()` for its customer."""
+    """F197: a cached social login must survive a reload until the page calls `refreshIdentity()` for its customer."""
     widget = shop_with_both.open()
     widget.wait_for_event("token:none")
     widget.sign_in_with("google").approve()
@@ -115,7 +123,10 @@ def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_
 def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
     shop_with_both: ShopPage, both: Business, witness: Witness
 ) -> None:
-    """F197: a member is offered no other login; after a sign-out in the chat, a social login works and stays."""
+    """F197: a member must be offered no other login.
+
+    After a sign-out in the chat, a social login must work and stay.
+    """
     shop_with_both.open()
     widget = shop_with_both.sign_in()
     widget.open()
@@ -139,7 +150,7 @@ def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
 def test_a_custom_uid_that_looks_social_opens_nothing_of_the_social_member(
     shop_with_both: ShopPage, both: Business, stack: Stack
 ) -> None:
-    """F106, F199: a custom member with a social member's uid has a separate conversation and record."""
+    """F106, F199: a custom member with a social member's uid must have a separate conversation and record."""
     widget = shop_with_both.open()
     widget.sign_in_with("google").approve()
     widget.wait_for("member")
@@ -166,7 +177,9 @@ def test_a_custom_uid_that_looks_social_opens_nothing_of_the_social_member(
 def test_what_was_sent_before_a_logout_opens_no_socket_after_it(
     shop: ShopPage, witness: Witness, make_peer: MakePeer
 ) -> None:
-    """F194: after a logout, the old `connect` frame is refused, but its token stays valid for the owner of the key."""
+    """F194: after a logout, the old `connect` frame must be refused, but the token is still valid for the owner of the
+    key.
+    """
     shop.open()
     widget = shop.sign_in()
     old = witness.frames(Kind.CONNECT)[-1]
@@ -184,7 +197,7 @@ def test_what_was_sent_before_a_logout_opens_no_socket_after_it(
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout")
 def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPage, both: Business) -> None:
-    """F193: a logout while offline removes the member at once, also after the next load."""
+    """F193: a logout while offline must remove the member at once and permanently."""
     widget = shop_with_both.open()
     visitor = widget.uid
     widget.sign_in_with("google").approve()
@@ -205,7 +218,10 @@ def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPag
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("3/logout", "D-12/always-chat")
 def test_a_logout_closes_the_sign_in_window(shop_with_both: ShopPage, both: Business) -> None:
-    """F192: a logout closes the sign-in popup, so that login makes nobody a member, and the button works again."""
+    """F192: a logout must close the sign-in popup, so that its login makes nobody a member.
+
+    The button must work again.
+    """
     widget = shop_with_both.open()
     consent = widget.sign_in_with("google")
 

@@ -1,4 +1,4 @@
-"""Several tabs of one browser share a key, a token and a logout, and call `getToken` one after another."""
+"""Tests that several tabs share a key, a token and a logout, and call `getToken` one after another."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -49,7 +49,7 @@ NOTE_ABORT = """(() => {
 
 @pytest.fixture
 def open_beside(context: BrowserContext, business: Business) -> Callable[[], ShopPage]:
-    """Open the shop in one more tab."""
+    """Open the shop in another tab."""
 
     def open_one() -> ShopPage:
         shop = ShopPage(context.new_page(), business)
@@ -81,7 +81,9 @@ def never_answers(page: Page) -> None:
 def test_one_of_four_tabs_renews_for_all(
     advance: Advance, shop: ShopPage, open_beside: OpenBeside, business: Business, witness: Witness
 ) -> None:
-    """F043: before the token expires, one of four tabs calls the backend, and all their sockets get the new token."""
+    """F043: before the token expires, one of four tabs must call the backend, and all sockets must get the
+    new token.
+    """
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": short_lived(business, route)}), times=1)
     shop.open().wait_for("member")
     widgets = [shop.widget, *(open_beside().widget for _ in range(3))]
@@ -103,7 +105,9 @@ def test_one_of_four_tabs_renews_for_all(
 def test_tabs_that_slept_past_the_end_of_their_token_ask_once(
     advance: Advance, shop: ShopPage, open_beside: OpenBeside, stack: Stack
 ) -> None:
-    """F043: when three tabs wake up after three hours, `getToken` is called once, and the member is the same."""
+    """F043: when three tabs resume after three hours, `getToken` must be called once, and the member must
+    be the same.
+    """
     shop.open()
     widgets = [shop.sign_in(), *(open_beside().widget for _ in range(2))]
     context, uid = shop.page.context, shop.widget.uid
@@ -126,7 +130,7 @@ def test_tabs_that_slept_past_the_end_of_their_token_ask_once(
 def test_a_tab_whose_call_comes_to_nothing_does_not_keep_the_next_one_waiting(
     page_time: Advance, shop: ShopPage, open_beside: OpenBeside, witness: Witness, ending: str
 ) -> None:
-    """F043: if a tab is closed during its `getToken` call, or the call times out, the next tab calls it."""
+    """F043: if a tab is closed during its `getToken` call, or the call times out, the next tab must call `getToken`."""
     waiting = open_beside().widget
     waiting.wait_for_event("token:none")
     never_answers(shop.page)
@@ -152,7 +156,7 @@ def test_a_tab_whose_call_comes_to_nothing_does_not_keep_the_next_one_waiting(
 def test_a_frozen_tab_that_holds_the_lock_keeps_nobody_waiting_for_ever(
     page_time: Advance, context: BrowserContext, shop: ShopPage, business: Business
 ) -> None:
-    """F043: a frozen tab that holds the lock loses it after a while, so that the other tabs can go on."""
+    """F043: a frozen tab must lose the lock after a while, so that the other tabs can continue."""
     frozen = context.new_page()
     frozen.goto(f"{business.origin}/")
     lock = TOKEN_LOCK_PREFIX + business.provider.id
@@ -174,7 +178,10 @@ def test_a_frozen_tab_that_holds_the_lock_keeps_nobody_waiting_for_ever(
 def test_a_logout_is_one_in_all_tabs_within_a_second(
     context: BrowserContext, shop: ShopPage, open_beside: OpenBeside
 ) -> None:
-    """F190, WDG-011: a logout reaches all tabs at once, and each goes back to the visitor and reports it."""
+    """F190, WDG-011: a logout must reach all tabs at once.
+
+    Each tab must connect as the visitor and report the logout.
+    """
     context.clock.install()
     visitor = shop.open().uid
     widgets = [shop.sign_in(), *(open_beside().widget for _ in range(2))]
@@ -197,7 +204,7 @@ def test_a_logout_is_one_in_all_tabs_within_a_second(
 def test_word_of_a_logout_that_comes_late_does_not_end_the_next_login(
     shop: ShopPage, open_beside: OpenBeside, business: Business
 ) -> None:
-    """F190, F196: a tab that receives a logout late, after the next login, keeps the new member."""
+    """F190, F196: a tab that receives a logout only after the next login must keep the new member."""
     shop.open()
     late = open_beside().widget
     shop.sign_in()
@@ -214,7 +221,7 @@ def test_word_of_a_logout_that_comes_late_does_not_end_the_next_login(
 def test_a_logout_while_gettoken_is_under_way_counts_in_all_tabs(
     shop: ShopPage, open_beside: OpenBeside, business: Business
 ) -> None:
-    """F191: a logout cancels the running and the waiting `getToken` calls in all tabs, and a late answer is ignored."""
+    """F191: a logout must cancel running and waiting `getToken` calls in all tabs. A late answer must be ignored."""
     other = open_beside().widget
     other.wait_for_event("token:none")
     calls = business.token_calls
@@ -237,7 +244,7 @@ def test_a_logout_while_gettoken_is_under_way_counts_in_all_tabs(
 
 @pytest.mark.contract("D-12/tabs", "D-01/queue", "2.8/deleted-by-logout")
 def test_a_logout_counts_before_the_widget_runs(context: BrowserContext, shop: ShopPage, business: Business) -> None:
-    """F189: a logout on a page that is still loading ends the member's session in all tabs."""
+    """F189: a logout on a page that is still loading must end the member's session in all tabs."""
     shop.open()
     shop.sign_in()
     hasty = ShopPage(context.new_page(), business)

@@ -1,4 +1,4 @@
-"""The visitor (mode 1): anonymous, and bound to a key that never leaves the browser."""
+"""Tests the visitor (mode 1), who is anonymous and bound to a key that never leaves the browser."""
 
 import jwt
 import pytest
@@ -23,7 +23,7 @@ def business(make_business: MakeBusiness) -> Business:
 def test_first_open_connects_a_visitor_whose_uid_comes_from_the_key(
     business: Business, widget: WidgetPage, witness: Witness
 ) -> None:
-    """On the first open, the widget creates a visitor identity without asking, and connects with it."""
+    """When first opened, the widget must create a visitor identity without asking, and connect with this identity."""
     uid, jkt = widget.uid, widget.jkt
 
     (connect,) = witness.frames(Kind.CONNECT)
@@ -36,7 +36,7 @@ def test_first_open_connects_a_visitor_whose_uid_comes_from_the_key(
 
 @pytest.mark.contract("2.3/indexeddb", "2.8/key-pair", "5.5/key-at-load")
 def test_the_key_cannot_be_exported_and_survives_a_reload(shop: ShopPage) -> None:
-    """WDG-014: exporting the private key fails with InvalidAccessError, and a reload uses the same key."""
+    """WDG-014: exporting the private key must fail with InvalidAccessError, and a reload must use the same key."""
     before = shop.open().stored_key()
 
     after = shop.reload().stored_key()
@@ -76,7 +76,7 @@ def test_a_cleared_key_makes_a_new_visitor(shop: ShopPage) -> None:
 def test_the_token_is_refreshed_after_50_seconds_on_the_same_socket(
     advance: Advance, widget: WidgetPage, witness: Witness
 ) -> None:
-    """About every 50 seconds, a new visitor token is sent over the open socket."""
+    """About every 50 seconds, a new visitor token must be sent over the open socket."""
     due_in = widget.debug()["timers"]["refresh"]
     with widget.expect_event("token:refreshed"):
         advance(51)
@@ -91,7 +91,7 @@ def test_the_token_is_refreshed_after_50_seconds_on_the_same_socket(
 
 @pytest.mark.contract("2.3/uid-derived", "D-17/fresh-randomness")
 def test_another_browser_is_another_visitor(widget: WidgetPage, new_context: NewContext, business: Business) -> None:
-    """Two browsers never have the same visitor identity, although both start from the same snapshot."""
+    """Two browsers must never have the same visitor identity, although both start from the same snapshot."""
     other = ShopPage(new_context().new_page(), business).open()
 
     assert other.uid != widget.uid

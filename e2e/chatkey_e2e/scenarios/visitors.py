@@ -1,4 +1,4 @@
-"""A visitor who tries to sign in: checks for failed logins, and for a successful one at the end."""
+"""A visitor who tries to sign in. The checks cover failed logins, and a successful login at the end."""
 
 from dataclasses import dataclass
 
@@ -30,24 +30,24 @@ class Visitor:
         self.uid = self.widget.uid
 
     def asks(self, social: str) -> ConsentPage:
-        """Click the button of a social provider, and return its consent page."""
+        """Click the button of a social provider, and return the provider's consent page."""
         return self.widget.sign_in_with(social)
 
     def presses(self, social: str) -> Page:
-        """Click the button of a social provider, and return the popup, whatever it shows."""
+        """Click the button of a social provider, and return the popup, regardless of its content."""
         return self.widget.start_signing_in(social).page
 
     def looks_around(self) -> None:
-        """Wait until the widget has noticed that the popup is at the provider."""
+        """Wait until the widget has noticed that the popup shows the provider."""
         self.widget.wait_for_event("oauth:opened")
 
     def closes(self, popup: Page) -> None:
-        """Close the popup after the widget has noticed it."""
+        """Close the popup after the widget has noticed that the popup shows the provider."""
         self.looks_around()
         popup.close()
 
     def is_told(self, social: str, code: str, words: str, *, members: int = 0) -> None:
-        """Check that the page got this code, the person read these words, and nothing else came of the login.
+        """Check that the page got this code, that the person read these words, and that the login had no other effect.
 
         `members` is the number of member records that must exist.
         """
@@ -60,20 +60,20 @@ class Visitor:
         self.chats_on()
 
     def chats_on(self) -> None:
-        """Check that the visitor from before is still there and can send a message."""
+        """Check that the visitor is the same as before and can send a message."""
         self.widget.turn_back()
         self.widget.send("I am still here")
         assert (self.widget.identity["identity"], self.widget.uid) == ("visitor", self.uid)
 
     def keeps_nothing(self) -> None:
-        """Check that this browser has no identity token, neither in the shop's storage nor in an open window."""
+        """Check that neither the shop's storage nor an open window of this browser contains an identity token."""
         pages = [page for page in self.widget.page.context.pages if page.url.startswith("http")]
         assert self.widget.stored(self.business.storage_key) is None
         assert self.witness.identity_tokens == []
         assert [page.url for page in pages if JWT.search(unless_closing(page, page.content, "").encode())] == []
 
     def comes_in(self, social: str) -> None:
-        """Click the button again, approve, and check that the visitor becomes the member."""
+        """Click the button of a social provider, approve, and check that the visitor becomes the member."""
         self.asks(social).approve()
         self.widget.wait_for("member")
         if (records := self.business.records) is not None:

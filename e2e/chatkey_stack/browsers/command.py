@@ -9,7 +9,7 @@ from chatkey_stack.browsers.search import NO_BROWSER, NoBrowserError, find, mach
 
 
 class NoBrowser(click.ClickException):
-    """No browser was found. The message says what to do; the command has its own exit status."""
+    """No browser was found. The message says what to do. The command ends with a separate exit status."""
 
     exit_code = NO_BROWSER
 
@@ -23,8 +23,8 @@ def browser(*, wanted: str, may_install: bool) -> None:
     """Say which browser would be used: chromium, firefox, webkit, or a path.
 
     Without an argument, it is CHATKEY_BROWSER or the first Chromium found. Only --install changes this machine: it
-    downloads Playwright's own build into Playwright's cache. If that fails, it installs Debian's package, which
-    needs root. Prints `found` and the browser, or ends with status 8.
+    downloads Playwright's own build into Playwright's cache. If that fails, it installs Debian's package, which needs
+    root. Prints `found` and the browser, or ends with status 8.
     """
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  (`chatkey --help` need not wait for it)
 

@@ -16,10 +16,10 @@ DEBIAN_PACKAGES: Final[Mapping[Kind, str]] = {"chromium": "chromium", "firefox":
 
 
 def install(machine: Machine) -> Found:
-    """Return the browser that is wanted. If none of its kind exists, install Playwright's own or else Debian's.
+    """Return the wanted browser.
 
-    Raises `NoBrowserError` if neither can be installed, or if `CHATKEY_BROWSER` is a path or command that does not
-    exist.
+    If no browser of this kind exists, install Playwright's build, or else Debian's package. Raises `NoBrowserError` if
+    neither can be installed, or if `CHATKEY_BROWSER` is a path or command that does not exist.
     """
     kind = kind_of(machine.wanted)
     if installed(machine, kind) or (machine.wanted and machine.wanted not in KINDS):

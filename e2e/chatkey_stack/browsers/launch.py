@@ -1,4 +1,4 @@
-"""How a browser is started: its executable, the features that are switched off, and the CA that it trusts."""
+"""Starts a browser, with its executable, without some features, and with the CA that it must trust."""
 
 from __future__ import annotations
 
@@ -70,9 +70,10 @@ def launch(
 def launch_options(
     found: Found, asked: Mapping[str, Any] = MappingProxyType({}), *, trusted_spki: str | None = None
 ) -> dict[str, Any]:
-    """Return keyword arguments for `launch` and `launch_persistent_context`, including those in `asked`.
+    """Return keyword arguments for `launch` and `launch_persistent_context`, including the arguments in `asked`.
 
-    Its `args` are added to ours. The result may be passed to this function again, with further arguments.
+    The `args` of `asked` are added to the default ones. The result may be passed to this function again, with further
+    arguments.
     """
     options = located(found, asked)
     if found.kind == "chromium":

@@ -1,4 +1,4 @@
-"""Finds a browser to drive. Searches in a fixed order and installs nothing."""
+"""Finds a browser, in a fixed order. Installs nothing."""
 
 from __future__ import annotations
 
@@ -66,9 +66,10 @@ class NoBrowserError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A browser: its kind, its executable (None for Playwright's own), and how it was found.
+    """A browser: its kind, its executable (None for Playwright's own build), and how it was found.
 
-    `shell` is the same browser without windows. It is faster, and is used if nobody watches and no test needs windows.
+    `shell` is the same browser without windows. The shell is faster, and is used if nobody watches and no test needs
+    windows.
     """
 
     kind: Kind
@@ -101,7 +102,7 @@ def _version(executable: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The parts of the machine that search and installation use. A test can replace them."""
+    """The parts of the machine that the search and the installation use. A test can replace these parts."""
 
     environ: Mapping[str, str]
     own: Mapping[Kind, Path]
@@ -113,7 +114,7 @@ class Machine:
 
     @property
     def wanted(self) -> str:
-        """The kind, path or command in `CHATKEY_BROWSER`; empty for any browser."""
+        """The kind, path or command in `CHATKEY_BROWSER`, or empty for any browser."""
         return self.environ.get("CHATKEY_BROWSER", "")
 
 
@@ -124,7 +125,7 @@ def machine(playwright: Playwright, environ: Mapping[str, str] = os.environ) -> 
 
 
 def kind_of(wanted: str) -> Kind:
-    """Return the kind of browser for a kind, a path or a command. The default is Chromium."""
+    """Return the kind of browser that a kind, a path or a command names. The default is Chromium."""
     name = Path(wanted).name.lower()
     for kind in KINDS:
         if kind in name:
@@ -135,9 +136,9 @@ def kind_of(wanted: str) -> Kind:
 def find(machine: Machine) -> Found:
     """Return the browser that `CHATKEY_BROWSER` asks for.
 
-    A path or command means that browser. A kind (by default Chromium) means Playwright's own build, or else the
-    system's browser. Raises `NoBrowserError`. If `CHATKEY_BROWSER` is set but wrong, that is an error: the search
-    does not go on.
+    A path or command means exactly this browser. A kind (by default Chromium) means Playwright's own build, or else the
+    system's browser. Raises `NoBrowserError` if there is no such browser. If `CHATKEY_BROWSER` is wrong, no other
+    browser is used.
     """
     kind = kind_of(machine.wanted)
     if machine.wanted and machine.wanted not in KINDS:
@@ -149,7 +150,7 @@ def find(machine: Machine) -> Found:
 
 
 def too_old(machine: Machine, kind: Kind) -> str:
-    """Return a message about an installed browser that is too old, with the command to type. Empty if there is none."""
+    """Return a message about an installed browser that is too old, with the command to type, or an empty text."""
     return next((_too_old(path, version) for path, version in _old_ones(machine, kind)), "")
 
 
@@ -182,7 +183,7 @@ def _systems(machine: Machine, kind: Kind) -> Found | None:
 
 
 def _placed(machine: Machine, kind: Kind) -> Iterator[str]:
-    """Yield the paths of the system's browsers of a kind, the preferred ones first."""
+    """Yield the paths of the system's browsers of a kind. Preferred browsers come first."""
     yield from filter(None, map(machine.which, SYSTEM_NAMES[kind]))
     yield from filter(machine.is_file, SYSTEM_PATHS[kind])
 
@@ -195,7 +196,7 @@ def _old_ones(machine: Machine, kind: Kind) -> Iterator[tuple[str, int]]:
 
 
 def _old_version(machine: Machine, kind: Kind, executable: str) -> int | None:
-    """Return the browser's version if it is too old to be driven, or else None."""
+    """Return the version of a browser that is too old to be used, or None for any other browser."""
     version = machine.version(executable) if kind == "firefox" else None
     return version if version is not None and version < OLDEST_FIREFOX else None
 

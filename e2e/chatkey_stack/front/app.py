@@ -1,4 +1,4 @@
-"""The front (a proxy) as an ASGI application: one port for browsers, and one for its control API."""
+"""The front (a proxy) as an ASGI application, with one port for browsers and one port for the control API."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -19,7 +19,7 @@ ASSETS = "/assets/"
 
 @dataclass
 class Front:
-    """Forwards everything that arrives at any port other than its control port."""
+    """Forwards requests and sockets from all ports except the control port."""
 
     service: Upstream
     control_port: int
@@ -34,7 +34,7 @@ class Front:
         self._clients: dict[str, httpx.AsyncClient] = {}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Handle the control API, or forward a request or socket with its faults."""
+        """Handle the control API, or forward a request or socket according to the fault rules."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["server"][1] == self.control_port:
@@ -58,7 +58,10 @@ class Front:
         await sockets.answer(self.service, self.faults, scope, receive, send)
 
     async def _met(self, path: str) -> Rule | None:
-        """Return the rule that refuses this path, or None. A delay takes place here; it is no refusal."""
+        """Return the rule that refuses this path, or None.
+
+        A rule that delays is carried out here and refuses nothing.
+        """
         rule = self.faults.hit_path(path)
         if rule is not None and rule.action == "delay":
             await asyncio.sleep(rule.seconds)

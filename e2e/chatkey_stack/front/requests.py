@@ -1,4 +1,4 @@
-"""Forwards requests: the response is the service's, or the one that a rule demands."""
+"""Forwards requests. The response comes from the service, or from a fault rule."""
 
 import json
 from collections.abc import AsyncIterator
@@ -16,12 +16,12 @@ SECONDS: Final = 120.0
 
 
 def client(upstream: Upstream) -> httpx.AsyncClient:
-    """Return an HTTP client that changes nothing: no redirects, decoding, cookies or extra headers."""
+    """Return an HTTP client that does not follow redirects, decode bodies, keep cookies or add headers."""
     return httpx.AsyncClient(verify=upstream.trusted, trust_env=False, timeout=SECONDS, follow_redirects=False)
 
 
 async def answer(asking: httpx.AsyncClient, upstream: Upstream, scope: Any, receive: Any, send: Any) -> None:
-    """Forward a request, and return its response byte by byte. Answers 502 if the service does not respond."""
+    """Forward a request, and return the response unchanged. If the service does not respond, answer with 502."""
     query = b"?" + scope["query_string"] if scope["query_string"] else b""
     request = httpx.Request(
         scope["method"],
@@ -45,7 +45,7 @@ async def answer(asking: httpx.AsyncClient, upstream: Upstream, scope: Any, rece
 
 
 async def spoil(rule: Rule, receive: Any, send: Any) -> None:
-    """Answer with the rule's status, or break the connection without a response."""
+    """Answer with the status of the rule, or break the connection without a response."""
     if rule.action == "status":
         await tell(send, rule.status, f"A rule of the front sets status {rule.status} for this request.")
     else:
@@ -53,7 +53,7 @@ async def spoil(rule: Rule, receive: Any, send: Any) -> None:
 
 
 async def tell(send: Any, status: int, message: str) -> None:
-    """Answer with an error of the front itself, in the service's format, and readable by every page (CORS)."""
+    """Answer with an error of the front, in the service's format. Every page may read the answer (CORS)."""
     body = json.dumps({"error": {"code": "front_fault", "message": message}}).encode()
     headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store"), ANY_ORIGIN]
     await send({"type": "http.response.start", "status": status, "headers": headers})

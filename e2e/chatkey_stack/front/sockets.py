@@ -1,4 +1,4 @@
-"""Forwards sockets: one task for each direction, which apply the fault rules to the frames."""
+"""Forwards sockets with one task for each direction. The tasks apply the fault rules to the frames."""
 
 import asyncio
 from contextlib import suppress
@@ -48,11 +48,11 @@ async def spoil_handshake(rule: Rule, scope: Any, receive: Any, send: Any) -> No
 
 
 class _EndedHere(Exception):
-    """A rule has closed the socket, so neither direction has anything left to forward."""
+    """A rule has closed the socket, so that both directions must end."""
 
 
 class _Line:
-    """One socket, from the browser to the service."""
+    """One socket, forwarded from the browser to the service."""
 
     def __init__(self, connection: ClientConnection, faults: Faults, receive: Any, send: Any) -> None:
         self._service = connection
@@ -61,7 +61,7 @@ class _Line:
         self._send = send
 
     async def carry(self) -> None:
-        """Forward frames both ways. When one end closes, close the other end in the same way."""
+        """Forward frames in both directions. When one end closes, close the other end in the same way."""
         pumps = [asyncio.create_task(pump) for pump in (self._to_service(), self._to_browser())]
         try:
             done, _ = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)

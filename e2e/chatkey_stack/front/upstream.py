@@ -1,4 +1,4 @@
-"""The servers that the front forwards to, and the headers that it does not forward."""
+"""The servers to which the front forwards, and the headers that it does not forward."""
 
 import ssl
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ OF_THE_HANDSHAKE: Final = b"sec-websocket-"
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server: the URL to reach it, the name for its `Host` header, and the CAs whose certificate it may have."""
+    """A server: its URL, the name for the `Host` header, and the CAs that it trusts for the server's certificate."""
 
     url: str
     host: str
@@ -31,19 +31,19 @@ class Upstream:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port to connect to."""
+        """The host and the port to connect to."""
         split = urlsplit(self.url)
         return split.hostname or "", split.port or (443 if self.is_tls else 80)
 
 
 def passed_on(headers: Iterable[Header]) -> list[Header]:
-    """Return the headers of a message without `Host` and those that belong to the connection."""
+    """Return the headers of a message without `Host` and without headers that belong to the connection."""
     return [
         (name, value) for name, value in headers if name.lower() not in OF_THE_CONNECTION and name.lower() != b"host"
     ]
 
 
 def of_a_socket(headers: Iterable[Header]) -> list[tuple[str, str]]:
-    """Return a handshake's headers without `Host` and those that belong to the connection or the handshake."""
+    """Return the headers of a handshake without `Host` and without headers of the connection or the handshake."""
     kept = [header for header in passed_on(headers) if not header[0].lower().startswith(OF_THE_HANDSHAKE)]
     return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in kept]

@@ -1,1 +1,1 @@
-"""The integrator's site: small shops that embed the widget, each with its own sign-in and token endpoint."""
+"""The integrator's site: small shops that embed the widget, each with a sign-in and a token endpoint."""

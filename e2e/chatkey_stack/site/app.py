@@ -24,7 +24,7 @@ class Addresses:
 
 
 def create_app(addresses: Addresses, *, now: Callable[[], float] = time.time, lab_token: str = "") -> Litestar:
-    """Build the site without any shops. Callers who may use the lab add shops with `POST /lab/shops`."""
+    """Build the site without shops. Callers who may use the lab add shops with `POST /lab/shops`."""
     shops = Shops(now)
     everybody = people(addresses.site)
     app = Litestar(

@@ -1,4 +1,4 @@
-"""The control API for harness and demo: the shops, and the clock that their tokens use."""
+"""The control API for harness and demo: the shops, and the clock for the tokens of the shops."""
 
 import msgspec
 from litestar import Router, delete, get, post
@@ -30,7 +30,7 @@ class NewPage(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Advance(msgspec.Struct, forbid_unknown_fields=True):
-    """Seconds to move the clock."""
+    """The number of seconds by which to move the clock."""
 
     advance: float
 

@@ -1,4 +1,4 @@
-"""The shops' pages, their sign-in, and the endpoint that the page's `getToken` calls."""
+"""The pages of the shops, the sign-in, and the endpoint for the page's `getToken`."""
 
 import secrets
 from collections.abc import Mapping
@@ -166,7 +166,10 @@ def snippet(provider_id: str, sdk_url: str, *, get_token: bool) -> str:
 
 
 def _policy(csp: Csp, nonce: str, service_url: str, sdk_url: str) -> str:
-    """Return the strictest Content-Security-Policy with which the widget works, or (`without-wasm`) a stricter one."""
+    """Return the strictest Content-Security-Policy that the widget supports.
+
+    With `without-wasm`, return a stricter one.
+    """
     assets = sdk_url.removesuffix("/sdk.js")
     socket = service_url.replace("http", "ws", 1)
     scripts = {

@@ -18,7 +18,7 @@ def people(site_url: str) -> dict[str, Person]:
 
 
 def avatar(person: Person) -> str:
-    """Draw a person's initial on a background of their own colour, as SVG."""
+    """Draw a person's initial on a background in the person's colour, as SVG."""
     hue = sum(person.id.encode()) * 47 % 360
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">'

@@ -1,4 +1,4 @@
-"""The shops of the site: their configuration, and who is signed in at each."""
+"""The shops of the site: the configuration of each shop, and who is signed in at the shop."""
 
 import re
 import secrets
@@ -14,10 +14,10 @@ KEPT_SESSIONS = 1000
 
 @dataclass(slots=True)
 class Shop:
-    """One integrator: a provider, its secret, and whether the page offers `getToken`.
+    """One integrator: a provider, the provider's secret, and whether the page offers `getToken`.
 
-    `spy` is the origin of a page that frames this one and may watch its widget; only the demo sets it. `tail` is
-    added to the ids of the shop's people, so that shops that share a provider have different people.
+    `spy` is the origin of a page that frames the shop and may observe the widget; only the demo sets it. `tail` is
+    added to the ids of the shop's people, so that shops with the same provider have different people.
     """
 
     slug: str
@@ -34,11 +34,11 @@ class Shop:
 
     @property
     def cookie(self) -> str:
-        """The name of the session cookie. It is different for each shop, because cookies ignore ports."""
+        """The name of the session cookie. Each shop has a different name, because cookies ignore ports."""
         return f"sid_{self.slug}"
 
     def sign_in(self, person: Person) -> str:
-        """Start a session and return its id. Drops the oldest session if there are too many."""
+        """Start a session and return the id. Remove the oldest session if there are too many."""
         while len(self._sessions) >= KEPT_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         session = secrets.token_urlsafe(24)
@@ -56,7 +56,7 @@ class Shop:
 
 
 class Shops:
-    """All shops by slug, and the clock that their tokens use."""
+    """All shops by slug, and the clock for the tokens of the shops."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -64,7 +64,7 @@ class Shops:
         self.offset = 0.0
 
     def now(self) -> float:
-        """Return the seconds since the epoch, moved by `offset`."""
+        """Return the time in seconds since the epoch, moved by `offset`."""
         return self._now() + self.offset
 
     def add(
@@ -78,7 +78,10 @@ class Shops:
         spy: str | None = None,
         tail: str = "",
     ) -> Shop:
-        """Open a shop, or reopen it with nobody signed in. Raises `ValueError` for a slug that no path can have."""
+        """Open a shop, or reopen it with nobody signed in.
+
+        Raises `ValueError` for a slug that cannot be part of a path.
+        """
         if not SLUG.fullmatch(slug) or slug in RESERVED:
             raise ValueError(
                 f"slug {slug!r} cannot be used. Use letters a-z, digits and hyphens, but not lab, static or people"
@@ -88,7 +91,6 @@ class Shops:
         return self._shops[slug]
 
     def get(self, slug: str) -> Shop | None:
-        """Return the shop with this slug, or None."""
         return self._shops.get(slug)
 
     def remove(self, slug: str) -> None:

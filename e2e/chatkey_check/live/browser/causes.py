@@ -18,13 +18,13 @@ POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
 
 
 def trouble(visit: Visit, wanted: str) -> Finding:
-    """Return the failure of a step that ended otherwise than `wanted`, with its cause."""
+    """Return the failure of a step that did not end as `wanted` says, with the cause."""
     message, hint = _cause(visit)
     return visit.failed(f"{wanted} {message}", hint)
 
 
 def _cause(visit: Visit) -> tuple[str, str]:
-    """Return the message and the hint for what happened instead."""
+    """Return the message and the hint about what happened."""
     state = visit.state
     message, hint = _blocked(visit, state) or _by_worker(visit) or _told(visit) or _silence(visit)
     return message, f"{hint} {WORKER}" if state["worker"] and hint != WORKER else hint
@@ -78,7 +78,9 @@ def _told(visit: Visit) -> tuple[str, str] | None:
 
 
 def _led_away(visit: Visit) -> str:
-    """Return a hint if the call was redirected to another origin, which the widget cannot see; or an empty text."""
+    """Return a hint if the call was redirected to another origin, which the widget cannot notice; otherwise an empty
+    text.
+    """
     ours = visit.calls.target.origin
     led_to = origin(visit.led_to) if visit.token_calls else ours
     if led_to == ours:
@@ -100,7 +102,7 @@ def _nobody(visit: Visit) -> tuple[str, str]:
 
 
 def _left_behind(target: Target, line: str) -> tuple[str, str]:
-    """Return a reason and a hint why a browser does not send a cookie, from its Set-Cookie line (RFC 6265bis 5.6)."""
+    """Return why a browser does not send a cookie, and a hint, from the cookie's Set-Cookie line (RFC 6265bis 5.6)."""
     _, *parts = (part.strip() for part in line.split(";"))
     attributes = {name.strip().lower(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
     if "secure" not in attributes and attributes.get("samesite", "").lower() == "none":

@@ -20,7 +20,7 @@ from chatkey_stack import browsers
 
 
 def launched(target: Target, wire: HttpWire, ending: ExitStack, *, headed: bool = False) -> Browser:
-    """Start a browser, which `ending` closes. Raises `BrowserMissing` if there is none."""
+    """Start a browser. `ending` closes the browser. Raises `BrowserMissing` if no browser is found."""
     playwright = ending.enter_context(sync_playwright())
     found = _found(playwright)
     trusted = ",".join(sorted(_public_keys(target, wire))) or None
@@ -38,14 +38,14 @@ def _found(playwright: Playwright) -> browsers.Found:
 
 
 def addresses(target: Target) -> Iterator[str]:
-    """Yield the argument that makes a browser connect to the addresses of --connect-to."""
+    """Yield the browser argument that has the effect of --connect-to."""
     if target.connect_to:
         rules = (f"MAP {host} {f'[{to}]' if ':' in to else to}" for host, to in target.connect_to.items())
         yield f"--host-resolver-rules={','.join(rules)}"
 
 
 def _public_keys(target: Target, wire: HttpWire) -> set[str]:
-    """Return the public key hashes of the endpoint and the service, after verifying their certificates with --ca."""
+    """Return the hashes of the public keys of endpoint and service, after verifying the certificates with --ca."""
     if target.ca is None:
         return set()
     service = (target.live.service_url, target.live.sdk_url) if target.live else ()

@@ -1,4 +1,4 @@
-"""Lets a person log in by hand in a visible browser window, and takes over the cookies."""
+"""Lets a person log in by hand in a visible browser window, and keeps the cookies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOK_MS: Final = 200
 
 
 def logged_in(target: Target) -> Target:
-    """Open a browser window, and return the target with the login that was made there. Raises `OptionError`."""
+    """Open a browser window, and return the target with the login of this window. Raises `OptionError`."""
     with closing(HttpWire(target)) as wire, ExitStack() as ending:
         try:
             browser = launched(target, wire, ending, headed=True)
@@ -32,9 +32,9 @@ def logged_in(target: Target) -> Target:
 
 
 def by_hand(browser: Browser, target: Target, *, act: Callable[[Page], None] | None = None) -> Target:
-    """Show the page until its window is closed, and return the target with the cookies as its login.
+    """Show the page until the window is closed, and return the target with the window's cookies as the login.
 
-    Tests pass `act` to do what a person would do. Raises `OptionError` if the browser got no cookie.
+    Tests pass `act`, which acts like a person. Raises `OptionError` if the browser got no cookie.
     """
     context = browser.new_context(ignore_https_errors=target.insecure_tls)
     page, address = context.new_page(), target.page_url or target.page

@@ -1,4 +1,4 @@
-"""The page that the browser shows on the integrator's origin: their document and headers, with the widget added."""
+"""The page that the browser shows on the integrator's origin: the integrator's document and headers, and our widget."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Document:
 
     @property
     def header_map(self) -> dict[str, str]:
-        """The headers as Playwright takes them, one value per name. Set-Cookie lines are joined with newlines."""
+        """The headers in Playwright's format, with one value per name. Set-Cookie lines are joined with newlines."""
         joined: dict[str, list[str]] = {}
         for name, value in self.headers:
             joined.setdefault(name.lower(), []).append(value)
@@ -46,10 +46,10 @@ class Document:
 
 
 def document(fetched: Exchange | None, service: Service, set_cookies: Iterable[str]) -> Document:
-    """Return the page as it was fetched, or an empty page, with the widget's script added.
+    """Return the fetched page, or an empty page, with the widget's script added.
 
-    `set_cookies` are the Set-Cookie lines of the login, so that the browser applies its usual rules to them. If the
-    reference server stands in for the service, it takes the service's place in a Content-Security-Policy.
+    `set_cookies` are the Set-Cookie lines of the login, to which the browser applies its usual rules. If the reference
+    server stands in for the service, its address replaces the service's address in a Content-Security-Policy.
     """
     answer = fetched.response if fetched else None
     page = answer or Response(200, (("Content-Type", "text/html; charset=utf-8"),), EMPTY)
@@ -96,7 +96,7 @@ def _nonce(policies: str) -> str | None:
 
 
 def _with_script(body: bytes, service: Service, nonce: str | None) -> bytes:
-    """Add the script at the end of the head, so that a policy in a meta element of the page applies to it."""
+    """Add the script at the end of the head, so that a policy in a meta element of the page applies to the script."""
     secret = f' nonce="{html.escape(nonce)}"' if nonce else ""
     script = f'<script async src="{html.escape(service.sdk_url)}"{secret}></script>'.encode()
     found = END_OF_HEAD.search(body)
@@ -150,7 +150,7 @@ CONFIGURE: Final = """(() => {
 def configuration(
     service: Service, *, page: str, url: str, shape: Shape, provider_id: str, headers: Iterable[Header]
 ) -> str:
-    """Return the script that configures the widget on a page's origin, with a `getToken` as integrators write it."""
+    """Return the script that configures the widget on a page's origin, with a `getToken` like that of an integrator."""
     given = {
         "origin": page,
         "url": url,

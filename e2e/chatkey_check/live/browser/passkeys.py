@@ -1,4 +1,4 @@
-"""A virtual authenticator for sites that only accept passkeys. Its keys are kept in a file between runs."""
+"""A virtual authenticator for sites that accept only passkeys. A file keeps the keys between runs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ OPTIONS: Final = {
 
 
 def attached(page: Page, file: Path) -> None:
-    """Give a page an authenticator with the keys of a file, and save changed keys in that file.
+    """Add an authenticator with the keys of a file to a page, and save changed keys in the file.
 
-    The file is made readable for its owner only, because it is as sensitive as a password. Raises `OptionError` if
-    the file does not contain passkeys or cannot be written.
+    Only the owner can read the file, because the file is as sensitive as a password. Raises `OptionError` if the file
+    does not contain passkeys or cannot be written.
     """
     kept = {str(one["credentialId"]): one for one in _read(file)}
     _write(file, list(kept.values()))

@@ -49,7 +49,7 @@ BROWSERS_OWN: Final = frozenset({"cookie", "host", "origin", "referer", "user-ag
 
 
 class Visit:
-    """One person's visit: the cookies, the page, and our widget on it."""
+    """The visit of one person: the cookies, the page, and the widget on the page."""
 
     def __init__(self, calls: Calls, service: Service, browser: Browser) -> None:
         self.calls = calls
@@ -74,23 +74,23 @@ class Visit:
     # actions
 
     def open(self) -> None:
-        """Show the page, and wait until the person is the member or something is wrong. Raises `Unusable`."""
+        """Show the page, and wait until the widget is connected as the member or an error occurs. Raises `Unusable`."""
         member = self.calls.member
         self._show(lambda: self.page.goto(self.address, wait_until="commit"), member, member.lines.values())
 
     def reload(self) -> None:
-        """Fetch and show the page again with the browser's cookies, and wait as in `open`. Raises `Unusable`."""
+        """Reload the page with the browser's cookies, and wait as in `open`. Raises `Unusable`."""
         cookies = {name: str(cookie["value"]) for name, cookie in self._cookies_for(self.address).items()}
         self._show(lambda: self.page.reload(wait_until="commit"), self.calls.member.with_cookies(cookies))
 
     def renew(self, seconds: float) -> None:
-        """Move the page's clock, and wait until the widget has a new token and a socket, or something is wrong."""
+        """Move the page's clock, and wait until the widget has connected with a new token or an error occurs."""
         self._after = len(self.state["told"])
         self._context.clock.fast_forward(int(seconds * 1000))
         self._wait_for("member", RENEWED)
 
     def log_out(self) -> None:
-        """Log the widget out, and wait until it is a visitor."""
+        """Log the widget out, and wait until the widget is a visitor."""
         self._after = len(self.state["told"])
         selector = self.calls.target.logout_selector
         if selector is None:
@@ -115,18 +115,18 @@ class Visit:
 
     @property
     def address(self) -> str:
-        """The address at which the page is shown."""
+        """The address of the page."""
         target = self.calls.target
         return target.page_url or target.page + EMPTY_PATH
 
     @property
     def elsewhere(self) -> bool:
-        """Whether the page has led to another page, which does not have our widget."""
+        """Whether the browser has gone to another page, which does not have our widget."""
         return self.page.url.partition("#")[0] != self.address and not self.page.evaluate("() => !!window.Service")
 
     @property
     def state(self) -> dict[str, Any]:
-        """The widget's events, what a policy blocked, the widget's identity, and whether a service worker is active."""
+        """The widget's events and identity, what a policy blocked, and whether a service worker is active."""
         state: dict[str, Any] = self.page.evaluate(STATE)
         return state
 
@@ -142,7 +142,7 @@ class Visit:
 
     @property
     def stored(self) -> str | None:
-        """The token that the widget keeps in localStorage for the next page."""
+        """The token that the widget has stored in localStorage for the next page."""
         value: str | None = self.page.evaluate(
             "(key) => localStorage.getItem(key)", MEMBER_TOKEN_PREFIX + self.calls.provider_id
         )
@@ -158,7 +158,7 @@ class Visit:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """The page's calls to the endpoint, in the form in which the checker's own calls are shown."""
+        """The page's calls to the endpoint, in the format of the checker's own calls."""
         return [self._exchange(request) for request in self.token_calls]
 
     def _exchange(self, request: Request) -> Exchange:
@@ -167,7 +167,7 @@ class Visit:
 
     @property
     def led_to(self) -> str:
-        """The address that the last call to the endpoint was redirected to, or the endpoint's own address."""
+        """The address to which the last call to the endpoint was redirected, or the address of the endpoint."""
         last = self.token_calls[-1]
         while last.redirected_to is not None:
             last = last.redirected_to
@@ -183,7 +183,7 @@ class Visit:
         return answer is not None and answer.from_service_worker
 
     def keep(self) -> tuple[str, ...]:
-        """Save a screenshot and the trace, without secrets, and return their paths. A second call saves nothing new."""
+        """Save a screenshot and the trace, without secrets, and return their paths. Only the first call saves files."""
         if self._kept is None:
             live = self.calls.target.live
             folder = live.results if live else Path()
@@ -200,7 +200,7 @@ class Visit:
         return self._kept
 
     def failed(self, message: str, hint: str | None = None) -> Finding:
-        """Return a failure, with the last call to the endpoint and the saved screenshot and trace."""
+        """Return a failure with the last call to the endpoint and the saved files."""
         return Finding(Verdict.FAIL, message, hint, tuple(self.exchanges[-1:]), self.keep())
 
     # internals
@@ -286,7 +286,7 @@ class Visit:
 
 
 def _refuse(route: Route) -> None:
-    """Block a widget that the page already includes, so that it does not replace ours."""
+    """Block a widget script that the page already includes, so that it does not replace our widget."""
     route.abort()
 
 
