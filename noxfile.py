@@ -144,10 +144,7 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session
 def e2e(session: nox.Session) -> None:
-    """Browser scenarios over TLS and WSS, except long ones.
-
-    Installs a Chromium, and passes arguments to `chatkey e2e`.
-    """
+    """Browser scenarios over TLS and WSS, except long ones. Installs a Chromium. Arguments go to `chatkey e2e`."""
     _install(session, "dev")
     _install_project(session)
     if not any(argument.startswith("--browser") for argument in session.posargs):
@@ -187,10 +184,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Break server and widget in one place at a time; a test must fail.
-
-    `nox -s mutants -- oauth` selects mutants by name.
-    """
+    """Break server and widget in one place at a time; a test must fail. `-- oauth` selects mutants by name."""
     _install(session, "dev")
     _install_project(session)
     session.run("python", "-m", "tools.mutants", *session.posargs)
@@ -198,9 +192,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build wheel and sdist, install the wheel in an empty environment, and start its programs without and
-    with extras.
-    """
+    """Build wheel and sdist, install the wheel in an empty environment, and start its programs."""
     session.install("uv")
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     session.run("uv", "build", "--quiet", "--out-dir", "dist", str(ROOT))
@@ -251,9 +243,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def load(session: nox.Session) -> None:
-    """Load test with Locust on a new server with PostgreSQL and Redis, or with `-- --host https://…` on
-    another server.
-    """
+    """Load test with Locust on a new server with PostgreSQL and Redis, or on another: `-- --host https://…`."""
     _install(session, "dev", "load")
     _install_project(session)
     session.run("python", "-m", "benchmarks.load", *session.posargs)
@@ -307,10 +297,7 @@ def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:
 
 
 def _python(version: str) -> str | None:
-    """Return the path of this Python.
-
-    Look in pyenv's folder first, because pyenv has shims even for unusable versions.
-    """
+    """Return the path of this Python. Look in pyenv's folder first; its shims exist even for unusable versions."""
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     kept_by_pyenv = sorted(kept.glob(f"{version}.*/bin/python"))
     if kept_by_pyenv:

@@ -55,7 +55,6 @@ Times = dict[str, list[float]]
 
 
 def main() -> None:
-    """Run the benchmark."""
     with ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory()))
         certificates = ending.enter_context(issue(folder))

@@ -185,10 +185,7 @@ async def measure(ours: int, bare: int, widgets: list[Widget]) -> dict[str, list
 
 
 async def one_round(port: int, widgets: list[Widget], *, signs: bool) -> tuple[float, float]:
-    """Open the connections of a round, several at a time.
-
-    Returns connections per second and this process's CPU share.
-    """
+    """Open the connections of a round, several at a time. Return connections per second and the client's CPU share."""
     waiting = iter(range(CONNECTIONS))
     turn = cycle(widgets)
 

@@ -45,7 +45,6 @@ def main() -> None:
 
 
 def packages() -> list[Distribution]:
-    """Return the distributions installed in this Python."""
     return list(Distribution.discover(path=[sysconfig.get_path("purelib")]))
 
 

@@ -37,10 +37,7 @@ class InstallError(Exception):
 
 
 def compiler() -> Path:
-    """Return the path of the pinned TypeScript compiler, after installing the compiler if needed.
-
-    Raises `InstallError`.
-    """
+    """Return the path of the pinned TypeScript compiler, which is installed if needed. Raises `InstallError`."""
     pinned = _pinned()
     if any(_version(HOME / path / "package.json") != version for path, version in pinned.items()):
         click.echo(f"Installing TypeScript {pinned[TYPESCRIPT]} in {HOME / 'node_modules'} (npm ci)")

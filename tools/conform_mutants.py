@@ -83,9 +83,7 @@ def mutated(mutant: Mutant) -> Iterator[Path]:
 
 @contextmanager
 def served(copy: Path | None, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Path]:
-    """Run a server, from a copy or from this checkout, and yield a TARGET.toml that describes the server
-    with its lab.
-    """
+    """Run a server, from a copy or this checkout, and yield a TARGET.toml that describes it with its lab."""
     (port,) = free_ports(1)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {
@@ -139,10 +137,7 @@ def hidden() -> dict[str, str]:
 
 
 def near_to(mutant: Mutant) -> tuple[str, ...]:
-    """Return the families that test the file of a mutant.
-
-    Without an entry in `NEAR`, return none, which means all families.
-    """
+    """Return the families that test the file of a mutant, or none if `NEAR` has no entry, which means all families."""
     path = mutant.file.removeprefix("server/chatkey_server/")
     return next((keys for start, keys in NEAR.items() if path.startswith(start)), ())
 

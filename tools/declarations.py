@@ -1,6 +1,4 @@
-"""Reads `sdk.d.ts`: makes tables of events and handle for the integrators' page, and writes the error codes to the
-file.
-"""
+"""Reads `sdk.d.ts`: makes tables of events and handle for the integrators' page, and writes the codes to the file."""
 
 from __future__ import annotations
 
@@ -49,7 +47,6 @@ def names(kind: str) -> list[str]:
 
 
 def codes() -> list[str]:
-    """Return all codes in `ErrorCode`."""
     found = CODES.search(FILE.read_text())
     return re.findall(r'"(\w+)"', found[0]) if found else []
 

@@ -58,10 +58,7 @@ class Mutant:
         return self.file.partition("/")[0]
 
     def of(self, text: str) -> str:
-        """Return the mutated text.
-
-        Raises `MutantError` unless the place exists exactly once and the result is valid Python.
-        """
+        """Return the mutated text. Raises `MutantError` unless the place exists once and the result is valid Python."""
         try:
             mutated = self._replaced(Source(self.file, text))
         except PatternError as wrong:

@@ -37,7 +37,6 @@ FENCES: Final = {".py": "python", ".html": "html", ".toml": "toml"}
 
 
 def has_any(page: str) -> bool:
-    """Return whether a page has generated parts."""
     return PART.search(page) is not None
 
 

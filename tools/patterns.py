@@ -47,10 +47,7 @@ class Place:
     node: SgNode
 
     def filled(self, template: str, *others: Place) -> str:
-        """Return the template, indented like this place.
-
-        The variables have their values in this place or in `others`.
-        """
+        """Return the template, indented like this place, with the variables of this place or of `others` filled in."""
 
         def value(name: re.Match[str]) -> str:
             found = next((node for place in (self, *others) if (node := place.node.get_match(name[1]))), None)

@@ -64,7 +64,6 @@ class FixedKey(BrowserKey):
     """A key whose signatures are the same every time (RFC 6979)."""
 
     def sign(self, signed: bytes) -> bytes:
-        """Return the signature as raw r‖s."""
         der = self.private.sign(signed, ec.ECDSA(SHA256(), deterministic_signing=True))
         r, s = decode_dss_signature(der)
         return r.to_bytes(32) + s.to_bytes(32)

@@ -52,10 +52,7 @@ class Crowd:
 
     @property
     def listeners(self) -> Sequence[Tab]:
-        """The tabs in which members only read.
-
-        Each member writes in another tab, which is connected to another host.
-        """
+        """The tabs in which members only read. Each member writes in another tab, which uses another host."""
         return [tab for tab in self.tabs if tab not in self.writers]
 
     @property
@@ -102,7 +99,6 @@ class Crowd:
         await until(lambda: not any(page.is_waiting for page in self.pages) and not self.missing(), within)
 
     def unacknowledged(self) -> int:
-        """Return how many messages were not acknowledged."""
         return len(self.ledger.sent) - sum(map(len, self.ledger.acked.values()))
 
     def longest_wait(self) -> float:
@@ -113,7 +109,6 @@ class Crowd:
         )
 
     def acknowledged(self) -> int:
-        """Return how many messages were acknowledged."""
         return sum(map(len, self.ledger.acked.values()))
 
 

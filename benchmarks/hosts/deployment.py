@@ -63,12 +63,10 @@ class Host:
 
     @property
     def pid(self) -> int:
-        """The process id of the server."""
         return self._server.pid
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run the server during the context."""
         with self._server:
             yield
 
@@ -158,7 +156,6 @@ class Machines:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run the stores during the context."""
         with ExitStack() as ending:
             ending.enter_context(self.disk.mounted())
             for store in (self.redis, self.postgres):

@@ -48,9 +48,7 @@ def _cut(deployment: Deployment, other: str) -> AbstractContextManager[None]:
 
 @contextmanager
 def _replaced(deployment: Deployment) -> Iterator[None]:
-    """Replace Redis while one host is cut off from Redis, so that the host does not notice that the old connection
-    ended.
-    """
+    """Replace Redis while one host is cut off from Redis, so that the host does not notice the change."""
     with _cut(deployment, "redis"):
         deployment.redis.kill()
         deployment.redis.start()

@@ -19,10 +19,7 @@ BACK_WITHIN: Final = 60.0
 
 
 async def stampede(machines: Machines, size: Size) -> dict[str, object]:
-    """Break the connections of all widgets of one process.
-
-    The widgets reconnect at once, while members and agents write.
-    """
+    """Break the connections of all widgets of one process. They reconnect while members and agents write."""
     async with machines.deployment(1) as deployment:
         cookie = await deployment.agents_cookie()
         hasty = Crowd(deployment, size.widgets, 0, cookie, tabs=1, tab=HastyTab)
@@ -73,9 +70,7 @@ async def idle(machines: Machines, size: Size) -> dict[str, object]:
 
 
 async def restart(machines: Machines, size: Size) -> dict[str, object]:
-    """Stop the only process while all widgets are connected, start the process again at once, and let the widgets
-    reconnect.
-    """
+    """Restart the only process while all widgets are connected, and let the widgets reconnect."""
     return await _returns(machines, size, 1, _restarted)
 
 

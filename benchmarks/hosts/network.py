@@ -60,7 +60,6 @@ class Network:
         _move_to(here)
 
     def address(self, name: str) -> str:
-        """Return the IP address of a machine."""
         return f"10.77.{self._places[name]}.2"
 
     @contextmanager

@@ -136,9 +136,7 @@ class Page(ABC):
 
     @property
     def patience(self) -> float:
-        """The timeout in seconds for each step of connecting, which is shorter in the first attempts after a lost
-        socket.
-        """
+        """The timeout in seconds for each step of connecting, which is shorter just after a lost socket."""
         is_early = self.opened and self._tries <= EARLY_ATTEMPTS
         return PROBE_SECONDS if is_early else CONNECT_SECONDS
 
@@ -148,10 +146,7 @@ class Page(ABC):
 
     @abstractmethod
     def wait(self, tries: int, code: int) -> float:
-        """Return the seconds to wait before reconnecting.
-
-        `tries` starts at 1. `code` is 0 if there is no close code.
-        """
+        """Return the seconds to wait before reconnecting. `tries` starts at 1. `code` is 0 without a close code."""
 
     @abstractmethod
     async def greet(self, socket: ClientConnection) -> None:
@@ -169,10 +164,7 @@ class Page(ABC):
     async def take(self, frame: Json) -> None: ...
 
     async def say(self, frame: Mapping[str, object]) -> None:
-        """Send a frame if the socket is open.
-
-        Otherwise drop the frame, because the page repeats it after reconnecting.
-        """
+        """Send a frame if the socket is open. Otherwise drop the frame, which is repeated after reconnecting."""
         if self._socket is None:
             return
         if not self._is_awaiting:

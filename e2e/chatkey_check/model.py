@@ -110,10 +110,7 @@ class Blocked(Exception):
 
 
 class Unusable(Exception):
-    """The service or the page cannot be used.
-
-    The message says why, and `about` are the exchanges that show the reason.
-    """
+    """The service or the page cannot be used. The message says why. `about` are the exchanges that show the reason."""
 
     def __init__(self, message: str, *about: Exchange) -> None:
         super().__init__(message)
@@ -208,7 +205,6 @@ class Report:
     """Whether --require-all was given: every check has to be judged, even if an option for it is missing."""
 
     def count(self, verdict: Verdict) -> int:
-        """Return how many checks ended with this verdict."""
         return sum(outcome.verdict is verdict for outcome in self.outcomes)
 
     @property

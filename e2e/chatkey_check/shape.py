@@ -107,10 +107,7 @@ EXAMPLE: Final = Shape()
 
 
 def _filled(template: object, jkt: object, more: Mapping[str, object]) -> Any:
-    """Return the JSON template with the jkt filled in.
-
-    The members of `more` are added to the object that contains the jkt.
-    """
+    """Return the JSON template with the jkt filled in, and with `more` added to the object that contains the jkt."""
     if isinstance(template, str):
         return jkt if template == PLACE else template.replace(PLACE, "" if jkt is LEFT_OUT else str(jkt))
     if isinstance(template, list):

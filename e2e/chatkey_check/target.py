@@ -82,7 +82,6 @@ class Target:
 
     @property
     def origin(self) -> str:
-        """The origin of the endpoint."""
         return origin(self.url)
 
     @property

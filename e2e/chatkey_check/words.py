@@ -9,12 +9,10 @@ ENOUGH: Final = 1.95
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a count with its noun."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in words."""
     span = abs(seconds)
     units = ((86_400, "day"), (3600, "hour"), (60, "minute"))
     size, noun = next(((size, noun) for size, noun in units if span >= ENOUGH * size), (1, "second"))

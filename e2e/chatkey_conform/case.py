@@ -1,7 +1,4 @@
-"""Defines test cases.
-
-A case has a test function, the page of the docs that it follows, and the contract sentences that it covers.
-"""
+"""Defines test cases. A case has a test function, and names a page of the docs and sentences of the contract."""
 
 from __future__ import annotations
 
@@ -19,10 +16,7 @@ FIRST_SCORED: Final = 2
 
 @dataclass(frozen=True)
 class Case:
-    """One test case.
-
-    An `alone` case moves the clock or floods the service, so it never runs in parallel with other cases.
-    """
+    """One test case. An `alone` case moves the clock or floods the service, so it never runs in parallel."""
 
     id: str
     title: str
@@ -54,10 +48,7 @@ class Family:
         rows: Iterable[str] = (),
         since: int = FIRST_SCORED,
     ) -> Callable[[Judge], Judge]:
-        """Add a case for the decorated function, or one case for each value of `each`.
-
-        `rows` are row ids from tests/refusals.
-        """
+        """Add a case for the decorated function, or one for each value of `each`. `rows` are ids of refusals."""
 
         def add(judge: Judge) -> Judge:
             title = " ".join((judge.__doc__ or "").split())

@@ -85,7 +85,6 @@ def run(wanted: Wanted) -> Exit:
 
 
 def write(report: dict[str, Any], folder: Path, compare: Path | None = None) -> None:
-    """Write the report in every format."""
     folder.mkdir(parents=True, exist_ok=True)
     others = [json.loads(compare.read_text("utf-8"))] if compare else []
     for name, text in (

@@ -47,10 +47,7 @@ class Service(_Base, frozen=True, kw_only=True):
 
 
 class Prepared(_Base, frozen=True, kw_only=True):
-    """A business that was created by hand.
-
-    Its secret is in the environment. `socials` are the enabled social logins.
-    """
+    """A business that was created by hand. Its secret is in the environment. `socials` are its social logins."""
 
     id: str
     secret_key_env: str
@@ -114,7 +111,6 @@ class Target:
 
     @property
     def service(self) -> Service:
-        """The table [target]."""
         return self.document.target
 
     @property

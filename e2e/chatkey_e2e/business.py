@@ -54,16 +54,13 @@ class Business:
 
     @property
     def visitor_token_path(self) -> str:
-        """Path of the visitor token endpoint."""
         return VISITOR_TOKEN_PATH.format(id=self.provider.id)
 
     @property
     def member_token_path(self) -> str:
-        """Path of the member token endpoint."""
         return MEMBER_TOKEN_PATH.format(id=self.provider.id)
 
     def oauth_start_path(self, social: str) -> str:
-        """Path of the OAuth start endpoint."""
         return OAUTH_START_PATH.format(id=self.provider.id, social=social)
 
     def add_page(self, html: str) -> str:
@@ -106,10 +103,7 @@ class Business:
 def open_business(
     stack: Stack, *, get_token: bool = True, service_keys: Iterable[str] = (), own_keys: Iterable[str] = ()
 ) -> Business:
-    """Create a provider and a shop.
-
-    Social logins use the service's keys (mode 3) or the provider's own keys (mode 4).
-    """
+    """Create a provider and a shop. Social logins use the service's keys (mode 3) or the provider's (mode 4)."""
     service_keys, own_keys = tuple(service_keys), tuple(own_keys)
     for name in (*(f"social:{social}" for social in (*service_keys, *own_keys)), *(["own-keys"] if own_keys else [])):
         needs.note(name)
@@ -125,7 +119,6 @@ def open_business(
 
 
 def close_business(business: Business) -> None:
-    """Close the shop and delete the provider."""
     business.stack.site_lab.close_shop(business.slug)
     business.stack.service_lab.remove_provider(business.provider.id)
 

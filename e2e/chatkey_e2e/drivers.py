@@ -21,10 +21,7 @@ def leave_out(items: Iterable[pytest.Item]) -> None:
 
 
 def counted(skipped: Iterable[pytest.TestReport]) -> list[str]:
-    """Return one line for each reason for skipped tests, with the number of tests.
-
-    The most frequent reason comes first.
-    """
+    """Return one line for each reason for skipped tests, with the number of tests, most frequent first."""
     reasons = Counter(_why(report) for report in skipped)
     return [f"{number} skipped {reason}" for reason, number in reasons.most_common()]
 

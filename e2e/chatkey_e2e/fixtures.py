@@ -85,10 +85,7 @@ def stack(
     chatkey_certificates: Certificates,
     chatkey_aim: Aim | None,
 ) -> Iterator[Stack]:
-    """The service, the fake provider and the site, over TLS on three sites.
-
-    With a target, the servers around the target.
-    """
+    """The service, the fake provider and the site, over TLS on three sites; or the servers around a target."""
     if any("chatkey_browsers" in getattr(item, "fixturenames", ()) for item in request.session.items):
         request.getfixturevalue("chatkey_browsers")  # before the servers, to report a missing browser at once
     with ExitStack() as ending:

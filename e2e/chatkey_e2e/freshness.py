@@ -1,7 +1,4 @@
-"""Rebuilds the browser's files in a checkout if the sources are newer.
-
-An installed package already contains these files.
-"""
+"""Rebuilds the browser's files in a checkout if the sources are newer. An installed package contains these files."""
 
 import subprocess
 import sys

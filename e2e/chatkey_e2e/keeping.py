@@ -19,9 +19,7 @@ SHOW_TRACE: Final = "python -m playwright show-trace --host 127.0.0.1 --port 932
 
 
 class Kept:
-    """A pytest plugin that collects the secrets of a run, and redacts these secrets in all files that the
-    run writes.
-    """
+    """A pytest plugin that collects the secrets of a run, and redacts them in all files that the run writes."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -13,8 +13,6 @@ Traces = Literal["full", "steps"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The values of the command-line options."""
-
     traces: Traces
     timings: Path | None
     target: Path | None
@@ -23,7 +21,6 @@ class Options:
 
 
 def add(parser: pytest.Parser) -> None:
-    """Declare the options."""
     group = parser.getgroup("chatkey", "chatkey: real browsers against a real stack")
     group.addoption(
         "--chatkey-traces",
@@ -48,7 +45,6 @@ def add(parser: pytest.Parser) -> None:
 
 
 def read(config: pytest.Config) -> Options:
-    """Return the options of this run."""
     chosen = config.option
     folder = config.invocation_params.dir
     return Options(

@@ -1,7 +1,4 @@
-"""People who return in a later test.
-
-The run keeps their browser profiles, because a storage state has no private keys.
-"""
+"""People who return in a later test. The run keeps browser profiles, because a storage state has no private keys."""
 
 import re
 from collections.abc import Callable

@@ -73,9 +73,7 @@ def watch_sockets(
     sent: Callable[[Sent], None],
     heard: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """From now on, call `opened` for each socket, `sent` for each sent text, and `heard` for each received `ready` and
-    `ack`.
-    """
+    """From now on, call `opened` for each socket, `sent` for each sent text, `heard` for each `ready` and `ack`."""
     sockets: dict[str, Socket] = {}
 
     def note(_source: object, said: dict[str, Any]) -> None:

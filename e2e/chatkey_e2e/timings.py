@@ -20,9 +20,7 @@ REPORT = """(() => {
 
 @dataclass
 class Figures:
-    """Seconds of one run: in total, for starting servers and browsers, per phase of a scenario, and per
-    widget start.
-    """
+    """Seconds of one run: in total, for starting servers and browsers, per scenario phase, and per widget start."""
 
     total: float = 0.0
     starting: float = 0.0
@@ -64,6 +62,5 @@ class Timings:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Write the figures."""
         self._figures.total = time.perf_counter() - self._began
         self._file.write_text(json.dumps(asdict(self._figures)))

@@ -65,9 +65,7 @@ class Agent(HttpUser):
         return "It is on its way, and will be with you tomorrow."
 
     def on_stop(self) -> None:
-        """Wait for all messages and answers that are not delivered yet, including those of other users, then
-        disconnect.
-        """
+        """Wait until all messages and answers are delivered, including those of other users, then disconnect."""
         books = (ANSWER_ACKNOWLEDGED, ANSWER_SEEN)
         settled(lambda: any(book.holds(self._sent) for book in books))
         for book in books:

@@ -32,7 +32,6 @@ class Book:
         """Set while a user in this process can end the ids."""
 
     def begin(self, message_id: str) -> None:
-        """Start timing this message."""
         self._begun[message_id] = time.perf_counter()
 
     def end(self, environment: Environment, message_id: str) -> None:

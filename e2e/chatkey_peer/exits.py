@@ -1,7 +1,4 @@
-"""The exit statuses of `chatkey check`, `chatkey conform` and `chatkey e2e`.
-
-Statuses up to 5 mean the same as in pytest.
-"""
+"""The exit statuses of `chatkey check`, `conform` and `e2e`. Statuses up to 5 mean the same as in pytest."""
 
 from enum import IntEnum
 

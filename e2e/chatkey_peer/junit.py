@@ -37,7 +37,6 @@ class Suite:
 
 
 def write(suite: Suite) -> str:
-    """Return a run as JUnit XML."""
     tags = [case.tag for case in suite.cases]
     about = {
         "name": suite.command,

@@ -1,7 +1,4 @@
-"""A browser's key and its connection proofs.
-
-They are made without code of server and widget, only with `cryptography`.
-"""
+"""A browser's key and its connection proofs, made only with `cryptography`, without code of server and widget."""
 
 from __future__ import annotations
 

@@ -26,9 +26,7 @@ ANSWER_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The response of the service: the last frame before the close, and the close code (None while the
-    socket is open).
-    """
+    """The response of the service: the last frame, and the close code (None while the socket is open)."""
 
     frame: dict[str, Any]
     close: int | None
@@ -53,9 +51,7 @@ class Peer:
         return self._connect(token, key.prove(token=token, nonce=nonce, htu=self._uri))
 
     def say_connect(self, token: str, proof: str) -> Outcome:
-        """Wait for `hello`, send `connect` with a proof that was made for another connection, and return
-        the response.
-        """
+        """Wait for `hello`, send `connect` with a proof from another connection, and return the response."""
         self.receive()
         return self._connect(token, proof)
 
@@ -64,11 +60,9 @@ class Peer:
         return self.outcome()
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Send one frame."""
         self._connection.send(json.dumps(frame))
 
     def receive(self) -> dict[str, Any]:
-        """Return the next frame."""
         frame: dict[str, Any] = json.loads(self._connection.recv(self._patience))
         return frame
 
@@ -94,10 +88,7 @@ def peer(
     port: int | None = None,
     patience: float = PATIENCE,
 ) -> Iterator[Peer]:
-    """Open a socket to `socket_uri` with `origin`.
-
-    Connects to `local_host` without DNS, by default at the URI's port.
-    """
+    """Open a socket to `socket_uri` with `origin`. Connect to `local_host` without DNS, at `port` if given."""
     raw = socket.create_connection((local_host, port or urlsplit(socket_uri).port or 443), timeout=patience)
     tls = trust(ca) if socket_uri.startswith("wss:") else None
     with opened(socket_uri, raw, origin=origin, tls=tls, patience=patience) as peer:

@@ -44,7 +44,6 @@ class Wire:
 
     @property
     def subprotocol(self) -> str | None:
-        """The subprotocol that the server chose."""
         return self._connection.subprotocol
 
     @property
@@ -58,7 +57,6 @@ class Wire:
         return self._connection.pinged
 
     def send(self, message: str | bytes) -> None:
-        """Send a text or binary message."""
         self._portal.call(self._connection.send, message)
 
     def recv(self, timeout: float) -> str | bytes:

@@ -1,3 +1,1 @@
-"""Code that demo and test harness share: servers as `with` blocks, certificates, labs, the integrator's
-site, browsers.
-"""
+"""Code that demo and test harness share: servers as `with` blocks, certificates, labs, a site, browsers."""

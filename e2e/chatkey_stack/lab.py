@@ -36,7 +36,6 @@ class Lab:
         """Called before each request is sent, with its method and its path below `/lab`."""
 
     def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
     def advance(self, seconds: float) -> float:
@@ -109,15 +108,11 @@ class ServiceLab(Lab):
     def change_provider(
         self, provider_id: str, *, socials: dict[str, SocialKeys] | None = None, **members: object
     ) -> None:
-        """Change a provider as an administrator would.
-
-        The service's cache is not cleared, so the change takes effect later.
-        """
+        """Change a provider as an administrator would. The service's cache delays the effect of the change."""
         body = members if socials is None else {"socials": _wire(socials), **members}
         self.ask("PATCH", f"/providers/{provider_id}", body)
 
     def remove_provider(self, provider_id: str) -> None:
-        """Delete a provider."""
         self.ask("DELETE", f"/providers/{provider_id}")
 
     def set_application(self, application: Application) -> None:
@@ -133,7 +128,6 @@ class ServiceLab(Lab):
         self.ask("POST", "/administrators", {"username": username, "password": password})
 
     def members(self, provider_id: str) -> list[dict[str, Any]]:
-        """Return the member records of a provider."""
         return list(self.ask("GET", "/members", provider=provider_id))
 
     def agent(self, provider_id: str, uid: str, do: AgentDeed, **more: object) -> dict[str, Any]:
@@ -141,14 +135,10 @@ class ServiceLab(Lab):
         return dict(self.ask("POST", "/agent", {"id": provider_id, "uid": uid, "do": do, **more}))
 
     def events(self, *, after: int = 0, kind: str = "", wait: float = 0) -> list[dict[str, Any]]:
-        """Return events with numbers above `after`.
-
-        If there are none yet, wait for an event, at most `wait` seconds.
-        """
+        """Return events with numbers above `after`. If there are none yet, wait for one, at most `wait` seconds."""
         return list(self.ask("GET", "/events", after=after, kind=kind, wait=wait)["events"])
 
     def arm(self, **rule: object) -> None:
-        """Arm one fault rule."""
         self._has_armed = True
         self.ask("POST", "/faults", rule)
 

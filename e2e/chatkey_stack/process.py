@@ -72,7 +72,6 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Whether the child is alive."""
         return self._child is not None and self._child.poll() is None
 
     @property

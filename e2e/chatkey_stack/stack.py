@@ -73,7 +73,6 @@ class Stack:
         return self.have is None
 
     def has(self, capability: str) -> bool:
-        """Return whether the service has this capability."""
         return self.have is None or capability in self.have
 
     @property

@@ -66,7 +66,6 @@ class Faults:
         self.armed: dict[int, Armed] = {}
 
     def arm(self, rule: Rule) -> Armed:
-        """Activate a rule."""
         armed = Armed(next(self._ids), rule)
         self.armed[armed.id] = armed
         return armed

@@ -1,6 +1,4 @@
-"""Protects a lab: it may be used only from this machine or with the token, not by other web pages, and is written only
-in JSON (D-14).
-"""
+"""Protects a lab from other machines, from callers without the token, and from other web pages (D-14)."""
 
 from __future__ import annotations
 

@@ -95,7 +95,6 @@ def http(route: str, status: int) -> Histogram:
 
 
 def refused(code: str) -> None:
-    """Count a refusal."""
     _refusals(code).inc()
 
 

@@ -1,7 +1,4 @@
-"""The objects that all parts of a running server share.
-
-`app.py` creates each object once and passes it to every router.
-"""
+"""The objects that all parts of a running server share. `app.py` creates each of them once."""
 
 from __future__ import annotations
 

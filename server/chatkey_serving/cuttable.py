@@ -12,10 +12,7 @@ if TYPE_CHECKING:
 
 
 class Line(Protocol):
-    """A connection from the application's point of view.
-
-    `held` means that the application is withholding a response.
-    """
+    """A connection from the application's point of view. `held` means that a response is being withheld."""
 
     held: bool
 
@@ -39,10 +36,7 @@ class Cuttable(HttpToolsProtocol):
         self.scope["extensions"] = {self._extension: line}  # type: ignore[dict-item]
 
     def shutdown(self) -> None:
-        """Close the connection.
-
-        If the application withholds a response, reset the connection, so that shutdown does not wait.
-        """
+        """Close the connection. If a response is withheld, reset the connection, so that shutdown does not wait."""
         super().shutdown()
         if self._line is not None and self._line.held:
             self._line.reset()

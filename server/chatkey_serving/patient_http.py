@@ -120,7 +120,6 @@ class PatientHttp(HttpToolsProtocol):
         self._stop_looking()
 
     def pause_writing(self) -> None:
-        """Start the timer for unread data."""
         super().pause_writing()
         self._look_at_the_unsent()
 
@@ -138,7 +137,6 @@ class PatientHttp(HttpToolsProtocol):
             self._look_at_the_unsent()
 
     def on_message_begin(self) -> None:
-        """Start the request timer."""
         self._is_awaited = True
         self._received = 0
         super().on_message_begin()

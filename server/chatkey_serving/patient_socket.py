@@ -86,9 +86,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.close_timeout = CLOSING_SECONDS
 
     def data_received(self, data: bytes) -> None:
-        """Pass data to the parser in small pieces, because a piece is parsed completely even if the app
-        wants to stop.
-        """
+        """Pass data to the parser in small pieces, each of which is parsed completely even if the app wants to stop."""
         if self._is_new:  # uvicorn's first call passes the whole request, and nothing else
             self._is_new = False
             self._usual = handshake.read(data)
@@ -196,9 +194,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
             super().handle_pong(event)
 
     def handle_parser_exception(self) -> None:
-        """Send the close frame, then continue to read briefly, because TCP discards unsent data if received data is
-        unread.
-        """
+        """Send the close frame, then read on briefly, because TCP discards unsent data if received data is unread."""
         close = self.conn.close_sent
         if close is None:
             raise AssertionError("failed without a close frame")

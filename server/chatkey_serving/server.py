@@ -65,10 +65,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _cut_idle_connections(self) -> None:
-        """Break idle connections.
-
-        Over TLS, browsers do not answer the server's close, so shutdown would wait for them.
-        """
+        """Break idle connections. Over TLS, browsers do not answer a close, so shutdown would wait for them."""
         for connection in tuple(self.server_state.connections):
             if isinstance(connection, HttpToolsProtocol) and (
                 connection.cycle is None or connection.cycle.response_complete

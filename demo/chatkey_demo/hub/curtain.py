@@ -24,9 +24,6 @@ class Demo:
 
 @dataclass(slots=True)
 class Curtain:
-    """Holds the data of the page, which is None until the servers are running.
-
-    One thread sets `demo`, and another reads it.
-    """
+    """Holds the data of the page, or None until the servers run. One thread sets `demo`, another reads it."""
 
     demo: Demo | None = None

@@ -33,9 +33,7 @@ class Mode:
 
     @property
     def provider_id(self) -> str:
-        """The provider's id, which is the same in every run, so that a token from an earlier run is checked
-        as usual.
-        """
+        """The provider's id, which is the same in every run, so that an old token is checked as usual."""
         return f"demo-{self.key}"
 
 
@@ -114,7 +112,6 @@ class OpenMode:
 
     @property
     def origin(self) -> str:
-        """The shop's origin."""
         return self.url.removesuffix(f"/{self.mode.key}/")
 
     def shown(self) -> dict[str, object]:
@@ -123,10 +120,7 @@ class OpenMode:
 
 
 def open_modes(stack: Stack, origins: Sequence[str], hub: str) -> list[OpenMode]:
-    """Open one shop for each mode, each at one of the origins.
-
-    The hub's page is allowed to observe the shops' widgets.
-    """
+    """Open one shop for each mode, each at one of the origins. The hub's page may observe the shops' widgets."""
     return [_open(stack, mode, origin, hub) for mode, origin in zip(MODES, origins, strict=True)]
 
 
@@ -152,10 +146,7 @@ def _open(stack: Stack, mode: Mode, origin: str, hub: str) -> OpenMode:
 
 
 def _keys(stack: Stack, mode: Mode, social: str) -> SocialKeys:
-    """Return the keys with which the mode uses a social provider.
-
-    A mode's own keys are created and registered first.
-    """
+    """Return the keys with which the mode uses a social provider. Create and register a mode's own keys first."""
     if mode.socials == "service":
         return SocialKeys("service")
     application = new_application(social, f"dune-ember-{social}")

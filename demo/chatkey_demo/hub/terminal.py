@@ -15,10 +15,7 @@ PLAIN: Any = {"soft_wrap": True, "highlight": False, "markup": False}
 
 
 def welcome(running: Running, note: str | None = None, console: Console | None = None) -> None:
-    """Print all addresses and how to end the demo.
-
-    If the output is piped, first print `ready <url>` as every server does.
-    """
+    """Print all addresses and how to end the demo. If the output is piped, first print `ready <url>`."""
     console = console or Console()
     if not console.is_terminal:
         console.print(f"ready {running.url}", **PLAIN)

@@ -15,8 +15,6 @@ SENT_AS_THEY_ARE: Final = frozenset({"hidden", "submit"})
 
 @dataclass
 class Form:
-    """One form: its address and its inputs."""
-
     action: str = ""
     names: set[str] = field(default_factory=set[str])
     ready: dict[str, str] = field(default_factory=dict[str, str])
@@ -56,17 +54,11 @@ class Forms(HTMLParser):
 
     @property
     def csrf(self) -> str:
-        """The CSRF token from a meta element, which scripts of the page send in a header.
-
-        Empty if there is no such element.
-        """
+        """The CSRF token of a meta element, which scripts send in a header, or empty without such an element."""
         return next((value for name, value in self.metas.items() if CSRF_META.search(name) and "param" not in name), "")
 
     def wanted(self, fields: Iterable[tuple[str, str]]) -> Form | None:
-        """Return the form that has one of these fields.
-
-        If there are several, prefer the first form with a password field.
-        """
+        """Return the form that has one of these fields. Of several, prefer the first with a password field."""
         names = {name for name, _ in fields}
         fitting = [form for form in self.found if form.names & names] or self.found
         return next((form for form in fitting if form.has_password), next(iter(fitting), None))

@@ -95,9 +95,7 @@ def _followed(caller: Caller, session: Session, done: Exchange) -> Exchange:
 
 
 def _csrf(page: Exchange, session: Session) -> tuple[Header, ...]:
-    """Return the anti-forgery (CSRF) headers that the page's scripts would send, from a meta element and
-    from a cookie.
-    """
+    """Return the anti-forgery (CSRF) headers that the page's scripts would send, from a meta element and a cookie."""
     meta = Forms(page.text).csrf if page.succeeded else ""
     cookie = unquote(session.cookies.get("XSRF-TOKEN", ""))
     named = (("X-CSRF-Token", meta), ("X-XSRF-TOKEN", cookie))

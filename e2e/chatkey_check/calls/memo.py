@@ -11,10 +11,7 @@ Made = TypeVar("Made")
 
 
 class Memo:
-    """Keeps values by name.
-
-    While a value is computed, other threads wait for it. If the computation raises, the next thread retries.
-    """
+    """Keeps values by name. Only one thread computes a value. If the computation raises, the next thread retries."""
 
     def __init__(self, made: Mapping[str, object] = {}) -> None:
         self._born = Lock()

@@ -73,10 +73,7 @@ def is_ours(target: Target, url: str) -> bool:
 
 
 def _added(target: Target, session: Session) -> list[Header]:
-    """Return the headers of --header with the placeholders filled in.
-
-    A header whose value becomes empty is left out.
-    """
+    """Return the headers of --header with the placeholders filled in. Headers with an empty value are left out."""
     return [(name, value) for name, text in target.headers if (value := session.filled(text))]
 
 

@@ -97,10 +97,7 @@ class Session:
         return (gone - kept) & set(self.cookies)
 
     def with_cookies(self, cookies: Mapping[str, str]) -> Session:
-        """Return a session with other cookies and the same headers.
-
-        The new session ignores cookies that answers set.
-        """
+        """Return a session with other cookies and the same headers, which ignores cookies that answers set."""
         return Session(self.name, self._headers, cookies, learns=False)
 
     def bearing(self, headers: Iterable[Header]) -> Session:
@@ -119,17 +116,12 @@ class Session:
         return Session(self.name, (header for header in self._headers if wanted(header[1])), cookies)
 
     def sent_across_sites(self) -> Session:
-        """Return a session with only the cookies that a browser sends also from pages of other sites
-        (SameSite=None).
-        """
+        """Return a session with only the cookies that browsers send also from other sites' pages (SameSite=None)."""
         cookies = {name: self.cookies[name] for name, rule in self.same_site.items() if rule == "none"}
         return Session(self.name, cookies=cookies)
 
     def forged(self, signed: re.Pattern[str]) -> Session:
-        """Return a copy of this session in which every signature is replaced.
-
-        The second group of `signed` is the signature.
-        """
+        """Return this session with every signature replaced. The second group of `signed` is the signature."""
         return self.replaced(lambda value: signed.sub(lambda found: f"{found[1]}.{_random(found[2])}", value))
 
     def replaced(self, change: Callable[[str], str]) -> Session:
@@ -138,9 +130,7 @@ class Session:
         return Session("a forged session", ((name, change(value)) for name, value in self._headers), cookies)
 
     def filled(self, value: str) -> str:
-        """Return a header's value with its placeholders replaced by cookies (decoded as axios does) and
-        meta elements.
-        """
+        """Return a header's value with placeholders replaced by cookies (decoded as axios does) and meta elements."""
         return IN_HEADER.sub(lambda found: self._held(found[1], found[2]), value)
 
     def _held(self, kind: str, name: str) -> str:

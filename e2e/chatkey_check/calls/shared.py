@@ -165,10 +165,7 @@ class Calls(Caller):
             return limited.answer
 
     def _only_visitors(self, refused: Exchange) -> bool:
-        """Return whether visitors are refused while members are answered.
-
-        In this case waiting would not lift the limit.
-        """
+        """Return whether visitors are refused while members are answered. Then waiting would not lift the limit."""
         if self.target.login is None:
             return False
         by_turns = [self.request("a member's call, while visitors are refused", self.member), refused.request] * 2
@@ -253,10 +250,7 @@ class Calls(Caller):
         ]
 
     def _at_once(self, requests: list[Request]) -> list[Exchange]:
-        """Send requests at once.
-
-        If an answer is 5xx, send all requests again, because a single crash may be an accident.
-        """
+        """Send requests at once. If an answer is 5xx, send all of them again, because one crash may be an accident."""
         done = self.wire.send_together(requests) if requests else []
         crashed = [one for one in done if one.status >= SERVER_FAILS]
         if not crashed:

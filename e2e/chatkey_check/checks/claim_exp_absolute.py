@@ -31,9 +31,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def exp_absolute(_run: Run, token: Token) -> Finding:
-    """As the value of exp, 3600 means an hour into 1970, and a value in milliseconds means a day after the
-    year 50,000.
-    """
+    """As exp, 3600 means an hour into 1970, and a value in milliseconds means a day after the year 50,000."""
     value = whole(token.claims, "exp") or 0
     if value in TEN_DIGITS:
         return passed()

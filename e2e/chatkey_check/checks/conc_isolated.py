@@ -116,9 +116,7 @@ def _is_null(exchange: Exchange) -> bool:
 
 
 def _odd(calls: Calls, alone: Exchange, exchange: Exchange) -> str:
-    """Return how a token differs from the token that the same caller gets alone, as if one worker had other
-    settings.
-    """
+    """Return how a token differs from the same caller's token without other calls. A worker may have other settings."""
     if not alone.minted:
         return ""
     for name in ("pid", "type"):

@@ -57,10 +57,7 @@ def _of_members(_run: Run, token: Token) -> Finding:
 
 
 def _of_visitors(calls: Calls) -> Finding:
-    """Check that the answer to a visitor does not allow caches to keep it.
-
-    An answer without Cache-Control is accepted.
-    """
+    """Check that caches may not keep the answer to a visitor. An answer without Cache-Control is accepted."""
     try:
         answer = calls.anonymous
     except Skipped:

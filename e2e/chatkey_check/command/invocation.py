@@ -74,10 +74,7 @@ class Invocation:
         return Exit.CLEAN
 
     def once(self) -> Exit:
-        """Run the checks, write the report, and return the exit status.
-
-        Raises `OptionError` if the report cannot be written.
-        """
+        """Run the checks, write the report, and return the exit status. Raises `OptionError` if writing fails."""
         form, output = self.given.format, self.given.output
         if output is not None and not output.parent.is_dir():
             raise OptionError(f"--output {output}: the folder {output.parent} does not exist.")

@@ -40,10 +40,7 @@ WIDEST_REASON: Final = 40
 
 
 class Terminal:
-    """Shows a progress bar, then the verdict, the groups and the cause.
-
-    If the output is piped, shows only the findings.
-    """
+    """Shows a progress bar, then the verdict, the groups and the cause. Piped output has only the findings."""
 
     def __init__(self, console: Console, *, total: int, verbose: bool = False) -> None:
         self._console = console
@@ -119,10 +116,7 @@ class Terminal:
         self._indented(self._advice(outcome), 2, "cyan")
 
     def _show_findings(self, report: Report) -> None:
-        """Show each group in one line, followed by the findings of the group.
-
-        If the output is piped, show only the findings.
-        """
+        """Show each group in one line, followed by its findings. Piped output has only the findings."""
         self._say()
         for _, members in groupby(report.outcomes, lambda outcome: outcome.check.group):
             outcomes = list(members)

@@ -18,10 +18,7 @@ SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
 
 def forms(secret: str) -> Iterator[tuple[str, str]]:
-    """Yield the encoded forms of a secret with the names of the encodings.
-
-    In base64 there is one form for each of three offsets.
-    """
+    """Yield the encoded forms of a secret, each with its name. base64 has three forms, one for each offset."""
     raw = secret.encode()
     yield "unchanged", secret
     yield "as hex", raw.hex()

@@ -25,10 +25,7 @@ def word(text: str, variable: str = "SECRET") -> str:
 
 
 def header(name: str, value: str) -> str:
-    """Return a header as one shell word.
-
-    A masked value refers to an environment variable with the name of the header.
-    """
+    """Return a header as one shell word. A masked value refers to a variable with the name of the header."""
     return word(f"{name}: {value}", re.sub(r"\W", "_", name).upper())
 
 

@@ -71,10 +71,7 @@ def also_second(judge: TokenJudge) -> Judge:
 
 
 def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
-    """Return the finding if the token in this answer fails the check.
-
-    Return None if the token passes or cannot be judged.
-    """
+    """Return the finding if the token in this answer fails the check; None if it passes or cannot be judged."""
     if not answer.minted:
         return None
     try:
@@ -85,10 +82,7 @@ def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
 
 
 def _wrong_for_other(judge: TokenJudge, run: Run) -> Finding | None:
-    """Return the finding if every token of the second login fails.
-
-    If only some tokens fail, one worker may be the cause.
-    """
+    """Return the finding if every token of the second login fails. If only some fail, one worker may be the cause."""
     calls = run.calls
     if calls.target.login_b is None:
         return None

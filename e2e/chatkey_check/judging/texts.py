@@ -13,9 +13,7 @@ UNFILLED = re.compile(r"\{\{.*\}\}|[$#]\{.*\}|<%.*%>|%\(\w+\)s", re.DOTALL)
 
 
 def whole(text: str) -> bool:
-    """Return whether a text is the printed form of an object, a function or a bytes value of some
-    programming language.
-    """
+    """Return whether a text is the printed form of an object, a function or bytes in some programming language."""
     return WHOLE.fullmatch(text) is not None
 
 

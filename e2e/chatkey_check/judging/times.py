@@ -108,10 +108,7 @@ def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
 
 
 def lifetime_cause(span: float, *, zone: bool = True) -> tuple[str, str]:
-    """Return a message and a hint for a lifetime that is not an hour.
-
-    `zone` says whether a time zone may be the cause.
-    """
+    """Return a message and a hint for a lifetime that is not an hour. With `zone`, a time zone may be the cause."""
     known = _known(span)
     if known:
         return known

@@ -34,10 +34,7 @@ class Live:
 
     @once
     def service(self) -> Service:
-        """The running service.
-
-        Raises `Skipped` if no service is available, and `Unusable` if the service does not work.
-        """
+        """The running service. Raises `Skipped` if there is no service, and `Unusable` if the service does not work."""
         target = self.calls.target
         if target.live is None:
             raise Skipped("no chat service was started (--no-socket)", "--socket")
@@ -84,7 +81,6 @@ class Live:
 
     @once
     def browser(self) -> Browser:
-        """The running browser."""
         from chatkey_check.live.browser import launch  # noqa: PLC0415
 
         return launch.launched(self.calls.target, self.wire, self.ending)

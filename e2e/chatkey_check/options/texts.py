@@ -36,10 +36,7 @@ def checked_origin(text: str, option: str) -> str:
 
 
 def headers(lines: Iterable[str], option: str) -> Iterator[Header]:
-    """Yield the headers in `lines`.
-
-    A line is `Name: value`, or `@FILE` for a file of such lines. Raises `OptionError`.
-    """
+    """Yield the headers in `lines`: `Name: value`, or `@FILE` for a file of such lines. Raises `OptionError`."""
     for line in lines:
         if not line.startswith("@"):
             yield _header(line, option)

@@ -77,12 +77,10 @@ def _bar(report: Report) -> list[tuple[Verdict, int, int]]:
 
 
 def _others(report: Report) -> list[Outcome]:
-    """Return all findings except the first failure."""
     return [o for o in report.outcomes if o.verdict in summary.FINDINGS and o is not report.cause]
 
 
 def _found(outcomes: Iterable[Outcome]) -> bool:
-    """Return whether a group contains findings."""
     return any(outcome.verdict in summary.FINDINGS for outcome in outcomes)
 
 

@@ -150,10 +150,7 @@ class _Judging:
             pool.shutdown(cancel_futures=True)
 
     def _outcome(self, check: Check) -> Outcome:
-        """Return the outcome of a check, which the first call judges after the checks that it needs.
-
-        Other threads wait.
-        """
+        """Return the outcome of a check. The first call judges the check, while other threads wait."""
         with self._locks[check.id]:
             if check.id not in self._outcomes:
                 in_the_way = self._in_the_way(check)

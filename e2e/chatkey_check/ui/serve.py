@@ -33,8 +33,6 @@ NOT_HERE: Final = {501: 405, 505: 400}
 
 
 class Pasted(msgspec.Struct):
-    """A token to explain."""
-
     token: str
 
 
@@ -58,7 +56,6 @@ class UiServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address of the page."""
         return f"{self.origin}/{self.key}/"
 
     def handle_error(self, request: object, client_address: object) -> None:

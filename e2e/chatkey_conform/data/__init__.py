@@ -30,9 +30,7 @@ def contract() -> dict[str, dict[str, str]]:
 
 @cache
 def contract_version() -> str:
-    """Return the number of the contract's sentences and a hash, which together identify this version of the
-    contract.
-    """
+    """Return the number of the contract's sentences and a hash, which identify this version of the contract."""
     import hashlib  # noqa: PLC0415 - for one line of a report
 
     text = shipped("contract.toml").read_bytes()

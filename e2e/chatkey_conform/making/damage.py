@@ -29,12 +29,10 @@ class Jws:
 
     @property
     def parts(self) -> Parts:
-        """The three segments."""
         header, payload, signature = self.text.split(".")
         return header, payload, signature
 
     def json(self, part: str) -> bytes:
-        """Return the decoded header or payload."""
         return unb64(self.parts[(HEADER, PAYLOAD).index(part)])
 
     def with_json(self, part: str, raw: bytes) -> str:
@@ -53,10 +51,7 @@ class Jws:
 
 @dataclass(frozen=True)
 class Damage:
-    """One row of both tables.
-
-    `part` is the segment that the refusal of a proof names. `cause` applies to tokens only.
-    """
+    """One row of both tables. `part` is the segment that a proof's refusal names. `cause` applies to tokens only."""
 
     row: str
     name: str

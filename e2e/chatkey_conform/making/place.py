@@ -9,9 +9,7 @@ from chatkey_peer.key import Json
 
 
 class Place(Protocol):
-    """A place that reads one kind of token (`socket` or `identity`): a function, or an endpoint of a
-    running service.
-    """
+    """A place that reads one kind of token (`socket` or `identity`): a function, or an endpoint of a service."""
 
     kind: ClassVar[str]
 

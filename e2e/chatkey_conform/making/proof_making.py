@@ -1,7 +1,4 @@
-"""Functions for the rows of `proof_verdicts.py`.
-
-Each function makes a proof from a valid handshake, with one change.
-"""
+"""Functions for the rows of `proof_verdicts.py`. Each makes a proof from a valid handshake, with one change."""
 
 from __future__ import annotations
 
@@ -50,10 +47,7 @@ def sent(text: str) -> Make:
 
 
 def claims(**changes: object) -> Make:
-    """Change claims.
-
-    A callable value is called with the handshake. Marks such as `{host}` stand for parts of the `htu`.
-    """
+    """Change claims. A callable value gets the handshake. Marks such as `{host}` stand for parts of the `htu`."""
     return lambda handshake: handshake.prove(**filled(changes, handshake))
 
 

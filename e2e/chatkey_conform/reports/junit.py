@@ -10,7 +10,6 @@ TAGS: Final = {"failed": "failure", "harness error": "error", "passed": ""}
 
 
 def write(report: dict[str, Any]) -> str:
-    """Return the report as JUnit XML."""
     return junit.write(junit.Suite("chatkey conform", [_case(s) for s in report["sentences"]], report["seconds"]))
 
 

@@ -11,7 +11,6 @@ MOST: Final = 50
 
 
 def write(report: dict[str, Any]) -> str:
-    """Return the report as Markdown."""
     parts = ["# Conformance", "", f"**{headline(report)}**", ""]
     parts += [unjudged(report), ""] if report["unjudged_must"] else []
     parts += _table(("verdict", "sentences"), [(name, str(count)) for name, count in report["counts"].items() if count])

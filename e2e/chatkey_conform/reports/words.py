@@ -8,7 +8,6 @@ Json = dict[str, Any]
 
 
 def name_of(report: Json) -> str:
-    """Return the target's name and version."""
     return " ".join(part for part in (report["target"]["name"], report["target"]["version"]) if part)
 
 

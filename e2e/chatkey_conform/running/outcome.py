@@ -98,15 +98,12 @@ class Result:
 
     @property
     def mended(self) -> list[str]:
-        """Known failures that now pass or do not exist, without those of browser scenarios, which are reported
-        elsewhere.
-        """
+        """Known failures that now pass or do not exist. Failures of browser scenarios are reported elsewhere."""
         bad = _names(self.of(Verdict.FAILED, Verdict.KNOWN))
         of_a_browser = contract().keys() - _names(self.outcomes)
         return sorted(name for name in self.known.keys() - bad - of_a_browser if not name.startswith(SCENARIO))
 
     def of(self, *verdicts: Verdict) -> list[Outcome]:
-        """Return the outcomes with one of these verdicts."""
         return [outcome for outcome in self.outcomes if outcome.verdict in verdicts]
 
 

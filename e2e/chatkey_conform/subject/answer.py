@@ -53,10 +53,7 @@ class Answer:
         return Json(value or {})
 
     def refused(self, status: int, *codes: str) -> None:
-        """Check that the response is a JSON refusal with this status, one of the codes, and the right headers.
-
-        Raises `Broken`.
-        """
+        """Check that the response is a JSON refusal with this status and one of the codes. Raises `Broken`."""
         expect(self.status, status, f"The status of {self.asked}")
         body = self.json()
         if why := misfit("failure", body):
@@ -74,10 +71,7 @@ class Answer:
             )
 
     def page(self, status: int) -> None:
-        """Check that the response is a page of the popup with the required headers.
-
-        Raises `Broken`. Text and markup are not checked.
-        """
+        """Check that the response is a page of the popup with the required headers. Raises `Broken`."""
         expect(self.status, status, f"The status of {self.asked}")
         expect(self.kind, "text/html", f"The Content-Type of the page of {self.asked}")
         for name, wanted in (

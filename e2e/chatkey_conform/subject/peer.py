@@ -32,10 +32,7 @@ SECOND: Final = 1.1
 
 @dataclass(frozen=True)
 class Ended:
-    """How a connection ended: the frames after `hello`, the close code and the reason.
-
-    `close` is None if it is still open.
-    """
+    """How a connection ended: frames after `hello`, close code and reason. `close` is None while it is open."""
 
     frames: tuple[Json, ...]
     close: int | None
@@ -179,10 +176,7 @@ class Peer:
         return answer
 
     def end(self, more: float = 0) -> Ended:
-        """Read until the service closes, at most `more` seconds longer than usual.
-
-        Raises `Broken` if it does not close.
-        """
+        """Read until the service closes, for `more` seconds longer than usual. Raises `Broken` if it does not close."""
         frames = [] if self.hello["type"] == "hello" else [self.hello]
         until = time.monotonic() + self._wait() + more
         try:
@@ -264,9 +258,7 @@ def _is_known(frame: Json) -> bool:
 
 
 def _is_unasked(frame: Json, has_id: bool) -> bool:
-    """Return whether the service sent this frame without a request: `reauth`, another socket's message, a
-    call's state.
-    """
+    """Return whether a frame answers no request: `reauth`, another socket's message, a call's state."""
     if frame["type"] in {"reauth", "message"}:
         return True
     return has_id and frame["type"] == "call" and "id" not in frame

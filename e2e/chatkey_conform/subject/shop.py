@@ -28,7 +28,6 @@ class Shop(Issuer):
 
     @property
     def origin(self) -> str:
-        """The origin of a page of the business."""
         return self.business.origins[0]
 
     @property
@@ -61,7 +60,6 @@ class Shop(Issuer):
 
 
 def path_of(provider_id: str) -> str:
-    """Return the path of a business's configuration."""
     return f"/v1/public/provider/{provider_id}"
 
 

@@ -113,7 +113,6 @@ class Subject:
     # over HTTP
 
     def get(self, path: str, **query: str) -> Answer:
-        """Send a GET request."""
         return self.request("GET", path, query=query)
 
     def request(

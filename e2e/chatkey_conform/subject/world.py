@@ -55,10 +55,7 @@ class World:
         return client
 
     def reach(self) -> None:
-        """Send a request to the base address, and accept any response.
-
-        Raises `HarnessError` if there is no response.
-        """
+        """Send a request to the base address, and accept any response. Raises `HarnessError` without a response."""
         try:
             self.http.get(f"{self.target.local_url}/v1/public")
         except httpx.HTTPError as error:
@@ -122,9 +119,7 @@ class World:
         return made
 
     def logins(self) -> dict[str, dict[str, object]]:
-        """Return the social logins of a new business, with the business's own keys if declared, or else with the
-        service's.
-        """
+        """Return the social logins of a new business, with its own keys if declared, or else with the service's."""
         own: dict[str, object] = {"key_source": "own", "enabled": True, **CLIENT}
         service: dict[str, object] = {"key_source": "service", "enabled": True}
         by_own = self.has("own-keys")
@@ -139,7 +134,6 @@ class World:
         self.offset += seconds
 
     def restore(self) -> None:
-        """Reset the clock if it was moved."""
         if self.offset:
             self.businesses.reset()
             self.offset = 0.0

@@ -287,9 +287,7 @@ def post(subject: Subject, shop: Shop, form: str) -> Answer:
 
 @FAMILY.judges("D-20/limits", "D-03/parameter-400", "4.5/get-and-post")
 def a_form_has_so_many_bytes_and_no_more(subject: Subject) -> None:
-    """A form may be as long as the limit for queries; one more byte is answered with 400 and does not use
-    up the state.
-    """
+    """A form may be as long as the limit for queries; one more byte is answered with 400 and keeps the state valid."""
     shop, most = subject.shop(), subject.limits.query_bytes
     state = begun(subject, shop)
     given = f"{urlencode({'state': state, 'error': 'server_error'})}&x="
@@ -312,9 +310,7 @@ def a_form_has_32_parameters_and_no_more(subject: Subject) -> None:
 
 @FAMILY.judges("D-20/limits", "4.5/get-and-post", page="limits.md#limits")
 def a_body_has_so_many_bytes_and_no_more(subject: Subject) -> None:
-    """A body at the size limit is answered with 400 because it is too long for a form, and a larger body with 413;
-    neither uses up the state.
-    """
+    """A body at the size limit is answered with 400 as too long a form, and a larger body with 413."""
     shop, most = subject.shop(), subject.limits.body_bytes
     if not subject.limits.query_bytes < most <= MOST_BODY:
         raise OtherLimit(f"not tested with body_bytes = {most}")
@@ -359,9 +355,7 @@ def a_state_lives_ten_minutes(subject: Subject, age: int) -> None:
 
 @FAMILY.judges("D-07/still-allowed", alone=True, needs=["businesses", "change", "clock"], rows=["OAC-013", "OAC-014"])
 def a_callback_asks_again_whether_all_is_still_good(subject: Subject) -> None:
-    """If the business is switched off after the start, the callback is answered with 403; if the origin was removed,
-    with 400; if the login was switched off, with 404.
-    """
+    """A callback is refused if the business, origin or social login was removed or disabled after the start."""
     shop, other, third = (subject.shop_with() for _ in range(3))
     state, late, last = (begun(subject, each) for each in (shop, other, third))
     subject.change(shop, enabled=False)

@@ -254,9 +254,7 @@ def nobody_else_hears_it(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", "2.4/display", each=LOGINS)
 def the_name_shown_is_the_headers_else_the_tokens(subject: Subject, login: str) -> None:
-    """The displayed name is the name in the frame's `headers`, or the token's name if the former is missing
-    or empty.
-    """
+    """The displayed name is the one in the frame's `headers`, or the token's if that is missing or empty."""
     shop = subject.shop()
     with subject.joined(shop, token_of(shop, login)) as peer:
         names = ("", " \n", "Grace")

@@ -69,9 +69,7 @@ def history_has_50_messages_at_most_and_knows_its_ends(subject: Subject) -> None
     },
 )
 def a_search_folds_letters_and_not_accents(subject: Subject, query: str, count: int) -> None:
-    """A search finds any part of a body, ignoring letter case and the encoding of accents, but not the accents
-    themselves.
-    """
+    """A search finds any part of a body, and ignores letter case and the encoding of accents, but not accents."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         write(peer, "N\u1d52\u00b9: Das Caf\u00e9 in der Langen Stra\u00dfe")
@@ -194,9 +192,7 @@ def a_call_is_of_ones_own_conversation(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/history-search-call", needs=["calls"])
 def a_call_outlives_a_tab_that_is_not_the_last(subject: Subject) -> None:
-    """A call continues while any socket of the same identity is open, even after the tab that started the call was
-    closed.
-    """
+    """A call continues while any socket of its identity is open, even if the tab that started the call was closed."""
     shop = subject.shop()
     with subject.joined(shop) as other:
         with subject.joined(shop) as one:

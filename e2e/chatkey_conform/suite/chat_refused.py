@@ -99,9 +99,7 @@ SIZES: dict[str, tuple[str, str, str]] = {
 
 @FAMILY.judges("D-10/frame-schema", each=SIZES, page="limits.md#limits")
 def a_text_has_so_many_characters_and_no_more(subject: Subject, kind: str, limit: str, letter: str) -> None:
-    """A text at its length limit, counted in code points, is accepted, and a longer text is refused with
-    `too_large`.
-    """
+    """A text at its limit of code points is accepted, and a longer text is refused with `too_large`."""
     if kind == "search":
         subject.needs("search")
     most = int(getattr(subject.limits, limit))

@@ -256,9 +256,7 @@ MOST_PARAMETERS: Final = 32
 
 @FAMILY.judges("D-03/parameter-400", "D-20/limits", each=ENDPOINTS, page="limits.md#fixed-limits")
 def a_query_has_32_parameters_and_no_more(subject: Subject, endpoint: str) -> None:
-    """A query may have 32 parameters, including unknown ones, and one more is answered with 400, except for the
-    configuration.
-    """
+    """A query may have 32 parameters, including unknown ones, and one more is refused, except for the configuration."""
     path, query = target_of(subject.shop(), endpoint)
 
     def asked(number: int) -> Answer:
@@ -400,9 +398,7 @@ def the_configuration_is_kept_at_the_edge_for_60_seconds(subject: Subject) -> No
 
 @FAMILY.judges("D-02/configuration-caching", rows=["HTP-034"])
 def the_configuration_is_revalidated(subject: Subject) -> None:
-    """`If-None-Match` is answered with 304 for `*` and for the ETag, weak or strong, and with 200 for any
-    other ETag.
-    """
+    """`If-None-Match` is answered with 304 for `*` and the ETag, weak or strong, and with 200 for another ETag."""
     path = subject.shop().path
     etag = subject.get(path).header("etag")
     expect_that(etag.startswith('"'), f"ETag is {etag!r}, expected a strong one")

@@ -118,9 +118,7 @@ def unless_a_business_says_so_any_secure_page_may_connect(subject: Subject) -> N
 
 @FAMILY.judges("D-03/provider-off", needs=["businesses"])
 def a_business_that_is_off_is_refused_after_the_proof(subject: Subject) -> None:
-    """A business that is switched off refuses a connection with `provider_off` and 4403, but only after the key was
-    proved.
-    """
+    """A business that is switched off refuses a connection with `provider_off`, after the proof was checked."""
     shop = subject.shop_with(enabled=False)
     token = shop.token()
 
@@ -145,9 +143,7 @@ def a_token_in_the_address_is_refused(subject: Subject) -> None:
     "D-10/subprotocol", each={"none": ((),), "another": (("wf.v2",),), "among": (("wf.v2", "wf.v1"),)}, rows=["WSK-009"]
 )
 def the_subprotocol_is_named_where_it_is_offered(subject: Subject, offered: tuple[str, ...]) -> None:
-    """A client is also accepted without `wf.v1`, and the service names a subprotocol only if the client offered
-    `wf.v1`.
-    """
+    """A client is accepted without `wf.v1`, but the service names a subprotocol only if `wf.v1` was offered."""
     shop = subject.shop()
     with subject.socket(subprotocols=offered) as peer:
         chosen = peer.connection.subprotocol

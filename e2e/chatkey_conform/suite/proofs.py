@@ -60,9 +60,7 @@ EDGES_SHOWN: Final = frozenset({"0", "1", "n", "all-ones"})
 
 
 def is_shown(row: Verdict | Honest) -> bool:
-    """Leave out most of the extreme values for r and s, which would take long on a slow network and show
-    nothing new.
-    """
+    """Leave out most extreme values for r and s, which would take long on a slow network and show nothing new."""
     _, _, edges = row.id.partition("PRF-033-r=")
     return not edges or set(edges.split("-s=")) <= EDGES_SHOWN
 
@@ -146,9 +144,7 @@ def iat_only_measures_how_far_the_clock_is_off(subject: Subject, seconds: int) -
 
 @FAMILY.judges("D-10/nonce", alone=True, needs=["clock"], rows=["PRF-066", "PRF-083"])
 def a_proof_is_no_better_later(subject: Subject) -> None:
-    """A proof whose `iat` is in the future, with the nonce of an earlier connection, is refused, even when that time
-    has come.
-    """
+    """A proof from the future with an old nonce is refused, even when the time of its `iat` has come."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as first:

@@ -50,10 +50,7 @@ def too_many_starts_are_a_page_with_429_and_retry_after(subject: Subject) -> Non
 
 
 def _first_refused(subject: Subject, target: str, limit: str) -> Answer:
-    """Send requests until one is answered with 429. Raises `Broken` if none is.
-
-    The service may count each minute from the first request or from the full minute.
-    """
+    """Send requests until one is answered with 429. Raises `Broken` if none is."""
     rate = int(getattr(subject.limits, limit))
     if not 0 < rate <= MOST_ASKED:
         raise OtherLimit(f"not tested with {limit} = {rate}")

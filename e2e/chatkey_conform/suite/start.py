@@ -176,9 +176,7 @@ def without_one_origin_it_is_400(subject: Subject, query: str, status: int) -> N
 def a_start_is_judged_in_one_order(
     subject: Subject, provider: str, social: str, query: dict[str, str], status: int
 ) -> None:
-    """Checks run in the order: `origin` is present, business, origin is registered, social provider, `jkt`
-    and `nonce`.
-    """
+    """Checks run in the order: `origin` present, business, origin registered, social provider, `jkt` and `nonce`."""
     shop = subject.shop()
     path = path_of(provider or shop.id)
     given = {"origin": shop.origin, **query}
@@ -215,9 +213,7 @@ def a_social_login_that_is_not_enabled_is_404(subject: Subject, social: str) -> 
     rows=["OAS-046", "OAS-047"],
 )
 def a_start_leads_to_the_social_provider_with_all_that_binds_it(subject: Subject, social: str) -> None:
-    """The start of a login redirects with scope, callback address, a new state and, if the social provider supports it,
-    PKCE.
-    """
+    """A login start redirects with scope, callback address, a new state and, if supported, PKCE."""
     subject.needs(f"{SOCIAL}{social}")
     shop = subject.shop()
     if social not in shop.business.socials:
@@ -346,9 +342,7 @@ def a_loopback_name_is_allowed_with_http_and_no_other_name_is(subject: Subject) 
 
 @FAMILY.judges("D-08/serialised", needs=["businesses"], rows=["OAS-027", "OAS-003"])
 def a_domain_is_registered_as_browsers_write_it(subject: Subject) -> None:
-    """A domain that is registered in capitals, with its default port or with non-ASCII letters matches the browser's
-    form.
-    """
+    """A domain registered in capitals, with default port or with non-ASCII letters matches the browser's form."""
     shop = subject.shop_with(domains=["SHOP.Example:443", "b\u00fccher.example"])
     social = subject.shop().social
     for origin in ("https://shop.example", "https://xn--bcher-kva.example"):

@@ -81,9 +81,7 @@ def a_connection_that_was_renewed_outlives_its_first_token(subject: Subject) -> 
 
 @FAMILY.judges("D-10/refresh", "D-10/reauth", "2.4/exp")
 def a_connection_that_was_renewed_ends_with_its_newer_token(subject: Subject) -> None:
-    """After `refreshed`, the connection ends when the newer token expires, even after a `refresh` with an
-    older token.
-    """
+    """After `refreshed`, the connection ends with the newer token, even after a `refresh` with an older token."""
     shop = subject.shop()
     with subject.socket() as peer:
         end = shop.now + 2 * SOON
@@ -169,9 +167,7 @@ def a_visitors_token_does_not_renew_a_members(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/refresh", "D-05/login")
 def a_social_members_token_does_not_renew_a_custom_members(subject: Subject) -> None:
-    """A `refresh` with a social login's token is refused with `identity_changed` for a custom member of the
-    same `uid`.
-    """
+    """A `refresh` with a social login's token is refused for a custom member of the same `uid`."""
     shop = subject.shop()
     uid = f"{shop.social}:{shop.member}"
     social = shop.social_token(data={"auth_provider": shop.social})

@@ -240,9 +240,7 @@ TWICE_WRONG: Final[dict[str, tuple[dict[str, Any], bool, str, int]]] = {
 def of_two_things_that_are_wrong_the_first_is_told(
     subject: Subject, changes: dict[str, Any], forged: bool, code: str, close: int
 ) -> None:
-    """Checks run in the order MAC, claims, kind, times, binding, and then the proof, and the first failure
-    is reported.
-    """
+    """Checks run in the order MAC, claims, kind, times, binding, proof, and the first failure is reported."""
     shop = subject.shop()
     token = shop.sign(shop.claims(**changes), key=b"k" * 40 if forged else None)
     with subject.socket() as peer:
@@ -271,9 +269,7 @@ def a_pid_is_compared_byte_by_byte(subject: Subject) -> None:
 
 @FAMILY.judges("2.4/pid", "2.4/hs256", rows=["JWT-073", "JWT-120", "JWT-041", "F102"])
 def the_secret_of_another_business_signs_nothing_here(subject: Subject) -> None:
-    """A token that was signed with another business's secret, or issued for another business, is refused, regardless of
-    its `kid`.
-    """
+    """A token that was signed with another business's secret or for another business is refused, even with a `kid`."""
     shop, other = subject.shop(), subject.another_shop()
 
     subject.try_token(shop.sign(shop.claims(), key=other.secret), shop.key).refused("token_signature", 4401)
@@ -296,9 +292,7 @@ def an_identity_token_counts_at_its_own_business(subject: Subject) -> None:
 
 @FAMILY.judges("4.3/verifies", "7/auth-401", rows=["JWT-121"])
 def the_pid_of_an_identity_token_is_compared_byte_by_byte(subject: Subject) -> None:
-    """An identity token with another `pid`, even if only the letter case differs, is refused although the secret is
-    right.
-    """
+    """An identity token with another `pid`, even if only the letter case differs, is refused."""
     shop = subject.shop()
     for bent in {f"{shop.id}b", shop.id[:-1], shop.id.swapcase(), f"{shop.id} "} - {shop.id}:
         shop.exchange(shop.sign({**shop.identity_claims(), "pid": bent})).refused(401, "token_provider")

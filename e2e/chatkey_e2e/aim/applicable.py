@@ -28,9 +28,7 @@ def leave_out(items: list[pytest.Item], aim: Aim) -> None:
 
 
 class Smoke:
-    """A pytest plugin that stops the run when a smoke scenario fails, because all scenarios would fail for the same
-    reason.
-    """
+    """A pytest plugin that stops the run when a smoke scenario fails, because all others would fail as well."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:

@@ -32,7 +32,6 @@ class AgentPage:
         self.page.get_by_role("group", name="Show").get_by_role("button", name=name, exact=True).click()
 
     def search(self, text: str) -> None:
-        """Search for people."""
         self.page.get_by_role("searchbox").fill(text)
 
     def expect_listed(self, *customers: str) -> None:
@@ -63,7 +62,6 @@ class AgentPage:
         self.page.get_by_role("button", name="Accept").click()
 
     def hang_up(self) -> None:
-        """End the call."""
         self.page.get_by_role("button", name="Hang up").click()
 
     @property

@@ -27,7 +27,6 @@ class ConsentPage:
         self.continue_button.click(no_wait_after=True)
 
     def deny(self) -> None:
-        """Press Cancel."""
         self.page.get_by_role("button", name="Cancel").click()
 
     def rename(self, first: str, last: str) -> None:
@@ -46,7 +45,6 @@ class ConsentPage:
 
     @property
     def continue_button(self) -> Locator:
-        """The button that approves."""
         return self.page.get_by_role("button", name="Continue")
 
     @property

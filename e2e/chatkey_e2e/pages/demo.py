@@ -1,7 +1,4 @@
-"""The demo's page, with a tab for each mode.
-
-A tab contains the shop, the activity of the widget, and the agent panel.
-"""
+"""The demo's page, with a tab for each mode: the shop, the activity of the widget, and the agent panel."""
 
 import re
 

@@ -58,6 +58,5 @@ class ShopPage:
         other.close()
 
     def leave(self) -> None:
-        """Sign out of the shop."""
         with self.page.expect_navigation():
             self.page.get_by_role("button", name="Leave the shop").click()

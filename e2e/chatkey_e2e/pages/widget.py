@@ -112,9 +112,7 @@ class WidgetPage:
         self.page.wait_for_function("(wanted) => window.Service?.identity?.identity === wanted", arg=identity)
 
     def wait_for_event(self, name: str, *, count: int = 1) -> dict[str, Any]:
-        """Wait until the widget has emitted an event `count` times on this page, and return the detail of the last
-        event.
-        """
+        """Wait until the widget has emitted an event `count` times on this page, and return the last detail."""
         self.page.wait_for_function(
             "([name, count]) => (window.Service?.debug().counters?.[name] ?? 0) >= count",
             arg=[name, count],
@@ -172,7 +170,6 @@ class WidgetPage:
 
     @property
     def uid(self) -> str:
-        """The uid of the connected visitor or member."""
         return str(self.identity["uid"])
 
     @property
@@ -194,7 +191,6 @@ class WidgetPage:
 
     @property
     def panel(self) -> Locator:
-        """The open panel."""
         return self.page.get_by_role("dialog")
 
     def open(self) -> Locator:

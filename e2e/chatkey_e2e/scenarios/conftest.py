@@ -22,9 +22,7 @@ def pytest_runtest_setup() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a scenario that uses a capability without declaring it in `needs`, or declares a capability without using
-    it.
-    """
+    """Fail a scenario that uses a capability without declaring it in `needs`, or declares one without using it."""
     result = yield
     if lie := needs.untrue(item):
         pytest.fail(lie, pytrace=False)

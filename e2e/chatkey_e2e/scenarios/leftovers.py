@@ -1,6 +1,4 @@
-"""Counts the open resources of a page: sockets, timers, listeners, and Python functions to which JavaScript has
-references.
-"""
+"""Counts the open resources of a page: sockets, timers, listeners, and Python functions that JavaScript refers to."""
 
 from playwright.sync_api import Page
 

@@ -58,7 +58,6 @@ class Opener:
 
     @property
     def stack(self) -> Stack:
-        """The stack that the logins use."""
         return self._business.stack
 
     @property

@@ -110,10 +110,7 @@ def test_axe_finds_nothing_serious_on_any_consent_page(page: Page, make_business
 def test_axe_finds_nothing_serious_on_the_callback_page(
     new_context: NewContext, business: Business, locale: str
 ) -> None:
-    """axe must find no serious problem on the callback page.
-
-    The test cancels, and opens it without an opener and right to left.
-    """
+    """axe must find no serious problem on the callback page, cancelled, without an opener, and right to left."""
     page = new_context(locale=locale).new_page()
     address = Opener(page, business).address()
 
@@ -149,9 +146,7 @@ def test_axe_finds_nothing_serious_in_the_agents_panel(
 def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
     page: Page, stack: Stack, new_context: NewContext, business: Business
 ) -> None:
-    """axe must find no serious problem on the lab's pages, in the timeline of a login, or on the page for
-    device codes.
-    """
+    """axe must find no serious problem on the lab's pages, in a login's timeline, or on the page for device codes."""
     shop = ShopPage(new_context().new_page(), business)
     shop.open().sign_in_with("google").approve()
     shop.widget.wait_for("member")
@@ -197,9 +192,7 @@ def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBu
 @pytest.mark.needs("social:google", "search", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
-    """People must be able to open, write, search, sign in, sign out and close with the keyboard, with a
-    visible focus.
-    """
+    """People must be able to write, search, sign in, sign out and close with the keyboard and a visible focus."""
     widget = shop.open()
     keyboard = page.keyboard
 

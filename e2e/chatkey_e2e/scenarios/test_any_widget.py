@@ -70,9 +70,7 @@ def key_of(connection: dict[str, str]) -> dict[str, str]:
 @pytest.mark.smoke
 @pytest.mark.contract("3/first-open", "2.3/silent", "2.3/uid-derived", "5.5/proof-matches", "1/visitor-always")
 def test_the_first_open_connects_a_visitor_named_after_its_key(driven: DrivenWidget) -> None:
-    """When first opened, the widget must get the configuration and a token for its key's uid, and connect
-    with a proof.
-    """
+    """When first opened, the widget must get configuration and token, and connect with a proof by its key."""
     uid = driven.visit()
 
     connection = driven.connections[-1]
@@ -111,10 +109,7 @@ def test_a_message_is_sent_and_is_there_after_a_reload(driven: DrivenWidget) -> 
 
 @pytest.mark.contract("D-10/proof", "D-10/nonce", "4.9/one-time")
 def test_each_connection_is_proved_anew(driven: DrivenWidget) -> None:
-    """Each proof must contain the socket's address, its nonce and the hash of the token.
-
-    No nonce or `jti` is used twice.
-    """
+    """A proof must contain the socket's address, nonce and token hash. No nonce or `jti` is used twice."""
     driven.visit()
     driven.reload()
 
@@ -160,9 +155,7 @@ def test_the_token_of_a_visitor_is_kept_nowhere(driven: DrivenWidget) -> None:
 
 @pytest.mark.contract("2.8/member-token-key", "3/reuse-across-loads")
 def test_the_token_of_a_member_is_cached_and_used_again(driven: DrivenWidget) -> None:
-    """The member's token must be stored unchanged in localStorage, and used by the next load without calling
-    `getToken`.
-    """
+    """The member's token must be stored unchanged, and used by the next load without calling `getToken`."""
     driven.visit()
     driven.enter_shop()
     token, calls = driven.connections[-1]["token"], driven.business.token_calls
@@ -176,9 +169,7 @@ def test_the_token_of_a_member_is_cached_and_used_again(driven: DrivenWidget) ->
 
 @pytest.mark.contract("D-06/dropped-before-connect", "2.3/cleared")
 def test_a_cached_token_of_another_key_is_never_sent(driven: DrivenWidget, stack: Stack) -> None:
-    """A cached token for another key must be deleted before the widget connects, and `getToken` must be
-    called again.
-    """
+    """A cached token for another key must be deleted before the widget connects, and `getToken` must be called."""
     driven.visit()
     foreign = driven.business.mint(now=stack.service_lab.now(), uid="u-1002", cnf={"jkt": "x" * 42 + "A"})
     driven.page.evaluate("([key, value]) => localStorage.setItem(key, value)", [driven.business.storage_key, foreign])
@@ -204,10 +195,7 @@ def test_two_tabs_are_one_visitor_on_two_sockets(context: BrowserContext, make_d
 @pytest.mark.needs("agent")
 @pytest.mark.contract("1/same-chat", "D-10/messages")
 def test_an_agents_answer_comes_by_itself_and_is_there_after_a_reload(driven: DrivenWidget, clerk: Clerk) -> None:
-    """The agent must receive the visitor's message.
-
-    The visitor must receive the agent's answer, and see it after a reload.
-    """
+    """The agent must receive the visitor's message, and the visitor the agent's answer, also after a reload."""
     uid = driven.visit()
     driven.send("Is the oak table in stock?")
     driven.wait_until_stored()
@@ -243,9 +231,7 @@ def test_an_agent_answers_a_member_who_is_away(driven: DrivenWidget, clerk: Cler
 def test_a_message_whose_acknowledgement_was_lost_is_sent_again_under_its_id(
     driven: DrivenWidget, stack: Stack
 ) -> None:
-    """If the connection ends before the ack, the widget must send the message again, and the message must be stored
-    once.
-    """
+    """If the connection ends before the ack, the widget must send the message again. It must be stored once."""
     driven.visit()
     driven.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)
@@ -275,10 +261,7 @@ def test_a_visitor_has_a_fresh_token_after_a_minute(advance: Advance, driven: Dr
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("3/social-click", "3/no-automatic-oauth", "4.6/exchange", "2.5/uid-form", "4.6/popup")
 def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidget) -> None:
-    """A login must start only after a click, with origin, thumbprint and nonce.
-
-    The identity token must be exchanged.
-    """
+    """A login must start only after a click, with origin, thumbprint and nonce. The token must be exchanged."""
     business = driven.business
     driven.visit()
     key, start = thumbprint(key_of(driven.connections[-1])), business.oauth_start_path("google")

@@ -52,9 +52,7 @@ def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Bus
 def test_htm_021_the_message_goes_to_the_registered_origin_whatever_else_is_asked(
     opener: Opener, business: Business
 ) -> None:
-    """An opener of another origin must receive nothing, and parameters that name another message target must be
-    ignored.
-    """
+    """An opener of another origin must receive nothing, and parameters with another target must be ignored."""
     targets = {"targetOrigin": "*", "target_origin": EVIL, "redirect_uri": EVIL, "return_to": EVIL}
     opener.at(EVIL)
     popup = opener.start(**targets)
@@ -89,10 +87,7 @@ def test_htm_022_an_opener_that_went_to_another_site_hears_nothing(opener: Opene
 def test_htm_023_a_loopback_page_under_another_name_is_told_why(
     advance: Advance, opener: Opener, business: Business, stack: Stack
 ) -> None:
-    """`localhost` and `127.0.0.1` are different origins.
-
-    The login start endpoint must report this, and no message must pass.
-    """
+    """`localhost` and `127.0.0.1` are different origins. The login start endpoint must say so and refuse."""
     registered, other = "https://127.0.0.1:8899", "https://localhost:8899"
     stack.service_lab.change_provider(business.provider.id, domains=["127.0.0.1:8899"])
     advance(61)
@@ -134,9 +129,7 @@ def nonce_of(witness: Witness, business: Business, social: str = "google") -> st
 def test_htm_029_a_message_of_another_origin_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
 ) -> None:
-    """F168: a forged message with a valid nonce and token must be ignored if a frame of another site or the page sends
-    it.
-    """
+    """F168: a forged message with a valid nonce and token must be ignored if another frame or the page sends it."""
     widget = shop.open()
     consent = widget.sign_in_with("google")
     message = forged(business, stack, widget, nonce_of(witness, business))
@@ -218,10 +211,7 @@ def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_ot
 @pytest.mark.needs("clock", "social:google")
 @pytest.mark.contract("5.7/ten-minutes", "D-12/always-chat")
 def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Advance, shop: ShopPage) -> None:
-    """F066: after ten minutes the state has expired.
-
-    The widget must report this, stay a visitor, and allow a new login.
-    """
+    """F066: after ten minutes, the widget must report the expired state, stay a visitor, and allow a new login."""
     widget = shop.open()
     consent = widget.sign_in_with("google")
 
@@ -238,9 +228,7 @@ def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Adva
 @pytest.mark.needs("faults", "social:google")
 @pytest.mark.contract("4.6/exchange", "D-12/always-chat")
 def test_htm_035_an_identity_token_that_is_refused_is_dropped(shop: ShopPage, business: Business, stack: Stack) -> None:
-    """If the exchange is answered with 401, the widget must drop the identity token, show an error and stay
-    a visitor.
-    """
+    """If the exchange is answered with 401, the widget must drop the token, show an error and stay a visitor."""
     widget = shop.open()
     visitor = widget.uid
     stack.service_lab.arm(where=business.member_token_path, action="status", status=401)
@@ -280,9 +268,7 @@ def test_htm_035_a_service_that_fails_at_the_exchange_is_asked_again(
 def test_htm_019_a_provider_that_cuts_the_popup_off_hangs_nobody(
     shop: ShopPage, faults: Faults, stack: Stack, business: Business
 ) -> None:
-    """If COOP on the consent page separates the popup from its opener, both windows must say so, and the next login
-    must work.
-    """
+    """If COOP on the consent page separates the popup, both windows must say so, and the next login must work."""
     widget = shop.open()
     faults.arm("coop-same-origin", provider="google")
     consent = widget.sign_in_with("google")
@@ -313,9 +299,7 @@ def with_headers(shop: ShopPage, stack: Stack, **policies: str) -> None:
 def test_htm_020_a_page_that_cuts_its_popups_off_is_told_which_header_to_change(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness, embedder: str
 ) -> None:
-    """F164, F183: if the shop's page sends COOP `same-origin`, which separates the popup, both windows must
-    report it.
-    """
+    """F164, F183: if the shop's COOP `same-origin` separates the popup, both windows must report it."""
     with_headers(shop, stack, cross_origin_opener_policy="same-origin", cross_origin_embedder_policy=embedder)
     visitor = Visitor(shop.open(), business, witness)
     isolated = shop.page.evaluate("() => window.crossOriginIsolated")

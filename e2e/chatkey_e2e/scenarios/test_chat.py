@@ -96,10 +96,7 @@ def test_each_identity_has_its_own_history(shop: ShopPage, business: Business, s
 def test_the_agent_sees_who_writes_and_answers(
     shop: ShopPage, business: Business, agent: AgentPage, stack: Stack
 ) -> None:
-    """F199: a custom member's record must be created by the first message.
-
-    The agent must see the member and answer live.
-    """
+    """F199: a custom member's first message must create a record. The agent must see the member and answer live."""
     shop.open()
     widget = shop.sign_in()
     before = stack.service_lab.members(business.provider.id)
@@ -214,9 +211,7 @@ def test_a_restart_of_the_service_is_survived(
 def test_a_message_that_was_not_acknowledged_is_sent_again_and_stored_once(
     page_time: Advance, widget: WidgetPage, witness: Witness, stack: Stack
 ) -> None:
-    """If the ack is lost with the connection, the widget must send the message again, and the message must be stored
-    once.
-    """
+    """If the ack is lost with the connection, the widget must send the message again. It must be stored once."""
     widget.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)
 

@@ -33,9 +33,7 @@ def check(business: Business, *options: str) -> Sequence[str]:
 
 @pytest.mark.contract("3/get-token", "3/reuse-across-loads", "3/renewal", "3/logout", "5.5/proof-matches")
 def test_the_checker_finds_the_shops_endpoint_good_in_a_browser(business: Business) -> None:
-    """The browser checks must pass on the shop's page with the strictest policy, the login form and the running
-    service.
-    """
+    """The browser checks must pass on the shop's page with the strictest policy and the running service."""
     service = business.stack.service.browser_url
     options = ("--browser", "--verbose", "--page-url", f"{business.url}?csp=strict", "--service-url", service)
     command = check(business, *options, "--only", "e2e.*")

@@ -58,10 +58,7 @@ def counted(widget: WidgetPage, name: str) -> int:
 def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
     context: BrowserContext, shop: ShopPage, business: Business, stack: Stack, ahead: int
 ) -> None:
-    """F053, WDG-013: a wrong clock must cause one warning.
-
-    A reload must keep the member, and proofs use the server's time.
-    """
+    """F053, WDG-013: a wrong clock must cause one warning. A reload must keep the member."""
     context.clock.install(time=stack.service_lab.now() + ahead)
     shop.open()
     widget = shop.sign_in()
@@ -91,9 +88,7 @@ def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
 def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_second(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness, who: str
 ) -> None:
-    """WDG-019, F062: if all timers and wake-up events fire at once, the widget must request one token, then
-    one socket.
-    """
+    """WDG-019, F062: if all timers fire at once after a sleep, the widget must request one token, then one socket."""
     widget = shop.open()
     widget.wait_for_event("token:none")  # no request is pending when the clock jumps
     if who == "member":
@@ -148,10 +143,7 @@ def test_a_hidden_tab_stays_connected(advance: Advance, shop: ShopPage, stack: S
 def test_a_wait_that_no_timer_can_hold_does_not_end_at_once(
     page_time: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """Browsers fire timers above 2^31 ms at once.
-
-    A `Retry-After` of 46 days must still last until the tab becomes visible.
-    """
+    """A `Retry-After` of 46 days must last, although browsers fire timers above 2^31 ms at once."""
     headers = {"access-control-allow-origin": "*", "access-control-expose-headers": "retry-after"}
     full = {**headers, "retry-after": str(FORTY_SIX_DAYS)}
     shop.page.route(f"**{business.visitor_token_path}?*", lambda route: route.fulfill(status=429, headers=full))

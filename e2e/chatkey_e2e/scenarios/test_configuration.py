@@ -58,10 +58,7 @@ def test_init_service_is_idempotent(shop: ShopPage, business: Business) -> None:
 
 @pytest.mark.contract("D-01/globals", "D-01/queue")
 def test_calls_made_before_the_widget_runs_are_kept_for_it(shop: ShopPage) -> None:
-    """The handle must exist as soon as the script has run.
-
-    Listeners that are added at once must receive every event.
-    """
+    """The handle must exist once the script has run, and listeners that are added at once must get all events."""
     shop.page.add_init_script(
         """window.heard = [];
         let handle;

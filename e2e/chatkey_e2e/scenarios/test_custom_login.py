@@ -163,10 +163,7 @@ def test_a_cached_token_that_has_ended_is_dropped_before_anything_connects(
 
 @pytest.mark.contract("2.4/cnf.jkt", "D-12/always-chat")
 def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: ShopPage, business: Business) -> None:
-    """A token without `cnf.jkt` must not be used to connect.
-
-    The page must get an error, and the visitor must be able to chat.
-    """
+    """A token without `cnf.jkt` must not be used. The page must get an error, and the visitor can chat."""
     now = business.stack.service_lab.now()
     unbound = business.mint(now=now, uid=business.ada)
 
@@ -188,9 +185,7 @@ def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: S
 def test_every_kind_of_failing_gettoken_is_named_and_the_visitor_can_chat(
     page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """For each way in which `getToken` fails, the page must get the error code, and the visitor must be
-    able to chat.
-    """
+    """For each way in which `getToken` fails, the page must get the error code, and the visitor can chat."""
     answer: object = None
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": answer}))
     widget = shop.open()

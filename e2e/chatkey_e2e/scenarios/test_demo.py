@@ -40,9 +40,7 @@ def demo(page: Page, demo_url: str) -> DemoPage:
 @pytest.mark.needs("kit")
 @pytest.mark.contract("1/mode-visitor", "1/mode-custom", "1/mode-service-keys", "1/mode-own-keys")
 def test_every_tab_of_the_demo_reaches_its_identity(demo: DemoPage) -> None:
-    """The tabs must connect a visitor, a customer, and social members with the service's keys and with the shop's own
-    keys.
-    """
+    """The tabs must connect a visitor, a customer, and social members with the service's and the shop's keys."""
     demo.wait_for("Visitor")
 
     demo.turn_to(2)
@@ -85,9 +83,7 @@ def test_a_reset_in_the_demo_makes_a_new_visitor(demo: DemoPage) -> None:
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_in_the_demo(demo: DemoPage) -> None:
-    """axe must find no serious problem in the demo with a member in the shop and an open agent panel, in light and dark
-    colours.
-    """
+    """axe must find no serious problem in the demo with a member and an open agent panel, light and dark."""
     demo.turn_to(2)
     demo.shop.get_by_role("button", name=ADA).click()
     demo.wait_for("Member", ADA)

@@ -146,9 +146,7 @@ def test_a_get_token_that_cannot_be_called_is_told_at_the_start(shop: ShopPage) 
 
 @pytest.mark.contract("D-12/tabs", "D-12/handle")
 def test_a_page_that_starts_the_widget_twice_is_asked_once(shop: ShopPage) -> None:
-    """F042, WDG-008: two simultaneous calls of `initService()` or `refreshIdentity()` must cause one call of
-    `getToken`.
-    """
+    """F042, WDG-008: two simultaneous `initService()` or `refreshIdentity()` must cause one call of `getToken`."""
     widget = shop.open()
 
     start_anew(
@@ -169,9 +167,7 @@ def test_a_page_that_starts_the_widget_twice_is_asked_once(shop: ShopPage) -> No
 
 @pytest.mark.contract("3/get-token-null", "3/get-token-failed", "D-12/no-hammering")
 def test_the_snippet_reads_its_backends_answers_as_they_are_meant(shop: ShopPage, business: Business) -> None:
-    """F041: 401 and 403 mean that nobody is signed in. 5xx, 429 and a redirect to a page are failures and must be
-    retried.
-    """
+    """F041: 401 and 403 mean that nobody is signed in. 5xx, 429 and a redirect to a page must be retried."""
     answer: dict[str, Any] = {}
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(**answer))
     answer.update(status=401)
@@ -202,9 +198,7 @@ def test_the_snippet_reads_its_backends_answers_as_they_are_meant(shop: ShopPage
 
 @pytest.mark.contract("4.7/request", "D-12/always-chat")
 def test_a_backend_on_another_origin_is_a_failing_one(shop: ShopPage, business: Business) -> None:
-    """F050: if the browser blocks a cross-origin backend, `getToken` must fail (retryable), and the visitor
-    can chat.
-    """
+    """F050: if the browser blocks a cross-origin backend, `getToken` must fail, and the visitor can chat."""
     widget = shop.open()
     uid = widget.uid
     shop.sign_in()

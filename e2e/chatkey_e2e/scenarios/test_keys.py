@@ -147,9 +147,7 @@ def test_three_tabs_that_open_at_once_are_one_visitor(
 
 @pytest.mark.contract("D-04/bad-record", "2.3/indexeddb")
 def test_a_planted_record_is_deleted_and_the_key_made_anew(shop: ShopPage, business: Business) -> None:
-    """F009, F018, F019: a stored record that is not a non-extractable P-256 key pair must be replaced before it is
-    used.
-    """
+    """F009, F018, F019: a stored record that is not a non-extractable P-256 key pair must be replaced."""
     planted: tuple[Planted, ...] = ("extractable", "P-384", "RSA", "sealed", "spoilt", "null")
     shop.page.goto(f"{business.origin}/")
     shop.widget.plant_record(planted[0])
@@ -226,10 +224,7 @@ def test_a_key_whose_token_was_evicted_stays(shop: ShopPage, business: Business)
 @pytest.mark.contract("2.3/cleared", "D-12/always-chat")
 @pytest.mark.parametrize("member", [False, True], ids=["visitor", "member"])
 def test_data_cleared_under_an_open_page_ends_no_chat(shop: ShopPage, business: Business, *, member: bool) -> None:
-    """F014: if data is cleared while a page is open, its visitor must be able to chat.
-
-    The next load must be a new visitor.
-    """
+    """F014: if data is cleared while a page is open, the visitor can chat. The next load must be a new visitor."""
     widget = shop.open()
     visitor = widget.uid
     if member:
@@ -319,9 +314,7 @@ def test_a_widget_in_a_page_of_another_site_is_another_visitor(
 
 @pytest.mark.contract("D-04/jkt", "D-04/uid", "D-04/vectors", "5.5/proof-matches")
 def test_one_key_has_the_same_thumbprint_everywhere(shop: ShopPage) -> None:
-    """F022: page, widget and service must compute the same thumbprint for keys whose coordinates start with
-    zero bytes.
-    """
+    """F022: page, widget and service must compute the same thumbprint for coordinates that start with zero bytes."""
     shop.page.add_init_script(f"({PLANT_VECTOR})({json.dumps(SHORT_KEYS[0])});")
     widget = shop.open()
     seen = [(widget.jkt, widget.uid)]
@@ -339,10 +332,7 @@ def test_one_key_has_the_same_thumbprint_everywhere(shop: ShopPage) -> None:
 def test_a_duplicated_tab_is_the_same_visitor_on_a_socket_of_its_own(
     shop: ShopPage, context: BrowserContext, witness: Witness
 ) -> None:
-    """F144: a duplicated tab must have the same key, but a separate socket and nonce.
-
-    Both tabs must show all messages.
-    """
+    """F144: a duplicated tab must have the same key, but a separate socket. Both tabs must show all messages."""
     widget = shop.open()
     with context.expect_page() as opened:
         shop.page.evaluate("() => { window.open(location.href); }")

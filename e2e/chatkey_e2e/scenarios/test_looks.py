@@ -36,10 +36,7 @@ def seen(part: Locator) -> Locator:
 
 @pytest.mark.needs("kit")
 def test_name_and_time_stand_once_for_what_one_author_wrote(widget: WidgetPage, agent: AgentPage) -> None:
-    """Consecutive messages of one author must show name and time once.
-
-    Screen readers must get the author of each message.
-    """
+    """An author's consecutive messages must show name and time once. Screen readers must get each author."""
     widget.send("Good morning")
     widget.send("Is the oak table in stock?")
     agent.open_conversation(widget.uid)

@@ -124,9 +124,7 @@ def test_a_portal_that_answers_for_the_service_is_named_and_outwaited(
 def test_a_flapping_network_makes_one_socket_a_time_and_asks_the_page_for_nothing(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
-    """F094: on an unstable network, the member must stay, with one socket at a time, new nonces, and no `getToken`
-    call.
-    """
+    """F094: on an unstable network, the member must stay, with one socket at a time and no `getToken` call."""
     shop.open()
     widget = shop.sign_in()
     calls, uid = business.token_calls, widget.uid

@@ -11,10 +11,7 @@ IPHONE = (
 
 
 def test_a_phone_of_apples_starts_from_the_snapshot(new_context: NewContext, business: Business) -> None:
-    """For an iPhone, Pyodide omits CPython's call helper.
-
-    The snapshot must start, and a visitor must be able to chat.
-    """
+    """For an iPhone, Pyodide omits CPython's call helper. The snapshot must start, and a visitor can chat."""
     shop = ShopPage(new_context(user_agent=IPHONE).new_page(), business)
 
     widget = shop.open()

@@ -153,9 +153,7 @@ def test_a_page_that_comes_back_is_nobody_who_logged_out(shop: ShopPage, busines
 def test_a_page_rendered_ahead_asks_for_nothing_until_it_is_looked_at(
     shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """F083: a prerendered page may start Python, but must get no token, socket or `getToken` call before its
-    activation.
-    """
+    """F083: a prerendered page may start Python, but must get no token, socket or `getToken` call yet."""
     shop.page.add_init_script(PRERENDERED)
 
     shop.visit()

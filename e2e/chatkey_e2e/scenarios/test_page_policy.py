@@ -90,9 +90,7 @@ def test_a_policy_without_webassembly_is_told_at_once(listening: ShopPage, witne
 @pytest.mark.contract("4.8/sdk")
 @pytest.mark.parametrize("csp", ["strict", "strict-dynamic"])
 def test_the_widget_breaks_no_rule_of_the_strictest_policies(shop: ShopPage, csp: Csp) -> None:
-    """F076, F077: the visitor must be able to chat under the strictest policies, and the widget must not
-    violate them.
-    """
+    """F076, F077: the visitor can chat under the strictest policies, and the widget must not violate them."""
     shop.page.add_init_script(HEAR_VIOLATIONS)
 
     widget = shop.open(csp=csp)
@@ -149,9 +147,7 @@ def test_a_file_that_cannot_be_used_is_told(
 
 
 def test_a_file_that_is_slow_is_told_and_still_awaited(listening: ShopPage) -> None:
-    """F078: if a file takes half a minute, the page must get an error, and the widget must run once the file has
-    arrived.
-    """
+    """F078: if a file takes half a minute, the page must get an error, and the widget must run once it arrives."""
     held: list[Route] = []
     listening.page.clock.install()
     listening.page.context.route(re.compile(r"\.wasm$"), lambda route: held.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)
@@ -174,9 +170,7 @@ def test_a_file_that_is_slow_is_told_and_still_awaited(listening: ShopPage) -> N
 
 @pytest.mark.parametrize("name", ["fetch", "setTimeout"])
 def test_what_the_page_broke_beforehand_is_named(listening: ShopPage, name: str) -> None:
-    """F079: if the page replaced a function with a broken one before, the widget must not start, and the error must
-    name it.
-    """
+    """F079: if the page broke a function before, the widget must not start, and the error must name the function."""
     listening.page.add_init_script(f"window.{name} = () => {{ throw new Error('out of order'); }};")
 
     listening.visit()

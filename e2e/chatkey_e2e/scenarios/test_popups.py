@@ -71,9 +71,7 @@ def test_the_button_works_by_keyboard_and_the_popup_blocker_lets_its_window_thro
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup")
 def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserContext) -> None:
-    """F161, F162: the popup must open before the handler of the click returns, as WebKit requires, and keep
-    its opener.
-    """
+    """F161, F162: the popup must open before the click's handler returns, as WebKit requires, and keep its opener."""
     context.add_init_script(WATCH_OPEN)
     widget = shop.open()
     button = widget.social_button("google")
@@ -111,9 +109,7 @@ def test_a_double_click_opens_one_window(widget: WidgetPage) -> None:
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup", "D-12/always-chat")
 def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage) -> None:
-    """F160: if the browser blocks the popup, the widget must say so, and the button in the notice must open
-    the popup.
-    """
+    """F160: if the browser blocks the popup, the widget must say so, and a button must open the popup."""
     address = widget.page.url
 
     widget.press_after_another_popup("google")
@@ -129,10 +125,7 @@ def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage) -
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F160: if `window.open` opens nothing, the visitor must be told and able to chat.
-
-    The same button must work later.
-    """
+    """F160: if `window.open` opens nothing, the visitor must be told and can chat. The button must work later."""
     shop.page.add_init_script(BLOCK_OPEN)
     visitor = Visitor(shop.open(), business, witness)
     widget, address = visitor.widget, shop.page.url

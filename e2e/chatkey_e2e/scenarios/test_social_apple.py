@@ -17,9 +17,7 @@ def business(make_business: MakeBusiness) -> Business:
 
 
 def forms(visitor: Visitor) -> list[str]:
-    """Return the fake provider's notes on posted forms, oldest first, because some drivers do not report
-    form bodies.
-    """
+    """Return the fake provider's notes on posted forms, oldest first. Some drivers do not report form bodies."""
     client_id = visitor.business.own_keys["apple"].client_id
     flows = [flow for flow in visitor.business.stack.provider_lab.flows() if flow.client_id == client_id]
     return [step.note for flow in reversed(flows) for step in flow.steps if step.leg is Leg.CODE]

@@ -37,9 +37,7 @@ def business(make_business: MakeBusiness) -> Business:
 def test_a_fault_of_one_browser_does_not_disturb_another(
     business: Business, new_context: NewContext, make_faults: MakeFaults, stack: Stack
 ) -> None:
-    """If two people sign in at the same time, a fault that is armed for one browser must not affect the
-    other browser.
-    """
+    """If two people sign in at the same time, a fault for one browser must not affect the other browser."""
     contexts = new_context(), new_context()
     unlucky, lucky = (ShopPage(context.new_page(), business).open() for context in contexts)
     make_faults(contexts[0]).arm("bad-signature", provider="google", times=None)

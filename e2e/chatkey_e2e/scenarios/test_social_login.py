@@ -150,10 +150,7 @@ def test_a_second_login_updates_the_same_record(shop: ShopPage, business: Busine
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("2.2/oauth-providers", "7/not-enabled-404", "4.4/enabled-only")
 def test_a_disabled_provider_is_absent_and_not_found(shop: ShopPage, business: Business, stack: Stack) -> None:
-    """The sign-in page must list only the enabled providers.
-
-    The login start endpoint must answer 404 for all others.
-    """
+    """The sign-in page must list only enabled providers. The login start endpoint must answer 404 for others."""
     widget = shop.open()
 
     offered = widget.offered_socials()

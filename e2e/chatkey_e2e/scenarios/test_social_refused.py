@@ -56,10 +56,7 @@ def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Bus
 @pytest.mark.contract("D-09/error", "D-12/always-chat")
 @pytest.mark.parametrize("social", each(["google", "facebook", "apple"]))
 def test_who_declines_stays_a_visitor_and_may_press_the_button_again(visitor: Visitor, social: str) -> None:
-    """F171: a person who declines must stay a visitor.
-
-    The test uses the errors of OpenID Connect, Facebook and Apple.
-    """
+    """F171: a person who declines must stay a visitor, with the errors of OpenID Connect, Facebook and Apple."""
     visitor.asks(social).deny()
 
     visitor.is_told(social, "oauth_denied", CANCELLED)
@@ -69,9 +66,7 @@ def test_who_declines_stays_a_visitor_and_may_press_the_button_again(visitor: Vi
 @pytest.mark.contract("D-09/error", "D-12/always-chat")
 @pytest.mark.parametrize("case", each_of(UNASKED))
 def test_a_provider_that_refuses_before_anybody_was_asked(visitor: Visitor, faults: Faults, case: Case) -> None:
-    """F172: if a provider refuses before asking the person, the popup must close at once, and the next
-    login must work.
-    """
+    """F172: if a provider refuses before asking, the popup must close at once, and the next login must work."""
     faults.arm(case.fault, provider=case.social, **case.options)
 
     visitor.presses(case.social)

@@ -1,6 +1,4 @@
-"""Tests faults of the socket: dead, slow, silent or hostile connections, refusals, and proxies that block
-WebSockets.
-"""
+"""Tests faults of the socket: dead, slow, silent or hostile connections, refusals, proxies that block WebSockets."""
 
 import json
 from collections.abc import Iterator
@@ -131,9 +129,7 @@ def no_socket(
 def test_a_proxy_that_lets_no_socket_through_is_told_and_outwaited(
     page_time: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
 ) -> None:
-    """F092: if a proxy blocks sockets, the widget must report it, wait longer each time, and connect once this is
-    possible.
-    """
+    """F092: if a proxy blocks sockets, the widget must report it, wait longer each time, and connect later."""
     shop.visit()
     widget = shop.widget
     for attempt in range(1, 4):
@@ -168,9 +164,7 @@ HOSTILE: tuple[str | bytes, ...] = (
 def test_frames_that_no_server_sends_are_survived(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, witness: Witness
 ) -> None:
-    """F141: binary, malformed or huge frames must end the connection as `frame_unreadable`, and the widget must
-    reconnect.
-    """
+    """F141: binary, malformed or huge frames must end the connection. The widget must then reconnect."""
     hostile = list(HOSTILE)
 
     def connect(page: WebSocketRoute) -> None:
@@ -196,9 +190,7 @@ def test_frames_that_no_server_sends_are_survived(
 def test_a_service_that_refuses_everyone_is_left_alone(
     page_time: Advance, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
-    """F138: if the service refuses everyone, the widget must stop after at most two `getToken` calls and
-    four sockets.
-    """
+    """F138: if the service refuses everyone, the widget must stop after two `getToken` calls and four sockets."""
     shop.open()
     shop.sign_in()
     calls = business.token_calls
@@ -224,9 +216,7 @@ def test_a_service_that_refuses_everyone_is_left_alone(
 def test_a_member_whose_token_cannot_be_renewed_stays_until_it_ends(
     advance: Advance, context: BrowserContext, shop: ShopPage
 ) -> None:
-    """F142: if `getToken` fails at a `reauth`, the member must stay until the token expires and the socket closes with
-    4419.
-    """
+    """F142: if `getToken` fails at a `reauth`, the member must stay until the token expires (4419)."""
     shop.open()
     widget = shop.sign_in()
     uid = widget.uid

@@ -135,9 +135,7 @@ def test_a_visitor_whose_browser_keeps_no_key_can_chat(shop: ShopPage, shim: str
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_database_that_never_answers_is_waited_for_three_seconds(page_time: Advance, shop: ShopPage) -> None:
-    """F004: if the database does not open in three seconds, the key must be kept in memory, and a late connection
-    closed.
-    """
+    """F004: if the database does not open in three seconds, the key must be kept in memory."""
     shop.page.add_init_script(OPEN_HANGS)
     shop.visit()
     shop.page.wait_for_function("() => window.request")
@@ -155,10 +153,7 @@ def test_a_database_that_never_answers_is_waited_for_three_seconds(page_time: Ad
 def test_a_database_without_its_store_is_mended_unless_another_tab_is_in_the_way(
     page_time: Advance, context: BrowserContext, shop: ShopPage, business: Business, *, yields: bool
 ) -> None:
-    """F005: a database without its store must be repaired.
-
-    If another tab blocks the repair, the key must stay in memory.
-    """
+    """F005: a database without its store must be repaired. If a tab blocks the repair, the key stays in memory."""
     other = context.new_page()
     other.goto(f"{business.origin}/")
     other.evaluate(HOLD_WITHOUT_STORE, [DATABASE, yields])
@@ -225,9 +220,7 @@ def test_a_member_whose_browser_denies_local_storage_is_asked_for_at_each_load(
 def test_a_member_whose_storage_is_full_is_renewed_all_the_same(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """WDG-012: if storage is full, the renewed token must stay in memory, and the older stored token must
-    not be used.
-    """
+    """WDG-012: if storage is full, the renewed token must stay in memory, and the older one must not be used."""
     shop.open()
     widget = shop.sign_in()
     uid = widget.uid
@@ -247,9 +240,7 @@ def test_a_member_whose_storage_is_full_is_renewed_all_the_same(
 
 @pytest.mark.contract("2.3/indexeddb", "D-06/dropped-before-connect")
 def test_a_key_in_memory_leaves_the_token_of_the_stored_key_alone(shop: ShopPage, business: Business) -> None:
-    """If the database fails for one load, the stored token must stay unchanged, and the next load must restore the
-    member.
-    """
+    """If the database fails for one load, the stored token must stay, and the next load must restore the member."""
     shop.open()
     widget = shop.sign_in()
     token, jkt = widget.stored(business.storage_key), widget.jkt
@@ -267,9 +258,7 @@ def test_a_key_in_memory_leaves_the_token_of_the_stored_key_alone(shop: ShopPage
 
 @pytest.mark.contract("D-06/dropped-before-connect", "2.8/exp-before-reuse")
 def test_garbage_in_the_place_of_the_token_is_deleted(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F017: an invalid token or a token for another key in localStorage must be deleted, and the visitor
-    must connect.
-    """
+    """F017: an invalid token or one for another key must be deleted from localStorage. The visitor must connect."""
     widget = shop.open()
     widget.wait_for_event("token:none")
     visitor, calls = widget.uid, business.token_calls
@@ -347,9 +336,7 @@ def test_a_frame_without_an_origin_is_told_why_it_cannot_chat(page: Page, make_b
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_a_frame_that_may_open_no_popups_chats(page: Page, make_business: MakeBusiness) -> None:
-    """F080: in a sandboxed frame without `allow-popups`, the blocked sign-in must be reported, and the visitor can
-    chat.
-    """
+    """F080: in a sandboxed frame without `allow-popups`, the blocked sign-in must be reported. Chat must work."""
     business = make_business(get_token=False, service_keys=["google"])
     page.goto(f"{business.origin}/")
     sandbox = "allow-scripts allow-same-origin allow-forms"
@@ -377,9 +364,7 @@ def test_a_page_that_sets_its_domain_keeps_its_key(shop: ShopPage) -> None:
 
 @pytest.mark.contract("2.3/uid-derived", "5.6/secure-context")
 def test_a_frame_written_into_its_page_is_the_pages_visitor(shop: ShopPage, business: Business) -> None:
-    """F084: an iframe with `srcdoc` shares its parent's origin and storage, and must therefore have the parent's
-    visitor.
-    """
+    """F084: an iframe with `srcdoc` shares its parent's origin and storage, and must have the same visitor."""
     visitor = shop.open().uid
     shop.page.goto(f"{business.origin}/")
 
@@ -394,9 +379,7 @@ def test_a_frame_written_into_its_page_is_the_pages_visitor(shop: ShopPage, busi
 def test_a_page_from_a_file_is_told_why_it_cannot_chat(
     context: BrowserContext, page: Page, business: Business, tmp_path: Path
 ) -> None:
-    """F084: a page from a file has no origin that can be registered, so the widget must refuse to run with
-    one error.
-    """
+    """F084: a page from a file has no origin, so the widget must refuse to run with one error."""
     context.grant_permissions(["local-network-access"])  # for pages loaded from elsewhere
     file = tmp_path / "page.html"
     file.write_text(embedding(business), encoding="utf-8")
@@ -409,9 +392,7 @@ def test_a_page_from_a_file_is_told_why_it_cannot_chat(
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_an_apps_built_in_browser_says_where_to_sign_in(page: Page, make_business: MakeBusiness) -> None:
-    """F023: in an app's built-in browser, the visitor must be able to chat, and a hint must replace the sign-in
-    buttons.
-    """
+    """F023: in an app's built-in browser, chat must work, and a hint must replace the sign-in buttons."""
     page.add_init_script(f"{NO_INDEXED_DB} window.open = () => null;")
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     widget = shop.open()

@@ -28,10 +28,7 @@ HANDLE = """() => Object.entries(Object.getOwnPropertyDescriptors(Service)).map(
 
 @pytest.mark.contract("D-12/handle", "D-01/queue", "D-01/globals")
 def test_what_waits_in_the_queue_hears_all_that_happens(page: Page, shop: ShopPage) -> None:
-    """Listeners in an array `Service` that exists before the script loads must receive every event.
-
-    The handle has `push` too.
-    """
+    """Listeners in an array `Service` from before the script must receive every event. The handle has `push` too."""
     page.add_init_script(f"({QUEUE})()")
 
     widget = shop.open()
@@ -95,9 +92,7 @@ def test_an_error_comes_by_the_handle_the_document_and_the_console(page: Page, s
 
 @pytest.mark.contract("D-12/debug")
 def test_the_bundle_of_a_member_goes_into_a_ticket(page: Page, make_business: MakeBusiness, witness: Witness) -> None:
-    """The debug bundle must have version, browser, state and history, but no tokens, proofs, nonces, names
-    or messages.
-    """
+    """The debug bundle must have version, browser, state and history, but no tokens, proofs, nonces or messages."""
     shop = ShopPage(page, make_business())
     widget = shop.open()
     shop.sign_in(ADA)
@@ -126,10 +121,7 @@ def test_the_bundle_of_a_member_goes_into_a_ticket(page: Page, make_business: Ma
 
 @pytest.mark.contract("D-17/pinned")
 def test_a_page_that_pins_the_script_starts_the_widget_and_runs_no_other(page: Page, business: Business) -> None:
-    """With the published integrity hash, the widget must start.
-
-    With another hash, the browser must block the script.
-    """
+    """With the published integrity hash, the widget must start. With another hash, the browser must block it."""
     pinned = business.stack.get("/assets/sdk.json").json()
     wrong = f"sha384-{'A' * 64}"
     right, spoilt = (

@@ -1,7 +1,4 @@
-"""Tests the change from one person to another, with the page's login or a social login.
-
-Nobody sees another person's chat.
-"""
+"""Tests the change from one person to another, who must not see the first person's chat."""
 
 from typing import Any
 
@@ -38,9 +35,7 @@ def shop_with_both(page: Page, both: Business) -> ShopPage:
 def test_a_site_that_logs_out_without_telling_keeps_its_member_in_the_chat(
     context: BrowserContext, shop: ShopPage, business: Business
 ) -> None:
-    """F195, F196: after a site's logout, the cached member must stay until the site calls `logout()` or the token
-    expires.
-    """
+    """F195, F196: after a site's logout, the cached member must stay until `logout()` or the token's expiry."""
     visitor = shop.open().uid
     shop.sign_in()
     calls = business.token_calls
@@ -62,10 +57,7 @@ def test_a_site_that_logs_out_without_telling_keeps_its_member_in_the_chat(
 def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
     context: BrowserContext, shop: ShopPage, business: Business, clerk: Clerk
 ) -> None:
-    """F196: after a forced refresh, the next person must see nothing of the last person.
-
-    In between there is a visitor.
-    """
+    """F196: after a forced refresh, the next person must see nothing of the last one, and a visitor in between."""
     context.clock.install()
     shop.open()
     widget = shop.sign_in()
@@ -123,10 +115,7 @@ def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_
 def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
     shop_with_both: ShopPage, both: Business, witness: Witness
 ) -> None:
-    """F197: a member must be offered no other login.
-
-    After a sign-out in the chat, a social login must work and stay.
-    """
+    """F197: a member must be offered no other login. After a sign-out in the chat, a social login must work."""
     shop_with_both.open()
     widget = shop_with_both.sign_in()
     widget.open()
@@ -177,9 +166,7 @@ def test_a_custom_uid_that_looks_social_opens_nothing_of_the_social_member(
 def test_what_was_sent_before_a_logout_opens_no_socket_after_it(
     shop: ShopPage, witness: Witness, make_peer: MakePeer
 ) -> None:
-    """F194: after a logout, the old `connect` frame must be refused, but the token is still valid for the owner of the
-    key.
-    """
+    """F194: after a logout, the old `connect` frame must be refused. The token is still valid with its key."""
     shop.open()
     widget = shop.sign_in()
     old = witness.frames(Kind.CONNECT)[-1]
@@ -218,10 +205,7 @@ def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPag
 @pytest.mark.needs("social:google")
 @pytest.mark.contract("3/logout", "D-12/always-chat")
 def test_a_logout_closes_the_sign_in_window(shop_with_both: ShopPage, both: Business) -> None:
-    """F192: a logout must close the sign-in popup, so that its login makes nobody a member.
-
-    The button must work again.
-    """
+    """F192: a logout must close the sign-in popup, so that nobody becomes a member. The button must work again."""
     widget = shop_with_both.open()
     consent = widget.sign_in_with("google")
 

@@ -81,9 +81,7 @@ def never_answers(page: Page) -> None:
 def test_one_of_four_tabs_renews_for_all(
     advance: Advance, shop: ShopPage, open_beside: OpenBeside, business: Business, witness: Witness
 ) -> None:
-    """F043: before the token expires, one of four tabs must call the backend, and all sockets must get the
-    new token.
-    """
+    """F043: before the token expires, one of four tabs must call the backend, and all must get the new token."""
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": short_lived(business, route)}), times=1)
     shop.open().wait_for("member")
     widgets = [shop.widget, *(open_beside().widget for _ in range(3))]
@@ -105,9 +103,7 @@ def test_one_of_four_tabs_renews_for_all(
 def test_tabs_that_slept_past_the_end_of_their_token_ask_once(
     advance: Advance, shop: ShopPage, open_beside: OpenBeside, stack: Stack
 ) -> None:
-    """F043: when three tabs resume after three hours, `getToken` must be called once, and the member must
-    be the same.
-    """
+    """F043: when three tabs resume after three hours, `getToken` must be called once, for the same member."""
     shop.open()
     widgets = [shop.sign_in(), *(open_beside().widget for _ in range(2))]
     context, uid = shop.page.context, shop.widget.uid
@@ -178,10 +174,7 @@ def test_a_frozen_tab_that_holds_the_lock_keeps_nobody_waiting_for_ever(
 def test_a_logout_is_one_in_all_tabs_within_a_second(
     context: BrowserContext, shop: ShopPage, open_beside: OpenBeside
 ) -> None:
-    """F190, WDG-011: a logout must reach all tabs at once.
-
-    Each tab must connect as the visitor and report the logout.
-    """
+    """F190, WDG-011: a logout must reach all tabs at once. Each tab must report it and connect as the visitor."""
     context.clock.install()
     visitor = shop.open().uid
     widgets = [shop.sign_in(), *(open_beside().widget for _ in range(2))]

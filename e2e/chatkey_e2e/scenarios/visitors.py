@@ -81,5 +81,4 @@ class Visitor:
 
     @property
     def members(self) -> list[dict[str, object]]:
-        """The business's member records."""
         return self.business.stack.service_lab.members(self.business.provider.id)

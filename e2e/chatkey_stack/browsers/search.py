@@ -119,7 +119,6 @@ class Machine:
 
 
 def machine(playwright: Playwright, environ: Mapping[str, str] = os.environ) -> Machine:
-    """Return this machine."""
     types = (playwright.chromium, playwright.firefox, playwright.webkit)
     return Machine(environ, {kind: Path(own.executable_path) for kind, own in zip(KINDS, types, strict=True)})
 

@@ -26,7 +26,6 @@ class Upstream:
 
     @property
     def is_tls(self) -> bool:
-        """Whether the server is reached over TLS."""
         return self.url.startswith("https:")
 
     @property

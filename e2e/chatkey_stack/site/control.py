@@ -11,8 +11,6 @@ Data = dict[str, dict[str, object]]
 
 
 class NewShop(msgspec.Struct, forbid_unknown_fields=True):
-    """A shop to open."""
-
     slug: str
     provider_id: str
     secret_key: str

@@ -33,8 +33,6 @@ ConfigPlace = Literal["before", "after"]
 
 
 class SignIn(msgspec.Struct):
-    """The fields of the sign-in form."""
-
     person: str
 
 
@@ -166,10 +164,7 @@ def snippet(provider_id: str, sdk_url: str, *, get_token: bool) -> str:
 
 
 def _policy(csp: Csp, nonce: str, service_url: str, sdk_url: str) -> str:
-    """Return the strictest Content-Security-Policy that the widget supports.
-
-    With `without-wasm`, return a stricter one.
-    """
+    """Return the strictest Content-Security-Policy that the widget supports. `without-wasm` is stricter."""
     assets = sdk_url.removesuffix("/sdk.js")
     socket = service_url.replace("http", "ws", 1)
     scripts = {

@@ -50,7 +50,6 @@ class Shop:
         return self._sessions.get(session) if session else None
 
     def sign_out(self, session: str | None) -> None:
-        """End the session, if there is one."""
         if session:
             self._sessions.pop(session, None)
 
@@ -78,10 +77,7 @@ class Shops:
         spy: str | None = None,
         tail: str = "",
     ) -> Shop:
-        """Open a shop, or reopen it with nobody signed in.
-
-        Raises `ValueError` for a slug that cannot be part of a path.
-        """
+        """Open a shop, or reopen it with nobody signed in. Raises `ValueError` for a slug that no path can contain."""
         if not SLUG.fullmatch(slug) or slug in RESERVED:
             raise ValueError(
                 f"slug {slug!r} cannot be used. Use letters a-z, digits and hyphens, but not lab, static or people"
@@ -94,7 +90,6 @@ class Shops:
         return self._shops.get(slug)
 
     def remove(self, slug: str) -> None:
-        """Close a shop, if it is open."""
         self._shops.pop(slug, None)
 
     def all(self) -> list[Shop]:

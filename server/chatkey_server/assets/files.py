@@ -84,20 +84,14 @@ class File:
 
 
 def hashed_files(built: Path, manifest: Manifest) -> dict[str, File]:
-    """Return the files whose names contain a hash, by path below `/assets`.
-
-    Browsers keep these files, because they never change.
-    """
+    """Return the files with a hash in their names, by path below `/assets`. Browsers keep them for ever."""
     compressed = {name for name in manifest.sizes if PurePosixPath(name).suffix in ENCODED}
     plain = manifest.sizes.keys() - compressed - {SDK, DECLARATIONS}
     return {name: File(dict(_forms(built, name, compressed)), _headers(name, FOREVER)) for name in plain}
 
 
 def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
-    """Return `sdk.js` and its type declarations.
-
-    These names stay the same, so browsers ask for a new version after a minute.
-    """
+    """Return `sdk.js` and its type declarations, whose names never change. Browsers keep them for a minute."""
     return {
         SDK: _fixed(SDK, _sdk(built, manifest, settings)),
         DECLARATIONS: _fixed(DECLARATIONS, (built / DECLARATIONS).read_bytes()),
@@ -105,9 +99,7 @@ def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str
 
 
 def pinned_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
-    """Return `sdk.js` under a name that contains a hash, and `sdk.json`, which names that file for pages that pin a
-    version.
-    """
+    """Return `sdk.js` under a name with a hash, and `sdk.json`, which names that file for pinning."""
     sdk = _sdk(built, manifest, settings)
     name = f"sdk-{hashlib.sha256(sdk).hexdigest()[:16]}.js"
     pinned = {

@@ -31,10 +31,7 @@ ANY_FILE: Final = ResponseSpec(bytes, description="The file.", generate_examples
 
 
 def router(settings: Settings, built: Path = BUILT) -> Router:
-    """Return the routes of the built files.
-
-    Raises `AssetsError` if a file is missing; the message says how to build it.
-    """
+    """Return the routes of the built files. Raises `AssetsError` if a file is missing."""
     manifest = read_manifest(built)
     made = (built, manifest, settings)
     files = hashed_files(built, manifest) | fixed_files(*made) | pinned_files(*made)

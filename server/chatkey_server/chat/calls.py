@@ -38,10 +38,7 @@ async def accept(conversation: UUID, now: float) -> Changed:
 
 
 async def end(conversation: UUID, now: float, *, call_id: str | None = None) -> Changed:
-    """End the call.
-
-    With `call_id`, end only that call. Raises `Refused(call_unknown)`. The caller must hold the conversation's lock.
-    """
+    """End the call, or only the call `call_id`. Raises `Refused(call_unknown)`. Needs the conversation's lock."""
     call = await _known(conversation)
     if call_id not in {None, str(call.id)}:
         raise unknown()

@@ -1,6 +1,4 @@
-"""Reads messages that this process may have missed from the database, and sends each message to the sockets that lack
-it.
-"""
+"""Reads messages that this process may have missed from the database, and sends them to the sockets that lack them."""
 
 from __future__ import annotations
 

@@ -89,10 +89,7 @@ async def lock_begun(identity: SocketIdentity) -> Locked | None:
 
 
 async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
-    """Store a message under the next number.
-
-    If a message with the same id is stored, return the stored message unchanged.
-    """
+    """Store a message under the next number. If its id is stored already, return the stored message unchanged."""
     found = await Message.select(*ENTRY).where(Message.conversation == conversation.id, Message.message_id == draft.id)
     if found:
         return Appended(entry_of(found[0]), conversation.last_at)
@@ -122,10 +119,7 @@ async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
 
 
 async def note_call(conversation: UUID, now: float) -> None:
-    """Record that the person called.
-
-    Agents then see the conversation at the top of the list, and among those that wait.
-    """
+    """Record that the person called, which moves the conversation to the top and among those that wait."""
     await Conversation.update({Conversation.last_at: _ms(now), Conversation.waiting: True}).where(
         Conversation.id == conversation
     )

@@ -1,7 +1,4 @@
-"""Distinguishes new publications from replayed ones.
-
-The encryption of a publication proves the sender, but not the time.
-"""
+"""Distinguishes new publications from replayed ones. Their encryption proves the sender, but not the time."""
 
 from __future__ import annotations
 

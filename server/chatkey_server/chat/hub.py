@@ -100,10 +100,7 @@ class Hub(InitPlugin):
             self._link.say(channel, payload)
 
     def tell_here(self, channel: str, payload: bytes) -> None:
-        """Send a payload to the channel's listeners in this process.
-
-        If a listener fails, the others still get the payload.
-        """
+        """Send a payload to the channel's listeners in this process, even if one of the listeners fails."""
         for listener in tuple(self._listeners.get(channel, ())):
             try:
                 listener(payload)

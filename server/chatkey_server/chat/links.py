@@ -25,10 +25,7 @@ def link_of(redis_url: str, keys: Sequence[bytes]) -> Link | None:
 
 
 def tally_of(redis_url: str, keys: Sequence[bytes]) -> Tally | None:
-    """Return the counters that all processes share through Redis, or None if no Redis is configured.
-
-    `keys` keep deployments apart.
-    """
+    """Return counters that all processes share through Redis, or None without Redis. `keys` keep deployments apart."""
     if not redis_url:
         return None
     from chatkey_server.limits.redis_tally import RedisTally  # noqa: PLC0415 - redis is an optional package

@@ -1,6 +1,4 @@
-"""Connects the hub to other processes over Redis publish/subscribe, and checks the connection with
-heartbeats (D-15).
-"""
+"""Connects the hub to other processes over Redis publish/subscribe, and checks the link with heartbeats (D-15)."""
 
 from __future__ import annotations
 
@@ -48,9 +46,7 @@ log = structlog.get_logger("chatkey.hub")
 
 
 class Heard(NamedTuple):
-    """When something was last received: the event loop's time, and the number of heartbeats that this
-    process had sent.
-    """
+    """When something was last received: the event loop's time, and the number of heartbeats sent until then."""
 
     at: float
     beat: int
@@ -90,10 +86,7 @@ class RedisLink:
 
     @asynccontextmanager
     async def running(self, hear: Hear, joined: Join) -> AsyncIterator[None]:
-        """Stay connected while the context lasts.
-
-        The context begins once a heartbeat arrives, or after `SILENT_BEATS`.
-        """
+        """Stay connected while the context lasts. It begins once a heartbeat arrives, or after `SILENT_BEATS`."""
         self._hear = hear
         self._joined = joined
         self._heard = self._now()
@@ -109,10 +102,7 @@ class RedisLink:
             await asyncio.wait([staying], timeout=CONNECT_SECONDS + 2 * CLOSING_SECONDS)  # in case Redis hangs
 
     def say(self, channel: str, payload: bytes) -> None:
-        """Send a payload to every other process.
-
-        If Redis is unreachable, the other processes later read the data from the database.
-        """
+        """Send a payload to every other process. During an outage, they later read the data from the database."""
         if not self._hears_itself.is_set():
             self._is_lost = True
         elif len(self._unsaid) < MOST_UNSAID:
@@ -131,10 +121,7 @@ class RedisLink:
         self._subscriptions.leave(channel)
 
     async def announce(self, *news: tuple[str, bytes]) -> None:
-        """Publish on a separate connection, and wait until Redis has received everything.
-
-        Raises `RedisError` or `OSError`.
-        """
+        """Publish on a separate connection, and wait until Redis has everything. Raises `RedisError` or `OSError`."""
         async with self._opened() as redis, asyncio.timeout(self._silence):
             await redis.ping()
             await self._publish(redis, by_channel(news, [], []))
@@ -297,10 +284,7 @@ class RedisLink:
         self._is_due.set()
 
     async def _watch(self) -> None:
-        """Send heartbeats, and detect processes that stopped sending theirs.
-
-        Raises `Silent` if this process's own heartbeats do not arrive.
-        """
+        """Send heartbeats, and detect processes that stopped. Raises `Silent` if no own heartbeat arrives."""
         while True:
             await asyncio.sleep(self._beat)
             self._beats += 1  # not seconds: a process that was suspended for a while has received nothing either

@@ -1,7 +1,4 @@
-"""The actions of people and agents in a conversation, and who is notified.
-
-The chat is the same in every identity mode.
-"""
+"""The actions of people and agents in a conversation, which are the same in every identity mode."""
 
 from __future__ import annotations
 
@@ -145,9 +142,7 @@ class Chat:
         return changed.event
 
     async def gone(self, identity: SocketIdentity) -> None:
-        """End the call that was started in this process, because the person's last socket in this process
-        has closed.
-        """
+        """End the call that was started in this process, because the person's last socket here has closed."""
         call_id = self.callers.take(_party(identity))
         if call_id is None:
             return
@@ -167,10 +162,7 @@ class Chat:
             yield
 
     async def _agents(self, agent: SignedIn, conversation: UUID) -> Locked:
-        """Lock a conversation.
-
-        Raises `Refused` unless the agent is signed in and answers for the conversation's business.
-        """
+        """Lock a conversation. Raises `Refused` unless the agent is signed in and answers for its business."""
         await agent_sessions.confirm(agent, self._now())
         held = await conversations.lock(conversation)
         if not agent.answers_for(held.provider):
@@ -182,10 +174,7 @@ class Chat:
         return await conversations.lock_own(identity, await customer_of(identity, name, now), now)
 
     def _tell_message(self, conversation: Locked, appended: Appended, source: str) -> None:
-        """Publish a message.
-
-        A repeated message is published too, because the process that stored it may have died before publishing.
-        """
+        """Publish a message, even a repeated one: the process that stored it may have died before publishing."""
         entry, last_at = appended
         self._hub.publish(_channel(conversation), message_told(entry, source))
         told = {"type": "message", "conversation": str(conversation.id), "message": entry, "last_at": last_at}
@@ -202,10 +191,7 @@ class Chat:
             self._hub.publish(channel, told)
 
     def _shown_name(self, header: str | None) -> str | None:
-        """Return the name from the widget's `headers` as one line of text.
-
-        Raises `Refused` if the name exceeds the limit.
-        """
+        """Return the name from the widget's `headers` as one line of text. Raises `Refused` above the limit."""
         shown = one_line(header)
         if shown is not None:
             self._check_text(shown, "headers.name", self._limits.name_chars)

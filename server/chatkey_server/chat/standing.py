@@ -40,9 +40,7 @@ NUMBERED: Final = """
 
 
 class Standing(NamedTuple):
-    """The number of the last message, the time at which that message was stored (in milliseconds), and the call in
-    progress.
-    """
+    """The number of the last message, when it was stored (in milliseconds), and the call in progress."""
 
     last_seq: int
     last_at: int

@@ -42,14 +42,12 @@ class Subscriptions:
         self._awaited: set[str] = set()
 
     def want(self, channel: str) -> None:
-        """Subscribe to a channel as soon as possible."""
         self._wanted.add(channel)
         if channel not in self._heard:
             self._awaited.add(channel)
         self._note(channel)
 
     def leave(self, channel: str) -> None:
-        """Unsubscribe from a channel."""
         self._wanted.discard(channel)
         self._awaited.discard(channel)
         self._note(channel)
@@ -79,10 +77,7 @@ class Subscriptions:
         return Changes(self._names(leaving), self._names(joining))
 
     def confirm(self, name: str) -> str | None:
-        """Record that Redis confirmed a name.
-
-        Returns the channel if the channel was wanted and not confirmed before.
-        """
+        """Record that Redis confirmed a name. Returns the channel if it was wanted and not confirmed before."""
         channel = self._channels.get(name)
         if channel is None:
             return None

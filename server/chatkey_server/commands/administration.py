@@ -42,10 +42,7 @@ def link_to_servers() -> Link | None:
 
 
 async def tell_servers(link: Link | None, news: tuple[str, bytes], otherwise: str) -> None:
-    """Publish a change, so that the servers notice the change at once.
-
-    If Redis cannot be reached, print `otherwise` as a warning.
-    """
+    """Publish a change, so that the servers notice it at once. Without Redis, print `otherwise` as a warning."""
     if link is None:
         return
     try:

@@ -38,10 +38,7 @@ _write: Final = msgspec.json.Encoder().encode
 
 
 def mint(key: bytes, state: State) -> str:
-    """Sign a state with the server's own key.
-
-    The result is base64url of the JSON, a dot, and base64url of the HMAC-SHA256.
-    """
+    """Sign a state with the server's own key: base64url of its JSON, a dot, base64url of its HMAC-SHA256."""
     payload = encoding.encode(_write(state))
     return f"{payload}.{encoding.encode(_mac(key, payload))}"
 
@@ -58,9 +55,7 @@ def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
 
 
 def check_age(state: State, now: float) -> None:
-    """Raise `state_expired` for a state older than ten minutes (contract 8), and `state_invalid` for a state from the
-    future.
-    """
+    """Raise `state_expired` for a state older than ten minutes (contract 8), `state_invalid` for a future one."""
     age = now - state.iat
     if age < -LEEWAY_SECONDS:
         raise _invalid("its time is in the future")

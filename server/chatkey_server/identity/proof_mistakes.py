@@ -49,10 +49,7 @@ def htu_cause(htu: str, wanted: str) -> str | None:
 
 
 def signature_cause(signature: bytes, verifies: Callable[[bytes], bool]) -> str | None:
-    """Return the known mistake in the encoding of a signature, which must be raw r‖s, or None.
-
-    `verifies` checks a corrected signature.
-    """
+    """Return which encoding a signature has instead of raw r‖s, or None. `verifies` checks a corrected signature."""
     if signature[:3] == bytes([0x30, len(signature) - 2 & 0xFF, 0x02]):  # a SEQUENCE whose first member is an INTEGER
         return "the signature is DER-encoded; a JWS uses the raw 64 bytes r‖s"
     if len(signature) == 64 and verifies(signature[32:] + signature[:32]):

@@ -236,10 +236,7 @@ def verified(token: UnverifiedToken, secrets: Secrets, *, pid: str, now: float) 
 def read_identity_token(
     token: str, secrets: Secrets, *, pid: str, now: float, most: int = MAX_TOKEN_BYTES
 ) -> IdentityToken:
-    """Verify the identity token in the `auth` parameter of the member token endpoint (contract 4.3).
-
-    The token may have at most `most` characters.
-    """
+    """Verify an identity token of at most `most` characters for the member token endpoint (contract 4.3)."""
     parts = _parts(token, most)
     _verify(parts.compact, secrets.accepted(now), pid)
     read = _claims(parts.payload)

@@ -42,9 +42,7 @@ class Feed:
             waiting.get_loop().call_soon_threadsafe(_finish, waiting)
 
     def after(self, number: int, kind: str | None = None) -> list[Event]:
-        """Return the events with numbers above `number`, optionally of one kind (`socket.ready`) or family
-        (`socket.`).
-        """
+        """Return the events numbered above `number`, optionally of one kind (`socket.ready`) or family (`socket.`)."""
         return [event for event in self._events if event.n > number and _is_kind(event.kind, kind)]
 
     async def wait(self, number: int, kind: str | None, seconds: float) -> list[Event]:

@@ -31,10 +31,7 @@ class Social(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The fields of a provider that a test sets.
-
-    Fields that are left out stay unchanged, or get the default in a new provider.
-    """
+    """The fields of a provider that a test sets. Fields left out stay unchanged, or have the default."""
 
     name: str | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET

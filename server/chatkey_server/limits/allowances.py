@@ -1,7 +1,4 @@
-"""Allowances that refill at a constant rate.
-
-Each name needs one number in memory, and the number of names is bounded.
-"""
+"""Allowances that refill at a constant rate. Each name needs one number in memory; the names are bounded."""
 
 from __future__ import annotations
 

@@ -15,10 +15,7 @@ PER_SOCKET: Final = 2
 
 
 class Connections:
-    """Counts the open connections of each client address.
-
-    A limit of 0 means no limit. Trusted proxies are not counted.
-    """
+    """Counts the open connections of each client address. 0 means no limit. Trusted proxies are not counted."""
 
     def __init__(self, sockets: int, ipv6_prefix: int, trusted_proxies: str) -> None:
         self._most = PER_SOCKET * sockets

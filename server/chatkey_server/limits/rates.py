@@ -68,10 +68,7 @@ class SharedRateLimit(RateLimit):
 
 
 class Questions:
-    """Limits one kind of request per minute, for each person and each client.
-
-    The requests of a minute may come at once; 0 means no limit.
-    """
+    """Limits one kind of request per minute, per person and per client. A minute's worth may come at once."""
 
     def __init__(self, asking: str, per_identity: int, per_address: int, now: Now) -> None:
         self._asking = asking

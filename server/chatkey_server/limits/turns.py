@@ -20,10 +20,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn and hold the turn while the context lasts.
-
-        Raises `RateLimited` if too many operations wait.
-        """
+        """Wait for a turn and hold it while the context lasts. Raises `RateLimited` if too many operations wait."""
         if self._here >= self._most:
             raise RateLimited(1, f"Too many {self._what} at once")
         self._here += 1

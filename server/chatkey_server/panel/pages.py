@@ -34,7 +34,6 @@ def page(name: str, settings: Settings, *, status_code: int = 200, **values: obj
 
 
 def static(name: str, media_type: str) -> Response[bytes]:
-    """Return one of the panel's own static files."""
     return Response(
         (_STATIC / name).read_bytes(),
         media_type=media_type,

@@ -95,10 +95,7 @@ def _lab_sign_in(services: Services) -> ControllerRouterHandler:
 
 
 async def _with_session(request: PanelRequest, services: Services, token: str) -> Redirect:
-    """Redirect to the panel with the cookie of a new session; an empty token removes the cookie.
-
-    End the browser's old session.
-    """
+    """Redirect to the panel with a new session's cookie, or remove the cookie. End the browser's old session."""
     if await sessions.sign_out(request):
         services.hub.publish(AGENT_SESSIONS, b"")
     return Redirect(PATH, status_code=303, cookies=[sessions.cookie(token, services.settings)])

@@ -25,8 +25,6 @@ log = structlog.get_logger("chatkey.panel")
 
 
 class Watched(Protocol):
-    """An agent's open socket."""
-
     agent: SignedIn
 
     def end(self, refused: Refused) -> None:
@@ -34,9 +32,7 @@ class Watched(Protocol):
 
 
 class Watch:
-    """Asks the database which sessions are valid, in one query for all sockets: every second, and when the hub reports
-    a change.
-    """
+    """Asks the database which sessions are valid, for all sockets: every second and after news from the hub."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

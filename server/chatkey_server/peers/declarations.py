@@ -30,7 +30,6 @@ _LIMITS: Final = {
 
 
 def kind_of(frame: Any) -> str:
-    """Return the value of a frame's `type` member."""
     return str(get_args(get_type_hints(frame)["type"])[0])
 
 

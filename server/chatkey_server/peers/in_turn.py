@@ -28,10 +28,7 @@ class InTurn:
         self._task: asyncio.Task[None] | None = None
 
     async def put(self, work: Work, size: int) -> None:
-        """Queue `work`, which holds `size` bytes.
-
-        If too much work waits already, first wait until the queue is empty.
-        """
+        """Queue `work`, which holds `size` bytes. If too much work waits, first wait until the queue is empty."""
         if self._bytes >= MOST_BYTES:
             await self.settled()
         self._waiting.append((work, size + OVERHEAD))

@@ -1,6 +1,4 @@
-"""Records which messages of the conversation one socket was sent, to avoid duplicates and to detect missing
-messages.
-"""
+"""Records which messages of the conversation one socket was sent, to avoid duplicates and detect missing messages."""
 
 from __future__ import annotations
 

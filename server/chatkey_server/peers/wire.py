@@ -22,7 +22,6 @@ class Wire:
         await self.send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
 
     async def say(self, frame: bytes) -> None:
-        """Send a frame as a text message."""
         await self.send({"type": "websocket.send", "bytes": None, "text": frame.decode()})
 
     async def close(self, code: int, reason: str) -> None:

@@ -1,7 +1,4 @@
-"""The OpenAPI descriptions of the public endpoints.
-
-Litestar cannot derive them, because the handlers read the raw request.
-"""
+"""The OpenAPI descriptions of the public endpoints. Litestar cannot derive them, because handlers read raw requests."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""GET and POST /v1/public/oauth/{social}/callback: ends a social login and reports the result to the opener (contract
-4.5, D-09).
-"""
+"""GET and POST /v1/public/oauth/{social}/callback: reports a login's result to the opener (contract 4.5, D-09)."""
 
 from __future__ import annotations
 
@@ -127,10 +125,7 @@ async def _grant(services: Services, social: SocialProvider, state: State, given
 
 
 def _code(social: SocialProvider, given: dict[str, str]) -> str:
-    """Return the authorization code.
-
-    An error or a wrong `iss` in the same callback is refused first (RFC 6749 4.1.2.1).
-    """
+    """Return the authorization code. An error or a wrong `iss` in the callback is refused (RFC 6749 4.1.2.1)."""
     if not ERRORS.isdisjoint(given):
         raise _not_granted(social, given)
     issuers = social.accepted_issuers
@@ -154,10 +149,7 @@ def _not_granted(social: SocialProvider, given: dict[str, str]) -> Refused:
 
 
 async def _admit(services: Services, provider: ProviderView, uid: SocialUid, person: Person) -> ChatCustomer:
-    """Update and return the member's record.
-
-    Data that this login did not supply stays unchanged (contract 2.7, D-11).
-    """
+    """Update and return the member's record. Data that this login lacks stays unchanged (contract 2.7, D-11)."""
     return await members.upsert(
         provider=provider.id,
         login="social",

@@ -29,8 +29,5 @@ def application_of(provider: ProviderView, social: SocialProvider) -> Applicatio
 
 
 def redirect_uri(settings: Settings, social: SocialProvider) -> str:
-    """Return the redirect URI registered at the social provider (contract 4.5).
-
-    The Host header of a request has no influence.
-    """
+    """Return the redirect URI registered at the social provider (contract 4.5). The Host header has no influence."""
     return settings.base_url + OAUTH_CALLBACK_PATH.format(social=social.name)

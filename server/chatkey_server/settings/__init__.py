@@ -24,10 +24,7 @@ OTHERS = ("CHATKEY_BROWSER", "CHATKEY_PATIENCE", "CHATKEY_E2E_", "CHATKEY_DEMO_"
 
 
 class SettingsError(Exception):
-    """A setting has an unusable value.
-
-    The message names the variable and says what to write, and never shows the value.
-    """
+    """A setting has an unusable value. The message names the variable and says what to write."""
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -57,7 +54,6 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
 
 
 def _members(read: Mapping[str, object], fields: Iterable[str], start: str = "") -> dict[str, object]:
-    """Return the values for these fields."""
     names = {f"{PREFIX}{start}{field.upper()}": field for field in fields}
     return {names[name]: value for name, value in read.items() if name in names}
 

@@ -26,10 +26,7 @@ class SocialAddress(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(limits.Limits):
-    """Limits for one peer: the limits of the profile, and further limits of this server.
-
-    Rates are per minute and stored amounts per day.
-    """
+    """Limits for one peer, of the profile and of this server. Rates are per minute, stored amounts per day."""
 
     head_bytes: int = 64 * 1024
     request_timeout: int = 20
@@ -48,8 +45,6 @@ class Limits(limits.Limits):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings of the server."""
-
     base_url: str = "http://localhost:8800"
     assets_url: str = ""
     host: str = "127.0.0.1"
@@ -85,10 +80,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lab_opens_panel(self) -> bool:
-        """Whether the agent panel opens without a password.
-
-        It does if pages on this machine may use the lab without a token.
-        """
+        """Whether the agent panel opens without a password: pages on this machine may use the lab without a token."""
         return self.lab and not self.lab_token
 
     @property

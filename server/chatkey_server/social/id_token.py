@@ -26,10 +26,7 @@ _UNREADABLE = (JoseError, ValueError, TypeError, KeyError, AttributeError)  # jo
 
 
 class UnknownKey(Exception):
-    """The id_token is signed with a key that is not in the provider's key set.
-
-    The provider may have changed its keys.
-    """
+    """The id_token is signed with a key that is not in the key set. The provider may have changed its keys."""
 
 
 _CLAIMS: Final = msgspec.json.Decoder(Claims)

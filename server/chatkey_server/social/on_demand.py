@@ -12,10 +12,7 @@ if TYPE_CHECKING:
 
 
 class OnDemand:
-    """Creates one `BackChannel` for the whole server.
-
-    A thread creates it, because importing Authlib and httpx takes half a second.
-    """
+    """Creates one `BackChannel` for the whole server, in a thread, because importing Authlib takes half a second."""
 
     def __init__(self, settings: Settings, now: Now) -> None:
         self._ca_file = settings.ca_file

@@ -1,7 +1,4 @@
-"""Reads a person's data from a social provider's response.
-
-Values that a database, token or page could not hold are dropped.
-"""
+"""Reads a person's data from a social provider's response, without values that a database or page could not hold."""
 
 import re
 from dataclasses import dataclass
@@ -26,10 +23,7 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person at a social provider.
-
-    Only `sub` identifies the person; the other fields are displayed. Accounts are never linked by e-mail.
-    """
+    """A person at a social provider. Only `sub` identifies the person. E-mail does not link accounts."""
 
     sub: str
     name: str | None = None

@@ -1,7 +1,4 @@
-"""The WebSocket endpoint.
-
-It accepts a connection before it checks anything, so that browsers see close codes (D-10).
-"""
+"""The WebSocket endpoint. It accepts before it checks anything, so that browsers see close codes (D-10)."""
 
 from __future__ import annotations
 

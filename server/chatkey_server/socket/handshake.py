@@ -62,9 +62,7 @@ class Handshake:
         return Admitted(identity, proof.skew)
 
     def check_provider(self, provider: ProviderView) -> None:
-        """Refuse if the provider is switched off, or if the provider requires registered origins and this origin is not
-        registered.
-        """
+        """Refuse if the provider is switched off, or requires registered origins and this origin is not registered."""
         if not provider.enabled:
             raise Refused(Code.PROVIDER_OFF, f"Provider {provider.id!r} is switched off.", member="pid")
         if not provider.restrict_socket_origins:

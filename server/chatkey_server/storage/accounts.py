@@ -52,10 +52,7 @@ async def insert(account: Agent | Administrator) -> None:
 
 
 async def check(table: type[Account], username: str, password: str) -> Account | None:
-    """Return the account with this name and password, or None.
-
-    The check takes equally long for an unknown name and a wrong password.
-    """
+    """Return the account with this name and password, or None. Unknown names take as long as wrong passwords."""
     account = None
     if USERNAME.fullmatch(username):
         async with snapshot():

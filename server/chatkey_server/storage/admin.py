@@ -111,7 +111,6 @@ async def add_provider(
 
 
 async def update_provider(provider_id: str, *, now: float, **changes: Unpack[ProviderChanges]) -> None:
-    """Change the given members of a provider."""
     values = dict(changes)
     for member, value in values.items():
         CHECKS[member](member, value)

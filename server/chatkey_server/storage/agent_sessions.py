@@ -1,7 +1,4 @@
-"""Stores sessions of the agent panel (D-21).
-
-Only the hash of a token is stored, so nobody can sign in with a stored value.
-"""
+"""Stores sessions of the agent panel (D-21). Only token hashes are stored, with which nobody can sign in."""
 
 from __future__ import annotations
 
@@ -34,7 +31,6 @@ class SignedIn(NamedTuple):
     """Whether this is the lab's agent, who has no account."""
 
     def answers_for(self, provider: str) -> bool:
-        """Return whether the agent answers for a business."""
         return self.providers is None or provider in self.providers
 
 
@@ -116,10 +112,7 @@ async def _begin(agent: UUID | None, now: float) -> str:
 
 
 async def _hold(agent: Agent) -> bool:
-    """Lock the agent's row until the transaction ends.
-
-    Returns False if the password has changed since it was checked.
-    """
+    """Lock the agent's row until the transaction ends. Returns False if the password has changed since the check."""
     # An update that changes nothing locks the row on both databases.
     return bool(
         await Agent.update({Agent.password_hash: agent.password_hash})

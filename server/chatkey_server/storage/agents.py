@@ -33,10 +33,7 @@ async def add_agent(username: str, password: str, providers: Collection[str] | N
 
 
 async def check_agent(username: str, password: str) -> Agent | None:
-    """Return the agent with this name and password, or None.
-
-    The check takes equally long for an unknown name and a wrong password.
-    """
+    """Return the agent with this name and password, or None. Unknown names take as long as wrong passwords."""
     return await accounts.check(Agent, username, password)
 
 

@@ -62,10 +62,7 @@ def check_application(social: str, application: Application) -> None:
 
 
 def _needed(social: str) -> tuple[str, ...]:
-    """Return the members that an application must have.
-
-    Apple's client secret is made from the key `p8` (contract 2.1).
-    """
+    """Return the members that an application must have. Apple's client secret is made from `p8` (contract 2.1)."""
     return ("client_id", "team_id", "key_id", "p8") if social == "apple" else ("client_id", "client_secret")
 
 

@@ -64,10 +64,7 @@ class SQLiteConnection(sqlite3.Connection):
 
 
 class SQLite(SQLiteEngine):
-    """An SQLite file.
-
-    Piccolo opens a connection for each query. Writers of this process wait for the lock `writing`.
-    """
+    """An SQLite file. Piccolo opens a connection for each query. Writers of this process wait for `writing`."""
 
     def __init__(self, path: str) -> None:
         self.file = Path(path).absolute()
@@ -136,10 +133,7 @@ class SQLite(SQLiteEngine):
 
 
 def _make_private(file: Path) -> None:
-    """Create a database file that only its owner can read.
-
-    SQLite gives the WAL the same mode. An existing file is kept.
-    """
+    """Create a database file that only its owner can read, unless it exists. SQLite gives the WAL the same mode."""
     try:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -337,10 +331,7 @@ async def writability() -> Writability:
 
 
 def unusable(database: Database | None, error: BaseException | None) -> str:
-    """Return which setting is wrong if the database cannot be used, and what to do.
-
-    The text contains no part of the URL.
-    """
+    """Return which setting is wrong if the database cannot be used, and what to do. The URL is not quoted."""
     if isinstance(database, SQLite):
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error  # without the path
         return (

@@ -1,7 +1,4 @@
-"""Stores member records (contract 2.7, D-11).
-
-OAuth callbacks write those of social logins, and the chat those of custom logins.
-"""
+"""Stores member records (contract 2.7, D-11). OAuth callbacks and, for custom logins, the chat write them."""
 
 from __future__ import annotations
 

@@ -103,10 +103,7 @@ async def _ensure_migrated(settings: Settings) -> list[str]:
 
 
 async def _missing() -> list[Step]:
-    """Return the migrations that have not run yet.
-
-    Migrations of a newer release, which this release does not know, are ignored.
-    """
+    """Return the migrations that have not run yet. Unknown migrations of a newer release are ignored."""
     every = steps()
     if not await Migration.table_exists():
         return every

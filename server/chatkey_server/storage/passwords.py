@@ -1,7 +1,4 @@
-"""Hashes the passwords of agents and administrators with scrypt (RFC 7914).
-
-The salt and the cost parameters are stored too.
-"""
+"""Hashes the passwords of agents and administrators with scrypt (RFC 7914), with salt and cost parameters."""
 
 from __future__ import annotations
 
@@ -34,7 +31,6 @@ def hash_password(password: str) -> str:
 
 
 def verify_password(password: str, stored: str) -> bool:
-    """Return whether a password matches the stored text."""
     _, n, r, p, salt, expected = stored.split("$")
     derived = _derive(password, b64decode(salt), int(n), int(r), int(p))
     return compare_digest(derived, b64decode(expected))

@@ -83,10 +83,7 @@ class ProviderView(Quiet, frozen=True):
 
 
 class Providers:
-    """Looks up providers, and caches results for `CACHE_SECONDS`, also that a provider does not exist.
-
-    Only one query per id runs at a time.
-    """
+    """Looks up providers, one query per id at a time, and caches results, also missing ones, for `CACHE_SECONDS`."""
 
     def __init__(self, *, now: Now, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS) -> None:
         self._now = now
@@ -177,10 +174,7 @@ def unknown(provider_id: str, *, member: str = "id") -> Refused:
 async def load(
     provider_id: str, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS
 ) -> ProviderView | None:
-    """Read a provider with its offered social logins.
-
-    Raises `Refused(unavailable)` if the database cannot be reached.
-    """
+    """Read a provider with its offered social logins. Raises `Refused(unavailable)` during an outage."""
     async with snapshot():
         provider = await tables.Provider.objects().get(tables.Provider.id == provider_id)
         if provider is None:

@@ -64,7 +64,6 @@ class Definitions:
     unused_since: str = ""
 
     def sql(self, database: Database) -> list[str]:
-        """Return the statements for this database, in order."""
         for table in (*self.tables, *(column._meta.table for column in self.columns)):
             table._meta.db = database
         created = [statement for table in sort_table_classes([*self.tables]) for statement in table.create_table().ddl]
@@ -101,7 +100,6 @@ class Backfill:
     where: str
 
     def sql(self, _: Database) -> list[str]:
-        """Return the update of all rows."""
         return [f"UPDATE {self.table} SET {self.values} WHERE {self.where}"]  # noqa: S608 - a migration's own words
 
 

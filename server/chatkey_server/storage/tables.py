@@ -55,10 +55,7 @@ class RegisteredDomain(Table, tablename="registered_domain"):
 
 
 class SocialLogin(Table, tablename="social_login"):
-    """A social provider that is switched on for a business.
-
-    `key_source` says whose keys are used: `service` or `own`.
-    """
+    """A social provider that is switched on for a business. `key_source` is `service` or `own`."""
 
     provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
     social = Varchar(length=16)
@@ -144,10 +141,7 @@ class Message(Table, tablename="message"):
 
 
 class Call(Table, tablename="call"):
-    """A call: `ringing`, then possibly `active`, then `ended`.
-
-    A conversation has at most one call that has not ended.
-    """
+    """A call: `ringing`, then possibly `active`, then `ended`. A conversation has one call at a time."""
 
     id = UUID(primary_key=True, default=UUID4())
     conversation = ForeignKey(references=Conversation, on_delete=OnDelete.cascade, null=False)
@@ -193,10 +187,7 @@ class Administrator(Table, tablename="administrator"):
 
 
 class AdminSession(Table, tablename="admin_session"):
-    """A session of an administrator.
-
-    `token` is the SHA-256 of the cookie's token. Times are the system's, not the lab clock's.
-    """
+    """A session of an administrator. `token` is the SHA-256 of the cookie's token. Times are system time."""
 
     id: Serial
     token = Varchar(length=100, unique=True, secret=True)

@@ -31,14 +31,10 @@ class Vault:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Return the vault for these settings.
-
-        Without CHATKEY_MASTER_KEY, the master key is in a file in the data folder.
-        """
+        """Return the vault for these settings. Without CHATKEY_MASTER_KEY, the key is in a file in the data folder."""
         return cls(settings.master_key or (_kept_key(settings.data_dir),))
 
     def seal(self, secret: str) -> str:
-        """Encrypt a secret for the database."""
         return self._fernet.encrypt(secret.encode()).decode()
 
     def open(self, sealed: str) -> str:
@@ -79,10 +75,7 @@ def _derive(master_key: str, purpose: str) -> bytes:
 
 
 def _kept_key(data_dir: Path) -> str:
-    """Return the master key from the data folder.
-
-    The first start creates the key file, which only its owner can read.
-    """
+    """Return the master key from the data folder. The first start creates its file, which only the owner can read."""
     path = data_dir / KEY_FILE
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -103,10 +96,7 @@ def _kept_key(data_dir: Path) -> str:
 
 
 def _publish(path: Path, key: str) -> None:
-    """Write the key file atomically if it does not exist.
-
-    If several processes start at once, only one of them writes it.
-    """
+    """Write the key file atomically if it does not exist. If several processes start at once, one of them wins."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -78,9 +78,7 @@ def _told(visit: Visit) -> tuple[str, str] | None:
 
 
 def _led_away(visit: Visit) -> str:
-    """Return a hint if the call was redirected to another origin, which the widget cannot notice; otherwise an empty
-    text.
-    """
+    """Return a hint if the call was redirected to another origin, which the widget cannot notice; otherwise ""."""
     ours = visit.calls.target.origin
     led_to = origin(visit.led_to) if visit.token_calls else ours
     if led_to == ours:

@@ -115,7 +115,6 @@ class Visit:
 
     @property
     def address(self) -> str:
-        """The address of the page."""
         target = self.calls.target
         return target.page_url or target.page + EMPTY_PATH
 

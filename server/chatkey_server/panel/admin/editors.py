@@ -50,10 +50,7 @@ class Editor:
 
 
 class ProviderEditor(Editor):
-    """Changes providers and switches them off.
-
-    Providers are created with a form, because the form can show the secret.
-    """
+    """Changes providers and switches them off. A separate form creates providers, because it can show the secret."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -1,6 +1,4 @@
-"""Protects the admin panel: checks the origin and size of requests, and adds headers and cookie attributes to
-responses.
-"""
+"""Protects the admin panel: checks origin and size of requests, and adds headers and cookie attributes."""
 
 from __future__ import annotations
 
@@ -100,10 +98,7 @@ class Guard:
         await self._serve(scope, receive, send)
 
     async def _serve(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        """Pass the panel's response on.
-
-        If the panel fails, send an error (D-02), with 503 if the database cannot be reached.
-        """
+        """Pass the panel's response on. If the panel fails, send an error (D-02), with 503 in a database outage."""
         status = 0
 
         async def send_guarded(message: Message) -> None:
@@ -153,10 +148,7 @@ class Guard:
         return name, b"; ".join(renamed)
 
     def _outgoing(self, header: Header) -> Header:
-        """Rename the session cookie from Piccolo's name to ours.
-
-        Mark all cookies SameSite=Strict and, under https, Secure.
-        """
+        """Rename Piccolo's session cookie to ours. Mark all cookies SameSite=Strict and, under https, Secure."""
         name, value = header
         if name != b"set-cookie":
             return header

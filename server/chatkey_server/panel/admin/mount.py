@@ -19,7 +19,6 @@ PATH: Final = "/admin"
 
 
 def handler(services: Services) -> ASGIRouteHandler:
-    """Return the route of the admin panel."""
     panel = Guard(OnDemand(services), services)
 
     @asgi(PATH, is_mount=True, copy_scope=True)

@@ -1,7 +1,4 @@
-"""Facebook: plain OAuth 2.
-
-The profile contains the requested `fields`. An e-mail may be missing, and is never verified.
-"""
+"""Facebook: plain OAuth 2. The profile contains the requested `fields`. An e-mail is optional and never verified."""
 
 from collections.abc import Mapping
 from typing import Final
