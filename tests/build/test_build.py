@@ -32,7 +32,7 @@ def test_a_first_build_writes_every_file_and_a_manifest_of_them(checkout: Checko
 
 
 @pytest.mark.contract("D-17/hashed-files", "D-17/sdk")
-def test_every_name_but_that_of_sdk_js_carries_a_hash_of_the_content(checkout: Checkout) -> None:
+def test_every_file_name_but_sdk_js_contains_a_hash_of_the_content(checkout: Checkout) -> None:
     made = checkout.build()
 
     for name in (made.snapshot, made.sources):
@@ -118,7 +118,7 @@ def test_a_missing_file_is_made_again(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("manifest", ["", "[]", '{"source": "of another builder"}'])
-def test_a_manifest_that_cannot_be_read_counts_as_none(checkout: Checkout, manifest: str) -> None:
+def test_an_unreadable_manifest_causes_a_new_build(checkout: Checkout, manifest: str) -> None:
     first = checkout.build()
 
     (checkout.built / "manifest.json").write_text(manifest)
@@ -127,9 +127,7 @@ def test_a_manifest_that_cannot_be_read_counts_as_none(checkout: Checkout, manif
     assert checkout.build() == first
 
 
-def test_a_build_that_fails_leaves_nothing_that_passes_for_built(
-    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_build_leaves_no_manifest(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("no snapshot")
 
@@ -142,9 +140,7 @@ def test_a_build_that_fails_leaves_nothing_that_passes_for_built(
     assert not list((checkout.root / "build").iterdir())
 
 
-def test_what_is_edited_during_a_build_counts_for_the_next_one(
-    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edit_during_a_build_causes_another_build(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     def snapshot_while_someone_edits(folder: Path, *, pyodide: Path, sources: Path, output: Path) -> None:
         checkout.write("widget_sim/chatkey_widget/machine.py", "STATE = 1\n")
         checkout.snapshot(folder, pyodide=pyodide, sources=sources, output=output)

@@ -42,14 +42,14 @@ def test_the_widget_is_already_imported(starts: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.contract("D-17/fresh-randomness")
-def test_two_starts_draw_different_ids(starts: list[dict[str, Any]]) -> None:
+def test_two_starts_get_different_random_numbers(starts: list[dict[str, Any]]) -> None:
     one, two = starts
 
     assert one["secret"] != two["secret"]
     assert one["seeded"] != two["seeded"]
 
 
-def test_random_comes_out_frozen_which_is_why_it_is_seeded(starts: list[dict[str, Any]]) -> None:
+def test_without_seeding_every_start_gets_the_same_random_numbers(starts: list[dict[str, Any]]) -> None:
     one, two = starts
 
     assert one["frozen"] == two["frozen"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.build.checkout import Checkout
 
 
-def test_bytecode_caches_do_not_count(checkout: Checkout) -> None:
+def test_bytecode_caches_are_not_part_of_the_sources(checkout: Checkout) -> None:
     widget_sim = checkout.root / "widget_sim"
     before = sources.everything(widget_sim)
 
@@ -23,7 +23,7 @@ def test_bytecode_caches_do_not_count(checkout: Checkout) -> None:
     assert sources.everything(widget_sim) == before
 
 
-def test_every_file_of_the_widget_counts_whatever_its_kind(checkout: Checkout) -> None:
+def test_every_kind_of_file_of_the_widget_is_part_of_the_sources(checkout: Checkout) -> None:
     checkout.write("widget_sim/chatkey_widget/browser/widget.css", "")
 
     found = sources.widget_files(checkout.root / "widget_sim")

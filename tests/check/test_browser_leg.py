@@ -154,7 +154,7 @@ def failure(report: Report) -> Outcome:
 
 
 @pytest.mark.contract("3/get-token", "3/reuse-across-loads", "3/renewal", "3/logout")
-def test_an_honest_endpoint_makes_a_member_who_stays_and_leaves(visit: Any) -> None:
+def test_a_correct_endpoint_passes_login_reload_and_logout(visit: Any) -> None:
     """The browser must call the endpoint once for the first page, not at all for the second page, and again after most
     of an hour.
     """
@@ -187,7 +187,7 @@ def test_an_endpoint_that_logs_a_browser_out_of_the_shop_is_found_when_the_page_
     assert "/page could not be loaded: status 302, redirect to " in failed.message
 
 
-def test_a_page_for_those_who_are_logged_in_is_shown_twice(visit: Any) -> None:
+def test_a_page_that_needs_the_login_can_be_loaded_twice(visit: Any) -> None:
     assert not_passed(visit(Guarded(), page=True)) == []
 
 
@@ -230,7 +230,9 @@ def test_a_policy_that_blocks_the_widget_is_told_with_what_to_add(
         ("Path=/; Domain=shop.example; SameSite=Lax", "since its Domain is shop.example"),
     ],
 )
-def test_a_cookie_that_browsers_keep_back_is_told_with_the_reason(visit: Any, attributes: str, why: str) -> None:
+def test_a_cookie_that_the_browser_does_not_send_is_reported_with_the_reason(
+    visit: Any, attributes: str, why: str
+) -> None:
     """HTTP clients send all cookies that they have. Browsers obey the attributes of cookies, such as `SameSite`."""
     site = Site()
     site.attributes = attributes
@@ -245,7 +247,7 @@ def test_a_cookie_that_browsers_keep_back_is_told_with_the_reason(visit: Any, at
     )
 
 
-def test_an_endpoint_that_takes_browsers_for_strangers_is_told(visit: Any) -> None:
+def test_an_endpoint_without_a_member_for_browsers_is_reported(visit: Any) -> None:
     site = Site()
     site.for_browsers = lambda _answer, _number: site.json(200, {"token": None})
 
@@ -276,7 +278,7 @@ def test_a_call_that_is_sent_to_another_origin_is_told(visit: Any) -> None:
     assert failed.hint.startswith("Answer the call on its own origin: it was redirected to http://localhost:9")
 
 
-def test_somebody_elses_token_for_browsers_is_told(visit: Any) -> None:
+def test_a_token_of_another_person_for_browsers_is_reported(visit: Any) -> None:
     class Mixed(Site):
         def claims(self, person: Any, jkt: Any) -> Any:
             return super().claims({**person, "uid": "u-7"} if self.by_browsers else person, jkt)
@@ -348,7 +350,7 @@ def test_a_page_of_another_origin_is_told(visit: Any) -> None:
     assert failed.message.startswith("http://localhost:1/page is not on the origin http://127.0.0.1:")
 
 
-def test_the_widget_that_a_page_has_already_does_not_take_the_place_of_ours(visit: Any) -> None:
+def test_a_widget_that_the_page_already_embeds_does_not_replace_ours(visit: Any) -> None:
     own = '<script>window.ServiceConfig = {providerId: "x"}</script><script src="https://chat.example/assets/sdk.js"></script>'
 
     report = visit(Site(html=own), page=True)
@@ -367,7 +369,7 @@ def test_a_login_by_header_is_sent_by_the_page(visit: Any) -> None:
     assert not_passed(report) == []
 
 
-def test_what_is_kept_of_a_failure_holds_no_secret(visit: Any) -> None:
+def test_the_screenshot_and_trace_of_a_failure_contain_no_secret(visit: Any) -> None:
     site = Site("default-src 'self'; connect-src http:; script-src http: 'wasm-unsafe-eval'", "<p>Shop</p>")
     site.for_browsers = lambda answer, number: answer if number == 1 else site.refusal(500, "once only")
 
@@ -390,7 +392,7 @@ def test_without_the_option_there_is_no_browser(visit: Any) -> None:
     assert report.of(MEMBER).option == "--browser"
 
 
-def test_what_fails_before_blocks_the_browser(visit: Any) -> None:
+def test_a_failure_before_the_browser_leg_blocks_it(visit: Any) -> None:
     class Wrong(Site):
         def claims(self, person: Any, jkt: Any) -> Any:
             return {**super().claims(person, jkt), "pid": "prov_other"}

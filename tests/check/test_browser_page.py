@@ -79,23 +79,23 @@ def test_the_reference_server_stands_in_for_the_service_that_a_policy_names() ->
     )
 
 
-def test_it_does_not_where_a_policy_names_no_address() -> None:
+def test_a_policy_without_addresses_stays_unchanged() -> None:
     strict = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'none'"
 
     assert policy(strict) == strict
 
 
-def test_every_policy_of_several_is_seen_to() -> None:
+def test_the_service_is_replaced_in_each_of_several_policies() -> None:
     assert with_service("script-src a.example, script-src 'self'", "http://s") == (
         "script-src a.example http://s ws://s, script-src 'self'"
     )
 
 
-def test_an_upgrade_to_https_is_not_asked_of_the_reference_server() -> None:
+def test_upgrade_insecure_requests_is_removed_for_the_reference_server() -> None:
     assert policy("upgrade-insecure-requests; img-src *") == "img-src * http://127.0.0.1:1 ws://127.0.0.1:1"
 
 
-def test_a_policy_in_the_page_itself_is_seen_to() -> None:
+def test_the_service_is_replaced_in_a_policy_in_a_meta_element() -> None:
     body = b"""<head><META HTTP-EQUIV='content-security-policy' content="script-src 'self' chat.example"></head>"""
 
     made = shown(body).body.decode()
@@ -103,7 +103,7 @@ def test_a_policy_in_the_page_itself_is_seen_to() -> None:
     assert """content="script-src 'self' chat.example http://127.0.0.1:1 ws://127.0.0.1:1">""" in made
 
 
-def test_with_a_service_that_runs_the_policy_is_judged_as_it_is() -> None:
+def test_the_policy_stays_unchanged_for_a_service_given_by_address() -> None:
     csp = "upgrade-insecure-requests; script-src https://chat.example"
 
     assert policy(csp, service=NAMED) == csp

@@ -14,7 +14,7 @@ ALL = checks.load()
 each_check = pytest.mark.parametrize("check", ALL, ids=lambda check: check.id)
 
 
-def test_every_module_is_a_check_of_the_catalogue_and_the_other_way_round() -> None:
+def test_the_modules_are_exactly_the_checks_of_the_catalogue() -> None:
     modules = {module.name for module in pkgutil.iter_modules(checks.__path__)}
 
     assert modules >= set(map(checks.module_name, checks.ORDER))
@@ -38,7 +38,7 @@ def test_a_check_says_what_it_sends_what_passes_why_and_what_to_change(check: Ch
 
 
 @each_check
-def test_what_a_check_needs_exists_and_does_not_need_it(check: Check) -> None:
+def test_the_needs_of_a_check_exist_and_contain_no_cycle(check: Check) -> None:
     assert set(check.needs) <= set(checks.ORDER)
     assert check.id not in needed(check, set())
 
@@ -51,6 +51,6 @@ def needed(check: Check, seen: set[str]) -> set[str]:
     return seen
 
 
-def test_an_id_that_is_none_is_refused() -> None:
+def test_an_unknown_id_is_refused() -> None:
     with pytest.raises(KeyError):
         checks.load_one("claim.nothing")

@@ -80,7 +80,7 @@ def test_a_broken_one_ends_with_1_names_the_cause_and_shows_nothing_secret(
     assert "eyJhbGci…(token of" in result.output
 
 
-def test_without_anything_what_can_be_judged_is_judged(invoke: Run, url: str) -> None:
+def test_without_options_every_check_that_needs_none_is_judged(invoke: Run, url: str) -> None:
     result = invoke(url)
 
     assert result.exit_code == 0
@@ -140,7 +140,9 @@ def test_warnings_end_with_6_if_they_count(invoke: Run, endpoints: Server, clock
     assert [invoke(url, *GIVEN).exit_code, invoke(url, *GIVEN, "--strict").exit_code] == [0, 6]
 
 
-def test_rate_limits_in_the_way_end_with_9_and_are_named(invoke: Run, endpoints: Server, clock: Clock) -> None:
+def test_checks_unjudged_because_of_rate_limits_end_with_9_and_are_named(
+    invoke: Run, endpoints: Server, clock: Clock
+) -> None:
     result = invoke(served(endpoints, clock, UNUSUAL["LimitsForAnHour"]), *GIVEN)
 
     assert result.exit_code == 9
@@ -151,7 +153,7 @@ def test_rate_limits_in_the_way_end_with_9_and_are_named(invoke: Run, endpoints:
     )
 
 
-def test_gaps_end_with_9_if_they_count_too(invoke: Run, url: str) -> None:
+def test_with_require_all_an_unjudged_check_ends_with_9(invoke: Run, url: str) -> None:
     given = (url, *GIVEN, "--login-b", f"Cookie: sid={SESSIONS['bo']}")
 
     ends = [invoke(*given, *more).exit_code for more in ((), ("--require-all",))]
@@ -174,7 +176,7 @@ def test_a_known_failure_is_excused_until_it_passes(
     assert "claim.avatar: it passes now; remove the line" in honest.output
 
 
-def test_the_plan_sends_nothing_and_needs_no_leave(invoke: Run, backend: Backend, url: str) -> None:
+def test_the_plan_sends_nothing_and_needs_no_consent(invoke: Run, backend: Backend, url: str) -> None:
     local = invoke(url, *GIVEN, "--plan")
     remote = invoke("https://shop.example/chat/token", *GIVEN, "--plan")
 

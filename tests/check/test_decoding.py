@@ -33,17 +33,17 @@ def bare(body: bytes) -> bytes:
     ],
     ids=["plain", "identity", "gzip", "x-gzip", "deflate", "bare", "in two parts", "with zeros behind", "twice"],
 )
-def test_what_was_packed_is_unpacked(body: bytes, encodings: str) -> None:
+def test_a_compressed_body_is_decompressed(body: bytes, encodings: str) -> None:
     assert unpacked(body, encodings, 1000) == TEXT
 
 
-def test_what_is_not_packed_as_it_says_is_refused() -> None:
+def test_a_body_that_does_not_match_its_encoding_is_refused() -> None:
     with pytest.raises(Undecodable):
         unpacked(TEXT, "gzip", 1000)
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
-def test_no_more_is_unpacked_than_fits_however_often_it_was_packed(times: int) -> None:
+def test_decompression_stops_at_the_limit_even_with_nested_encodings(times: int) -> None:
     bomb = bytes(5_000_000)
     for _ in range(times):
         bomb = gzip.compress(bomb)

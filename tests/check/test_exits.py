@@ -56,7 +56,7 @@ def test_the_status_follows_from_the_verdicts(report: Report, wanted: Exit) -> N
         (B, {"blocked_by": "claim.type"}, Exit.NOT_ALL_JUDGED),
     ],
 )
-def test_a_must_without_a_verdict_is_no_clean_run_unless_an_option_is_missing_for_it(
+def test_an_unjudged_must_check_is_a_gap_unless_an_option_for_it_is_missing(
     verdict: Verdict, about: dict[str, Any], wanted: Exit
 ) -> None:
     made = report_of(net__resolves=P, claim__type=(F, "known"), claim__uid=P, claim__pid=verdict)
@@ -68,11 +68,11 @@ def test_a_must_without_a_verdict_is_no_clean_run_unless_an_option_is_missing_fo
 
 
 @pytest.mark.parametrize(("verdict", "wanted"), [(S, Exit.CLEAN), (P, Exit.CLEAN)])
-def test_a_should_without_a_verdict_is_no_gap(verdict: Verdict, wanted: Exit) -> None:
+def test_an_unjudged_should_check_is_no_gap(verdict: Verdict, wanted: Exit) -> None:
     assert status(report_of(net__resolves=P, claim__type=P, resp__no_store=verdict)) is wanted
 
 
-def test_what_a_failure_blocks_is_no_gap_beside_it() -> None:
+def test_a_check_blocked_by_a_failure_is_no_further_gap() -> None:
     made = report_of(net__resolves=P, claim__type=F, claim__pid=B)
 
     assert (made.missed, status(made)) == ((), Exit.FAILED)
@@ -81,7 +81,7 @@ def test_what_a_failure_blocks_is_no_gap_beside_it() -> None:
 @pytest.mark.parametrize(
     ("about", "wanted"), [({"option": "--login-b"}, Exit.NOT_ALL_JUDGED), ({"left_out": True}, Exit.CLEAN)]
 )
-def test_every_gap_counts_if_all_has_to_be_judged_but_what_was_left_out(about: dict[str, Any], wanted: Exit) -> None:
+def test_with_require_all_every_unjudged_check_but_excluded_ones_is_a_gap(about: dict[str, Any], wanted: Exit) -> None:
     made = report_of(net__resolves=P, claim__type=P, resp__no_store=S)
     *others, last = made.outcomes
 
@@ -99,7 +99,7 @@ def test_every_gap_counts_if_all_has_to_be_judged_but_what_was_left_out(about: d
         (report_of(net__resolves=P, claim__type=P), Exit.CLEAN),
     ],
 )
-def test_strictness_makes_warnings_count(report: Report, wanted: Exit) -> None:
+def test_with_strict_warnings_change_the_exit_status(report: Report, wanted: Exit) -> None:
     assert status(report, strict=True) is wanted
 
 

@@ -24,21 +24,21 @@ def test_hidden_inputs_and_the_button_are_sent_along() -> None:
 
 
 @pytest.mark.parametrize("page", [SEARCH + LOGIN, LOGIN + SEARCH, LOGIN])
-def test_of_several_forms_the_one_with_the_password_is_meant(page: str) -> None:
+def test_the_form_with_the_password_is_chosen_among_several(page: str) -> None:
     form = Forms(page).wanted(FIELDS)
 
     assert form is not None
     assert form.action == "/in"
 
 
-def test_what_stands_before_something_unreadable_is_read() -> None:
+def test_markup_before_an_unreadable_part_is_read() -> None:
     form = Forms(f"{LOGIN}<![odd[ thing").wanted(FIELDS)
 
     assert form is not None
     assert form.action == "/in"
 
 
-def test_an_input_outside_of_forms_belongs_to_none() -> None:
+def test_an_input_outside_of_a_form_is_ignored() -> None:
     assert Forms("<input name=user><p>Log in</p>").wanted(FIELDS) is None
 
 

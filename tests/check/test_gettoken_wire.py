@@ -115,18 +115,18 @@ def test_a_certificate_that_browsers_refuse_is_refused_with_the_reason(
     assert "--ca FILE" in (found.hint or "")
 
 
-def test_any_certificate_is_accepted_if_that_was_asked_for(https_port: int) -> None:
+def test_any_certificate_is_accepted_with_insecure(https_port: int) -> None:
     assert tls_finding(f"https://shop.localhost:{https_port}/", insecure=True).verdict is Verdict.PASS
 
 
-def test_a_port_that_speaks_http_is_no_https(url: str) -> None:
+def test_plain_http_on_an_https_port_is_reported(url: str) -> None:
     found = tls_finding(url.replace("http:", "https:"))
 
     assert found.verdict is Verdict.FAIL
     assert "handshake failed" in found.message
 
 
-def test_calls_over_tls_name_the_host_they_are_for(https_port: int, certificates: Certificates) -> None:
+def test_calls_over_tls_send_the_host_name(https_port: int, certificates: Certificates) -> None:
     target = Target(f"https://shop.localhost:{https_port}/page", ca=certificates.ca)
 
     with opened(target) as run:
@@ -135,7 +135,7 @@ def test_calls_over_tls_name_the_host_they_are_for(https_port: int, certificates
     assert (answer.status, answer.text) == (200, "ok")
 
 
-def test_names_below_localhost_are_this_machine_whatever_the_resolver_says(url: str) -> None:
+def test_names_below_localhost_are_this_machine_without_a_resolver(url: str) -> None:
     named = url.replace("127.0.0.1", "shop.localhost")
 
     assert HttpWire(Target(named)).reach(named) == "127.0.0.1"
@@ -155,7 +155,7 @@ def test_an_address_can_be_given_for_a_name(url: str) -> None:
         ("http://name.invalid:1/", "name.invalid could not be resolved"),
     ],
 )
-def test_what_cannot_be_reached_is_said(url: str, message: str) -> None:
+def test_an_unreachable_address_is_reported_with_the_reason(url: str, message: str) -> None:
     with pytest.raises(Unreachable) as refused:
         HttpWire(Target(url)).reach(url)
 
@@ -172,7 +172,7 @@ def test_a_server_that_does_not_answer_in_time_is_a_timeout(target: Target) -> N
 
 
 @pytest.mark.parametrize("tls", [True, False])
-def test_a_handshake_or_an_answer_that_drips_ends_when_its_time_is_over(target: Target, tls: bool) -> None:
+def test_a_handshake_or_an_answer_in_small_pieces_ends_at_the_timeout(target: Target, tls: bool) -> None:
     begin = b"\x16\x03\x03\x40\x00" if tls else b"HTTP/1.1 200 O"  # a TLS record whose rest never arrives
     with Dripping(begin) as port, ExitStack() as ending:
         url = f"{'https' if tls else 'http'}://127.0.0.1:{port}/chat/token"

@@ -23,7 +23,7 @@ from chatkey_stack.patience import PATIENCE
 @pytest.mark.parametrize(
     ("alone", "width"), [(0.0, MOST), (0.1, MOST), (0.6, MOST), (1.0, 5), (2.0, 2), (4.0, 1), (9.0, 1)]
 )
-def test_no_more_are_under_way_than_are_answered_in_half_the_time_one_by_one(alone: float, width: int) -> None:
+def test_parallel_calls_are_limited_by_the_time_of_a_single_call(alone: float, width: int) -> None:
     lanes = Lanes()
 
     lanes.widen(alone, 10.0)
@@ -31,7 +31,7 @@ def test_no_more_are_under_way_than_are_answered_in_half_the_time_one_by_one(alo
     assert lanes.width == width
 
 
-def test_narrow_is_for_good() -> None:
+def test_after_narrow_the_width_stays_1() -> None:
     lanes = Lanes()
 
     lanes.narrow()
@@ -66,7 +66,7 @@ def test_a_measured_call_waits_for_those_under_way_and_holds_up_the_next() -> No
     assert order == ["first", "alone"]
 
 
-def test_those_under_way_together_know_it() -> None:
+def test_calls_made_at_the_same_time_know_of_each_other() -> None:
     lanes, both = Lanes(), Barrier(2, timeout=PATIENCE)
     lanes.widen(0.1, 10.0)
 
@@ -81,7 +81,7 @@ def test_those_under_way_together_know_it() -> None:
     assert found == [True, True]
 
 
-def test_what_is_shared_is_made_once_whichever_thread_asks_first() -> None:
+def test_a_shared_value_is_made_once_for_all_threads() -> None:
     class Owner:
         made = 0
         memo = Memo()
@@ -136,7 +136,7 @@ def test_independent_calls_are_made_at_the_same_time(make_run: Callable[..., Run
 
 
 @pytest.mark.parametrize("broken", [Broken.TIMEOUT, Broken.CUT])
-def test_a_call_that_fails_in_a_crowd_only_is_nobodys_fault(
+def test_calls_that_fail_only_in_parallel_are_not_blamed_on_the_endpoint(
     make_run: Callable[..., Run], target: Target, broken: Broken
 ) -> None:
     wire = Crowded(target, lambda request: Exchange(request, None, broken, 0.0, 0.0))
@@ -166,7 +166,7 @@ def test_a_session_that_is_replaced_meanwhile_asks_again(make_run: Callable[...,
     assert len(calls.record.log) == 2
 
 
-def test_while_one_call_is_patient_no_other_is_made(make_run: Callable[..., Run], target: Target) -> None:
+def test_while_a_call_waits_to_be_repeated_no_other_is_made(make_run: Callable[..., Run], target: Target) -> None:
     """While a call waits to be repeated, other calls could use up the endpoint's rate limit."""
 
     class Wide(Lanes):
@@ -195,7 +195,7 @@ def test_while_one_call_is_patient_no_other_is_made(make_run: Callable[..., Run]
     assert asked == ["limited", "limited", "another"]
 
 
-def test_two_runs_of_one_endpoint_say_the_same(make_run: Callable[..., Run], target: Target) -> None:
+def test_two_runs_against_one_endpoint_have_the_same_verdicts(make_run: Callable[..., Run], target: Target) -> None:
     first, second = (report_of(make_run(target)) for _ in range(2))
 
     assert [(o.check.id, o.verdict) for o in first.outcomes] == [(o.check.id, o.verdict) for o in second.outcomes]

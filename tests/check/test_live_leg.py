@@ -131,7 +131,7 @@ def test_a_wrong_token_is_found_by_its_own_check_and_no_service_is_asked(
     assert (refuses.verdict, refuses.blocked_by) == (Verdict.BLOCKED, "jwt.signature")
 
 
-def test_what_the_socket_refuses_is_told_with_its_code(
+def test_a_refusal_of_the_socket_is_reported_with_its_code(
     make_run: Any, target: Target, endpoints: Server, clock: Clock, service: str
 ) -> None:
     """Without the secret, only the service can verify the signature."""
@@ -162,7 +162,7 @@ def test_a_service_that_is_not_there_is_named(make_run: Any, target: Target) -> 
     assert accepts.message.startswith("http://127.0.0.1:9 cannot be reached (127.0.0.1: ")
 
 
-def test_a_configuration_without_a_socket_is_no_configuration(make_run: Any, target: Target, serve: Any) -> None:
+def test_a_configuration_without_a_socket_uri_is_reported(make_run: Any, target: Target, serve: Any) -> None:
     async def answer(request: Request) -> Answer:
         return Answer(200, [("Content-Type", "application/json")], b'{"data": {}}')
 
@@ -226,7 +226,9 @@ class TakesForVisitor(AcceptsAnything):
         return Said({"type": "ready", "identity": "visitor", "uid": "v_1"}, None)
 
 
-def test_a_socket_that_takes_the_token_for_somebody_else_is_told(make_run: Any, target: Target, service: str) -> None:
+def test_a_socket_that_accepts_the_token_as_another_person_is_reported(
+    make_run: Any, target: Target, service: str
+) -> None:
     run = make_run(at(target, service), live=TakesForVisitor)
 
     accepts, _ = judged(run)

@@ -29,14 +29,14 @@ def planned(given: Target) -> Counter[str]:
     return Counter(request.label for request in made.requests)
 
 
-def test_the_end_of_a_run_is_read_from_the_options() -> None:
+def test_the_live_options_are_read() -> None:
     sdk = "https://cdn.localhost/sdk.js"
     given = Given(url=URL, service_url="https://chat.localhost/", sdk_url=sdk, browser=True, results=Path("kept"))
 
     assert target(given).live == LiveOptions("https://chat.localhost", sdk, browser=True, results=Path("kept"))
 
 
-def test_a_login_by_hand_means_a_browser() -> None:
+def test_a_login_by_hand_implies_the_browser() -> None:
     assert target(Given(url=URL, socket=True, browser_login=True)).live == LiveOptions(browser=True, by_hand=True)
 
 
@@ -52,14 +52,14 @@ def test_a_browser_that_nothing_installed_can_drive_is_refused_with_what_to_type
     assert target(Given(url=URL)).live == LiveOptions()
 
 
-def test_without_a_socket_there_is_no_end() -> None:
+def test_with_no_socket_there_are_no_live_options() -> None:
     assert target(Given(url=URL, socket=False)).live is None
 
 
 @pytest.mark.parametrize(
     "given", [{"browser": True}, {"browser_login": True}, {"service_url": "https://chat.localhost"}]
 )
-def test_what_needs_a_socket_is_refused_without_one(given: Any) -> None:
+def test_options_that_need_a_socket_are_refused_with_no_socket(given: Any) -> None:
     with pytest.raises(OptionError, match=r"^--no-socket cannot be combined with --service-url or --browser"):
         target(Given(url=URL, socket=False, **given))
 
@@ -90,7 +90,7 @@ def test_a_script_is_for_a_widget_at_a_service_that_is_named(given: Any) -> None
         target(Given(url=URL, sdk_url="https://cdn.localhost/sdk.js", **given))
 
 
-def test_a_service_elsewhere_makes_the_run_leave_this_machine() -> None:
+def test_with_a_service_on_another_machine_the_run_is_not_local() -> None:
     """The service receives tokens, so a remote service needs the same permission as a remote endpoint."""
     elsewhere = Given(url=URL, service_url="https://chat.localhost", sdk_url="https://cdn.example/sdk.js", browser=True)
 
@@ -111,7 +111,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("nothing_starts")
-def test_the_plan_of_the_end_holds_its_calls_and_starts_nothing(target: Target) -> None:
+def test_the_plan_contains_the_calls_of_the_live_checks_and_starts_nothing(target: Target) -> None:
     without = planned(target)
     with_socket = planned(replace(target, live=LiveOptions()))
     page = target.origin + "/page"

@@ -90,7 +90,7 @@ def test_a_curl_line_repeats_the_call_without_what_is_secret(masks: Masks) -> No
     ],
     ids=["json", "shell", "bytes", "unicode", "long"],
 )
-def test_a_curl_line_can_be_run_and_sends_the_very_same(masks: Masks, body: bytes) -> None:
+def test_a_curl_line_can_be_run_and_sends_the_same_request(masks: Masks, body: bytes) -> None:
     request = Request("x", "POST", "http://x/y?a=1&b=$c", (("Cookie", "sid=1"), ("X-Odd", '"q" $x `y`')), body)
 
     line = curl(request, TARGET, masks)
@@ -104,7 +104,7 @@ def test_a_curl_line_can_be_run_and_sends_the_very_same(masks: Masks, body: byte
     ]
 
 
-def test_what_is_secret_in_a_body_comes_from_a_variable(masks: Masks) -> None:
+def test_a_secret_in_a_body_is_replaced_by_a_shell_variable(masks: Masks) -> None:
     masks.add("hunter-2+$")
     request = Request("x", "POST", "http://x/", (("Content-Type", "text/plain"),), b'user=ada&password=hunter-2+$&"$x')
 
@@ -122,7 +122,7 @@ def test_an_answer_is_shown_with_cookies_hidden_and_attributes_kept(masks: Masks
     assert "\\x00aaa" in shown.response
 
 
-def test_no_answer_is_shown_as_the_reason(masks: Masks) -> None:
+def test_a_missing_answer_is_shown_with_its_reason(masks: Masks) -> None:
     exchange = Exchange(Request("x", "GET", TARGET.url), None, Broken.TIMEOUT, 0, 10.0)
 
     assert evidence(exchange, TARGET, masks).response == "no answer in time (10.0 s)"

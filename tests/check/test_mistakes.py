@@ -39,7 +39,7 @@ def test_each_wrong_key_is_explained_by_a_cause_that_gives_that_very_key(made: s
     assert wrong.hint
 
 
-def test_no_cause_is_named_for_a_key_that_nobody_thought_of() -> None:
+def test_no_cause_is_named_for_an_unexplained_key() -> None:
     token = signed(b"\x00\x01 something else")
 
     assert signatures.explained(token, reading.compact(token), SECRET, None, {}) is None
@@ -69,7 +69,7 @@ def test_a_jkt_cut_or_wrapped_is_named(got: str, message: str) -> None:
     assert cause.message == message
 
 
-def test_another_jkt_is_no_change_of_this_one() -> None:
+def test_an_unrelated_jkt_is_not_explained_as_a_change() -> None:
     assert jkts.changed(JKT, JKT[::2] + JKT[1::2]) is None
 
 
@@ -87,5 +87,5 @@ def test_a_token_in_compact_form_has_nothing_wrong_with_its_form(token: str) -> 
     assert tokens.wrong_form(token) is None
 
 
-def test_base64_is_base64() -> None:
+def test_the_base64_decoded_secret_is_one_of_the_explained_keys() -> None:
     assert ("the secret decoded from base64", base64.b64decode(SECRET)) in [(made.cause, made.key) for made in KEYS]

@@ -19,7 +19,7 @@ def read(**given: Any) -> Any:
     return target(Given(**{"url": URL, **given}), ENVIRON)
 
 
-def test_everything_at_once() -> None:
+def test_all_options_together_are_read() -> None:
     made = read(
         provider_id="prov_1",
         secret_env="CHAT_SECRET",

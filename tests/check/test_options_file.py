@@ -67,7 +67,7 @@ def test_every_table_is_read_and_paths_are_beside_the_file(file: Path) -> None:
     assert shape(given) == Shape(body='{"thumbprint": "{jkt}"}', query=(("v", "2"),), token_at=("data", "token"))
 
 
-def test_what_is_written_in_the_command_counts_before_it(file: Path) -> None:
+def test_options_of_the_command_line_override_the_file(file: Path) -> None:
     given = merged({"url": "http://localhost/other", "format": "html", "config": file})
 
     assert (given.url, given.format, given.provider_id) == ("http://localhost/other", "html", "prov_1")
@@ -89,7 +89,7 @@ def test_what_is_written_in_the_command_counts_before_it(file: Path) -> None:
         ("[run]\nyes = true", "there is no table [run]"),
     ],
 )
-def test_what_cannot_be_used_is_named_without_what_is_secret(tmp_path: Path, text: str, message: str) -> None:
+def test_an_unusable_entry_is_named_without_its_secrets(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / NAME).write_text(text)
 
     with pytest.raises(OptionError) as refused:
@@ -116,7 +116,7 @@ def test_without_a_file_the_address_has_to_be_written(tmp_path: Path) -> None:
         ({"token_at": "raw"}, Shape(token_at=())),
     ],
 )
-def test_the_shape_of_the_calls(given: dict[str, Any], made: Shape) -> None:
+def test_the_shape_of_the_calls_is_read(given: dict[str, Any], made: Shape) -> None:
     assert shape(Given(url=URL, **given)) == made
 
 
@@ -133,7 +133,7 @@ def test_the_shape_of_the_calls(given: dict[str, Any], made: Shape) -> None:
         ({"token_at": "data..token"}, "--token-at must be raw, or names"),
     ],
 )
-def test_a_shape_that_cannot_be(given: dict[str, Any], message: str) -> None:
+def test_an_impossible_shape_of_the_calls_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError) as refused:
         shape(Given(url=URL, **given))
 
@@ -150,7 +150,7 @@ def test_a_shape_that_cannot_be(given: dict[str, Any], message: str) -> None:
         ),
     ],
 )
-def test_five_answers_make_a_file_that_is_read(
+def test_the_file_made_from_five_answers_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: str, login: dict[str, Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -82,7 +82,7 @@ def test_a_passkey_is_made_at_the_first_login_and_used_at_the_next(shop: Target,
     assert stat.S_IMODE(shop.live.passkeys.stat().st_mode) == 0o600
 
 
-def test_a_file_of_passkeys_that_others_could_read_is_narrowed(shop: Target, browser: Browser, tmp_path: Path) -> None:
+def test_a_file_of_passkeys_is_made_unreadable_for_others(shop: Target, browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "passkeys.json"
     file.write_text("[]")
     file.chmod(0o644)
@@ -107,6 +107,6 @@ def test_a_file_without_passkeys_is_refused(shop: Target, browser: Browser, tmp_
         by_hand(browser, replace(shop, live=LiveOptions(passkeys=file)))
 
 
-def test_passkeys_belong_to_a_login_by_hand() -> None:
+def test_passkeys_without_a_login_by_hand_are_refused() -> None:
     with pytest.raises(OptionError, match="--browser-login"):
         read(Given(url="http://localhost/", passkeys=Path("x")))

@@ -139,7 +139,7 @@ def test_a_warning_passes_and_is_told_at_the_end_unless_it_counts(run: Run, brok
     assert "-> Send Cache-Control: no-store" in strict.stdout
 
 
-def test_what_must_be_judged_and_was_not_fails_unless_an_option_is_missing_for_it(
+def test_an_unjudged_must_check_fails_unless_an_option_for_it_is_missing(
     run: Run, unusual: Callable[[str], str]
 ) -> None:
     done = run(f"url={unusual('LimitsForAnHour')}", *GIVEN, "-knet or req or auth or uid-distinct")
@@ -165,7 +165,7 @@ def test_a_known_failure_is_expected_and_an_entry_that_is_not_needed_fails(
     assert "claim.avatar: it passes now; remove the line" in stale.stdout
 
 
-def test_a_selection_without_the_check_that_stands_in_the_way_fails_too(run: Run, broken: Callable[[str], str]) -> None:
+def test_a_selected_check_fails_if_an_unselected_one_blocks_it(run: Run, broken: Callable[[str], str]) -> None:
     done = run(f"url={broken('cnf-missing')}", *GIVEN, "-kjkt-match")
 
     assert done.returncode == 1
@@ -225,7 +225,7 @@ def test_naming_the_plugin_with_p_is_the_same_as_finding_it_by_itself() -> None:
     assert project["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
 
 
-def test_pytest_loads_next_to_nothing_where_there_is_no_address() -> None:
+def test_without_an_address_the_plugin_imports_almost_nothing() -> None:
     script = (
         f"import sys, pytest\nbefore = set(sys.modules)\nimport {PLUGIN}\n"
         "print(sorted(name for name in set(sys.modules) - before))"

@@ -74,7 +74,7 @@ def test_a_token_that_is_not_three_segments_is_refused_with_the_one_at_fault(
     assert refused.value.reason.startswith(reason)
 
 
-def test_an_empty_signature_is_let_through() -> None:
+def test_an_empty_signature_is_not_refused_by_the_reader() -> None:
     assert reading.compact("QQ.QQ.").signature == b""
 
 
@@ -92,7 +92,7 @@ def test_an_empty_signature_is_let_through() -> None:
         (b"[" * 100_000, "", "it is not JSON"),
     ],
 )
-def test_claims_that_readers_could_read_differently_are_refused(raw: bytes, member: str, reason: str) -> None:
+def test_ambiguous_claims_are_refused(raw: bytes, member: str, reason: str) -> None:
     with pytest.raises(reading.Unreadable) as refused:
         reading.strict_object(raw)
 
@@ -103,12 +103,12 @@ def test_claims_that_readers_could_read_differently_are_refused(raw: bytes, memb
     "body",
     [b'{"token": "a"}', b'\xef\xbb\xbf{"token": "a"}', b'\n {"token": "a"} \r\n', b'{"token": "b", "token": "a"}'],
 )
-def test_what_a_browser_reads_is_read(body: bytes) -> None:
+def test_json_that_a_browser_reads_is_read(body: bytes) -> None:
     assert reading.browser_json(reading.body_text(body)) == {"token": "a"}
 
 
 @pytest.mark.parametrize("body", [b"", b"{'token': 1}", b'{"token": NaN}', '{"token": 1}'.encode("utf-16"), b"[1,]"])
-def test_what_a_browser_does_not_read_is_refused(body: bytes) -> None:
+def test_json_that_a_browser_does_not_read_is_refused(body: bytes) -> None:
     with pytest.raises(reading.Unreadable):
         reading.browser_json(reading.body_text(body))
 

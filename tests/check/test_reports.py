@@ -68,7 +68,7 @@ def test_a_report_has_target_versions_clock_options_the_cause_and_its_curl_line(
 
 @each_form
 @pytest.mark.parametrize("name", LEAKS)
-def test_no_form_shows_secret_session_or_token(form: str, name: str, endpoints: Server) -> None:
+def test_no_form_contains_a_secret_a_session_or_a_token(form: str, name: str, endpoints: Server) -> None:
     made = self_test.judge(endpoints, name)
 
     text = written(form, made)
@@ -108,7 +108,7 @@ def test_no_form_shows_a_password_however_it_was_given(form: str, endpoints: Ser
         (report({"claim.cnf": FOUND["claim.cnf"], "resp.no-store": GAP}), "1 check failed, 1 not judged"),
     ],
 )
-def test_every_form_begins_with_the_whole_in_a_sentence(made: Report, headline: str) -> None:
+def test_every_form_begins_with_the_headline(made: Report, headline: str) -> None:
     texts = {form: written(form, made) for form in ("json", "html", "markdown")}
 
     assert json.loads(texts["json"])["headline"] == headline
@@ -243,7 +243,7 @@ def outside_code(text: str) -> str:
     return re.sub(r"\\.", "", re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", without_blocks))
 
 
-def test_nothing_an_endpoint_says_is_markup_in_a_comment() -> None:
+def test_text_of_an_endpoint_is_no_markup_in_a_comment() -> None:
     text = outside_code(written("markdown", hostile()))
 
     tags = set(re.findall(r"<[^>]*>", text))
@@ -297,7 +297,7 @@ class Page(HTMLParser):
         return [attrs for found, attrs in self.tags if found == tag and wanted.items() <= attrs.items()]
 
 
-def test_nothing_an_endpoint_says_is_markup_in_the_page() -> None:
+def test_text_of_an_endpoint_is_no_markup_in_the_page() -> None:
     honest, attacked = Page(written("html", FULL)), Page(written("html", hostile()))
 
     assert "<script>alert" not in written("html", hostile())

@@ -40,13 +40,13 @@ def imported(path: Path) -> Iterator[str]:
                 yield full if full in MODULES else full.rpartition(".")[0]
 
 
-def test_every_room_and_every_file_beside_them_stands_in_the_table_once() -> None:
+def test_every_package_and_every_file_beside_them_is_in_the_table_once() -> None:
     there = {name.partition(".")[0] for name in MODULES}
 
     assert sorted(name for row in rows() for name in row) == sorted(there)
 
 
-def test_a_module_imports_what_stands_below_it_or_beside_it() -> None:
+def test_no_module_imports_a_package_above_its_own() -> None:
     height = {room: number for number, row in enumerate(rows()) for room in row}
 
     upwards = [
@@ -59,7 +59,7 @@ def test_a_module_imports_what_stands_below_it_or_beside_it() -> None:
     assert upwards == []
 
 
-def test_no_import_leads_back_to_where_it_began() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph = {name: set(imported(path)) - {name} for name, path in MODULES.items()}
 
     TopologicalSorter(graph).prepare()

@@ -96,13 +96,13 @@ def test_a_failing_check_blocks_those_that_need_it_and_names_the_root(run: Run) 
 
 
 @pytest.mark.parametrize("judge", [passing, skipping, lambda _: warned("could be better")])
-def test_what_passed_warned_or_could_not_be_judged_blocks_nothing(run: Run, judge: Judge) -> None:
+def test_passed_warned_and_unjudged_checks_block_nothing(run: Run, judge: Judge) -> None:
     found = verdicts(run, check_of("a", judge), check_of("b", passing, needs=("a",)))
 
     assert found["b"].verdict is Verdict.PASS
 
 
-def test_a_check_may_say_that_a_later_one_is_about_it(run: Run) -> None:
+def test_a_check_may_be_blocked_by_a_later_one(run: Run) -> None:
     def about_b(_: Run) -> Finding:
         raise Blocked("b")
 
@@ -112,7 +112,7 @@ def test_a_check_may_say_that_a_later_one_is_about_it(run: Run) -> None:
     assert found["b"].verdict is Verdict.FAIL
 
 
-def test_a_crash_is_an_error_of_ours_that_blocks_its_dependants_only(run: Run) -> None:
+def test_a_crash_of_a_check_is_an_error_that_blocks_only_its_dependants(run: Run) -> None:
     found = verdicts(run, check_of("a", crashing), check_of("b", unjudged, needs=("a",)), check_of("c", passing))
 
     assert found["a"].verdict is Verdict.ERROR
@@ -160,7 +160,7 @@ def test_later_phases_are_judged_later_and_reported_in_order(run: Run) -> None:
     assert listener.heard == [outcome.check.id for outcome in report.outcomes] == ["a", "b", "c"]
 
 
-def test_what_is_not_asked_for_is_skipped_and_still_stands_in_the_way(run: Run) -> None:
+def test_an_unselected_check_is_skipped_but_still_blocks_others(run: Run) -> None:
     checks = (check_of("net.a", failing, group=PRECONDITIONS), check_of("claim.b", unjudged, needs=("net.a",)))
 
     found = verdicts(run, *checks, selection=Selection(only=("claim.*",)))
@@ -169,7 +169,7 @@ def test_what_is_not_asked_for_is_skipped_and_still_stands_in_the_way(run: Run) 
     assert found["claim.b"].blocked_by == "net.a"
 
 
-def test_what_is_left_out_is_not_judged(run: Run) -> None:
+def test_an_excluded_check_is_not_judged(run: Run) -> None:
     found = verdicts(run, check_of("a", unjudged), check_of("b", passing), selection=Selection(skip=("a",)))
 
     assert (found["a"].verdict, found["a"].message) == (Verdict.SKIP, "excluded by --skip")
@@ -204,7 +204,7 @@ def test_calls_at_once_that_are_all_refused_for_rate_limits_are_not_judged(
     assert report.of("conc.isolated").message.startswith("the endpoint limits the rate of calls (429 after ")
 
 
-def test_a_header_that_was_given_takes_the_place_of_ours_and_a_probe_that_of_both(
+def test_a_given_header_replaces_ours_and_that_of_a_probe_replaces_both(
     make_run: Callable[..., Run], target: Target
 ) -> None:
     calls = make_run(replace(target, headers=(("user-agent", "Mozilla/5.0"), ("Origin", "https://app.example")))).calls
@@ -215,7 +215,7 @@ def test_a_header_that_was_given_takes_the_place_of_ours_and_a_probe_that_of_bot
     assert (named["user-agent"], named["origin"]) == (["Mozilla/5.0"], ["https://evil.example"])
 
 
-def test_an_honest_endpoint_passes_everything_that_can_be_judged(run: Run) -> None:
+def test_a_correct_endpoint_passes_every_judged_check(run: Run) -> None:
     report = report_of(run)
 
     assert report.count(Verdict.PASS) + report.count(Verdict.SKIP) == len(report.outcomes)

@@ -36,7 +36,7 @@ def test_a_cookie_that_is_set_anew_is_taken_over_and_noticed() -> None:
 @pytest.mark.parametrize(
     "line", ["sid=", 'sid=""', "sid=x; Max-Age=0", "sid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "sid"]
 )
-def test_a_cookie_that_is_deleted_stays(line: str) -> None:
+def test_a_deleted_cookie_stays_in_the_session(line: str) -> None:
     session = Session("ada", [("Cookie", "sid=a")])
 
     session.learn(answer(line), HERE)
@@ -49,7 +49,7 @@ def test_a_cookie_that_is_deleted_stays(line: str) -> None:
     ("line", "kept"),
     [("sid=b", "sid=b; Path=/auth"), ("sid=b; path=/", "sid=b; path=/"), ("sid=b; Path", "sid=b; Path; Path=/auth")],
 )
-def test_a_cookie_is_kept_for_a_browser_with_the_path_it_has_by_where_it_was_set(line: str, kept: str) -> None:
+def test_a_cookie_without_a_path_gets_that_of_the_page_which_set_it(line: str, kept: str) -> None:
     session = Session("ada")
 
     session.learn(answer(line), HERE)
@@ -61,7 +61,7 @@ def test_a_cookie_is_kept_for_a_browser_with_the_path_it_has_by_where_it_was_set
     ("lines", "deleted"),
     [(("sid=; Max-Age=0",), {"sid"}), (("sid=; Max-Age=0", "sid=b"), set()), (("other=",), set()), ((), set())],
 )
-def test_an_answer_deletes_of_a_session_what_it_does_not_set_again(lines: tuple[str, ...], deleted: set[str]) -> None:
+def test_an_answer_deletes_the_cookies_it_does_not_set_again(lines: tuple[str, ...], deleted: set[str]) -> None:
     session = Session("ada", [("Cookie", "sid=a; lang=en")])
 
     assert session.deleted_by(answer(*lines), "https://shop.example/chat/token") == deleted
@@ -90,7 +90,7 @@ def test_a_made_up_cookie_keeps_what_is_percent_encoded() -> None:
     assert not made.startswith("c%2B79%3D%3d-100%")
 
 
-def test_only_what_a_browser_sends_from_another_site_goes_across() -> None:
+def test_only_cookies_that_a_browser_sends_from_another_site_are_sent_across() -> None:
     session = Session("ada")
     session.learn(answer("sid=a; SameSite=Lax", "wide=b; SameSite=None; Secure", "old=c"), HERE)
 
@@ -103,7 +103,7 @@ def test_a_header_can_hold_a_cookie() -> None:
     assert session.filled("{cookie:csrftoken}!{cookie:none}") == "t-1!"
 
 
-def test_short_values_are_no_secrets() -> None:
+def test_short_values_are_not_treated_as_secrets() -> None:
     session = Session("ada", [("Cookie", "lang=en; sid=0123456789"), ("Authorization", "Bearer abcdefghij")])
 
     assert set(session.secrets) == {"0123456789", "abcdefghij"}
@@ -115,7 +115,7 @@ def test_a_cookie_in_a_header_is_decoded_as_axios_does() -> None:
     assert session.filled("{cookie:XSRF-TOKEN}") == "eyJ=="
 
 
-def test_a_header_can_hold_what_a_page_says() -> None:
+def test_a_header_can_contain_a_value_of_a_page() -> None:
     session = Session("ada")
 
     session.read({"csrf-token": "a%20b"})

@@ -87,7 +87,7 @@ def test_the_verdict_is_the_first_line_and_the_last(terminal: bool) -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_one_that_is_not_there_takes_three_lines(terminal: bool) -> None:
+def test_an_unreachable_endpoint_takes_three_lines(terminal: bool) -> None:
     found: dict[str, Any] = {
         "verdict": Verdict.FAIL,
         "message": "Nothing is listening on x:1.",
@@ -107,7 +107,7 @@ def test_one_that_is_not_there_takes_three_lines(terminal: bool) -> None:
     ]
 
 
-def test_what_was_not_judged_says_why() -> None:
+def test_an_unjudged_check_is_shown_with_the_reason() -> None:
     limited = Outcome(checks.load_one("claim.uid"), Verdict.SKIP, "the endpoint limits the rate of calls (429")
     outcomes = tuple(
         limited if one.check.id == "claim.uid" else outcome_passed(one.check.id) for one in REPORT.outcomes
@@ -122,7 +122,7 @@ def test_what_was_not_judged_says_why() -> None:
     ]
 
 
-def test_a_person_gets_each_group_in_a_line() -> None:
+def test_a_terminal_gets_one_line_per_group() -> None:
     text = shown(terminal=True)
 
     assert "Preconditions" in text
@@ -137,7 +137,7 @@ def test_every_check_has_a_line_if_that_was_asked_for() -> None:
     assert "anon.after-logout  it takes an address (--logout-url URL)" in text
 
 
-def test_what_was_found_is_no_markup() -> None:
+def test_findings_are_not_interpreted_as_markup() -> None:
     assert "pid is [bold]wrong[/]." in shown(terminal=True)
 
 

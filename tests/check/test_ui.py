@@ -78,7 +78,9 @@ def test_a_call_is_sent_again_as_it_was_changed_with_the_session_that_is_hidden(
         ({"id": 900}, "no longer known"),
     ],
 )
-def test_what_is_not_sent(desk: Desk, backend: Backend, changes: dict[str, object], message: str) -> None:
+def test_an_unusable_change_of_a_call_is_refused_and_not_sent(
+    desk: Desk, backend: Backend, changes: dict[str, object], message: str
+) -> None:
     state = desk.state()
     calls = backend.calls
 
@@ -99,7 +101,7 @@ def test_the_page_brings_all_it_needs_and_may_load_nothing_else(server: UiServer
     assert "src=" not in page.text
 
 
-def test_its_calls_are_answered(server: UiServer) -> None:
+def test_the_requests_of_the_page_are_answered(server: UiServer) -> None:
     json_of_page = {"Origin": server.origin, "Content-Type": "application/json"}
     state = httpx.get(f"{server.url}state").json()
 
@@ -122,7 +124,7 @@ def test_its_calls_are_answered(server: UiServer) -> None:
         ("send", {"Host": "evil.example"}, "{}"),
     ],
 )
-def test_nobody_else_is_answered(server: UiServer, place: str, headers: dict[str, str], content: str) -> None:
+def test_other_requests_are_not_answered(server: UiServer, place: str, headers: dict[str, str], content: str) -> None:
     right = {"Origin": server.origin, "Content-Type": "application/json"}
 
     answer = httpx.post(f"{server.url}{place}", headers=right | headers, content=content)
@@ -131,17 +133,17 @@ def test_nobody_else_is_answered(server: UiServer, place: str, headers: dict[str
 
 
 @pytest.mark.parametrize("path", ["/", "/state", "/wrong-key/", "/wrong-key/state", "//state", "/é/state"])
-def test_without_the_key_there_is_nothing(server: UiServer, path: str) -> None:
+def test_requests_without_the_key_get_404(server: UiServer, path: str) -> None:
     assert httpx.get(f"{server.origin}{path}").status_code == 404
 
 
-def test_too_much_is_not_read(server: UiServer) -> None:
+def test_a_body_that_is_too_long_gets_413(server: UiServer) -> None:
     headers = {"Origin": server.origin, "Content-Type": "application/json"}
 
     assert httpx.post(f"{server.url}token", headers=headers, content=b" " * 1_000_001).status_code == 413
 
 
-def test_a_good_token_is_told_so_and_nothing_is_sent(target: Target, backend: Backend) -> None:
+def test_a_good_token_is_confirmed_and_nothing_is_sent(target: Target, backend: Backend) -> None:
     backend.clock = Clock()
     token = backend.token({"uid": "u-1"}, "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs")
 
@@ -154,7 +156,7 @@ def test_a_good_token_is_told_so_and_nothing_is_sent(target: Target, backend: Ba
 
 
 @pytest.mark.parametrize(("token", "found"), [("x", "jwt.compact"), ("", "jwt.compact"), ("a.b.c", "jwt.compact")])
-def test_what_is_no_token_is_told_so(target: Target, token: str, found: str) -> None:
+def test_text_that_is_no_token_is_reported(target: Target, token: str, found: str) -> None:
     told = explained(token, target)
 
     assert [finding["id"] for finding in told["findings"]][:1] == [found]

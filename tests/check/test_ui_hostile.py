@@ -297,7 +297,7 @@ def test_a_body_that_does_not_come_is_refused(server: UiServer, monkeypatch: pyt
     assert over_the_wire(server, head, is_over=False).startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_browser_that_goes_away_is_no_traceback(server: UiServer) -> None:
+def test_a_closed_connection_causes_no_traceback(server: UiServer) -> None:
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=PATIENCE) as wire:
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closes with a reset
         wire.sendall(f"GET /{server.key}/state HTTP/1.1\r\nHost: x\r\n".encode())

@@ -26,7 +26,7 @@ def test_a_change_a_new_file_and_a_deleted_one_are_noticed(tmp_path: Path) -> No
     assert [Path(name).name for name in changed] == ["a.py", "b.py", "c.py"]
 
 
-def test_files_are_waited_for_until_they_are_at_rest(tmp_path: Path) -> None:
+def test_changes_are_reported_once_the_files_stay_the_same(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("")
     before, writes = watch.stamps([file]), iter("abc")
@@ -42,7 +42,7 @@ def test_files_are_waited_for_until_they_are_at_rest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["node_modules", ".git", "__pycache__", ".venv"])
-def test_what_nobody_edits_is_left_out(tmp_path: Path, folder: str) -> None:
+def test_generated_folders_are_not_watched(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir()
     (tmp_path / folder / "x.py").write_text("")
 
@@ -61,7 +61,7 @@ def test_a_backend_that_restarts_is_waited_for() -> None:
     assert slept == [watch.EVERY, watch.EVERY]
 
 
-def test_a_backend_that_stays_down_is_not_waited_for_for_ever() -> None:
+def test_the_wait_for_a_backend_ends_after_a_while() -> None:
     slept = list[float]()
 
     def reach() -> None:

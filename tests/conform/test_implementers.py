@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_its_commands_lead_to_a_green_smoke(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_lead_to_a_passing_smoke_test(tmp_path: Path) -> None:
     """The test runs the printed commands for vectors, service, adapter and smoke, and changes only the port."""
     [port] = free_ports(1)
     for folder in ("docs", "tests/conform/node_service"):
@@ -62,7 +62,7 @@ def test_its_workflows_name_inputs_and_variables_that_exist() -> None:
     assert set(pipeline["variables"]) <= set(template["variables"])
 
 
-def test_its_samples_are_all_there_are() -> None:
+def test_the_page_links_every_sample() -> None:
     linked = set(re.findall(r"\(samples/([\w.-]+)\)", PAGE))
 
     assert linked == {file.name for file in (ROOT / "docs" / "samples").iterdir()}

@@ -52,7 +52,7 @@ def called(script: str) -> Iterator[tuple[str, set[str]]]:
             yield shlex.split(line)[1], options
 
 
-def test_every_input_is_used_and_every_one_that_is_used_is_declared() -> None:
+def test_the_declared_inputs_are_exactly_those_used() -> None:
     """Every input needs a description and a default."""
     used = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text()))
 
@@ -60,7 +60,7 @@ def test_every_input_is_used_and_every_one_that_is_used_is_declared() -> None:
     assert all(given["description"].endswith(".") and "default" in given for given in ACTION["inputs"].values())
 
 
-def test_every_step_is_one_that_a_composite_action_may_have() -> None:
+def test_every_step_is_allowed_in_a_composite_action() -> None:
     """Each step must use an action with a pinned version, or name the shell that runs its script."""
     assert ACTION["runs"]["using"] == "composite"
     for step in STEPS:
@@ -74,7 +74,7 @@ def test_no_script_has_an_input_written_into_it() -> None:
     assert not [name for name, script in SCRIPTS.items() if "${{" in script]
 
 
-def test_every_variable_of_a_step_is_given_to_it() -> None:
+def test_every_variable_that_a_step_reads_is_passed_to_it() -> None:
     """Scripts may read only variables that their step sets."""
     for step in STEPS:
         read = set(re.findall(r"\$\{?([A-Z_]+)", str(step.get("run", ""))))

@@ -22,7 +22,7 @@ fault.
 """
 
 
-def test_every_mutant_that_is_said_to_be_hidden_is_one_and_has_one_reason() -> None:
+def test_every_mutant_listed_as_hidden_exists_and_has_one_reason() -> None:
     entries = tomllib.loads(HIDDEN.read_text())["hidden"]
     names = [name for entry in entries for name in entry["names"]]
 
@@ -31,7 +31,7 @@ def test_every_mutant_that_is_said_to_be_hidden_is_one_and_has_one_reason() -> N
     assert all(entry["reason"].endswith(".") for entry in entries)
 
 
-def test_the_families_near_a_mutant_are_families() -> None:
+def test_the_families_assigned_to_a_mutant_exist() -> None:
     known = {case.id.partition("/")[0] for case in families(())}
 
     assert {key for mutant in mutants() for key in near_to(mutant)} <= known

@@ -81,7 +81,7 @@ def custom(provider: Provider, key: BrowserKey, *, now: float | None = None, **c
     return jwt.encode({**honest, "cnf": {"jkt": key.jkt}, **claims}, provider.secret_key, algorithm="HS256")
 
 
-def test_what_is_said_is_kept_found_and_heard(visitor: Callable[[BrowserKey], Peer]) -> None:
+def test_a_message_is_stored_found_and_delivered(visitor: Callable[[BrowserKey], Peer]) -> None:
     """The test sends one message twice.
 
     The sender gets the same ack twice, the other socket receives the message once, and a search in any letter case
@@ -119,7 +119,7 @@ def test_history_comes_in_pages(visitor: Callable[[BrowserKey], Peer]) -> None:
     assert pages == [(["4", "5"], True), (["2", "3"], True), (["1"], False)]
 
 
-def test_a_call_is_one(visitor: Callable[[BrowserKey], Peer]) -> None:
+def test_starting_or_ending_a_call_twice_has_no_second_effect(visitor: Callable[[BrowserKey], Peer]) -> None:
     """Starting or ending a call twice must have no second effect. Afterwards there must be no call left to end."""
     socket = visitor(BrowserKey())
     answers = []
@@ -191,7 +191,7 @@ def test_a_refresh_of_somebody_else_ends_the_connection(provider: Provider, open
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_frame_is_answered_or_ends_the_connection(
+def test_a_bad_frame_gets_an_error_or_ends_the_connection(
     visitor: Callable[[BrowserKey], Peer], frame: dict[str, Any], code: str, close: int | None
 ) -> None:
     """If a valid frame cannot be carried out, the server must reply with an error.
@@ -245,7 +245,7 @@ def test_the_configuration_is_revalidated(ask: Callable[..., httpx.Response], pr
     assert ask("GET", path, headers={"If-None-Match": '"other"'}).json()["data"]["auth"] == {"oauth_providers": []}
 
 
-def test_it_says_what_its_lab_can_do(ask: Callable[..., httpx.Response]) -> None:
+def test_the_lab_lists_its_capabilities(ask: Callable[..., httpx.Response]) -> None:
     """The lab must return its profile and its capabilities, with names that a TARGET.toml may declare."""
     told = ask("GET", "/lab").json()["data"]
 
@@ -253,7 +253,7 @@ def test_it_says_what_its_lab_can_do(ask: Callable[..., httpx.Response]) -> None
     assert {"clock", "businesses", "social:google"} <= set(told["capabilities"])
 
 
-def test_a_lab_with_a_token_is_closed_to_others(tmp_path: Path) -> None:
+def test_a_lab_with_a_token_refuses_requests_without_it(tmp_path: Path) -> None:
     """A lab with a token must refuse requests without the token, even from this machine."""
     [port] = free_ports(1)
     wishes = Wishes(f"http://localhost:{port}", port, lab_token="only-for-this-test")

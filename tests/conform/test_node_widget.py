@@ -17,7 +17,7 @@ pytestmark = pytest.mark.long
 PROJECT = Path(__file__).parent / "project"
 
 
-def test_it_runs_unchanged(tmp_path: Path) -> None:
+def test_the_unchanged_widget_passes_its_scenarios(tmp_path: Path) -> None:
     """The widget must pass the tests for visitor, custom login, social login and renewal."""
     faulthandler.cancel_dump_traceback_later()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}

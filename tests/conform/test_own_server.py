@@ -64,7 +64,7 @@ def absent(result: Result) -> set[str]:
 
 
 @pytest.mark.long
-def test_by_its_lab_nothing_fails_and_only_what_it_does_not_declare_is_not_applicable(served: Served) -> None:
+def test_with_the_lab_nothing_fails_and_only_undeclared_cases_are_not_applicable(served: Served) -> None:
     result = judged(served.by_lab(), is_brief)
 
     assert wrong(result) == []
@@ -73,7 +73,7 @@ def test_by_its_lab_nothing_fails_and_only_what_it_does_not_declare_is_not_appli
     assert len(result.of(Verdict.PASSED)) > 330
 
 
-def test_by_a_command_the_same_is_judged(served: Served) -> None:
+def test_with_an_adapter_command_every_case_is_judged_and_passes(served: Served) -> None:
     result = judged(served.by_command(name="command"), lambda case: case.id.startswith(BY_COMMAND))
 
     assert wrong(result) == []
@@ -113,7 +113,7 @@ BY_HAND = [
 
 
 @pytest.mark.parametrize(("have", "count", "missing"), BY_HAND)
-def test_with_businesses_made_by_hand_nothing_fails_either(
+def test_with_businesses_made_by_hand_nothing_fails(
     served: Served, have: list[str], count: int, missing: set[str]
 ) -> None:
     result = judged(served.by_hand(count, have=have, name=f"hand-{count}-{len(have)}"), is_short)

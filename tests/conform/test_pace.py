@@ -38,30 +38,30 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("threading.Event.wait", lambda *_: True)
 
 
-def test_whoever_comes_too_soon_is_asked_again() -> None:
+def test_a_request_refused_as_too_early_is_repeated() -> None:
     rated = Rated(refusals=3)
 
     assert Pace().keep(rated).status == 200
     assert rated.asked == 4
 
 
-def test_many_at_once_are_all_answered() -> None:
+def test_many_requests_at_once_all_succeed() -> None:
     rated, pace = Rated(refusals=TRIES), Pace()
 
     assert {pace.keep(rated).status for _ in range(20)} == {200}
 
 
-def test_a_rate_that_never_lets_anybody_through_is_no_fault_of_the_service() -> None:
+def test_a_rate_limit_that_never_lets_a_request_through_is_an_error_of_the_run() -> None:
     with pytest.raises(HarnessError, match="still answered with 429"):
         Pace().keep(Rated(refusals=50))
 
 
-def test_a_429_that_does_not_say_until_when_is_an_answer_like_others() -> None:
+def test_a_429_without_retry_after_is_an_ordinary_answer() -> None:
     assert Pace().keep(lambda: answer(429)).status == 429
     assert Pace().keep(lambda: answer(429, retry_after="soon")).status == 429
 
 
-def test_a_long_wait_is_the_services_right_and_nothing_is_judged() -> None:
+def test_a_retry_after_that_is_too_long_ends_the_run_without_a_verdict() -> None:
     with pytest.raises(HarnessError, match="is 3600 s"):
         Pace().keep(lambda: answer(429, retry_after="3600"))
 

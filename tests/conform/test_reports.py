@@ -59,14 +59,14 @@ def report_of(made: Result, tmp_path: Path) -> dict[str, object]:
 # the sentences that are scored
 
 
-def test_every_sentence_of_a_case_is_one_of_the_contract_and_scored() -> None:
+def test_the_sentences_of_the_cases_are_those_scored_in_the_contract() -> None:
     named = {sentence for found in cases() for sentence in found.sentences}
 
     assert named <= contract().keys()
     assert named == scored(2)["service"]
 
 
-def test_no_two_cases_have_one_id_and_each_has_a_sentence_a_title_and_a_page() -> None:
+def test_every_case_has_a_unique_id_a_sentence_a_title_and_a_page() -> None:
     ids = [found.id for found in cases()]
 
     assert len(ids) == len(set(ids))
@@ -97,7 +97,7 @@ def test_a_case_names_a_heading_that_its_page_has(page: str) -> None:
         ((Verdict.KNOWN, Verdict.PASSED), Verdict.KNOWN, Exit.CLEAN),
     ],
 )
-def test_a_sentence_has_the_worst_of_its_cases(
+def test_a_sentence_has_the_worst_verdict_of_its_cases(
     verdicts: tuple[Verdict, ...], verdict: Verdict, exit_status: Exit
 ) -> None:
     made = result(*verdicts)
@@ -106,7 +106,7 @@ def test_a_sentence_has_the_worst_of_its_cases(
     assert status(made) is exit_status
 
 
-def test_no_verdict_is_without_the_share_and_unjudged_must_sentences_are_named(tmp_path: Path) -> None:
+def test_the_verdict_comes_with_the_share_judged_and_names_unjudged_must_sentences(tmp_path: Path) -> None:
     report = report_of(result(Verdict.NOT_RUN), tmp_path)
 
     assert "nothing failed, 1 of 2 sentences judged (50 %)" in headline(report)
@@ -118,7 +118,7 @@ def test_a_known_failure_that_passes_is_told() -> None:
     assert result(Verdict.KNOWN, known={"4.1/no-token": "we know"}).mended == []
 
 
-def test_a_known_failure_that_is_not_there_is_told_but_not_that_of_a_scenario_in_a_browser() -> None:
+def test_an_unknown_id_among_known_failures_is_reported_but_not_a_scenario() -> None:
     of_a_browser = {"3/logout": "it stays", "test_a_restart_of_the_service_is_survived": "nothing is kept"}
 
     assert result(Verdict.PASSED, known={"smoke/nothing": "we know", **of_a_browser}).mended == ["smoke/nothing"]

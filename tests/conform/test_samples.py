@@ -113,7 +113,7 @@ def test_the_adapter_in_python_makes_a_business(by_python: Ask, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("language", ["by_node", "by_python"])
-def test_what_cannot_be_done_is_told_in_a_sentence(language: str, request: pytest.FixtureRequest) -> None:
+def test_an_unknown_verb_gets_an_error_that_names_it(language: str, request: pytest.FixtureRequest) -> None:
     """For an unknown verb, the error must name the verb, and the exit status must be 1."""
     ask: Ask = request.getfixturevalue(language)
 

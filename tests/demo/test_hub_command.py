@@ -180,11 +180,11 @@ def test_over_tls_without_any_browser_people_are_told_what_to_do(monkeypatch: py
         ({}, "win32", True),
     ],
 )
-def test_a_screen_is_where_windows_can_open(environ: dict[str, str], platform: str, *, expected: bool) -> None:
+def test_a_screen_is_found_where_windows_can_open(environ: dict[str, str], platform: str, *, expected: bool) -> None:
     assert window.has_screen(environ, platform) is expected
 
 
-def test_nobody_is_told_anything_who_wanted_no_browser() -> None:
+def test_without_a_wanted_browser_there_is_no_message_about_it() -> None:
     with window.window(wanted=False, tls=True) as shown:
         assert shown == window.Window()
 

@@ -28,7 +28,7 @@ def listener() -> Iterator[socket.socket]:
         yield listener
 
 
-def test_the_ports_are_counted_from_the_hubs() -> None:
+def test_the_ports_follow_that_of_the_hub() -> None:
     port = consecutive()
 
     assert places(port) == Places(port, port + 1, port + 2, (port + 11, port + 12, port + 13, port + 14))
@@ -79,7 +79,7 @@ def fake_proc(tmp_path: Path, *, state: str, inode: str = "4242") -> Path:
     return tmp_path
 
 
-def test_who_listens_is_read_from_the_systems_tables(tmp_path: Path) -> None:
+def test_the_process_on_a_port_is_read_from_the_systems_tables(tmp_path: Path) -> None:
     assert holder_of(0x2260, fake_proc(tmp_path, state=LISTENS)) == "caddy (process 77)"
 
 
@@ -91,9 +91,9 @@ def test_who_listens_is_read_from_the_systems_tables(tmp_path: Path) -> None:
         pytest.param(0x2260, LISTENS, "1", id="a process of somebody else"),
     ],
 )
-def test_nobody_is_named_without_proof(tmp_path: Path, port: int, state: str, inode: str) -> None:
+def test_no_process_is_named_without_evidence(tmp_path: Path, port: int, state: str, inode: str) -> None:
     assert holder_of(port, fake_proc(tmp_path, state=state, inode=inode)) is None
 
 
-def test_nobody_is_named_where_there_are_no_tables(tmp_path: Path) -> None:
+def test_no_process_is_named_on_a_system_without_tables(tmp_path: Path) -> None:
     assert holder_of(80, tmp_path) is None

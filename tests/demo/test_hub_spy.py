@@ -36,11 +36,11 @@ def test_a_watched_shop_loads_the_script_and_names_the_hub_to_it(client: Client)
     assert client.get("/static/spy.js").status_code == 200
 
 
-def test_any_other_shop_has_nothing_of_it(client: Client) -> None:
+def test_a_shop_that_is_not_watched_does_not_load_the_script(client: Client) -> None:
     assert "spy" not in page(client)
 
 
-def test_it_speaks_to_the_hubs_exact_origin_and_listens_to_no_other(client: Client) -> None:
+def test_the_script_exchanges_messages_with_the_hubs_origin_only(client: Client) -> None:
     script = client.get("/static/spy.js").text
 
     assert script.count("postMessage(") == 1

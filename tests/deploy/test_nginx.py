@@ -156,7 +156,7 @@ def test_health_metrics_and_lab_are_not_passed_on(proxy: Proxy, path: str) -> No
 
 
 @pytest.mark.contract("D-14/guard")
-def test_a_lab_without_a_token_answers_nobody_behind_nginx(tmp_path: Path) -> None:
+def test_a_lab_without_a_token_refuses_every_request_behind_nginx(tmp_path: Path) -> None:
     """The test makes nginx forward every path. The lab must refuse each request, whatever the `Host` header is."""
     every_path = re.sub(r"    location ~ .* { return 404; }\n", "", CONFIGURATION.read_text())
     with serving(tmp_path, CHATKEY_LAB="1") as served, nginx_before(served, tmp_path, every_path) as proxy:
@@ -167,7 +167,7 @@ def test_a_lab_without_a_token_answers_nobody_behind_nginx(tmp_path: Path) -> No
         assert served.request("GET", "/lab/clock")[0] == 200
 
 
-def test_limits_are_counted_for_who_connected_whatever_they_claim(proxy: Proxy) -> None:
+def test_limits_are_counted_per_connecting_address_and_ignore_x_forwarded_for(proxy: Proxy) -> None:
     path = f"/v1/public/provider/none/token?uid={UID}"
 
     statuses = [proxy.get(path, **{"X-Forwarded-For": f"192.0.2.{number}"})[0] for number in range(4)]
@@ -175,7 +175,7 @@ def test_limits_are_counted_for_who_connected_whatever_they_claim(proxy: Proxy) 
     assert statuses == [404, 404, 404, 429]
 
 
-def test_no_query_is_in_its_log(proxy: Proxy) -> None:
+def test_the_log_of_nginx_contains_no_query(proxy: Proxy) -> None:
     path = "/v1/oauth/none/callback"
     _, headers, _ = proxy.get(f"{path}?code=secret-code&state=secret-state")
     log = proxy.folder / "chatkey.log"

@@ -84,7 +84,7 @@ def test_there_are_lines_for_a_person_for_a_browser_and_for_each_pipeline() -> N
     assert len(copied()) == 4
 
 
-def test_what_a_pipeline_writes_is_what_it_picks_up() -> None:
+def test_a_pipeline_uploads_the_file_that_its_command_writes() -> None:
     for pipeline, form in zip(pipelines(), ("markdown", "junit"), strict=True):
         (line,) = [line for line in command_lines(pipeline) if line.startswith("chatkey check ")]
         params = check.make_context("check", shlex.split(line)[2:]).params

@@ -32,7 +32,7 @@ def section(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_provider_says_what_is_imitated_and_what_is_not(name: str) -> None:
+def test_every_provider_lists_what_is_imitated_and_what_is_not(name: str) -> None:
     marks = re.findall(r"^\| (imitated|not imitated|not known for sure) \|", section(name), re.MULTILINE)
 
     assert marks.count("imitated") >= 3

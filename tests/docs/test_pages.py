@@ -157,7 +157,7 @@ def test_every_code_is_documented() -> None:
     assert set(codes_page.START_CODES) == start_codes()
 
 
-def test_of_every_code_the_page_says_whose_it_is_where_it_arises_why_and_what_to_do() -> None:
+def test_every_code_has_its_owner_place_cause_and_remedy_in_the_page() -> None:
     listed = text_of("codes.md").partition("## ")[0]
     rows = [line.strip("| ").split(" | ") for line in listed.splitlines() if line.startswith("| `")]
     told = {code: notice for code, _, _, _, _, _, *notice in rows}
@@ -337,7 +337,7 @@ def defined_in(module: str) -> set[str]:
 
 
 @each_page
-def test_what_the_examples_import_from_us_is_there(page: Path) -> None:
+def test_names_that_the_examples_import_from_chatkey_exist(page: Path) -> None:
     for text in blocks(page, "python"):
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("chatkey_", "token_backend")):
@@ -374,7 +374,7 @@ def test_no_page_names_a_machine_or_a_registry(page: Path) -> None:
 # limits
 
 
-def test_of_every_limit_that_can_be_set_the_page_says_what_happens_beyond_it() -> None:
+def test_every_limit_has_its_consequence_in_the_page() -> None:
     rows = text_of("limits.md").partition("## Fixed limits")[0]
 
     assert set(limits_page.BEYOND) == {field.name for field in fields(Limits)}

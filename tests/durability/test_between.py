@@ -71,7 +71,7 @@ async def told(socket: Fixture, count: int) -> list[int]:
 
 @pytest.mark.contract("D-15/deaf")
 @pytest.mark.parametrize("outage", [stopped, paused])
-async def test_while_redis_is_away_nothing_is_lost_and_nobody_has_to_reload(
+async def test_a_redis_outage_loses_no_message_and_needs_no_reload(
     outage: Outage, servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
     here, there = servers
@@ -129,7 +129,7 @@ async def frame_of(page: Fixture, kind: str) -> Any:
 
 @pytest.mark.contract("D-15/deaf")
 @pytest.mark.parametrize("seconds", [0, 1800], ids=["equal clocks", "half an hour behind"])
-async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches_open_pages(
+async def test_messages_stored_by_a_host_with_a_slow_clock_reach_open_pages(
     seconds: int, servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
     """The server that stores the message has a slow clock. Pages must get the message even without a loaded history."""
@@ -159,7 +159,7 @@ async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches
 
 
 @pytest.mark.contract("D-15/deaf")
-async def test_what_a_killed_server_did_not_tell_any_more_is_told_by_the_others(
+async def test_messages_that_a_killed_server_stored_but_did_not_publish_are_delivered(
     servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
     """The test kills a server that has stored a message but could not publish it, because Redis was paused."""
@@ -181,7 +181,7 @@ async def test_what_a_killed_server_did_not_tell_any_more_is_told_by_the_others(
 
 
 @pytest.mark.contract("D-15/redis")
-async def test_another_deployment_on_the_same_redis_hears_nothing(
+async def test_another_deployment_on_the_same_redis_receives_no_messages(
     make_server: Fixture, redis: Fixture, other_starter: Fixture, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"

@@ -77,7 +77,7 @@ async def come_back(person: Fixture) -> None:
 
 
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
-async def test_two_hundred_widgets_that_a_restart_cut_off_come_back_scattered(make_server: Fixture) -> None:
+async def test_two_hundred_widgets_reconnect_at_scattered_times_after_a_restart(make_server: Fixture) -> None:
     """F143: in each of ten seconds, about a tenth of the widgets must reconnect. The server must accept all widgets."""
     with make_server() as server:
         shop = server.open_shop()

@@ -229,7 +229,7 @@ async def refused(person: Fixture, socket: Fixture) -> dict[str, Any]:
 
 @pytest.mark.contract("D-03/unavailable", "D-15/outage")
 @pytest.mark.parametrize("state", STATES.values(), ids=STATES)
-async def test_what_postgres_refuses_for_its_state_is_unavailable_and_goes_on_afterwards(
+async def test_refusals_of_postgres_because_of_its_state_are_unavailable_and_temporary(
     state: State, database: Database, make_server: Fixture
 ) -> None:
     with make_server(**database.settings) as server:
@@ -363,7 +363,7 @@ def not_writable(request: pytest.FixtureRequest) -> NotWritable:
 
 
 @pytest.mark.contract("D-03/unavailable", "D-15/outage")
-async def test_a_database_that_takes_no_writes_is_read_and_taken_up_again(
+async def test_a_read_only_database_serves_reads_and_later_takes_writes_again(
     not_writable: NotWritable, make_server: Fixture
 ) -> None:
     with make_server(**not_writable.settings) as server:

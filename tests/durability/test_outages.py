@@ -148,7 +148,7 @@ UNAVAILABLE: Final = {
 
 @pytest.mark.contract("D-03/unavailable", "D-15/outage")
 @pytest.mark.parametrize("outage", [locked, full])
-async def test_while_nothing_can_be_written_what_is_stored_can_be_read(
+async def test_while_nothing_can_be_written_stored_messages_can_be_read(
     outage: Outage, make_server: Fixture, disk: Path
 ) -> None:
     with make_server(disk) as server:
@@ -211,7 +211,7 @@ async def test_a_ping_is_answered_while_a_message_waits_for_the_database(
 
 
 @pytest.mark.contract("D-03/unavailable", "D-15/outage")
-async def test_while_the_database_is_gone_nothing_is_answered_wrongly(
+async def test_while_the_database_is_gone_requests_are_refused_as_unavailable(
     gone: tuple[dict[str, str], Outage], make_server: Fixture
 ) -> None:
     settings, outage = gone

@@ -50,7 +50,7 @@ def seconds_to_end(server: Fixture) -> float:
 
 
 @pytest.mark.contract("D-16/grace")
-async def test_while_redis_hangs(make_server: Fixture, redis: Fixture) -> None:
+async def test_a_server_stops_in_time_while_redis_hangs(make_server: Fixture, redis: Fixture) -> None:
     with make_server(REDIS_URL=redis.url, MASTER_KEY="m" * 40) as server:
         shop = server.open_shop()
         server.start()
@@ -64,7 +64,7 @@ async def test_while_redis_hangs(make_server: Fixture, redis: Fixture) -> None:
 
 
 @pytest.mark.contract("D-16/grace")
-async def test_while_postgresql_hangs_in_the_middle_of_a_write(
+async def test_a_server_stops_in_time_while_postgresql_hangs_during_a_write(
     make_server: Fixture, postgres_settings: dict[str, str], postgres_server: PostgresServer
 ) -> None:
     with make_server(**postgres_settings) as server:

@@ -30,7 +30,7 @@ WHERE += ["-o", f"cache_dir={Path.cwd() / '.pytest_cache'}"]
     ],
     ids=lambda value: " ".join(value) or "nothing",
 )
-def test_what_is_asked_for_reaches_pytest_whose_status_is_returned(
+def test_options_are_passed_to_pytest_and_its_status_is_returned(
     monkeypatch: pytest.MonkeyPatch, asked: list[str], passed_on: list[str]
 ) -> None:
     calls: list[list[str]] = []
@@ -47,7 +47,7 @@ def test_what_is_asked_for_reaches_pytest_whose_status_is_returned(
     assert result.exit_code == 5
 
 
-def test_a_path_is_what_chatkey_browser_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_path_of_a_browser_is_set_as_chatkey_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     """pytest-playwright's `--browser` only accepts kinds of browsers, so `chatkey e2e` puts a path into
     CHATKEY_BROWSER.
     """

@@ -73,7 +73,7 @@ def clocks(moved: list[str], context: Context) -> Clocks:
     return Clocks(cast("Stack", Servers(moved)), cast("BrowserContext", context), PATIENCE)
 
 
-def test_pages_are_moved_before_the_service_does_what_is_due(clocks: Clocks, moved: list[str]) -> None:
+def test_the_clocks_of_pages_move_before_that_of_the_service(clocks: Clocks, moved: list[str]) -> None:
     clocks.advance(51)
 
     assert moved == ["taken over", "servers by 51", "pages by 51000", "what is due"]
@@ -92,7 +92,7 @@ def test_a_window_that_is_loading_is_waited_for(
     assert (context.looks, moved[-1]) == (1, "what is due")
 
 
-def test_what_is_no_page_is_not_waited_for(clocks: Clocks, moved: list[str], context: Context) -> None:
+def test_requests_that_are_no_navigation_are_not_waited_for(clocks: Clocks, moved: list[str], context: Context) -> None:
     context.listeners["request"](Asked("https://chat.localhost/v1", navigates=False))
 
     clocks.advance(1)
@@ -100,7 +100,7 @@ def test_what_is_no_page_is_not_waited_for(clocks: Clocks, moved: list[str], con
     assert (context.looks, moved[-1]) == (0, "what is due")
 
 
-def test_a_window_that_never_comes_is_named_and_nothing_is_moved(
+def test_a_window_that_does_not_load_is_named_and_no_clock_moves(
     clocks: Clocks, moved: list[str], context: Context
 ) -> None:
     context.listeners["request"](Asked("https://id.localhost/authorize?state=secret"))

@@ -33,14 +33,14 @@ class Window:
         raise Error("Target page, context or browser has been closed")
 
 
-def test_what_is_there_is_returned() -> None:
+def test_a_value_of_an_open_window_is_returned() -> None:
     window = cast("Page", Window(closed=False, closes=False))
 
     assert unless_closing(window, lambda: "words", "") == "words"
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_a_window_that_closes_holds_nothing(closed: bool) -> None:
+def test_for_a_closing_window_the_default_is_returned(closed: bool) -> None:
     window = Window(closed=closed, closes=True)
 
     assert unless_closing(cast("Page", window), window.content, "nothing") == "nothing"

@@ -37,7 +37,7 @@ def no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("mark", ["skip_browser('firefox'", "only_browser('chromium'"])
-def test_what_is_left_out_has_its_reason_and_is_counted(pytester: pytest.Pytester, mark: str) -> None:
+def test_skipped_tests_are_counted_with_their_reason(pytester: pytest.Pytester, mark: str) -> None:
     result = run(pytester, f"{mark}, because='a CDP session is needed')", "--browser", "firefox")
 
     result.assert_outcomes(skipped=2)
@@ -45,14 +45,14 @@ def test_what_is_left_out_has_its_reason_and_is_counted(pytester: pytest.Pyteste
 
 
 @pytest.mark.parametrize("mark", ["skip_browser('firefox'", "only_browser('chromium'"])
-def test_what_the_driver_can_do_runs(pytester: pytest.Pytester, mark: str) -> None:
+def test_a_test_that_the_driver_supports_runs(pytester: pytest.Pytester, mark: str) -> None:
     result = run(pytester, f"{mark}, because='a CDP session is needed')")
 
     result.assert_outcomes(passed=2)
     result.stdout.no_fnmatch_line("*skipped*")
 
 
-def test_a_mark_without_a_reason_is_pytest_playwrights_business(pytester: pytest.Pytester) -> None:
+def test_a_mark_without_a_reason_is_left_to_pytest_playwright(pytester: pytest.Pytester) -> None:
     result = run(pytester, "skip_browser('firefox')", "--browser", "firefox", "--browser", "chromium")
 
     result.assert_outcomes(passed=2, skipped=2)
@@ -93,7 +93,7 @@ def test_a_missing_browser_is_told_before_any_server_is_started(
     assert started == []
 
 
-def test_who_needs_no_browser_is_not_asked_for_one(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_without_a_browser_does_not_need_one(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = SimpleNamespace(service_lab=ServiceLab("http://nobody.test", None))
     monkeypatch.setattr(fixtures, "running", lambda *_, **__: nullcontext(silent))
     monkeypatch.setattr(fixtures, "refresh", lambda: None)

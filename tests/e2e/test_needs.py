@@ -29,7 +29,7 @@ def marked(*marks: str) -> pytest.MarkDecorator:
 
 
 @marked('needs("clock")', 'needs("social:google", "social:apple")')
-def test_the_names_of_all_marks_count(item: pytest.Item) -> None:
+def test_the_names_of_several_marks_are_combined(item: pytest.Item) -> None:
     assert needs.needed(item) == {"clock", "social:google", "social:apple"}
     assert needs.socials_of(item) == ["google", "apple"]
 
@@ -41,14 +41,14 @@ def test_an_unknown_name_is_an_error(item: pytest.Item) -> None:
 
 
 @marked('needs("clock")')
-def test_a_mark_that_is_true_says_nothing(item: pytest.Item) -> None:
+def test_a_correct_declaration_causes_no_message(item: pytest.Item) -> None:
     needs.note_ask("POST", "/clock")
 
     assert needs.untrue(item) == ""
 
 
 @marked('needs("clock")')
-def test_what_is_used_and_not_said_is_told_and_what_is_said_and_not_used(item: pytest.Item) -> None:
+def test_undeclared_and_unused_needs_are_reported(item: pytest.Item) -> None:
     needs.note_ask("POST", "/faults")
 
     assert needs.untrue(item).splitlines() == [
@@ -58,12 +58,12 @@ def test_what_is_used_and_not_said_is_told_and_what_is_said_and_not_used(item: p
 
 
 @marked('needs("widget-texts")')
-def test_words_on_a_screen_are_not_seen_to_be_used(item: pytest.Item) -> None:
+def test_reading_text_from_the_screen_is_not_recorded_as_a_need(item: pytest.Item) -> None:
     assert needs.untrue(item) == ""
 
 
 @marked('needs("kit")')
-def test_what_is_about_the_kit_may_use_everything(item: pytest.Item) -> None:
+def test_a_test_that_needs_the_kit_may_use_everything(item: pytest.Item) -> None:
     needs.note("clock")
 
     assert needs.untrue(item) == ""
@@ -71,7 +71,7 @@ def test_what_is_about_the_kit_may_use_everything(item: pytest.Item) -> None:
 
 
 @marked('needs("agent")')
-def test_what_an_agent_does_is_no_account_for_the_panel(item: pytest.Item) -> None:
+def test_acting_as_an_agent_does_not_need_the_kit(item: pytest.Item) -> None:
     needs.note_ask("POST", "/agent")
 
     assert needs.untrue(item) == ""
@@ -90,7 +90,7 @@ def test_a_scenario_of_any_widget_may_not_use_the_handle_of_ours(item: pytest.It
 
 
 @marked('needs("clock")')
-def test_what_is_used_for_comfort_alone_is_not_needed(item: pytest.Item) -> None:
+def test_capabilities_used_for_convenience_are_not_needed(item: pytest.Item) -> None:
     needs.note("clock")
     with needs.for_comfort():
         needs.note_ask("GET", "/members")

@@ -38,7 +38,7 @@ def people(tmp_path: Path, recorder: Recorder) -> People:
     return People(tmp_path, cast("BrowserType", browser_type), {"args": ["--x"]}, {"locale": "de"}, recorder)
 
 
-def test_a_persons_browser_is_launched_as_others_are_and_with_what_is_said_of_it(people: People) -> None:
+def test_a_persons_browser_gets_the_usual_options_and_its_own(people: People) -> None:
     context: Any = people.open("ada", locale="en")
 
     assert context.members == {"args": ["--x"], "locale": "en"}
@@ -57,7 +57,7 @@ def test_a_browser_that_is_closed_is_recorded_to_its_end_once_and_opens_again(
     assert recorder.noted == ["begins chromium-ada", "ends chromium-ada", "closed"] * 2
 
 
-def test_the_browser_of_somebody_is_open_once(people: People) -> None:
+def test_a_persons_browser_cannot_be_opened_twice(people: People) -> None:
     people.open("ada")
 
     with pytest.raises(ValueError, match="the browser of 'ada' is already open; a profile can only be open once"):
@@ -65,6 +65,6 @@ def test_the_browser_of_somebody_is_open_once(people: People) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a b", "/etc"])
-def test_a_name_that_is_no_folders_is_refused(people: People, name: str) -> None:
+def test_a_name_that_cannot_be_a_folder_is_refused(people: People, name: str) -> None:
     with pytest.raises(ValueError, match=r"use only letters, digits, '\.', '-' and '_'$"):
         people.open(name)

@@ -284,7 +284,7 @@ def test_a_secret_in_a_servers_output_fails_the_test_and_is_not_shown(harness: p
 # the fake provider's faults
 
 
-def test_a_fault_that_is_hit_is_for_the_tests_own_context_and_gone_behind_it(harness: pytest.Pytester) -> None:
+def test_a_fault_acts_only_in_the_tests_context_and_is_disarmed_afterwards(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """
@@ -304,7 +304,7 @@ def test_a_fault_that_is_hit_is_for_the_tests_own_context_and_gone_behind_it(har
 
 
 @pytest.mark.contract("D-14/fault-missed")
-def test_a_fault_that_is_never_hit_fails_the_test_that_armed_it_and_is_gone_too(harness: pytest.Pytester) -> None:
+def test_a_fault_that_is_never_hit_fails_its_test_and_is_disarmed(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """
@@ -320,7 +320,7 @@ def test_a_fault_that_is_never_hit_fails_the_test_that_armed_it_and_is_gone_too(
     result.stdout.fnmatch_lines(["The fault 'code-used' for provider 'google', cookie '*' was armed but never acted.*"])
 
 
-def test_a_fault_of_the_service_that_is_never_hit_fails_its_test_and_is_gone_too(harness: pytest.Pytester) -> None:
+def test_a_fault_of_the_service_that_is_never_hit_fails_its_test_and_is_disarmed(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """
@@ -369,7 +369,7 @@ def test_a_failing_report_has_the_timelines_of_the_tests_logins(harness: pytest.
     result.stdout.fnmatch_lines(["*login f_1 at google*", "*+1.50 s*token*POST /token*400", "*fault: code-used"])
 
 
-def test_a_fake_that_has_ended_does_not_hide_the_failure(harness: pytest.Pytester) -> None:
+def test_a_failure_is_reported_even_if_the_fake_has_ended(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """
@@ -392,7 +392,7 @@ def test_a_fake_that_has_ended_does_not_hide_the_failure(harness: pytest.Pyteste
 # tests that use none of our fixtures
 
 
-def test_a_test_that_asks_for_nothing_of_ours_gets_nothing_of_ours(harness: pytest.Pytester) -> None:
+def test_a_test_without_our_fixtures_is_left_unchanged(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """
@@ -419,7 +419,7 @@ def test_a_test_that_asks_for_nothing_of_ours_gets_nothing_of_ours(harness: pyte
     result.assert_outcomes(passed=3)
 
 
-def test_what_a_test_says_of_its_context_wins_however_it_says_it(harness: pytest.Pytester) -> None:
+def test_options_of_a_test_for_its_context_override_ours(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """
@@ -442,7 +442,7 @@ def test_what_a_test_says_of_its_context_wins_however_it_says_it(harness: pytest
     result.assert_outcomes(passed=3)
 
 
-def test_a_firefox_trusts_whatever_it_meets_and_may_be_told_so_twice(harness: pytest.Pytester) -> None:
+def test_firefox_ignores_certificate_errors_also_if_the_test_asks_for_it(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """
@@ -460,7 +460,7 @@ def test_a_firefox_trusts_whatever_it_meets_and_may_be_told_so_twice(harness: py
     result.stdout.re_match_lines_random([r".*test_it\[firefox\] PASSED", r".*test_it\[chromium\] PASSED"])
 
 
-def test_a_further_browser_has_its_arguments_beside_ours(harness: pytest.Pytester) -> None:
+def test_the_arguments_of_a_further_browser_are_added_to_ours(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """

@@ -42,7 +42,7 @@ def test_frames_belong_to_the_socket_they_were_sent_on(context: Context, seen: l
     assert Sent(URI, '{"type": "ping"}').frame == {"type": "ping"}
 
 
-def test_a_socket_is_closed_once_its_page_was_told_so(context: Context, seen: list[Socket | Sent]) -> None:
+def test_a_socket_counts_as_closed_once_its_page_got_the_event(context: Context, seen: list[Socket | Sent]) -> None:
     context.told({}, {"id": "p 1", "url": URI})
     context.told({}, {"id": "p 2", "url": URI})
     context.told({}, {"id": "p 1", "closed": True})
@@ -50,7 +50,7 @@ def test_a_socket_is_closed_once_its_page_was_told_so(context: Context, seen: li
     assert [socket.is_closed() for socket in seen if isinstance(socket, Socket)] == [True, False]
 
 
-def test_what_the_service_accepted_and_acknowledged_is_heard(context: Context) -> None:
+def test_frames_from_the_service_are_recorded(context: Context) -> None:
     heard: list[str] = []
     watch_sockets(cast("BrowserContext", context), lambda _: None, lambda _: None, heard.append)
 
@@ -59,7 +59,7 @@ def test_what_the_service_accepted_and_acknowledged_is_heard(context: Context) -
     assert heard == ['{"type": "ack", "id": "m-1"}']
 
 
-def test_pages_tell_by_the_binding_and_keep_nothing_of_it(context: Context, seen: list[Socket | Sent]) -> None:
+def test_pages_report_through_the_binding_and_store_nothing(context: Context, seen: list[Socket | Sent]) -> None:
     assert seen == []
     assert context.name == BINDING
     assert f"delete window.{BINDING};" in context.script

@@ -61,12 +61,12 @@ def test_each_phase_of_each_scenario_is_measured(figures: timings.Figures) -> No
     assert figures.scenarios["test_it.py::test_one"]["call"] >= 0.01
 
 
-def test_what_is_started_once_is_measured_once_whoever_starts_it(figures: timings.Figures) -> None:
+def test_a_shared_start_is_measured_once(figures: timings.Figures) -> None:
     assert figures.starting >= 0.02
     assert figures.starting <= figures.scenarios["test_it.py::test_one"]["setup"] <= figures.total
 
 
-def test_each_widgets_start_is_told_by_its_page_in_milliseconds(pytester: pytest.Pytester) -> None:
+def test_each_page_reports_the_start_of_its_widget_in_milliseconds(pytester: pytest.Pytester) -> None:
     measured, context = timings.Timings(pytester.path / "times.json"), Context()
 
     measured.watch(cast("BrowserContext", context))

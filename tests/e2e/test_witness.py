@@ -87,7 +87,7 @@ def leaks(witness: Witness, page: FakePage | None = None) -> list[str]:
 
 
 @pytest.mark.contract("2.8/member-token-key")
-def test_tokens_where_the_contract_puts_them_are_no_leak() -> None:
+def test_tokens_in_the_places_of_the_contract_are_no_leak() -> None:
     page = FakePage({"wf_member_token_p": CUSTOM, "wf_member_token_q": IDENTITY}, {"text": "Ada"})
 
     assert leaks(make_witness("socket.ready uid=u-1"), page) == []

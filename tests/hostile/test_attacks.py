@@ -92,7 +92,7 @@ def slowest_answer(service: Service, shop: Shop, until: threading.Event) -> floa
             return slowest
 
 
-def test_ten_frames_whose_last_member_repeats_stop_nobody(service: Service, shop: Shop) -> None:
+def test_frames_with_a_repeated_last_member_do_not_stall_the_server(service: Service, shop: Shop) -> None:
     members = ",".join(f'"{number:x}":1' for number in range(7000))
     frame = "{" + members + ',"z":1,"z":1}'
     over = threading.Event()
@@ -111,7 +111,7 @@ def test_ten_frames_whose_last_member_repeats_stop_nobody(service: Service, shop
     assert codes == {"frame_invalid"}
 
 
-def test_searches_for_what_is_nearly_there_stop_nobody(settings: dict[str, str], folder: Path) -> None:
+def test_searches_for_near_matches_do_not_stall_the_server(settings: dict[str, str], folder: Path) -> None:
     """Twelve slow searches used to occupy every database connection, and the log reported an unavailable database."""
     rows = {"LIMIT_MESSAGES_PER_IDENTITY": "0", "LIMIT_KILOBYTES_PER_IDENTITY": "0", "LIMIT_KILOBYTES_PER_ADDRESS": "0"}
     with serving(folder, {**settings, **rows, "LIMIT_SEARCH_CHARS": "1000"}) as service:
@@ -149,7 +149,7 @@ def test_searches_for_what_is_nearly_there_stop_nobody(settings: dict[str, str],
         assert "database.away" not in service.process.output()
 
 
-def test_what_one_address_writes_has_an_end(settings: dict[str, str], folder: Path) -> None:
+def test_the_amount_that_one_address_can_store_is_limited(settings: dict[str, str], folder: Path) -> None:
     """Forty sockets, each with one visitor, used to store 2.5 MB/s."""
     with serving(folder, {**settings, "LIMIT_KILOBYTES_PER_ADDRESS": "2400"}) as service:
         shop = service.shop()
@@ -190,7 +190,7 @@ def test_a_limit_is_the_same_for_all_of_one_ipv6_network(tmp_path: Path) -> None
         assert ask("2001:db8:1:3::1") == 200
 
 
-def test_a_crowd_that_guesses_passwords_keeps_nobody_waiting(service: Service, shop: Shop) -> None:
+def test_many_password_guesses_do_not_delay_others(service: Service, shop: Shop) -> None:
     """Each check of a password takes 0.1 s of a CPU core. The attack repeats wrong passwords without a rate limit."""
     over = threading.Event()
 
@@ -238,7 +238,7 @@ def test_an_agent_who_asks_for_200_lists_at_once_is_cut_off_and_another_is_not(s
 
 
 @pytest.mark.parametrize("sent", ["hello", "{", "[]"])
-def test_the_honest_twin_of_all_this(service: Service, shop: Shop, sent: str) -> None:
+def test_ordinary_messages_with_the_same_texts_work(service: Service, shop: Shop, sent: str) -> None:
     with service.socket() as peer:
         visitor(service, shop, peer)
         written = peer.ask({"type": "message", "id": "m1", "body": sent})

@@ -104,7 +104,7 @@ ATTACKS: Final[dict[str, Act]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_300_bad_requests_write_few_lines_and_an_honest_one_is_still_logged(
+def test_300_bad_requests_write_few_lines_and_an_ordinary_one_is_still_logged(
     service: Service, shop: Shop, attack: str
 ) -> None:
     before = len(service.process.output())
@@ -126,7 +126,7 @@ def test_300_bad_requests_write_few_lines_and_an_honest_one_is_still_logged(
     assert "exception" not in written
 
 
-def test_a_line_says_how_many_were_left_out(service: Service, shop: Shop) -> None:
+def test_a_line_says_how_many_lines_were_left_out(service: Service, shop: Shop) -> None:
     for _ in range(3 * AT_ONCE):
         bad_frame(service, shop)
 

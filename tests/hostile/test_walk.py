@@ -171,7 +171,7 @@ CONNECTS: Final = dict(connects(FRAME - 100))
 
 
 @pytest.mark.parametrize("row", CONNECTS)
-def test_what_stands_in_a_connect(service: Service, judge: Any, row: str) -> None:
+def test_the_members_of_a_connect(service: Service, judge: Any, row: str) -> None:
     hostile = CONNECTS[row]
     harmless = {name: "a" * max(1, len(text)) for name, text in hostile.items()}
     frames = Pair(*(json.dumps({"type": "connect", **members}) for members in (hostile, harmless)))
@@ -181,7 +181,7 @@ def test_what_stands_in_a_connect(service: Service, judge: Any, row: str) -> Non
 
 @pytest.mark.parametrize("row", JSON_ROWS)
 @pytest.mark.parametrize("part", ["header", "payload"])
-def test_what_stands_in_a_proof(service: Service, shop: Shop, judge: Any, part: str, row: str) -> None:
+def test_the_parts_of_a_proof(service: Service, shop: Shop, judge: Any, part: str, row: str) -> None:
     def prove(text: str) -> None:
         segment = b64(text.encode())
         with service.socket() as peer:
@@ -297,7 +297,7 @@ PIECES: Final = {
 
 
 @pytest.mark.parametrize("row", PIECES)
-def test_what_is_sent_around_frames(service: Service, judge: Any, row: str) -> None:
+def test_bytes_around_frames(service: Service, judge: Any, row: str) -> None:
     key = b"dGhlIHNhbXBsZSBub25jZQ=="
     head = (
         b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -508,7 +508,7 @@ def test_a_body_of_json(service: Service, judge: Any, path: str, row: str) -> No
     judge(send, Pair(json_texts(BODY)[row], honest_json(BODY)))
 
 
-def test_the_walk_knows_a_hole_when_it_meets_one(service: Service, judge: Any) -> None:
+def test_the_walk_detects_an_input_that_costs_too_much(service: Service, judge: Any) -> None:
     """The test gives `judge` 200 requests in place of one, as if an input cost 200 times as much. `judge` must fail."""
 
     def ask(times: str) -> None:
@@ -519,7 +519,7 @@ def test_the_walk_knows_a_hole_when_it_meets_one(service: Service, judge: Any) -
         judge(ask, Pair("200", "1"))
 
 
-def test_the_server_is_well_after_all_that(service: Service, shop: Shop, member: Member) -> None:
+def test_the_server_works_after_the_whole_walk(service: Service, shop: Shop, member: Member) -> None:
     member.ask([{"type": "message", "body": "hi"}, {"type": "search", "query": "hi"}])
 
     assert service.http.get(shop.path).status_code == 200

@@ -96,17 +96,17 @@ async def test_a_peer_of_this_machine_passes(here: LabGuard, peer: str) -> None:
         "",
     ],
 )
-async def test_a_name_that_only_leads_here_is_refused(here: LabGuard, host: str) -> None:
+async def test_a_foreign_name_that_resolves_to_this_machine_is_refused(here: LabGuard, host: str) -> None:
     assert await ask(here, {"host": host}) == (403, "host_foreign")
 
 
 @pytest.mark.parametrize("headers", [[], [("host", "localhost"), ("host", "evil.test")], [("host", "localhost")] * 2])
-async def test_one_name_is_wanted(here: LabGuard, headers: list[tuple[str, str]]) -> None:
+async def test_a_request_without_exactly_one_host_is_refused(here: LabGuard, headers: list[tuple[str, str]]) -> None:
     assert await ask(here, headers) == (403, "host_foreign")
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8800", "chat.localhost:8800", "[::1]:8800", "127.0.0.2"])
-async def test_every_name_of_this_machine_will_do(here: LabGuard, host: str) -> None:
+async def test_every_name_of_this_machine_is_accepted(here: LabGuard, host: str) -> None:
     assert await ask(here, {"host": host}) == PASSED
 
 
@@ -118,9 +118,7 @@ async def test_every_name_of_this_machine_will_do(here: LabGuard, host: str) -> 
         *("X-Real-IP", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"),
     ],
 )
-async def test_what_a_proxy_forwarded_is_refused_and_with_the_token_passes(
-    here: LabGuard, anywhere: LabGuard, header: str
-) -> None:
+async def test_a_forwarded_request_needs_the_token(here: LabGuard, anywhere: LabGuard, header: str) -> None:
     forwarded = {**HERE, header: "127.0.0.1"}
 
     assert await ask(here, forwarded) == (403, "proxied")
@@ -134,7 +132,7 @@ async def test_a_page_of_another_origin_is_refused(here: LabGuard, method: str, 
     assert await ask(here, {**HERE, **JSON, "origin": origin}, method=method) == (403, "origin_foreign")
 
 
-async def test_one_of_two_origins_that_is_foreign_is_enough(here: LabGuard) -> None:
+async def test_a_second_foreign_origin_is_refused(here: LabGuard) -> None:
     headers = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "https://evil.test")]
 
     assert await ask(here, headers) == (403, "origin_foreign")
@@ -150,19 +148,19 @@ async def test_a_page_of_its_own_passes(origin: str) -> None:
 @pytest.mark.contract("D-14/guard")
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
 @pytest.mark.parametrize("sent", ["text/plain", "text/plain;application/json", FORM, "multipart/form-data", ""])
-async def test_what_a_page_may_send_unasked_writes_nothing(here: LabGuard, method: str, sent: str) -> None:
+async def test_content_types_that_need_no_preflight_are_refused(here: LabGuard, method: str, sent: str) -> None:
     assert await ask(here, {**HERE, "content-type": sent}, method=method) == (415, "media_type_unsupported")
 
 
 @pytest.mark.parametrize("headers", [{"content-length": "9"}, {"transfer-encoding": "chunked"}])
-async def test_a_body_of_no_type_writes_nothing(here: LabGuard, headers: dict[str, str]) -> None:
+async def test_a_body_without_a_content_type_is_refused(here: LabGuard, headers: dict[str, str]) -> None:
     assert await ask(here, {**HERE, **headers}, method="POST") == (415, "media_type_unsupported")
 
 
 @pytest.mark.parametrize(
     "headers", [JSON, {"content-type": "Application/JSON; charset=utf-8"}, {}, {"content-length": "0"}]
 )
-async def test_json_and_nothing_at_all_pass(here: LabGuard, headers: dict[str, str]) -> None:
+async def test_json_and_an_empty_body_are_accepted(here: LabGuard, headers: dict[str, str]) -> None:
     assert await ask(here, {**HERE, **headers}, method="POST") == PASSED
 
 
@@ -183,7 +181,7 @@ async def test_json_and_nothing_at_all_pass(here: LabGuard, headers: dict[str, s
         "Basic " + b64encode(b"\xff\xfe").decode(),
     ],
 )
-async def test_with_a_token_nobody_passes_without_it_not_even_from_here(anywhere: LabGuard, shown: str) -> None:
+async def test_with_a_token_even_requests_from_this_machine_need_it(anywhere: LabGuard, shown: str) -> None:
     headers = {**HERE, "authorization": shown} if shown else HERE
 
     assert await ask(anywhere, headers) == (401, "token_required")
@@ -193,13 +191,13 @@ async def test_with_a_token_nobody_passes_without_it_not_even_from_here(anywhere
 @pytest.mark.parametrize(
     "shown", [f"Bearer {TOKEN}", f"bearer {TOKEN}", "Basic " + b64encode(f"lab:{TOKEN}".encode()).decode()]
 )
-async def test_whoever_has_the_token_passes_from_anywhere(anywhere: LabGuard, shown: str) -> None:
+async def test_with_the_token_requests_from_any_address_are_accepted(anywhere: LabGuard, shown: str) -> None:
     headers = {"host": "chat.example", "authorization": shown}
 
     assert await ask(anywhere, headers, peer="192.0.2.7") == PASSED
 
 
-async def test_two_tokens_are_none(anywhere: LabGuard) -> None:
+async def test_a_request_with_two_tokens_is_refused(anywhere: LabGuard) -> None:
     headers = [("authorization", f"Bearer {TOKEN}"), ("authorization", "Bearer other")]
 
     assert await ask(anywhere, headers) == (401, "token_required")
@@ -211,12 +209,12 @@ async def test_a_foreign_page_may_not_use_a_token_that_the_browser_adds(anywhere
     assert await ask(anywhere, headers, method="POST") == (403, "origin_foreign")
 
 
-async def test_what_is_beside_the_lab_is_nobodys_business(anywhere: LabGuard) -> None:
+async def test_paths_outside_of_the_lab_are_not_guarded(anywhere: LabGuard) -> None:
     assert await ask(anywhere, {}, path="/laboratory", peer="192.0.2.7") == PASSED
     assert await ask(anywhere, {}, path="/lab", peer="192.0.2.7") == (401, "token_required")
 
 
-async def test_a_form_of_its_own_is_taken_where_one_belongs() -> None:
+async def test_a_form_from_the_labs_own_page_is_accepted_where_forms_are_allowed() -> None:
     guard = LabGuard(lab, under="/agent/lab", takes=FORM)
     headers = {**HERE, "content-type": FORM, "origin": "http://localhost:8800"}
 
@@ -227,12 +225,12 @@ async def test_a_form_of_its_own_is_taken_where_one_belongs() -> None:
 @pytest.mark.parametrize(
     "token", ["", "short", "x" * 15, "spaces in the token 12345", "ünicode-ünicode-ünicode", "x" * 20 + "\n"]
 )
-def test_a_token_that_can_be_guessed_or_not_be_sent_is_refused(token: str) -> None:
+def test_a_token_that_is_short_or_cannot_be_sent_is_refused(token: str) -> None:
     with pytest.raises(ValueError, match="must be at least 16 visible ASCII characters"):
         check_token(token)
 
 
-def test_a_client_shows_its_token_as_a_bearer() -> None:
+def test_a_client_sends_its_token_as_a_bearer_token() -> None:
     assert check_token(TOKEN) == TOKEN
     assert bearer(TOKEN) == {"Authorization": f"Bearer {TOKEN}"}
     assert bearer("") == {}

@@ -25,7 +25,7 @@ def tab() -> Tab:
     return Tab("ada", BrowserKey(), ["10.0.0.1"], 0, Ledger())
 
 
-async def test_what_was_acknowledged_and_is_not_on_the_screen_is_missing(tab: Tab) -> None:
+async def test_an_acknowledged_message_that_is_not_shown_is_missing(tab: Tab) -> None:
     tab.ledger.acked["ada"] = {"a": 1, "b": 2}
 
     tab.show("ada", [entry(1, "a")])
@@ -35,7 +35,7 @@ async def test_what_was_acknowledged_and_is_not_on_the_screen_is_missing(tab: Ta
     assert (lacking, tab.missing("ada")) == ({"b"}, set())
 
 
-async def test_a_message_that_stands_there_under_two_numbers_is_doubled(tab: Tab) -> None:
+async def test_a_message_shown_with_two_numbers_is_doubled(tab: Tab) -> None:
     tab.show("ada", [entry(1, "a"), entry(1, "a")])
     told_twice = tab.doubled("ada")
     tab.show("ada", [entry(2, "a")])
@@ -53,7 +53,7 @@ async def test_a_message_counts_as_sent_until_it_is_acknowledged(tab: Tab) -> No
     assert (waited, tab.is_waiting, tab.ledger.acked["ada"]) == (True, False, {message_id: 1})
 
 
-async def test_a_gap_in_the_numbers_is_asked_for(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_gap_in_the_numbers_causes_a_request(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "GAP_SECONDS", 0)
     asked = asyncio.Event()
 
@@ -97,7 +97,7 @@ async def test_a_page_whose_connection_is_dead_pings_and_leaves_it(tab: Tab, mon
     assert [json.loads(text)["type"] for text in dead.sent] == ["message", "ping"]
 
 
-async def test_a_page_that_hears_something_stays(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_that_gets_an_answer_keeps_its_connection(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "ANSWER_SECONDS", 0)
     alive = Silent()
     monkeypatch.setattr(tab, "_socket", alive)
@@ -125,7 +125,7 @@ async def test_a_panel_shows_what_it_was_told_before_the_conversation_was_listed
     assert (early, panel.missing(uid)) == ({"a"}, set())
 
 
-def test_who_is_not_root_is_told_why_there_are_no_figures(
+def test_without_root_the_reason_for_missing_figures_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -137,7 +137,7 @@ def test_who_is_not_root_is_told_why_there_are_no_figures(
     assert capsys.readouterr().out == '{"bench": "hosts", "skipped": "only root can create network namespaces"}\n'
 
 
-def test_a_figure_that_is_not_there_is_refused_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_figure_is_refused_with_a_list_of_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["hosts", "redis-kiled"])
 
     with pytest.raises(SystemExit, match=r"Unknown figures: redis-kiled. Known are redis-killed, .*volume"):

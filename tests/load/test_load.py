@@ -32,7 +32,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_what_is_sent_is_acknowledged_and_seen() -> None:
+def test_every_message_is_acknowledged_and_seen() -> None:
     done = run(*SHORT)
 
     assert done.returncode == 0, done.stderr + done.stdout
@@ -44,7 +44,7 @@ def test_what_is_sent_is_acknowledged_and_seen() -> None:
     assert counts["answer acknowledged"] == counts["answer seen by a widget"] > 0
 
 
-def test_a_server_that_is_not_there_is_a_failure_and_no_silence() -> None:
+def test_an_unreachable_server_is_reported_as_a_failure() -> None:
     (port,) = free_ports(1)
 
     done = run("--host", f"http://localhost:{port}", "--provider", "shop", "--users", "2", "--run-time", "3s", "--json")

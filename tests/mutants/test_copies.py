@@ -32,7 +32,7 @@ TESTS = """
 
 
 @pytest.mark.parametrize("name", ENDINGS)
-def test_how_a_test_ended_says_what_became_of_the_mutant(name: str, tmp_path: Path) -> None:
+def test_the_exit_status_of_a_test_gives_the_outcome_of_the_mutant(name: str, tmp_path: Path) -> None:
     outcome, said = ENDINGS[name]
 
     ended = _run(tmp_path, name)
@@ -41,14 +41,14 @@ def test_how_a_test_ended_says_what_became_of_the_mutant(name: str, tmp_path: Pa
     assert said in ended.output
 
 
-def test_a_test_that_hangs_says_nothing_of_the_mutant_and_where_it_hangs(tmp_path: Path) -> None:
+def test_a_test_that_hangs_gives_no_outcome_and_prints_where_it_hangs(tmp_path: Path) -> None:
     ended = _run(tmp_path, "hangs", patience=3)
 
     assert Outcome.of(ended.code) is Outcome.UNTESTED
     assert "in test_hangs" in ended.output
 
 
-def test_tests_that_import_something_else_than_the_copy_say_nothing(tmp_path: Path) -> None:
+def test_tests_that_do_not_import_the_copy_give_no_outcome(tmp_path: Path) -> None:
     ended = _run(tmp_path, "passes", package="another")
 
     assert Outcome.of(ended.code) is Outcome.UNTESTED

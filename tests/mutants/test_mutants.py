@@ -38,11 +38,11 @@ def test_every_mutant_is_killed_by_a_test_that_exists() -> None:
     assert not missing
 
 
-def test_of_a_table_of_verdicts_the_row_is_named_that_kills() -> None:
+def test_killed_by_names_the_row_of_a_table_of_verdicts() -> None:
     assert [mutant.name for mutant in MUTANTS if re.search(r"_verdicts\.py::\w+$", mutant.killed_by)] == []
 
 
-def test_there_are_many_and_no_two_are_the_same() -> None:
+def test_there_are_enough_mutants_and_no_duplicates() -> None:
     of_each = Counter(mutant.component for mutant in MUTANTS)
 
     assert of_each.keys() == PACKAGES.keys()
@@ -67,14 +67,14 @@ def test_a_mutant_keeps_the_indentation_and_everything_else() -> None:
     )
 
 
-def test_what_replaces_may_hold_a_name_that_stands_elsewhere() -> None:
+def test_the_replacement_may_use_a_name_from_another_place() -> None:
     mutant = Mutant("name", "file.py", "self.$A()", "self.$B()", "test", where="self.$B = 0")
 
     assert mutant.of("self._a()\nself._b = 0\n") == "self._b()\nself._b = 0\n"
 
 
 @pytest.mark.parametrize("changes", [{"find": "if"}, {"replace": "$B"}, {"replace": "("}, {"where": "$B = 1"}])
-def test_what_cannot_be_read_or_filled_in_does_not_fit(changes: dict[str, str]) -> None:
+def test_an_unreadable_or_incomplete_pattern_is_refused(changes: dict[str, str]) -> None:
     mutant = replace(Mutant("name", "file.py", "$A()", "1", "test"), **changes)
 
     with pytest.raises(MutantError):

@@ -49,7 +49,7 @@ SOURCE = Source("door.py", TEXT)
         ("self._other()", 0),
     ],
 )
-def test_a_pattern_finds_every_place_that_is_so(pattern: str, found: int) -> None:
+def test_a_pattern_finds_every_matching_place(pattern: str, found: int) -> None:
     assert len(SOURCE.places(pattern)) == found
 
 
@@ -68,11 +68,11 @@ def test_a_pattern_finds_every_place_that_is_so(pattern: str, found: int) -> Non
         ({"within": "Door.open", "inside": "self.$HINGE"}, 1),
     ],
 )
-def test_where_it_stands_chooses_among_places(of: dict[str, str], found: int) -> None:
+def test_in_inside_and_after_choose_among_places(of: dict[str, str], found: int) -> None:
     assert len(SOURCE.places("self.$LOG()", **of)) == found
 
 
-def test_a_place_is_told_by_its_characters() -> None:
+def test_a_place_has_the_offsets_of_its_characters() -> None:
     (place,) = SOURCE.places("len($KEY) > most")
 
     assert TEXT[place.start : place.end] == "len(key) > most"
@@ -85,6 +85,6 @@ def test_a_script_is_read_as_well() -> None:
     assert len(source.places("ours: x", within="go", inside="x === 1")) == 1
 
 
-def test_what_is_no_code_is_no_pattern() -> None:
+def test_text_that_is_no_python_is_refused_as_a_pattern() -> None:
     with pytest.raises(PatternError, match="is not valid python"):
         SOURCE.places("a b c")

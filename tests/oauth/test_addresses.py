@@ -99,42 +99,42 @@ SCHEMES = [
 
 
 @pytest.mark.parametrize("text", AMBIGUOUS)
-def test_what_can_be_read_in_two_ways_is_no_address(text: str) -> None:
+def test_an_ambiguous_address_is_refused(text: str) -> None:
     assert not is_uri(text)
     assert not is_redirect_uri(text)
     assert not leads_here(text)
 
 
 @pytest.mark.parametrize("uri", [*HERE, *ELSEWHERE])
-def test_a_uri_is_an_address(uri: str) -> None:
+def test_a_valid_uri_is_accepted_as_address_and_redirect_uri(uri: str) -> None:
     assert is_uri(uri)
     assert is_redirect_uri(uri)
 
 
 @pytest.mark.parametrize("uri", HERE)
-def test_an_address_of_this_machine_leads_here(uri: str) -> None:
+def test_addresses_of_this_machine_are_recognised(uri: str) -> None:
     assert leads_here(uri)
 
 
 @pytest.mark.parametrize("uri", ELSEWHERE)
-def test_an_address_elsewhere_leads_elsewhere(uri: str) -> None:
+def test_addresses_of_other_machines_are_recognised(uri: str) -> None:
     assert not leads_here(uri)
 
 
-def test_nobody_is_sent_back_to_a_fragment() -> None:
+def test_a_redirect_uri_with_a_fragment_is_refused() -> None:
     assert is_uri("http://localhost/#a")
     assert not is_redirect_uri("http://localhost/#a")
 
 
 @pytest.mark.parametrize("uri", SCHEMES)
-def test_nobody_is_sent_back_to_a_scheme_that_runs_or_shows_what_it_says(uri: str) -> None:
+def test_a_redirect_uri_with_an_executable_scheme_is_refused(uri: str) -> None:
     assert is_uri(uri)
     assert not is_redirect_uri(uri)
 
 
 @pytest.mark.parametrize("uri", [*AMBIGUOUS, *SCHEMES, "http://localhost/#a"])
 @pytest.mark.parametrize("provider", ["google", "apple"])
-def test_a_client_whose_redirect_uri_is_none_is_refused(provider: str, uri: str) -> None:
+def test_a_client_with_an_unusable_redirect_uri_is_refused(provider: str, uri: str) -> None:
     client = Client(provider=provider, client_id="ours", client_secret="s", redirect_uris=("https://a.example/", uri))
 
     with pytest.raises(ClientError, match=r"redirect_uris of 'ours': .* is not an absolute URI without fragment"):
@@ -183,7 +183,7 @@ def test_a_code_goes_to_any_address_of_this_machine(anywhere_here: Visit, name: 
 
 @pytest.mark.parametrize("uri", [*AMBIGUOUS[:-1], "http://a.example?", "http://a.example/#", "com.example:/"])
 @pytest.mark.parametrize("setting", ["browser_url", "server_url"])
-def test_a_base_address_that_is_none_is_refused(setting: str, uri: str) -> None:
+def test_an_unusable_base_address_is_refused(setting: str, uri: str) -> None:
     settings: dict[str, Any] = {setting: uri}
 
     with pytest.raises(SettingsError, match="is not an address"):
@@ -191,5 +191,5 @@ def test_a_base_address_that_is_none_is_refused(setting: str, uri: str) -> None:
 
 
 @pytest.mark.parametrize("uri", ["http://a.example", "https://a.example:8443/base/", "http://[::1]:9911"])
-def test_a_base_address_is_taken(uri: str) -> None:
+def test_a_base_address_is_accepted(uri: str) -> None:
     assert Settings(browser_url=uri).for_browsers == uri.rstrip("/")

@@ -48,7 +48,7 @@ def test_an_unknown_scope_is_sent_back_with_the_error_last(amazon: Visitor) -> N
     ]
 
 
-def test_who_declines_is_sent_back_with_the_error_last(amazon: Visitor) -> None:
+def test_a_declined_login_is_sent_back_with_the_error_last(amazon: Visitor) -> None:
     assert ordered(amazon.decide(decision="deny")) == [
         ("error_description", "Access not permitted."),
         ("state", "st-1"),
@@ -87,7 +87,7 @@ def test_a_voluntary_scope_may_be_left_out(amazon: Visitor, scope_data: str, *, 
 
 
 @pytest.mark.parametrize(("challenge", "method"), [(VERIFIER, None), (VERIFIER, "plain"), (s256(VERIFIER), "S256")])
-def test_a_challenge_is_plain_unless_it_says_otherwise(
+def test_a_challenge_without_a_method_is_plain(
     amazon: Visitor, content: Content, challenge: str, method: str | None
 ) -> None:
     code = amazon.callback(code_challenge=challenge, code_challenge_method=method)["code"]
@@ -201,7 +201,7 @@ def test_a_profile_has_what_the_scopes_open(amazon: Visitor, content: Content, s
     assert set(content(amazon.profile(amazon.login(scope=scope)["access_token"]))) == members
 
 
-def test_what_a_person_does_not_have_is_absent(amazon: Visitor, content: Content) -> None:
+def test_members_that_a_person_does_not_have_are_absent(amazon: Visitor, content: Content) -> None:
     assert set(content(amazon.profile(amazon.login("nobody")["access_token"]))) == {"user_id"}
     assert "email" not in content(amazon.profile(amazon.login("noemail")["access_token"]))
 
@@ -225,7 +225,9 @@ def test_token_info_says_whom_a_token_is_for_and_how_long(amazon: Visitor, conte
 
 @pytest.mark.parametrize("path", ["/user/profile", "/auth/o2/tokeninfo"])
 @pytest.mark.parametrize("token", ["", "Atza|nonsense"])
-def test_a_bad_token_is_a_bad_parameter(amazon: Visitor, content: Content, path: str, token: str) -> None:
+def test_a_bad_token_is_refused_as_an_invalid_parameter(
+    amazon: Visitor, content: Content, path: str, token: str
+) -> None:
     answer = amazon.get(path, {"access_token": token})
 
     body = content(answer)
@@ -244,6 +246,6 @@ def test_a_token_without_a_scope_opens_no_profile(amazon: Visitor, content: Cont
     assert (answer.status, content(answer)["error"]) == (403, "insufficient_scope")
 
 
-def test_the_endpoints_that_are_not_there_are_not(amazon: Visitor) -> None:
+def test_discovery_and_revocation_do_not_exist(amazon: Visitor) -> None:
     for path in ("/.well-known/openid-configuration", "/auth/o2/revoke"):
         assert amazon.get(path).status == 404

@@ -39,7 +39,7 @@ def code_for(visitor: Visitor) -> str:
 
 @EVERY
 @pytest.mark.parametrize("secret", ["any secret", "another", ""])
-def test_whoever_asks_logs_in_with_any_secret_and_with_none(
+def test_any_client_can_log_in_with_any_secret_or_none(
     visit: Callable[[str], Visitor], content: Content, name: str, secret: str
 ) -> None:
     visitor = visit(name)
@@ -68,7 +68,9 @@ def test_only_addresses_of_this_machine_are_taken(visit: Callable[[str], Visitor
 
 
 @EVERY
-def test_who_is_registered_stays_held_to_it(visit: Callable[[str], Visitor], content: Content, name: str) -> None:
+def test_a_registered_client_still_needs_its_secret(
+    visit: Callable[[str], Visitor], content: Content, name: str
+) -> None:
     visitor = visit(name)
 
     answer = visitor.redeem(visitor.callback()["code"], client_secret="wrong")
@@ -77,11 +79,11 @@ def test_who_is_registered_stays_held_to_it(visit: Callable[[str], Visitor], con
 
 
 @EVERY
-def test_without_the_setting_nobody_else_is_taken(fake: App, name: str) -> None:
+def test_without_the_setting_unknown_clients_are_refused(fake: App, name: str) -> None:
     assert Visitor(fake, name).ask(client_id="whoever-asks", redirect_uri=HERE).status >= 400
 
 
-def test_what_is_no_id_is_not_taken(visit: Callable[[str], Visitor]) -> None:
+def test_an_impossible_client_id_is_refused(visit: Callable[[str], Visitor]) -> None:
     for client_id in ("", "a b", "x" * 256):
         assert visit("google").ask(client_id=client_id, redirect_uri=HERE).status >= 400
 

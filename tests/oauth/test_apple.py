@@ -141,7 +141,9 @@ def test_name_and_email_travel_in_a_form_only(apple: Visitor, scope: str, mode: 
 
 @pytest.mark.parametrize("scope", [None, "", "openid"])
 @pytest.mark.parametrize("mode", [None, "query", "fragment", "form_post"])
-def test_without_them_any_mode_will_do(apple: Visitor, scope: str | None, mode: str | None) -> None:
+def test_without_name_and_email_any_response_mode_is_accepted(
+    apple: Visitor, scope: str | None, mode: str | None
+) -> None:
     assert apple.ask(scope=scope, response_mode=mode).status == 200
 
 
@@ -185,7 +187,7 @@ def test_the_callback_is_a_form_that_posts_itself_across_sites(apple: Visitor) -
 
 
 @pytest.mark.parametrize("mode", ["query", "fragment", "form_post"])
-def test_a_cancel_has_its_own_word_and_comes_the_same_way(apple: Visitor, mode: str) -> None:
+def test_a_cancelled_login_has_its_own_error_in_the_same_response_mode(apple: Visitor, mode: str) -> None:
     answer = apple.decide(decision="deny", scope="openid", response_mode=mode)
 
     parts = urlsplit(dict(answer.headers).get("location", ""))
@@ -197,7 +199,7 @@ def test_a_cancel_has_its_own_word_and_comes_the_same_way(apple: Visitor, mode: 
     assert came == {"error": "user_cancelled_authorize", "state": "st-1"}
 
 
-def test_plus_may_separate_scopes_unless_told_otherwise(apple: Visitor) -> None:
+def test_plus_may_separate_scopes_unless_the_switch_is_on(apple: Visitor) -> None:
     def ask(scope: str) -> int:
         query = encode(apple.request(scope=None, response_mode="form_post"))
         return apple.send("GET", "/auth/authorize", f"{query}&scope={scope}").status
@@ -219,7 +221,7 @@ def test_plus_may_separate_scopes_unless_told_otherwise(apple: Visitor) -> None:
         ("https://[2001:db8::1]/callback", 400),
     ],
 )
-def test_redirect_uris_may_be_local_unless_told_otherwise(apple: Visitor, uri: str, strict: int) -> None:
+def test_redirect_uris_may_be_local_unless_the_switch_is_on(apple: Visitor, uri: str, strict: int) -> None:
     known = apple.fake.world.clients.get("apple", "ours")
     assert known is not None
     apple.fake.world.clients.add(msgspec.structs.replace(known, client_id="local", redirect_uris=(uri,)))
@@ -233,7 +235,7 @@ def test_redirect_uris_may_be_local_unless_told_otherwise(apple: Visitor, uri: s
 # The person's data, sent only once
 
 
-def test_the_first_time_only_the_person_is_told(apple: Visitor) -> None:
+def test_name_and_email_are_sent_at_the_first_login_only(apple: Visitor) -> None:
     first, second = approved(apple), approved(apple)
 
     assert json.loads(first["user"]) == {
@@ -254,14 +256,14 @@ def test_the_first_time_only_the_person_is_told(apple: Visitor) -> None:
         ("rtl", "name", {"name": {"firstName": "ليلى", "lastName": "منصور"}}),
     ],
 )
-def test_only_what_the_scopes_open_and_the_person_has_is_told(
+def test_the_user_contains_what_the_scopes_permit_and_the_person_has(
     apple: Visitor, person: str, scope: str, user: dict[str, Any]
 ) -> None:
     assert json.loads(approved(apple, person, scope=scope)["user"]) == user
 
 
 @pytest.mark.parametrize(("person", "scope"), [("rhea", "openid"), ("nobody", "name email")])
-def test_nothing_is_told_where_there_is_nothing_to_tell(apple: Visitor, person: str, scope: str) -> None:
+def test_without_name_and_email_there_is_no_user(apple: Visitor, person: str, scope: str) -> None:
     assert "user" not in approved(apple, person, scope=scope)
 
 
@@ -276,7 +278,7 @@ def test_the_name_may_be_edited(apple: Visitor, content: Content) -> None:
     assert one["name"] == {"firstName": "Om", "lastName": "Haddad"}
 
 
-def test_the_page_offers_only_choices_that_count(apple: Visitor) -> None:
+def test_the_page_offers_only_choices_that_have_an_effect(apple: Visitor) -> None:
     name, email, neither = (
         apple.ask(**(FULL | {"scope": scope})).body.decode() for scope in ("name", "email", "openid")
     )
@@ -330,7 +332,7 @@ def test_the_hybrid_flow_brings_an_id_token_bound_to_the_code(apple: Visitor, co
     assert joserfc_jwt.decode(came["id_token"], keys, algorithms=["RS256"])
 
 
-def test_a_code_alone_brings_none(apple: Visitor) -> None:
+def test_a_code_flow_returns_no_id_token_in_the_callback(apple: Visitor) -> None:
     assert "id_token" not in approved(apple)
     assert "id_token" in approved(apple, **HYBRID)
 
@@ -516,7 +518,7 @@ def test_a_basic_header_is_ignored(apple: Visitor, content: Content, make_secret
 
 
 @pytest.mark.parametrize("pkce", [True, False])
-def test_a_challenge_is_held_to_unless_told_otherwise(apple: Visitor, content: Content, *, pkce: bool) -> None:
+def test_a_challenge_is_verified_unless_the_switch_is_off(apple: Visitor, content: Content, *, pkce: bool) -> None:
     switch(apple, "pkce", on=pkce)
     code = apple.callback(code_challenge=s256("v" * 43), code_challenge_method="S256")["code"]
 
@@ -555,7 +557,7 @@ def test_revoking_has_no_content_and_makes_the_next_login_the_first(
     assert "user" in approved(apple)
 
 
-def test_nobody_revokes_without_proof_or_for_another(apple: Visitor, content: Content) -> None:
+def test_revoking_needs_the_own_clients_secret(apple: Visitor, content: Content) -> None:
     token = token_of(apple, content, approved(apple)["code"])["refresh_token"]
     ours, theirs = (apple.prove({"client_id": who, "client_secret": f"{who}-secret"}) for who in ("ours", "theirs"))
 
@@ -570,7 +572,7 @@ def test_nobody_revokes_without_proof_or_for_another(apple: Visitor, content: Co
     assert apple.redeem("", grant_type="refresh_token", refresh_token=token).status == 200
 
 
-def test_an_old_token_revokes_nothing_that_was_approved_since(apple: Visitor, content: Content) -> None:
+def test_an_old_token_does_not_revoke_a_later_approval(apple: Visitor, content: Content) -> None:
     old = token_of(apple, content, approved(apple)["code"])["refresh_token"]
     ours = apple.prove({"client_id": "ours", "client_secret": "ours-secret"})
     apple.post("/auth/revoke", ours | {"token": old})

@@ -111,7 +111,7 @@ def encode_lossy(params: dict[str, str]) -> str:
 
 @EVERY
 @pytest.mark.parametrize("scope", ["openid\r\nset-cookie: a=b", "e\udcffmail", "\0"])
-def test_a_scope_that_is_no_token_is_refused(visit: Callable[[str], Visitor], name: str, scope: str) -> None:
+def test_a_scope_with_invalid_characters_is_refused(visit: Callable[[str], Visitor], name: str, scope: str) -> None:
     answer = visit(name).decide(scope=scope)
 
     whole(answer)
@@ -123,7 +123,7 @@ def test_a_scope_that_is_no_token_is_refused(visit: Callable[[str], Visitor], na
 
 @pytest.mark.parametrize("name", ["github", "gitlab"])
 @pytest.mark.parametrize("body", [b"[" * 60_000, b'{"code": 5}', b"{", b'"code"', b"\xff"])
-def test_a_json_body_that_is_none_is_refused(fake: App, name: str, body: bytes) -> None:
+def test_an_invalid_json_body_is_refused(fake: App, name: str, body: bytes) -> None:
     path = {"github": "/login/oauth/access_token", "gitlab": "/oauth/token"}[name]
 
     answer = fake.answer(

@@ -88,7 +88,7 @@ def test_a_login_may_change_between_the_names(fake: App, content: Content, name:
         ("discordapp.com", "https://discord.com"),
     ],
 )
-def test_addresses_and_issuer_are_those_it_was_called_by(fake: App, content: Content, host: str, base: str) -> None:
+def test_addresses_and_issuer_use_the_host_of_the_request(fake: App, content: Content, host: str, base: str) -> None:
     visitor = named(fake, host)
 
     document = content(visitor.get(DISCOVERY))
@@ -117,7 +117,7 @@ def test_the_consent_form_stays_at_the_host(fake: App) -> None:
     assert b'action="/consent?client_id=ours&amp;' in page.body
 
 
-def test_the_name_in_the_path_goes_before_the_host(fake: App, content: Content) -> None:
+def test_the_provider_in_the_path_overrides_the_host(fake: App, content: Content) -> None:
     asked = Call("GET", f"/gitlab{DISCOVERY}", headers={"host": "google.localhost"})
 
     assert content(fake.answer(asked))["issuer"] == "https://id.localhost/gitlab"
@@ -126,11 +126,11 @@ def test_the_name_in_the_path_goes_before_the_host(fake: App, content: Content) 
 @pytest.mark.parametrize(
     "host", ["", "localhost", "nobody.localhost", "google.com", "evil.accounts.google.com", "[::1"]
 )
-def test_any_other_host_is_nobodys(fake: App, host: str) -> None:
+def test_an_unknown_host_gets_404(fake: App, host: str) -> None:
     assert fake.answer(Call("GET", DISCOVERY, headers={"host": host})).status == 404
 
 
-def test_ports_without_end_fill_no_memory(fake: App) -> None:
+def test_any_number_of_ports_uses_bounded_memory(fake: App) -> None:
     for port in range(HOSTS + 10):
         named(fake, f"google.localhost:{port}").get(DISCOVERY)
 

@@ -108,7 +108,7 @@ def test_an_address_without_a_lab_is_told(
 # faults
 
 
-def test_a_fault_that_is_met_within_its_block_is_gone_behind_it(client: FakeOAuth, google: Visitor) -> None:
+def test_a_fault_is_disarmed_after_its_block(client: FakeOAuth, google: Visitor) -> None:
     with client.misbehave("status-500", Scope(provider="google"), times=None, leg="token") as rule:
         bent = google.redeem(google.callback()["code"]).status
 
@@ -119,7 +119,7 @@ def test_a_fault_that_is_met_within_its_block_is_gone_behind_it(client: FakeOAut
 
 
 @pytest.mark.contract("D-14/fault-missed")
-def test_a_fault_that_is_never_met_fails_its_block_and_is_gone_too(client: FakeOAuth, github: Visitor) -> None:
+def test_a_fault_that_is_never_hit_fails_its_block_and_is_disarmed(client: FakeOAuth, github: Visitor) -> None:
     scope = Scope(provider="google", login_hint="omar")
 
     with pytest.raises(FaultNotHit) as missed, client.misbehave("status-500", scope):

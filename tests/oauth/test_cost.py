@@ -60,7 +60,7 @@ def words(size: int) -> str:
     return " ".join(found)
 
 
-def test_a_growth_that_is_none_is_told_from_one_that_is() -> None:
+def test_linear_and_quadratic_costs_are_told_apart() -> None:
     assert in_proportion(lambda size: sum(range(size * 4)))
     assert not in_proportion(lambda size: sum(range(size * size // 4000)))
 

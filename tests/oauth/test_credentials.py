@@ -98,7 +98,7 @@ def test_a_secret_is_good_up_to_its_limits(changes: dict[str, Any]) -> None:
         ({"headers": {}}, "its header: Object missing required field `kid`"),
     ],
 )
-def test_a_secret_with_a_fault_is_told_which(changes: dict[str, Any], says: str) -> None:
+def test_a_faulty_secret_is_refused_with_its_fault(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(BadSecret, match=says):
         judge(signed(**changes))
 
@@ -119,7 +119,7 @@ def test_a_secret_with_a_fault_is_told_which(changes: dict[str, Any], says: str)
     ],
     ids=lambda value: f"{len(value)}-characters" if value.count(".") > 1 else None,  # signatures differ in every run
 )
-def test_what_is_no_jwt_is_told_why(secret: str, says: str) -> None:
+def test_a_secret_that_is_no_jwt_is_refused_with_the_reason(secret: str, says: str) -> None:
     with pytest.raises(BadSecret, match=says):
         judge(secret)
 
@@ -180,7 +180,7 @@ def test_an_apple_application_with_its_key_is_registered(key: Any) -> None:
 
 
 @pytest.mark.parametrize("member", ["team_id", "key_id", "public_key"])
-def test_only_apple_knows_teams_and_keys(member: str) -> None:
+def test_team_id_key_id_and_public_key_are_for_apple_only(member: str) -> None:
     stray: dict[str, Any] = {member: "x"}
     client = Client(provider="google", client_id="ours", redirect_uris=CALLBACK, **stray)
 

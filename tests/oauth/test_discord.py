@@ -62,7 +62,7 @@ def test_an_email_is_absent_without_its_scope(discord: Visitor, content: Content
     assert not {"email", "verified"} & set(user)
 
 
-def test_who_has_no_name_and_no_picture_has_null(discord: Visitor, content: Content) -> None:
+def test_missing_name_and_picture_are_null(discord: Visitor, content: Content) -> None:
     user = content(discord.profile(discord.login("noname")["access_token"]))
 
     assert (user["username"], user["global_name"], user["avatar"]) == ("noname99", None, None)
@@ -140,7 +140,7 @@ def test_a_public_client_proves_itself_by_pkce_alone(discord: Visitor, content: 
     assert b"error=invalid_request" in dict(discord.ask(client_id="public").headers)["location"].encode()
 
 
-def test_prompt_none_skips_the_page_only_for_who_approved_as_much(discord: Visitor, parameters: Parameters) -> None:
+def test_prompt_none_skips_the_page_only_after_an_equal_approval(discord: Visitor, parameters: Parameters) -> None:
     def ask(**changes: str) -> Answer:
         params = discord.request(**{"prompt": "none", "scope": "identify"} | changes)
         return discord.get("/oauth2/authorize", params, cookie=f"other=1; {COOKIE}")
@@ -225,7 +225,7 @@ def test_a_bad_code_may_have_the_older_error(discord: Visitor, content: Content)
     assert content(discord.redeem("x" * 30, client_secret="wrong"))["error"] == "invalid_client"
 
 
-def test_who_does_not_say_who_asks_may_be_refused(discord: Visitor) -> None:
+def test_a_request_without_a_user_agent_is_refused_if_switched(discord: Visitor) -> None:
     token = discord.login()["access_token"]
 
     def ask() -> int:
@@ -258,7 +258,7 @@ def test_revoking_takes_the_tokens_of_other_logins_of_the_same_person_too(discor
     assert statuses == [401, 401, 200]
 
 
-def test_revoking_is_a_post(discord: Visitor) -> None:
+def test_revoking_needs_a_post(discord: Visitor) -> None:
     assert discord.get("/api/oauth2/token/revoke", {"token": "x"}).status == 405
 
 
@@ -312,7 +312,7 @@ def test_token_answers_are_named_without_a_charset(discord: Visitor) -> None:
 
 
 @pytest.mark.parametrize("what", ["guilds", "connections"])
-def test_nobody_is_in_a_server_or_has_connected_an_account(discord: Visitor, content: Content, what: str) -> None:
+def test_servers_and_connections_of_a_person_are_empty(discord: Visitor, content: Content, what: str) -> None:
     allowed, not_asked = (discord.login(scope=scope)["access_token"] for scope in (f"identify {what}", "identify"))
 
     assert content(discord.profile(allowed, f"/api/users/@me/{what}")) == []

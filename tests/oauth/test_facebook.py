@@ -101,7 +101,7 @@ def test_a_profile_has_only_the_fields_asked_for(facebook: Visitor, content: Con
     }
 
 
-def test_who_has_no_picture_has_that_of_a_silhouette(facebook: Visitor, content: Content) -> None:
+def test_a_person_without_a_picture_gets_a_silhouette(facebook: Visitor, content: Content) -> None:
     profile = content(facebook.profile(facebook.login("noname")["access_token"], fields="picture"))
 
     picture = profile["picture"]["data"]
@@ -142,7 +142,7 @@ def test_an_email_that_is_not_there_or_not_confirmed_is_absent(
     assert "email" not in content(facebook.profile(token, fields=FIELDS))
 
 
-def test_who_unticks_the_email_logs_in_without_it(facebook: Visitor, content: Content, parameters: Parameters) -> None:
+def test_an_unticked_email_is_not_shared(facebook: Visitor, content: Content, parameters: Parameters) -> None:
     params = parameters(facebook.decide(also="offered=email", return_scopes="true"))
     token = content(facebook.redeem(params["code"]))["access_token"]
 
@@ -153,14 +153,14 @@ def test_who_unticks_the_email_logs_in_without_it(facebook: Visitor, content: Co
     assert profile["name"] == "Rhea Quill"
 
 
-def test_who_leaves_the_email_ticked_shares_it(facebook: Visitor, content: Content, parameters: Parameters) -> None:
+def test_a_ticked_email_is_shared(facebook: Visitor, content: Content, parameters: Parameters) -> None:
     params = parameters(facebook.decide(also="offered=email&share=email"))
     token = content(facebook.redeem(params["code"]))["access_token"]
 
     assert content(facebook.profile(token, fields="email")) == {"email": "rhea@example.com"}
 
 
-def test_the_public_profile_is_granted_to_who_asks_for_the_e_mail_only(
+def test_the_public_profile_is_granted_even_if_only_the_email_was_requested(
     facebook: Visitor, parameters: Parameters
 ) -> None:
     params = parameters(facebook.decide(scope="email", return_scopes="true"))
@@ -168,13 +168,13 @@ def test_the_public_profile_is_granted_to_who_asks_for_the_e_mail_only(
     assert params["granted_scopes"] == "email,public_profile"
 
 
-def test_only_what_may_be_declined_can_be(facebook: Visitor, parameters: Parameters) -> None:
+def test_only_optional_scopes_can_be_declined(facebook: Visitor, parameters: Parameters) -> None:
     params = parameters(facebook.decide(also="offered=public_profile&offered=email", return_scopes="true"))
 
     assert params["granted_scopes"] == "public_profile"
 
 
-def test_an_id_is_another_in_another_app(facebook: Visitor, content: Content) -> None:
+def test_each_app_gets_a_different_id_of_a_person(facebook: Visitor, content: Content) -> None:
     mine = content(facebook.profile(facebook.login()["access_token"]))
     code = facebook.callback(client_id="theirs")["code"]
     token = content(facebook.redeem(code, client_id="theirs", client_secret="theirs-secret"))["access_token"]
@@ -309,7 +309,7 @@ def test_a_foreign_app_or_address_gets_facebooks_page(facebook: Visitor, changes
     assert (answer.status, title in answer.body) == (400, True)
 
 
-def test_who_declined_the_email_is_asked_again_only_when_the_app_says_so(facebook: Visitor, content: Content) -> None:
+def test_a_declined_email_is_asked_for_again_only_with_rerequest(facebook: Visitor, content: Content) -> None:
     def shared(**changes: str) -> bool:
         token = facebook.login(**changes)["access_token"]
         return "email" in content(facebook.profile(token, fields=FIELDS))
@@ -321,7 +321,7 @@ def test_who_declined_the_email_is_asked_again_only_when_the_app_says_so(faceboo
     assert shared()
 
 
-def test_what_was_granted_is_not_told_if_switched_off(facebook: Visitor) -> None:
+def test_the_granted_scopes_are_left_out_if_switched_off(facebook: Visitor) -> None:
     facebook.fake.world.switches.set("facebook.granted-scopes", on=False)
 
     assert set(facebook.callback(return_scopes="true")) == {"code", "state"}

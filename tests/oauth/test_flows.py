@@ -53,7 +53,7 @@ def test_a_request_to_the_authorization_endpoint_begins_a_flow(visit: Visit, nam
     assert flow.began_at == visitor.fake.clock()
 
 
-def test_what_the_request_does_not_carry_is_none(google: Visitor) -> None:
+def test_members_that_the_request_lacks_are_none(google: Visitor) -> None:
     google.ask(state=None)
 
     (flow,) = google.fake.flows.all()
@@ -72,7 +72,7 @@ def test_an_unknown_client_begins_a_flow_that_names_what_came_what_is_registered
         assert escape(words) in page.body.decode()
 
 
-def test_a_request_without_a_client_begins_a_flow_of_nobody(google: Visitor) -> None:
+def test_a_request_without_a_client_begins_a_flow_without_a_client(google: Visitor) -> None:
     google.ask(client_id=None)
 
     (flow,) = google.fake.flows.all()
@@ -96,7 +96,7 @@ def test_the_page_and_the_timeline_name_a_redirect_uri_that_is_not_registered(vi
         assert escape(words) in page.body.decode()
 
 
-def test_where_the_page_is_not_the_providers_way_the_timeline_names_the_redirect_uri(github: Visitor) -> None:
+def test_the_timeline_names_a_bad_redirect_uri_if_the_provider_shows_no_page(github: Visitor) -> None:
     github.ask(redirect_uri="https://elsewhere.example/")
 
     (flow,) = github.fake.flows.all()
@@ -133,7 +133,7 @@ def test_a_forgotten_scope_is_named_where_it_is_missed(  # noqa: PLR0917 - pytes
     assert f"requires the scope {needed}; the token has {granted}. Add it to scope" in flow.steps[-1].note
 
 
-def test_what_came_is_quoted_no_longer_than_anybody_reads(google: Visitor) -> None:
+def test_quoted_parameters_are_cut_short(google: Visitor) -> None:
     google.ask(client_id="c" * 5000)
 
     (flow,) = google.fake.flows.all()
@@ -217,7 +217,7 @@ def test_without_the_lab_there_are_no_flows(make_fake: Callable[..., App], googl
     assert all(code.grant.flow is None for code in google.fake.provider("google").grants.codes.newest_first())
 
 
-def test_a_request_keeps_the_hooks_it_came_with(google: Visitor) -> None:
+def test_answering_a_request_does_not_change_its_hooks(google: Visitor) -> None:
     call = Call("GET", "/google/o/oauth2/v2/auth", encode(google.request()))
 
     google.fake.answer(call)
@@ -238,7 +238,7 @@ def test_the_oldest_flow_is_forgotten_when_there_are_too_many() -> None:
     assert flows.all()[0].id == f"f_{FLOWS:016x}"
 
 
-def test_a_flow_takes_so_many_steps_and_no_more(google: Visitor) -> None:
+def test_a_flow_keeps_a_limited_number_of_steps(google: Visitor) -> None:
     token = google.login()["access_token"]
 
     for _ in range(STEPS + 5):

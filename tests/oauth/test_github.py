@@ -189,7 +189,7 @@ def test_the_addresses_are_a_list_of_their_own(github: Visitor, content: Content
     ]
 
 
-def test_the_addresses_look_like_nothing_without_their_scope(github: Visitor, content: Content) -> None:
+def test_the_addresses_get_404_without_their_scope(github: Visitor, content: Content) -> None:
     token = github.login(scope="read:user")["access_token"]
 
     answer = github.profile(token, "/user/emails")
@@ -211,7 +211,7 @@ def test_the_token_comes_under_either_name(github: Visitor, scheme: str) -> None
 
 
 @pytest.mark.parametrize("path", ["/user", "/user/emails"])
-def test_who_does_not_say_who_asks_is_forbidden(github: Visitor, path: str) -> None:
+def test_a_request_without_a_user_agent_is_forbidden(github: Visitor, path: str) -> None:
     token = github.login()["access_token"]
 
     answer = github.get(path, authorization=f"Bearer {token}", user_agent="")
@@ -284,7 +284,7 @@ def test_a_redirect_uri_of_this_machine_allows_any_port(
     assert location.startswith(f"{asked}?code=" if allowed else f"{registered}?error=redirect_uri_mismatch")
 
 
-def test_a_port_may_be_held_to(github: Visitor) -> None:
+def test_the_port_can_be_made_significant_by_a_switch(github: Visitor) -> None:
     loopback(github, "http://127.0.0.1:1/callback")
     github.fake.world.switches.set("github.loopback-ports", on=False)
 
@@ -399,7 +399,7 @@ def test_every_answer_of_the_api_has_its_headers(github: Visitor, path: str, *, 
 
 @pytest.mark.parametrize("path", ["/rate_limit", "/api/v3/rate_limit"])
 @pytest.mark.parametrize(("good", "core", "search"), [(True, 5000, 30), (False, 60, 10)])
-def test_what_is_left_of_the_limits_is_told_as_in_the_headers(
+def test_rate_limit_returns_the_same_figures_as_the_headers(
     github: Visitor, content: Content, path: str, *, good: bool, core: int, search: int
 ) -> None:
     known = {"authorization": f"Bearer {github.login()['access_token']}"} if good else {}
@@ -415,7 +415,7 @@ def test_what_is_left_of_the_limits_is_told_as_in_the_headers(
     }
 
 
-def test_what_is_left_is_not_told_for_a_bad_token(github: Visitor, content: Content) -> None:
+def test_rate_limit_refuses_a_bad_token(github: Visitor, content: Content) -> None:
     answer = github.get("/rate_limit", authorization="Bearer gho_nonsense")
 
     assert (answer.status, content(answer)["message"]) == (401, "Bad credentials")
@@ -430,9 +430,7 @@ def test_what_is_left_is_not_told_for_a_bad_token(github: Visitor, content: Cont
         ("/repos/a/b", "API.github.com:8443"),
     ],
 )
-def test_the_api_has_nothing_at_other_paths_and_says_so_as_json(
-    github: Visitor, content: Content, path: str, host: str
-) -> None:
+def test_unknown_paths_of_the_api_get_404_as_json(github: Visitor, content: Content, path: str, host: str) -> None:
     answer = github.fake.answer(Call("GET", path, headers={"host": host, "user-agent": "tests"}))
 
     docs = "https://docs.github.com/rest"
@@ -446,7 +444,7 @@ def test_the_api_has_nothing_at_other_paths_and_says_so_as_json(
 @pytest.mark.parametrize(
     ("path", "host"), [("/github/a", "id.localhost"), ("/github/api/v30", "id.localhost"), ("/a", "github.com")]
 )
-def test_pages_that_are_not_there_are_not_the_apis(github: Visitor, path: str, host: str) -> None:
+def test_unknown_pages_get_an_html_404(github: Visitor, path: str, host: str) -> None:
     answer = github.fake.answer(Call("GET", path, headers={"host": host, "user-agent": "tests"}))
 
     assert (answer.status, answer.body[:16]) == (404, b"Nothing exists a")
@@ -518,7 +516,7 @@ def test_a_token_is_reset_by_its_application_alone(github: Visitor, content: Con
     assert applications(github, "PATCH", "/applications/ours/token", body).status == 404
 
 
-def test_who_knows_an_answer_is_told_that_it_did_not_change(github: Visitor) -> None:
+def test_a_known_etag_gets_304(github: Visitor) -> None:
     token = github.login()["access_token"]
     authorization = f"Bearer {token}"
 

@@ -88,7 +88,7 @@ def test_a_device_may_send_json_and_needs_no_secret(device: Device, content: Con
     assert pending["error"] == "authorization_pending"
 
 
-def test_who_is_approved_gets_one_token_for_the_person_and_the_scopes(
+def test_an_approved_device_gets_one_token_for_the_person_and_the_scopes(
     device: Device, content: Content, clock: Clock
 ) -> None:
     codes = device.begin()
@@ -115,7 +115,7 @@ def test_scopes_can_be_left_out_on_the_page(device: Device) -> None:
     assert device.poll(codes)["scope"] == "read:user"
 
 
-def test_who_asks_too_early_has_to_wait_longer_each_time_even_for_what_is_there(device: Device, clock: Clock) -> None:
+def test_polling_too_early_lengthens_the_interval_even_after_the_approval(device: Device, clock: Clock) -> None:
     codes = device.begin()
     device.poll(codes)
     device.decide(codes)
@@ -153,7 +153,7 @@ def test_the_new_interval_is_told_in_the_form_encoding_too(device: Device) -> No
         ("approve", 900, "expired_token", "This 'device_code' has expired."),
     ],
 )
-def test_a_device_is_told_why_it_waits_in_vain(
+def test_a_device_that_cannot_succeed_gets_the_reason(
     device: Device, clock: Clock, *, decision: str, wait: int, error: str, words: str
 ) -> None:
     codes = device.begin()
@@ -198,7 +198,7 @@ def test_a_device_whose_application_switched_it_off_is_told_so(device: Device) -
     }
 
 
-def test_who_approves_everything_approves_devices_too(device: Device, content: Content) -> None:
+def test_auto_approval_applies_to_devices(device: Device, content: Content) -> None:
     codes = device.begin()
     device.github.fake.world.approval.account = "omar"
 
@@ -207,7 +207,7 @@ def test_who_approves_everything_approves_devices_too(device: Device, content: C
     assert content(device.github.profile(token["access_token"]))["name"] == "Omar Haddad"
 
 
-def test_what_a_device_was_given_is_refreshed_without_a_secret(device: Device, content: Content) -> None:
+def test_a_token_of_a_device_is_refreshed_without_a_secret(device: Device, content: Content) -> None:
     device.github.fake.world.switches.set("github.expiring-tokens", on=True)
     codes = device.begin()
     device.decide(codes)
@@ -254,7 +254,7 @@ def test_the_code_may_be_typed_as_one_likes(device: Device, spell: Callable[[str
 
 
 @pytest.mark.parametrize("spoil", ["other", "expired", "used", "refused", "orphaned"])
-def test_a_code_for_which_nobody_waits_is_asked_for_again(device: Device, clock: Clock, spoil: str) -> None:
+def test_an_unknown_code_is_asked_for_again(device: Device, clock: Clock, spoil: str) -> None:
     codes = device.begin()
     if spoil == "expired":
         clock.advance(900)
@@ -270,7 +270,7 @@ def test_a_code_for_which_nobody_waits_is_asked_for_again(device: Device, clock:
     assert b"<b>" not in page.body
 
 
-def test_an_account_that_is_none_approves_nothing(device: Device) -> None:
+def test_an_unknown_account_approves_nothing(device: Device) -> None:
     codes = device.begin()
 
     page = device.github.post(PAGE, b"account=who&decision=approve", f"user_code={codes['user_code']}")
@@ -279,7 +279,7 @@ def test_an_account_that_is_none_approves_nothing(device: Device) -> None:
     assert device.poll(codes)["error"] == "authorization_pending"
 
 
-def test_who_approved_a_device_is_remembered_by_the_browser(device: Device) -> None:
+def test_the_browser_remembers_the_person_who_approved_a_device(device: Device) -> None:
     done = device.decide(device.begin())
 
     assert dict(done.headers)["set-cookie"].startswith("chatkey_fake_github=rhea;")

@@ -211,7 +211,7 @@ def test_a_missing_verifier_is_a_missing_parameter_and_a_wrong_one_a_bad_grant(
     "changes",
     [{"scope": "api"}, {"prompt": "consent"}, {"prompt": "select_account"}, {"login_hint": "omar"}],
 )
-def test_who_approved_before_is_asked_again_only_for_more_or_when_told_to(
+def test_after_an_approval_the_page_is_shown_only_for_more_scopes_or_on_request(
     gitlab: Visitor, parameters: Parameters, changes: dict[str, str]
 ) -> None:
     def ask(**changes: str) -> Answer:
@@ -279,7 +279,7 @@ def test_the_api_has_a_number_and_openid_the_same_as_text(gitlab: Visitor, conte
     assert (claims["nickname"], claims["email"], claims["email_verified"]) == ("rquill", "rhea@example.com", True)
 
 
-def test_an_unconfirmed_address_shows_in_both(gitlab: Visitor, content: Content) -> None:
+def test_an_unconfirmed_address_shows_in_userinfo_and_api(gitlab: Visitor, content: Content) -> None:
     token = gitlab.login("unverified")["access_token"]
 
     assert content(gitlab.profile(token))["confirmed_at"] is None
@@ -367,7 +367,7 @@ def test_the_api_tells_its_rate_if_switched(gitlab: Visitor) -> None:
     assert {"ratelimit-limit", "ratelimit-observed", "ratelimit-remaining", "ratelimit-reset"} <= set(told)
 
 
-def test_who_is_blocked_logs_in_all_the_same(gitlab: Visitor, content: Content) -> None:
+def test_a_blocked_person_can_log_in(gitlab: Visitor, content: Content) -> None:
     gitlab.fake.world.switches.set("gitlab.blocked", on=True)
 
     assert content(gitlab.profile(gitlab.login()["access_token"]))["state"] == "blocked"
@@ -394,9 +394,7 @@ def test_token_info_tells_whose_token_it_is_and_how_long_it_lives(
 
 
 @pytest.mark.parametrize("spoil", ["unknown", "expired", "revoked"])
-def test_token_info_does_not_say_what_is_wrong_with_a_token(
-    gitlab: Visitor, content: Content, clock: Clock, spoil: str
-) -> None:
+def test_token_info_refuses_every_bad_token_alike(gitlab: Visitor, content: Content, clock: Clock, spoil: str) -> None:
     token = gitlab.login()["access_token"]
     if spoil == "expired":
         clock.advance(7200)
@@ -416,7 +414,7 @@ def test_token_info_does_not_say_what_is_wrong_with_a_token(
 MACHINE = {"grant_type": "client_credentials", "client_id": "ours", "client_secret": "ours-secret"}
 
 
-def test_an_application_gets_a_token_that_is_nobodys(gitlab: Visitor, content: Content, clock: Clock) -> None:
+def test_an_application_gets_a_token_without_a_person(gitlab: Visitor, content: Content, clock: Clock) -> None:
     token = content(gitlab.post("/oauth/token", MACHINE | {"scope": "api openid"}))
 
     info = content(gitlab.profile(token["access_token"], "/oauth/token/info"))
@@ -467,7 +465,7 @@ def test_the_address_comes_only_with_its_scope(gitlab: Visitor, content: Content
     assert not {"email", "email_verified"} & set(claims)
 
 
-def test_who_has_no_picture_has_null(gitlab: Visitor, content: Content) -> None:
+def test_a_missing_picture_is_null(gitlab: Visitor, content: Content) -> None:
     user = content(gitlab.profile(gitlab.login("noname")["access_token"]))
 
     assert (user["avatar_url"], user["name"], user["username"]) == (None, "noname99", "noname99")
@@ -482,7 +480,7 @@ def test_an_instance_below_a_path_keeps_it(make_fake: Callable[..., App], conten
     assert document["token_endpoint"] == "https://host.example/tools/gitlab/oauth/token"
 
 
-def test_version_three_of_the_api_is_gone(gitlab: Visitor, content: Content) -> None:
+def test_version_three_of_the_api_gets_410(gitlab: Visitor, content: Content) -> None:
     token = gitlab.login()["access_token"]
 
     gone, there = (gitlab.profile(token, f"/api/{version}/user") for version in ("v3", "v4"))

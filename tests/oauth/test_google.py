@@ -66,7 +66,7 @@ def test_the_callback_of_a_refusal_carries_the_issuer_too(
     assert params == {"error": "access_denied", "state": "st-1", "iss": "https://id.localhost/google"}
 
 
-def test_the_code_contains_a_slash_and_is_malformed_when_it_was_not_decoded(google: Visitor, content: Content) -> None:
+def test_an_undecoded_code_is_malformed_because_of_its_slash(google: Visitor, content: Content) -> None:
     code = google.callback()["code"]
 
     answer = google.redeem(code.replace("/", "%2F"))
@@ -166,7 +166,7 @@ def test_openid_comes_with_the_address_though_nobody_asked_for_it(google: Visito
     assert "id_token" not in name
 
 
-def test_what_was_granted_before_is_included_when_asked_for(google: Visitor) -> None:
+def test_earlier_grants_are_included_with_include_granted_scopes(google: Visitor) -> None:
     google.login(scope="openid email")
 
     alone = google.login(scope="openid")
@@ -210,7 +210,7 @@ def test_the_people_api_has_the_fields_asked_for(google: Visitor, content: Conte
     }
 
 
-def test_the_people_api_leaves_out_what_there_is_not(google: Visitor, content: Content) -> None:
+def test_the_people_api_leaves_out_missing_fields(google: Visitor, content: Content) -> None:
     token = google.login("nobody")["access_token"]
 
     person = content(google.profile(token, "/v1/people/me", personFields="names,photos,emailAddresses"))
@@ -218,7 +218,7 @@ def test_the_people_api_leaves_out_what_there_is_not(google: Visitor, content: C
     assert set(person) == {"resourceName", "etag"}
 
 
-def test_the_people_api_wants_to_know_the_fields(google: Visitor, content: Content) -> None:
+def test_the_people_api_needs_the_person_fields(google: Visitor, content: Content) -> None:
     token = google.login()["access_token"]
 
     answer = google.profile(token, "/v1/people/me")
@@ -228,7 +228,7 @@ def test_the_people_api_wants_to_know_the_fields(google: Visitor, content: Conte
     assert error["message"].startswith("personFields mask is required.")
 
 
-def test_the_people_api_tells_no_token_from_a_bad_one(google: Visitor, content: Content) -> None:
+def test_the_people_api_has_different_errors_for_a_missing_and_a_bad_token(google: Visitor, content: Content) -> None:
     none, bad = google.get("/v1/people/me"), google.profile("nonsense", "/v1/people/me")
 
     assert content(none)["error"]["message"].startswith("Request is missing required authentication credential.")
@@ -289,7 +289,7 @@ def test_a_faulty_request_stays_on_googles_page(google: Visitor, changes: dict[s
     assert f"Error 400: {error}".encode() in answer.body
 
 
-def test_scopes_that_are_none_are_named_and_those_of_any_api_taken(google: Visitor) -> None:
+def test_unknown_scopes_are_named_and_those_of_any_api_accepted(google: Visitor) -> None:
     page = google.ask(scope="openid nonsense https://www.googleapis.com/auth/drive")
 
     named = "{valid=[openid, https://www.googleapis.com/auth/drive], invalid=[nonsense]}"
@@ -325,7 +325,7 @@ def test_a_refresh_may_not_ask_for_more(google: Visitor, content: Content, asked
     assert google.redeem("", **refresh).status == 200
 
 
-def test_what_a_refresh_narrowed_ends_with_the_approval(google: Visitor, content: Content) -> None:
+def test_a_narrowed_refreshed_token_ends_with_the_approval(google: Visitor, content: Content) -> None:
     token = google.login(access_type="offline")
     narrow = google.redeem("", grant_type="refresh_token", refresh_token=token["refresh_token"], scope="openid")
     access = content(narrow)["access_token"]
@@ -404,7 +404,7 @@ def test_no_prompt_may_be_answered_with_a_page(google: Visitor) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/userinfo", "/oauth2/v2/userinfo"])
-def test_a_refusal_has_its_header_or_has_not(google: Visitor, path: str) -> None:
+def test_a_refusal_has_its_header_unless_switched_off(google: Visitor, path: str) -> None:
     with_header = dict(google.profile("nonsense", path).headers)
     google.fake.world.switches.set("google.www-authenticate", on=False)
     without = dict(google.profile("nonsense", path).headers)

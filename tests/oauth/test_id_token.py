@@ -158,7 +158,7 @@ def test_discords_audience_is_a_list(discord: Visitor) -> None:
     assert claims["aud"] == ["ours"]
 
 
-def test_gitlab_has_a_second_subject_of_old(gitlab: Visitor) -> None:
+def test_gitlab_has_a_second_older_subject(gitlab: Visitor) -> None:
     claims = jwt.decode(id_token(gitlab)["id_token"], options={"verify_signature": False})
 
     assert len(claims["sub_legacy"]) == 64

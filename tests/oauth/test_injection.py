@@ -209,7 +209,7 @@ def test_no_name_that_a_test_gives_becomes_markup(fake: App, visit: Visit, text:
 @FUZZ
 @example(text=NASTY[4])
 @given(text=texts)
-def test_no_text_of_a_flow_becomes_markup_in_the_lab(fake: App, visit: Visit, text: str) -> None:
+def test_texts_of_a_flow_are_escaped_in_the_lab(fake: App, visit: Visit, text: str) -> None:
     visitor = visit("google")
 
     def flow_page(words: str) -> Answer:
@@ -267,7 +267,7 @@ def test_an_option_that_would_split_a_header_cannot_be_armed(
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
-def test_an_id_does_not_end_with_a_line(end: str) -> None:
+def test_an_id_must_not_end_with_a_line_break(end: str) -> None:
     for kind, members in (
         (Person, {"id": "rhea"}),
         (Client, {"provider": "google", "client_id": "ours", "redirect_uris": ["http://a.b/"]}),

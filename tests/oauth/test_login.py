@@ -89,7 +89,7 @@ def test_the_callback_has_no_state_where_none_came(visit: Visit, name: str) -> N
 
 
 @EVERY
-def test_a_token_answer_is_kept_by_no_cache(visit: Visit, name: str) -> None:
+def test_a_token_answer_is_not_cached(visit: Visit, name: str) -> None:
     visitor = visit(name)
 
     answer = visitor.redeem(visitor.callback()["code"])
@@ -122,7 +122,7 @@ def test_a_code_is_used_once(visit: Visit, content: Content, name: str) -> None:
 
 
 @EVERY
-def test_a_code_ends(visit: Visit, content: Content, clock: Clock, name: str) -> None:
+def test_a_code_expires(visit: Visit, content: Content, clock: Clock, name: str) -> None:
     visitor = visit(name)
     in_time, late = visitor.callback()["code"], visitor.callback()["code"]
     life = visitor.fake.provider(name).code_life
@@ -265,7 +265,7 @@ def test_a_charset_in_the_content_type_does_no_harm(visit: Visit, content: Conte
 
 
 @EVERY
-def test_who_declines_is_sent_back_with_the_state_and_without_a_code(
+def test_a_declined_login_is_sent_back_with_the_state_and_without_a_code(
     visit: Visit, parameters: Parameters, name: str
 ) -> None:
     params = parameters(visit(name).decide(decision="deny"))
@@ -351,7 +351,7 @@ def test_an_unknown_path_is_404_and_a_wrong_method_405(visit: Visit, name: str) 
     "body", [b"", b"&&&", b"%", b"a=b&a=c", b"\xff\xfe=\x00", b"code=%ff&grant_type=authorization_code", b"[]", b"null"]
 )
 @pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "application/json", "text/plain", ""])
-def test_whatever_is_sent_to_the_token_endpoint_is_refused_in_its_own_words(
+def test_any_bad_token_request_is_refused_in_the_providers_format(
     visit: Visit, content: Content, name: str, body: bytes, content_type: str
 ) -> None:
     visitor = visit(name)

@@ -64,7 +64,7 @@ def use(visitor: Visitor) -> None:
     visitor.get("/nothing/here", {"q": "x"})
 
 
-def test_after_warm_up_nothing_grows(fake: App, visit: Callable[[str], Visitor]) -> None:
+def test_memory_does_not_grow_after_the_warm_up(fake: App, visit: Callable[[str], Visitor]) -> None:
     visitors = [visit(name) for name in NAMES]
     for visitor in visitors:
         use(visitor)

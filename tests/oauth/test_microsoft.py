@@ -68,7 +68,7 @@ def test_personal_and_work_accounts_are_of_different_tenants(microsoft: Visitor)
     assert [claims["iss"] for claims in (personal, work)] == [f"{BASE}/{who['tid']}/v2.0" for who in (personal, work)]
 
 
-def test_the_address_is_never_said_to_be_verified(microsoft: Visitor, content: Content) -> None:
+def test_no_answer_says_that_the_address_is_verified(microsoft: Visitor, content: Content) -> None:
     token = microsoft.login("unverified")
 
     claims = claims_of(token["id_token"])
@@ -77,7 +77,7 @@ def test_the_address_is_never_said_to_be_verified(microsoft: Visitor, content: C
     assert "email_verified" not in claims | profile
 
 
-def test_the_subject_is_the_applications_and_the_object_id_everybodys(microsoft: Visitor, content: Content) -> None:
+def test_the_subject_differs_by_application_and_the_object_id_does_not(microsoft: Visitor, content: Content) -> None:
     ours = claims_of(microsoft.login()["id_token"])
     code = microsoft.callback(client_id="theirs")["code"]
     answer = microsoft.redeem(code, client_id="theirs", client_secret="theirs-secret")
@@ -108,7 +108,7 @@ def test_only_offline_access_brings_a_refresh_token_which_brings_another_and_ser
 @pytest.mark.parametrize(
     "path", ["/common//v2.0/.well-known/openid-configuration", "//common/v2.0//.well-known/openid-configuration/"]
 )
-def test_slashes_too_many_are_passed_over_as_msal_sends_them(microsoft: Visitor, content: Content, path: str) -> None:
+def test_superfluous_slashes_as_sent_by_msal_are_ignored(microsoft: Visitor, content: Content, path: str) -> None:
     assert content(microsoft.get(path))["token_endpoint"] == f"{BASE}/common/oauth2/v2.0/token"
 
 
@@ -121,7 +121,7 @@ def test_the_scope_of_the_user_has_several_spellings_and_the_address_a_slash(mic
     assert microsoft.profile(token, "/v1.0/me/").status == 200
 
 
-def test_offline_access_is_asked_for_and_not_told(microsoft: Visitor, content: Content) -> None:
+def test_offline_access_is_not_among_the_granted_scopes(microsoft: Visitor, content: Content) -> None:
     token = microsoft.login(scope="offline_access User.Read openid")
     again = microsoft.redeem(None, grant_type="refresh_token", refresh_token=token["refresh_token"])
 
@@ -129,7 +129,7 @@ def test_offline_access_is_asked_for_and_not_told(microsoft: Visitor, content: C
 
 
 @pytest.mark.parametrize("asked", ["user.read openid profile", "https://graph.microsoft.com/.default"])
-def test_a_refresh_brings_all_that_was_allowed_whichever_of_it_is_asked_for(
+def test_a_refresh_returns_every_granted_scope_whichever_was_requested(
     microsoft: Visitor, content: Content, asked: str
 ) -> None:
     token = microsoft.login(scope="User.Read Mail.Read offline_access")["refresh_token"]
@@ -140,7 +140,7 @@ def test_a_refresh_brings_all_that_was_allowed_whichever_of_it_is_asked_for(
 
 
 @pytest.mark.parametrize(("person", "number", "detail"), [("rhea", 70000, None), ("omar", 65001, "consent_required")])
-def test_a_refresh_for_what_nobody_allowed_wants_the_person_first(
+def test_a_refresh_for_a_scope_that_was_not_granted_needs_consent(
     microsoft: Visitor, content: Content, person: str, number: int, detail: str | None
 ) -> None:
     token = microsoft.login(person, scope="User.Read offline_access")["refresh_token"]
@@ -184,7 +184,7 @@ def test_a_refusal_has_its_number_in_the_words_and_in_a_member(
         (b'{"grant_type":"authorization_code","client_id":"ours"}', "application/json", "grant_type"),
     ],
 )
-def test_what_is_not_in_the_form_is_named(
+def test_a_missing_parameter_of_the_form_is_named(
     microsoft: Visitor, content: Content, body: bytes, content_type: str, missing: str
 ) -> None:
     answer = microsoft.post(microsoft.site.token, body, content_type=content_type)
@@ -194,7 +194,7 @@ def test_what_is_not_in_the_form_is_named(
     assert content(answer)["error_description"].startswith(said)
 
 
-def test_who_it_is_is_told_to_those_who_ask_and_not_of_applications(microsoft: Visitor, content: Content) -> None:
+def test_client_info_is_returned_on_request_for_people_only(microsoft: Visitor, content: Content) -> None:
     asked, unasked = (
         content(microsoft.redeem(microsoft.callback("omar")["code"], client_info=info)) for info in ("1", None)
     )
@@ -224,7 +224,7 @@ def test_the_application_of_a_wrong_secret_is_named(microsoft: Visitor, content:
     assert "for a secret added to app 'ours'." in said
 
 
-def test_a_code_that_was_used_is_told_from_one_that_is_none(microsoft: Visitor, content: Content) -> None:
+def test_a_used_code_has_its_own_error_number(microsoft: Visitor, content: Content) -> None:
     code = microsoft.callback()["code"]
     microsoft.redeem(code)
 
@@ -233,7 +233,7 @@ def test_a_code_that_was_used_is_told_from_one_that_is_none(microsoft: Visitor, 
     assert again["error_codes"] == [54005]
 
 
-def test_graph_has_the_user_for_whom_that_was_asked(microsoft: Visitor, content: Content) -> None:
+def test_graph_returns_the_user_if_user_read_was_granted(microsoft: Visitor, content: Content) -> None:
     token = microsoft.login(scope="openid profile User.Read")
 
     user = content(microsoft.profile(token["access_token"], "/v1.0/me"))
@@ -242,7 +242,7 @@ def test_graph_has_the_user_for_whom_that_was_asked(microsoft: Visitor, content:
     assert user["id"] == claims_of(token["id_token"])["oid"]
 
 
-def test_graph_refuses_in_an_object(microsoft: Visitor, content: Content) -> None:
+def test_a_refusal_of_graph_is_an_object(microsoft: Visitor, content: Content) -> None:
     refused = microsoft.profile(microsoft.login()["access_token"], "/v1.0/me")
 
     assert (refused.status, content(refused)["error"]["code"]) == (403, "Authorization_RequestDenied")
@@ -273,7 +273,7 @@ def test_an_application_gets_a_token_of_its_own_without_scope_and_refresh_token(
     assert token == {"token_type": "Bearer", "expires_in": 3599, "ext_expires_in": 3599}
 
 
-def test_a_token_of_an_applications_own_is_nobodys_to_graph(microsoft: Visitor, content: Content) -> None:
+def test_graph_refuses_a_token_without_a_person(microsoft: Visitor, content: Content) -> None:
     token = content(microsoft.post(OF_A_TENANT, MACHINE))["access_token"]
 
     refused = microsoft.profile(token, "/v1.0/me")
@@ -313,7 +313,7 @@ def test_an_application_is_refused_a_token_with_a_number(
     assert said in body["error_description"]
 
 
-def test_a_code_without_the_secret_is_told_from_one_with_a_wrong_secret(microsoft: Visitor, content: Content) -> None:
+def test_a_missing_and_a_wrong_secret_have_different_errors(microsoft: Visitor, content: Content) -> None:
     code = microsoft.callback()["code"]
 
     missing, wrong = (content(microsoft.redeem(code, client_secret=secret)) for secret in (None, "wrong"))

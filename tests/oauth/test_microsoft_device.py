@@ -105,7 +105,7 @@ def test_no_codes_without_an_application_and_scopes(
     assert words in said["error_description"]
 
 
-def test_who_is_approved_gets_tokens_for_the_person(device: Device, content: Content) -> None:
+def test_an_approved_device_gets_tokens_for_the_person(device: Device, content: Content) -> None:
     codes = device.begin()
     waiting = device.ask(device_code=codes["device_code"])
     done = device.decide(codes, account="omar")
@@ -135,7 +135,7 @@ def test_a_device_that_asks_often_is_not_slowed_down(device: Device) -> None:
         ("approve", 900, "expired_token", 70020),
     ],
 )
-def test_a_device_is_told_why_it_waits_in_vain(
+def test_a_device_that_cannot_succeed_gets_the_reason(
     device: Device, clock: Clock, *, decision: str, wait: int, error: str, number: int
 ) -> None:
     codes = device.begin()
@@ -207,7 +207,7 @@ def test_a_device_of_an_application_with_a_secret_waits_without_it_and_then_need
     assert "access_token" in device.poll(codes, client_id="ours", client_secret="ours-secret")
 
 
-def test_who_approves_everything_does_not_replace_the_secret(device: Device) -> None:
+def test_auto_approval_does_not_replace_the_secret(device: Device) -> None:
     device.microsoft.fake.world.approval.account = "omar"
 
     public, confidential = (device.poll(device.begin(who), client_id=who) for who in ("tv", "ours"))

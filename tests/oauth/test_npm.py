@@ -89,7 +89,7 @@ def camel(name: str) -> str:
     return re.sub(r"_(\w)", lambda found: found[1].upper(), name)
 
 
-def test_it_has_the_methods_of_the_client_in_python(run: Run) -> None:
+def test_the_package_has_the_methods_of_the_python_client(run: Run) -> None:
     ours = {camel(name) for name, _ in inspect.getmembers(FakeOAuth, inspect.isfunction) if name[0] != "_"}
 
     methods = set(run("return Object.getOwnPropertyNames(FakeOAuth.prototype)"))
@@ -100,7 +100,7 @@ def test_it_has_the_methods_of_the_client_in_python(run: Run) -> None:
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
-def test_its_types_have_the_members_that_go_over_the_wire(struct: type[msgspec.Struct]) -> None:
+def test_the_types_have_the_members_of_the_answers(struct: type[msgspec.Struct]) -> None:
     (members,) = re.findall(rf"interface {struct.__name__} {{\n(.*?)\n}}", TYPES, re.DOTALL)
 
     declared = set(re.findall(r"^  (\w+)\??:", members, re.MULTILINE))
@@ -108,7 +108,7 @@ def test_its_types_have_the_members_that_go_over_the_wire(struct: type[msgspec.S
     assert declared == {field.encode_name for field in msgspec.structs.fields(struct)}
 
 
-def test_its_legs_are_all_there_are() -> None:
+def test_the_package_knows_every_leg() -> None:
     (legs,) = re.findall(r"type Leg = (.*);", TYPES)
 
     assert re.findall(r'"(\w+)"', legs) == list(Leg)
@@ -173,7 +173,7 @@ def test_a_refusal_has_a_status_a_code_and_the_member_at_fault(run: Run) -> None
     assert "with.legs" in refused[3]
 
 
-def test_everything_that_can_be_arranged_arrives(run: Run, fake: FakeOAuth) -> None:
+def test_every_call_of_the_package_reaches_the_fake(run: Run, fake: FakeOAuth) -> None:
     run(
         "await fake.autoApprove('omar'); await fake.switch('discord.iss', true);"
         "await fake.putPerson({ id: 'ada', name: 'Ada' }); await fake.removePerson('rhea');"
@@ -191,7 +191,7 @@ def test_everything_that_can_be_arranged_arrives(run: Run, fake: FakeOAuth) -> N
     assert [(rule.fault, rule.times, rule.with_) for rule in overview.rules] == [("slow", None, {"seconds": 1})]
 
 
-def test_what_python_can_undo_it_can_too(run: Run) -> None:
+def test_the_package_can_undo_what_the_python_client_can(run: Run) -> None:
     seen = run(
         "const before = (await fake.clients()).length; await fake.removeClient('oidc', 'ready-made');"
         "const after = (await fake.clients()).length; const rule = await fake.arm('deny');"

@@ -95,7 +95,7 @@ def test_claims_come_from_a_file_for_one_account_or_for_everybody(
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"rhea": 1}', "nonsense"])
-def test_a_claims_file_that_is_none_is_told(tmp_path: Path, text: str) -> None:
+def test_an_unusable_claims_file_is_reported(tmp_path: Path, text: str) -> None:
     path = tmp_path / "claims.json"
     path.write_text(text)
 
@@ -103,7 +103,7 @@ def test_a_claims_file_that_is_none_is_told(tmp_path: Path, text: str) -> None:
         read_claims(path)
 
 
-def test_claims_of_nobody_are_told() -> None:
+def test_claims_for_an_unknown_person_are_reported() -> None:
     with pytest.raises(SettingsError, match="there is no account 'who'"):
         Settings(claims={"who": {}})
 
@@ -126,7 +126,7 @@ def test_lifetimes_are_as_told_at_the_start(make_fake: MakeFake, content: Conten
 
 
 @pytest.mark.parametrize("text", ["access", "access=", "access=x", "access=-1", "session=5", "access=0000000001"])
-def test_a_lifetime_that_is_none_is_told(text: str) -> None:
+def test_an_invalid_lifetime_is_reported(text: str) -> None:
     with pytest.raises(SettingsError, match="--lifetime"):
         read_lifetimes([text])
 
@@ -170,13 +170,13 @@ def test_a_machine_gets_a_token_of_its_own(oidc: Visitor, content: Content) -> N
     assert oidc.profile(token["access_token"]).status == 401
 
 
-def test_a_machine_asks_for_no_scope_that_is_none(oidc: Visitor, content: Content) -> None:
+def test_a_machine_gets_no_unknown_scope(oidc: Visitor, content: Content) -> None:
     answer = oidc.post("/token", CREDENTIALS | {"scope": "jobs:run e\udcffmail"})
 
     assert (answer.status, content(answer)["error"]) == (400, "invalid_scope")
 
 
-def test_a_public_application_is_no_machine(oidc: Visitor, content: Content) -> None:
+def test_a_public_application_gets_no_machine_token(oidc: Visitor, content: Content) -> None:
     oidc.fake.world.clients.add(Client(provider="oidc", client_id="spa", redirect_uris=("https://a.example/",)))
 
     refused = content(oidc.post("/token", {"grant_type": "client_credentials", "client_id": "spa"}))
@@ -223,7 +223,7 @@ def test_userinfo_takes_the_token_in_a_form_and_not_in_the_address(oidc: Visitor
     assert (address.status, as_json.status) == (401, 401)
 
 
-def test_who_came_by_basic_is_asked_again_by_basic(oidc: Visitor) -> None:
+def test_a_bad_basic_header_gets_www_authenticate_and_a_bad_form_does_not(oidc: Visitor) -> None:
     code = oidc.callback()["code"]
 
     by_basic = oidc.redeem(code, basic="Basic " + b64encode(b"ours:wrong").decode())

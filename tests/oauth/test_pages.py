@@ -68,7 +68,7 @@ def test_the_page_has_the_providers_sign_or_its_initial(visit: Visit, name: str)
 
 
 @EVERY
-def test_everyone_can_be_chosen_and_the_first_is(visit: Visit, name: str) -> None:
+def test_every_person_can_be_chosen_and_the_first_is_preselected(visit: Visit, name: str) -> None:
     radios = Read(visit(name).ask()).radios()
 
     assert [value for value, _ in radios] == [person.id for person in SEEDED]
@@ -90,7 +90,7 @@ def test_a_hint_chooses(visit: Visit, name: str, hint: dict[str, str], chosen: s
     assert len(radios) == len(SEEDED)
 
 
-def test_who_signed_in_last_in_this_browser_is_chosen(google: Visitor) -> None:
+def test_the_person_who_signed_in_last_in_this_browser_is_preselected(google: Visitor) -> None:
     answer = google.get(google.site.authorize, google.request(), cookie="chatkey_fake_google=emoji")
 
     assert Read(answer).radios()[0] == ("emoji", True)
@@ -137,7 +137,7 @@ def test_pages_run_no_script_load_nothing_and_are_framed_and_kept_by_nobody(visi
         assert not {"script", "link", "img"} & Read(answer).names()
 
 
-def test_an_avatar_is_a_picture_without_a_way_out(google: Visitor) -> None:
+def test_an_avatar_is_an_svg_with_an_escaped_initial(google: Visitor) -> None:
     google.fake.world.people.put(Person(id="odd", name="<&>"))
 
     named, odd, unknown = (google.get(f"/avatars/{who}.svg") for who in ("rhea", "odd", "who"))
@@ -164,11 +164,11 @@ def test_the_front_page_leads_to_the_lab_where_there_is_one(
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/lab", "/googlex/token", "//google"])
-def test_elsewhere_is_nothing(fake: App, path: str) -> None:
+def test_other_paths_get_404(fake: App, path: str) -> None:
     assert fake.answer(Call("GET", path)).status == 404
 
 
-def test_the_seeded_people_bite() -> None:
+def test_the_seeded_people_cover_the_difficult_cases() -> None:
     people = {person.id: person for person in SEEDED}
 
     assert len(people) == len(SEEDED) >= 12

@@ -118,7 +118,7 @@ def test_a_name_comes_through_as_it_is(visit: Visit, name: str, person: str) -> 
 
 
 @EVERY
-def test_who_has_no_name_has_none_or_the_user_name(visit: Visit, name: str) -> None:
+def test_a_missing_name_is_absent_or_replaced_by_the_user_name(visit: Visit, name: str) -> None:
     instead = "noname99" if name in {"gitlab", "tiktok", "x"} else None
 
     assert seen(visit(name), "noname").name == instead
@@ -126,7 +126,7 @@ def test_who_has_no_name_has_none_or_the_user_name(visit: Visit, name: str) -> N
 
 @EVERY
 @pytest.mark.parametrize("person", ["noemail", "nobody"])
-def test_who_has_no_address_shows_none(visit: Visit, name: str, person: str) -> None:
+def test_a_missing_address_is_absent(visit: Visit, name: str, person: str) -> None:
     assert seen(visit(name), person).email is None
 
 
@@ -143,14 +143,14 @@ def test_who_has_no_address_shows_none(visit: Visit, name: str, person: str) -> 
         ("amazon", "uli@example.org", None),
     ],
 )
-def test_an_unverified_address_is_called_so_left_out_or_told_without_a_word(
+def test_an_unverified_address_is_marked_left_out_or_given_without_a_mark(
     visit: Visit, name: str, email: str | None, *, verified: bool | None
 ) -> None:
     assert seen(visit(name), "unverified") == Shown("Uli Unsure", email, verified)
 
 
 @pytest.mark.parametrize("name", ["google", "github", "gitlab", "discord"])
-def test_a_verified_address_is_called_so(visit: Visit, name: str) -> None:
+def test_a_verified_address_is_marked(visit: Visit, name: str) -> None:
     assert seen(visit(name), "rhea") == Shown("Rhea Quill", "rhea@example.com", verified=True)
 
 

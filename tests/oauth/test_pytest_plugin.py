@@ -85,7 +85,7 @@ def test_a_setting_that_cannot_be_used_is_told_by_its_name(run: pytest.Pytester)
     ended.stdout.fnmatch_lines(["*SettingsError: --auto-approve: 'nobody-known' is not one of *"])
 
 
-def test_whoever_does_not_load_the_plugin_has_none_of_its_fixtures(pytester: pytest.Pytester) -> None:
+def test_without_the_plugin_there_are_no_fixtures(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_login(fake_oauth):\n    pass\n")
 
     ended = pytester.runpytest_subprocess("-p", "no:cacheprovider")

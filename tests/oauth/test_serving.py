@@ -54,7 +54,7 @@ async def test_head_answers_like_get_without_a_body(http: httpx.AsyncClient) -> 
     assert head.content == b""
 
 
-async def test_an_encoded_at_sign_is_the_same(http: httpx.AsyncClient) -> None:
+async def test_an_encoded_at_sign_is_decoded(http: httpx.AsyncClient) -> None:
     assert (await http.get("/discord/api/users/%40me")).json() == {"message": "401: Unauthorized", "code": 0}
 
 
@@ -121,7 +121,7 @@ def test_the_lab_can_be_left_out_and_is_where_others_could_reach_it(tmp_path: Pa
     )
 
 
-def test_a_newcomer_logs_in_with_nothing_but_the_address() -> None:
+def test_a_login_without_any_setup_works_with_the_printed_address() -> None:
     (github,) = (client for client in READY_MADE if client.provider == "github")
     redirect_uri = "http://localhost:3000/auth/callback"
     keys = {"client_id": github.client_id, "redirect_uri": redirect_uri}
@@ -225,7 +225,7 @@ def test_a_provider_is_imported_when_it_is_asked_for() -> None:
 
 
 @pytest.mark.contract("D-18/light-start")
-def test_what_the_first_request_does_not_need_is_not_imported() -> None:
+def test_the_first_request_imports_only_what_it_needs() -> None:
     code = (
         "import sys; from chatkey_oauth.app import create_app; from chatkey_oauth.engine.call import Call\n"
         "from chatkey_oauth.ready_made import READY_MADE; from chatkey_oauth.settings import Settings\n"
@@ -277,7 +277,7 @@ def test_an_unusable_clients_file_is_told_by_name(tmp_path: Path, content: str |
     assert told in str(refused.value)
 
 
-def test_half_of_tls_is_refused() -> None:
+def test_a_certificate_without_a_key_is_refused() -> None:
     with pytest.raises(SettingsError, match="--tls-cert and --tls-key"):
         Settings(tls_cert="chain.pem")
 
@@ -313,7 +313,7 @@ def test_a_providers_own_addresses_go_before_the_general_ones() -> None:
     ]
 
 
-def test_a_provider_of_one_address_has_it_for_backends_too() -> None:
+def test_a_single_address_of_a_provider_applies_to_backends() -> None:
     made = Settings(browser_urls={"google": "https://g.example"})
 
     assert (made.server_base("google"), made.server_base("x")) == ("https://g.example", "http://127.0.0.1:9911/x")
@@ -362,7 +362,7 @@ def test_an_app_below_a_path_sends_its_form_there(make_fake: Callable[..., App])
     assert fake.provider("google").browser_path == "/idp/google"
 
 
-def test_of_300_requests_that_are_no_http_few_are_logged_and_an_honest_one_is_answered() -> None:
+def test_300_requests_that_are_no_http_write_few_log_lines_and_do_not_block_others() -> None:
     with running() as (address, process):
         url, started = httpx.URL(address), time.monotonic()
         for _ in range(300):

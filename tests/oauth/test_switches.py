@@ -25,7 +25,7 @@ def switches() -> Switches:
     return Switches(lambda: DECLARED)
 
 
-def test_a_switch_stands_as_declared_until_it_is_set(switches: Switches) -> None:
+def test_a_switch_has_its_declared_position_until_it_is_set(switches: Switches) -> None:
     before = switches.is_on("one.b", default=False)
 
     position = switches.set("one.b", on=True)
@@ -36,7 +36,7 @@ def test_a_switch_stands_as_declared_until_it_is_set(switches: Switches) -> None
     assert switches.all() == [Position("one.a", True, True, "A."), position]
 
 
-def test_a_reset_returns_to_how_they_stood_at_start() -> None:
+def test_a_reset_restores_the_positions_at_the_start() -> None:
     switches = Switches(lambda: DECLARED, {"one.a": False})
     switches.set("one.a", on=True)
     switches.set("one.b", on=True)
@@ -68,7 +68,7 @@ def test_a_switch_is_read_with_its_position(text: str, read: tuple[str, bool]) -
 
 
 @pytest.mark.parametrize("text", ["one.a", "one.a=", "one.a=yes", "=", ""])
-def test_a_position_that_is_none_is_refused(text: str) -> None:
+def test_an_unknown_position_is_refused(text: str) -> None:
     with pytest.raises(SwitchError, match=re.escape(f"{text!r} is not a valid switch setting: write ")):
         read_switch(text)
 

@@ -78,7 +78,7 @@ def test_a_wrong_parameter_is_named_on_a_page(tiktok: Visitor, changes: dict[str
         ({"response_type": "token"}, "unsupported_response_type"),
     ],
 )
-def test_a_scope_or_response_type_that_is_not_had_is_sent_back(
+def test_an_unknown_scope_or_response_type_is_sent_back(
     tiktok: Visitor, parameters: Parameters, changes: dict[str, str], error: str
 ) -> None:
     params = parameters(tiktok.ask(**changes))
@@ -125,7 +125,7 @@ def test_the_code_has_to_be_decoded_once(tiktok: Visitor, content: Content) -> N
     assert "access_token" in content(tiktok.redeem(code))
 
 
-def test_who_declines_is_sent_back_with_three_members_or_with_those_of_older_flows(
+def test_a_declined_login_is_sent_back_with_three_members_or_those_of_older_flows(
     tiktok: Visitor, parameters: Parameters
 ) -> None:
     plain = parameters(tiktok.decide(decision="deny"))
@@ -137,7 +137,7 @@ def test_who_declines_is_sent_back_with_three_members_or_with_those_of_older_flo
     assert older == plain | {"errCode": "-2", "error_type": "access_denied"}
 
 
-def test_who_approved_before_is_not_asked_where_the_application_says_so(
+def test_after_an_approval_the_page_is_skipped_unless_auto_auth_is_disabled(
     tiktok: Visitor, parameters: Parameters
 ) -> None:
     def ask(disable: str) -> Answer:
@@ -217,7 +217,7 @@ def test_a_star_stands_for_any_port_of_a_desktop(desktop: Visitor, uri: str, *, 
     assert (answer.status == 200) is allowed
 
 
-def test_a_star_stands_for_nothing_on_the_web(tiktok: Visitor) -> None:
+def test_a_star_is_no_wildcard_for_a_web_application(tiktok: Visitor) -> None:
     uris = ("http://localhost:*/callback",)
     tiktok.fake.world.clients.add(Client(provider="tiktok", client_id="web", client_secret="s", redirect_uris=uris))
 
@@ -347,9 +347,7 @@ def test_a_user_is_nested_beside_an_error_that_is_ok(tiktok: Visitor, content: C
     assert LOG_ID.fullmatch(error["log_id"])
 
 
-def test_an_open_id_is_another_in_another_application_and_the_union_id_the_same(
-    tiktok: Visitor, content: Content
-) -> None:
+def test_the_open_id_differs_by_application_and_the_union_id_does_not(tiktok: Visitor, content: Content) -> None:
     code = tiktok.callback(client_id="theirs")["code"]
     theirs = content(tiktok.redeem(code, client_id="theirs", client_secret="theirs-secret"))
     tokens = (tiktok.login(), theirs)

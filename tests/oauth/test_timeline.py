@@ -172,7 +172,7 @@ def test_a_secret_in_an_address_is_odd(facebook: Visitor) -> None:
     assert said(timeline(facebook)[-1], "client") == ("odd", "in the address: secrets in addresses end up in logs")
 
 
-def test_a_body_that_cannot_be_read_is_told(discord: Visitor) -> None:
+def test_an_unreadable_body_is_reported(discord: Visitor) -> None:
     code = discord.callback()["code"]
 
     discord.post(discord.site.token, f'{{"code": "{code}"}}'.encode(), content_type="application/json")
@@ -187,7 +187,7 @@ def test_a_body_that_cannot_be_read_is_told(discord: Visitor) -> None:
         ("state-altered", "altered in the callback"),
     ],
 )
-def test_a_client_that_redeems_the_code_of_a_bad_callback_is_told(google: Visitor, fault: str, words: str) -> None:
+def test_a_client_that_redeems_the_code_of_a_bad_callback_is_reported(google: Visitor, fault: str, words: str) -> None:
     google.fake.faults.arm(Order(fault=fault, scope=Scope(state=STATE)))
 
     google.redeem(google.callback(state=STATE)["code"])
@@ -207,7 +207,7 @@ def test_a_client_that_stops_at_a_bad_callback_is_not_blamed(google: Visitor) ->
     assert [step.leg for step in timeline(google)] == [Leg.CONSENT, Leg.CODE]
 
 
-def test_a_callback_that_was_kept_back_is_not_judged(google: Visitor) -> None:
+def test_a_callback_that_was_not_sent_is_not_judged(google: Visitor) -> None:
     google.fake.faults.arm(Order(fault="popup-left-open"))
 
     google.decide(state="abc")
@@ -217,7 +217,7 @@ def test_a_callback_that_was_kept_back_is_not_judged(google: Visitor) -> None:
     assert said(step, "state") == ("odd", "state of 3 characters: short enough to be guessed")
 
 
-def test_another_redirect_uri_on_the_way_back_is_told(google: Visitor) -> None:
+def test_a_different_redirect_uri_in_the_token_request_is_reported(google: Visitor) -> None:
     client = google.fake.world.clients.get("google", "ours")
     assert client is not None
     second = "https://chat.example/second"
@@ -246,7 +246,7 @@ def test_a_refusal_is_noted_where_the_status_may_not_tell(github: Visitor, given
     assert (step.status, step.note) == (200, note)
 
 
-def test_whatever_was_sent_the_timeline_can_be_written(google: Visitor) -> None:
+def test_any_input_can_be_written_to_the_timeline(google: Visitor) -> None:
     code = google.callback(state="\udcff", login_hint="\udcff", nonce="\udcff", code_challenge="\udcff")["code"]
 
     google.redeem(code, grant_type="\udcff" * 100, code_verifier="\udcff", redirect_uri="\udcff")
@@ -298,7 +298,7 @@ def test_a_timeline_holds_no_secret_no_code_no_token_and_no_state(visit: Visit, 
     assert not [secret for secret in secrets if secret and secret in written]
 
 
-def test_a_timeline_says_of_each_step_only_what_is_new(google: Visitor) -> None:
+def test_each_step_of_a_timeline_contains_only_what_is_new(google: Visitor) -> None:
     google.ask(state=STATE)
     google.decide(state=STATE)
     flow = google.fake.flows.all()[0]

@@ -63,7 +63,7 @@ def test_every_parameter_is_required(x: Visitor, name: str, value: str | None) -
     "changes",
     [{"client_id": None}, {"client_id": "nobody"}, {"redirect_uri": f"{CALLBACK}/"}, {"response_type": "token"}],
 )
-def test_any_other_fault_is_told_on_the_same_page(x: Visitor, changes: dict[str, str | None]) -> None:
+def test_every_other_fault_is_reported_on_the_same_page(x: Visitor, changes: dict[str, str | None]) -> None:
     answer = x.ask(**changes)
 
     assert answer.status == 400
@@ -129,7 +129,7 @@ def test_the_token_answer_looks_like_xs(x: Visitor, clock: Clock) -> None:
     assert decoded(token["refresh_token"])[1:] == [milliseconds, "1", "1", "rt", "1"]
 
 
-def test_a_code_is_base64_too(x: Visitor) -> None:
+def test_a_code_is_base64(x: Visitor) -> None:
     assert decoded(x.callback()["code"])[2:] == ["1", "1", "ac", "1"]
 
 
@@ -256,7 +256,7 @@ def test_a_public_client_names_itself_in_the_body(x: Visitor, content: Content) 
     assert (answer.status, refreshed.status) == (200, 200)
 
 
-def test_an_unknown_client_may_be_told_no_more_than_others(x: Visitor, content: Content) -> None:
+def test_an_unknown_client_may_get_the_same_error_as_others(x: Visitor, content: Content) -> None:
     x.fake.world.switches.set("x.unknown-client", on=False)
 
     answer = x.redeem("any", client_id="nobody")
@@ -297,13 +297,13 @@ def test_a_token_is_revoked(x: Visitor, content: Content, kind: str) -> None:
     assert x.profile(token["access_token"]).status == 401
 
 
-def test_a_revocation_may_have_nothing_to_say(x: Visitor, content: Content) -> None:
+def test_the_answer_to_a_revocation_may_be_empty(x: Visitor, content: Content) -> None:
     x.fake.world.switches.set("x.revoked-body", on=False)
 
     assert content(x.post("/2/oauth2/revoke", {"token": "unknown"}, authorization=BASIC)) == {}
 
 
-def test_nobody_revokes_without_proof_or_for_another(x: Visitor, content: Content) -> None:
+def test_revoking_needs_the_own_clients_secret(x: Visitor, content: Content) -> None:
     token = x.login()["access_token"]
     theirs = f"Basic {b64encode(b'theirs:theirs-secret').decode()}"
 
@@ -340,7 +340,7 @@ def test_fields_are_asked_for(x: Visitor, content: Content) -> None:
     assert "location" not in data
 
 
-def test_the_picture_is_larger_without_normal(x: Visitor) -> None:
+def test_the_picture_address_without_normal_is_larger(x: Visitor) -> None:
     small, large = (x.get(f"/profile_images/{name}.svg") for name in ("rhea_normal", "rhea"))
 
     assert small.status == large.status == 200
@@ -383,7 +383,7 @@ def test_an_address_that_may_not_be_read_may_be_explained(x: Visitor, content: C
     assert set(allowed) == {"data"}
 
 
-def test_who_has_no_name_is_called_by_the_user_name(x: Visitor, content: Content) -> None:
+def test_a_missing_name_is_replaced_by_the_user_name(x: Visitor, content: Content) -> None:
     data = content(x.profile(x.login("noname")["access_token"]))["data"]
 
     assert (data["name"], data["username"]) == ("noname99", "noname99")
@@ -422,7 +422,7 @@ def test_a_bad_token_is_a_problem(x: Visitor, content: Content, clock: Clock) ->
         )
 
 
-def test_every_answer_tells_how_often_one_may_ask(x: Visitor, clock: Clock) -> None:
+def test_every_answer_has_the_rate_limit_headers(x: Visitor, clock: Clock) -> None:
     token = x.login()["access_token"]
 
     first, second = dict(x.profile(token).headers), dict(x.profile(token).headers)
@@ -434,7 +434,7 @@ def test_every_answer_tells_how_often_one_may_ask(x: Visitor, clock: Clock) -> N
     assert (second["x-rate-limit-remaining"], later["x-rate-limit-remaining"]) == ("73", "74")
 
 
-def test_nobody_is_turned_away_unless_told_so(x: Visitor, content: Content, clock: Clock) -> None:
+def test_the_rate_limit_applies_only_if_switched_on(x: Visitor, content: Content, clock: Clock) -> None:
     token, other = x.login()["access_token"], x.login("omar")["access_token"]
     for _ in range(76):
         assert x.profile(token).status == 200
@@ -451,7 +451,7 @@ def test_nobody_is_turned_away_unless_told_so(x: Visitor, content: Content, cloc
     assert x.profile(token).status == 200
 
 
-def test_a_reset_forgets_how_often_one_asked(fake: App, x: Visitor) -> None:
+def test_a_reset_resets_the_rate_limit(fake: App, x: Visitor) -> None:
     x.profile(x.login()["access_token"])
 
     fake.reset()

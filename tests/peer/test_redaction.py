@@ -21,7 +21,7 @@ def test_tokens_and_secrets_are_replaced_and_the_rest_stays() -> None:
 @pytest.mark.parametrize(
     "cut", [*(f"{TOKEN[:end]}...{TOKEN[-12:]}" for end in range(9, 50)), f"{SECRET[:9]}...", f"...{SECRET[-9:]}", TOKEN]
 )
-def test_what_was_cut_short_is_known_by_its_ends(cut: str) -> None:
+def test_a_truncated_secret_is_recognised_by_its_ends(cut: str) -> None:
     shown = redact_cut(f"assert '{cut}' == 'x' ... and so on", [SECRET])
 
     assert not any(piece in shown for piece in (TOKEN[:9], TOKEN[-6:], SECRET[:6], SECRET[-6:]))

@@ -22,7 +22,7 @@ def test_every_social_provider_of_the_contract_has_a_sign_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(("social", "shape"), SHAPES)
-def test_a_sign_is_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
+def test_a_logo_consists_of_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
     """Paths must be absolute, and areas closed. A colour is either that of the button's text or the logo's own."""
     assert re.fullmatch(r"[MLHVACQZz0-9. -]+", shape.path), social
     assert all(-1 <= float(number) <= 25 for number in NUMBER.findall(shape.path))
@@ -30,6 +30,6 @@ def test_a_sign_is_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
     assert shape.colour == INK or re.fullmatch("#[0-9a-f]{6}", shape.colour)
 
 
-def test_signs_weigh_little() -> None:
+def test_all_logos_together_are_small() -> None:
     """The logos must be small, because they are in the snapshot that every page loads."""
     assert sum(len(shape.path) for _, shape in SHAPES) < 4000

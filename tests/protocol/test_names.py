@@ -7,7 +7,7 @@ from chatkey_protocol import names, storage_keys
 
 
 @pytest.mark.contract("4/paths", "9/prefix")
-def test_the_public_paths_are_the_contracts() -> None:
+def test_the_public_paths_are_those_of_the_contract() -> None:
     assert (
         names.CONFIG_PATH,
         names.VISITOR_TOKEN_PATH,
@@ -24,22 +24,22 @@ def test_the_public_paths_are_the_contracts() -> None:
 
 
 @pytest.mark.contract("4.4/names")
-def test_the_social_providers_are_the_contracts() -> None:
+def test_the_social_providers_are_those_of_the_contract() -> None:
     """Other providers must be previews. Businesses can enable a preview only if the server's settings allow it."""
     assert names.AVAILABLE_SOCIALS == SUPPORTED == ("google", "facebook", "github", "gitlab", "discord")
     assert names.ANNOUNCED_SOCIALS[: len(ANNOUNCED)] == ANNOUNCED == ("apple", "x", "tiktok", "amazon")
 
 
-def test_the_login_page_shows_what_is_announced_after_what_is_available() -> None:
+def test_announced_providers_follow_the_available_ones() -> None:
     assert tuple(names.SOCIALS) == names.AVAILABLE_SOCIALS + names.ANNOUNCED_SOCIALS
 
 
 @pytest.mark.contract("4.8/config", "D-01/globals")
-def test_the_globals_are_the_contracts_and_the_handle() -> None:
+def test_the_globals_are_those_of_the_contract_and_the_handle() -> None:
     assert (names.GLOBAL_CONFIG, names.GLOBAL_INIT, names.GLOBAL_HANDLE) == ("ServiceConfig", "initService", "Service")
 
 
 @pytest.mark.contract("2.8/member-token-key")
-def test_the_browsers_storage_is_the_contracts() -> None:
+def test_the_storage_keys_are_those_of_the_contract() -> None:
     assert storage_keys.MEMBER_TOKEN_PREFIX == "wf_member_token_"
     assert (storage_keys.DATABASE, storage_keys.STORE, storage_keys.RECORD) == ("wf_keys", "keys", "connection")

@@ -47,7 +47,7 @@ def test_there_is_a_page_of_every_schema() -> None:
 
 
 @pytest.mark.parametrize("name", schemas.KINDS)
-def test_a_schema_is_one(name: str) -> None:
+def test_every_schema_is_valid(name: str) -> None:
     profile.published(name).check_schema(profile.published(name).schema)
 
 
@@ -121,13 +121,13 @@ def test_the_server_reads_the_frames_that_fit_and_no_others(kind: str) -> None:
         assert reads(READER, frame) is profile.fits("frames-of-the-widget", frame), frame
 
 
-def test_a_kind_that_is_not_known_does_not_fit() -> None:
+def test_an_unknown_kind_of_frame_does_not_fit() -> None:
     unknown: list[object] = [{"type": "hello"}, {"type": "typing"}, {"type": 5}, {}, [], "ping"]
 
     assert not any(profile.fits("frames-of-the-widget", frame) for frame in unknown)
 
 
-def test_what_is_not_declared_is_noticed_of_our_own() -> None:
+def test_an_undeclared_member_in_our_own_frames_is_found() -> None:
     frame = {"type": "pong", "server_time": 1}
     profile.said_by_the_server(frame)
 

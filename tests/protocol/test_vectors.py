@@ -68,7 +68,7 @@ def test_a_thumbprint_and_its_uid(case: Any) -> None:
 
 @pytest.mark.contract("2.6/visitor-time", "D-05/visitor")
 @pytest.mark.parametrize("case", cases("visitor_keys"))
-def test_the_key_of_a_visitors_token_is_that_of_its_minute(case: Any) -> None:
+def test_a_visitor_token_is_signed_with_the_key_of_its_minute(case: Any) -> None:
     uid = VECTORS["thumbprints"][0]["wf_visitor_uid"]
 
     token = tokens.mint_visitor(Secrets(case["secret_key"].encode()), pid="p", uid=uid, now=case["iat"])
@@ -119,7 +119,7 @@ def test_an_identity_token(case: Any) -> None:
 
 @pytest.mark.contract("2.4/unchanged")
 @pytest.mark.parametrize("case", [case for case in cases("tokens") if case.values[0].get("accepted", {}).get("uid")])
-def test_the_widget_passes_on_what_the_service_accepts(case: Any) -> None:
+def test_the_widget_sends_every_token_that_the_service_accepts(case: Any) -> None:
     read = widget_tokens.read(case["token"])
 
     assert (read.uid, read.expires_at) == (case["accepted"]["uid"], case["accepted"]["expires_at"])
@@ -175,7 +175,7 @@ def test_a_proof(case: Any) -> None:
 
 
 @pytest.mark.contract("4.9/proof", "D-10/proof")
-def test_the_widget_makes_the_proof_that_is_wanted() -> None:
+def test_the_widget_makes_the_expected_proof() -> None:
     making = VECTORS["proof_making"]
     given = making["given"]
     key = PublicKey(given["jwk"]["x"], given["jwk"]["y"])
@@ -199,7 +199,7 @@ def test_every_code_of_tokens_and_proofs_has_a_case() -> None:
     assert {code for code in Code if code.startswith(("token_", "proof_"))} - elsewhere <= shown
 
 
-def test_every_login_has_a_case_that_is_accepted() -> None:
+def test_every_kind_of_login_has_an_accepted_case() -> None:
     tokens_shown = [case.values[0] for case in cases("tokens", shown_as="socket token")]
 
     accepted = {case["accepted"]["login"] for case in tokens_shown if "accepted" in case}

@@ -106,18 +106,18 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
-def test_it_takes_no_more_than_four_files_of_the_product() -> None:
+def test_a_new_frame_changes_at_most_four_files() -> None:
     assert len(RECIPE) <= 4
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_it_is_said_and_understood(tree: Path, name: str) -> None:
+def test_the_new_frame_is_sent_and_understood(tree: Path, name: str) -> None:
     ended = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", name)
 
     assert ended.returncode == 0, ended.stdout
 
 
-def test_the_page_about_the_protocol_has_a_row_of_either_end(tree: Path) -> None:
+def test_the_protocol_page_has_a_row_for_each_end(tree: Path) -> None:
     program = "from tools import parts; print(*map(' '.join, parts.TABLES['frames']()), sep='\\n')"
 
     told = run(tree, "-c", program)

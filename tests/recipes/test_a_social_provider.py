@@ -133,7 +133,7 @@ def tests_of_quill(tree: Path) -> dict[str, str]:
     return run_tests(tree, "-k", "quill", *SEEING)
 
 
-def test_the_server_offers_it_when_its_preview_is_asked_for(tree: Path) -> None:
+def test_the_server_offers_the_provider_as_a_preview(tree: Path) -> None:
     program = (
         "from chatkey_server.settings import load; from chatkey_server.social.providers import find\n"
         "found = find('quill', load({'CHATKEY_PREVIEW_PROVIDERS': 'quill'}))\n"
@@ -143,7 +143,7 @@ def test_the_server_offers_it_when_its_preview_is_asked_for(tree: Path) -> None:
     assert run(tree, "-c", program).stdout == "Quill https://quill.example/authorize\n"
 
 
-def test_the_fake_has_its_ready_made_application_and_its_way_to_say_too_many(tree: Path) -> None:
+def test_the_fake_has_an_application_and_a_rate_limit_error_for_the_provider(tree: Path) -> None:
     program = (
         "from chatkey_oauth.app import create_app; from chatkey_oauth.ready_made import READY_MADE\n"
         "(client,) = (client for client in READY_MADE if client.provider == 'quill')\n"
@@ -153,20 +153,20 @@ def test_the_fake_has_its_ready_made_application_and_its_way_to_say_too_many(tre
     assert run(tree, "-c", program).stdout == "quill-ready-made 429\n"
 
 
-def test_the_widget_writes_its_name(tree: Path) -> None:
+def test_the_widget_shows_the_name_of_the_provider(tree: Path) -> None:
     program = "from chatkey_widget.texts import social_name; print(social_name('quill'))"
 
     assert run(tree, "-c", program).stdout == "Quill\n"
 
 
-def test_somebody_logs_in_with_it_through_the_fake(tests_of_quill: dict[str, str]) -> None:
+def test_a_login_with_the_provider_works_through_the_fake(tests_of_quill: dict[str, str]) -> None:
     logins = {name: ended for name, ended in tests_of_quill.items() if "fake/test_logins.py" in name}
 
     assert logins
     assert set(logins.values()) == {"PASSED"}
 
 
-def test_tests_over_all_providers_see_it_and_none_of_them_fails(tests_of_quill: dict[str, str]) -> None:
+def test_tests_for_all_providers_include_it_and_pass(tests_of_quill: dict[str, str]) -> None:
     assert {name.partition("::")[0] for name in tests_of_quill} == set(SEEING)
     assert {name for name, ended in tests_of_quill.items() if ended != "PASSED"} == set()
 

@@ -73,7 +73,7 @@ def client() -> Iterator[httpx.Client]:
         yield one
 
 
-def test_a_client_that_was_told_the_issuer_alone_logs_in_as_spring_does(
+def test_a_client_that_only_knows_the_issuer_logs_in_like_spring(
     fake: FakeOAuth, spring: Callable[[str], str], client: httpx.Client
 ) -> None:
     issuer = spring("issuer-uri").replace("http://127.0.0.1:9911", fake.url)

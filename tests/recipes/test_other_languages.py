@@ -42,7 +42,7 @@ def stack() -> Iterator[dict[str, Any]]:
         httpx.get(told["service"]["lab"], trust_env=False)
 
 
-def test_its_labs_take_the_token_that_it_printed_and_trust_is_in_the_file_that_it_names(stack: dict[str, Any]) -> None:
+def test_the_labs_accept_the_printed_token_and_the_named_ca_file_is_trusted(stack: dict[str, Any]) -> None:
     bearer = {"Authorization": f"Bearer {stack['lab_token']}"}
     verify = trust(Path(stack["ca"]["file"]))
 

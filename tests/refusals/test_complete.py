@@ -66,19 +66,19 @@ def test_the_list_names_each_row_once(rows: list[str]) -> None:
     assert all(ROW.fullmatch(row) for row in rows)
 
 
-def test_every_row_is_a_test_or_declined(rows: list[str], declined: dict[str, str], tested: set[str]) -> None:
+def test_every_row_is_tested_or_declined(rows: list[str], declined: dict[str, str], tested: set[str]) -> None:
     assert sorted(set(rows) - tested - declined.keys()) == []
 
 
-def test_what_is_declined_is_not_tested(declined: dict[str, str], tested: set[str]) -> None:
+def test_a_declined_row_is_not_tested(declined: dict[str, str], tested: set[str]) -> None:
     assert sorted(declined.keys() & tested) == []
 
 
-def test_nothing_else_is_tested_or_declined(rows: list[str], declined: dict[str, str], tested: set[str]) -> None:
+def test_only_listed_rows_are_tested_or_declined(rows: list[str], declined: dict[str, str], tested: set[str]) -> None:
     assert sorted((tested | declined.keys()) - set(rows)) == []
 
 
-def test_every_row_has_a_sentence_of_its_own() -> None:
+def test_every_row_has_its_own_sentence() -> None:
     sentences = [sentence for family in refusals_page.families() for sentence in family.rows.values()]
 
     assert len(set(sentences)) == len(sentences)
@@ -93,7 +93,7 @@ def test_no_two_verdicts_have_the_same_id(module: ModuleType) -> None:
     assert len(ids) > 300
 
 
-def test_a_family_is_rows_of_one_kind_under_a_title_of_its_own() -> None:
+def test_a_family_has_rows_of_one_kind_and_its_own_title() -> None:
     kinds = [{row.partition("-")[0] for row in family.rows} for family in refusals_page.families()]
 
     assert [len(kind) for kind in kinds] == [1] * len(kinds)

@@ -129,7 +129,7 @@ async def begun(service: Service, sent: bytes) -> bytes:
     return head
 
 
-async def test_a_connection_that_does_not_go_on_is_ended(hasty: Service) -> None:
+async def test_a_connection_that_stalls_is_ended(hasty: Service) -> None:
     await all_heard(hasty.port, list(SILENT.values()))
 
 
@@ -202,7 +202,7 @@ async def all_ended(port: int, opened: list[Pieces]) -> None:
             group.create_task(ended(pieces))
 
 
-def test_open_connections_of_every_kind_let_the_server_end(tmp_path: Path) -> None:
+def test_open_connections_do_not_keep_the_server_from_stopping(tmp_path: Path) -> None:
     with serving(tmp_path) as server, ExitStack() as opened:
         for pieces in (*REJECTED.values(), *SILENT.values()):
             opened.enter_context(dialled(server.port)).sendall(pieces[0])
@@ -213,7 +213,7 @@ def test_open_connections_of_every_kind_let_the_server_end(tmp_path: Path) -> No
         assert server.process.wait(PATIENCE) == 0, server.log
 
 
-def test_a_tls_handshake_has_the_time_of_a_request(tmp_path: Path) -> None:
+def test_a_tls_handshake_has_the_time_limit_of_a_request(tmp_path: Path) -> None:
     authority = trustme.CA()
     files = {"CHATKEY_TLS_CERT": tmp_path / "cert.pem", "CHATKEY_TLS_KEY": tmp_path / "key.pem"}
     certificate, trust = authority.issue_cert("localhost"), ssl.create_default_context()
@@ -237,7 +237,7 @@ def test_a_tls_handshake_has_the_time_of_a_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.contract("D-20/limits")
-def test_an_address_has_so_many_connections_and_no_more(make_service: MakeService) -> None:
+def test_the_number_of_connections_of_an_address_is_limited(make_service: MakeService) -> None:
     with make_service(LIMIT_SOCKETS_PER_ADDRESS="5") as service, ExitStack() as opened:
         wires = [opened.enter_context(dialled(service.port, "127.0.0.9")) for _ in range(2 * 5)]
         kept = [answered(wire) for wire in wires]

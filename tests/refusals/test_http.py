@@ -94,7 +94,7 @@ def test_trace_is_not_echoed(service: Service, shop: Shop, template: str) -> Non
 
 @pytest.mark.row("HTP-005")
 @pytest.mark.parametrize("method", ["get", "FOO", "GET\t", ""])
-def test_a_method_that_is_none_is_400(service: Service, shop: Shop, method: str) -> None:
+def test_an_invalid_method_is_400(service: Service, shop: Shop, method: str) -> None:
     response = requested(service, shop.path, method=method)
 
     assert status_of(response) == 400
@@ -126,7 +126,7 @@ def test_what_is_compressed_varies(service: Service) -> None:
 @pytest.mark.row("HTP-029", "HTP-030")
 @pytest.mark.parametrize("origin", ["https://shop.example", "https://evil.example", "null"])
 @pytest.mark.parametrize("template", [SDK, DOCUMENT, CALLBACK])
-def test_any_page_may_ask_and_none_with_credentials(service: Service, shop: Shop, template: str, origin: str) -> None:
+def test_any_origin_may_read_but_without_credentials(service: Service, shop: Shop, template: str, origin: str) -> None:
     target = address(template, shop)
     preflight = {"Origin": origin, "Access-Control-Request-Method": "GET"}
 
@@ -139,9 +139,7 @@ def test_any_page_may_ask_and_none_with_credentials(service: Service, shop: Shop
 
 
 @pytest.mark.row("HTP-030", "HTP-031")
-def test_the_configuration_is_the_same_for_every_origin_and_kept_at_the_edge_for_60_seconds(
-    service: Service, shop: Shop
-) -> None:
+def test_the_configuration_is_the_same_for_every_origin_and_cached_for_60_seconds(service: Service, shop: Shop) -> None:
     one, other = (service.http.get(shop.path, headers={"Origin": f"https://{name}.example"}) for name in "ab")
 
     assert one.content == other.content
@@ -182,7 +180,7 @@ def test_an_error_has_one_shape_and_names_no_software(
 
 @pytest.mark.row("HTP-039", "HTP-043")
 @pytest.mark.parametrize("template", PAGES)
-def test_every_answer_is_kept_to_its_type_and_tells_no_referrer(service: Service, shop: Shop, template: str) -> None:
+def test_every_answer_has_nosniff_and_no_referrer(service: Service, shop: Shop, template: str) -> None:
     answer = service.http.get(address(template, shop))
 
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -204,7 +202,7 @@ def test_an_absolute_target_is_read_as_its_path(service: Service, shop: Shop) ->
 
 @pytest.mark.row("HTP-040")
 @pytest.mark.parametrize("host", ["a b<c>", "evil.example/path", "user@evil.example"])
-def test_a_host_that_is_none_is_400_or_changes_nothing(service: Service, shop: Shop, host: str) -> None:
+def test_an_invalid_host_is_400_or_ignored(service: Service, shop: Shop, host: str) -> None:
     response = service.raw(f"GET {shop.path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
 
     assert status_of(response) in {200, 400}

@@ -138,7 +138,7 @@ def test_a_head_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, s
     ],
     ids=["header", "target", "trailer", "chunk-extension"],
 )
-def test_a_request_that_has_no_end_is_cut_off(strict: Service, begun: bytes) -> None:
+def test_an_endless_request_is_cut_off(strict: Service, begun: bytes) -> None:
     most = 100 * (HEAD + BODY)
     sent = 0
 
@@ -169,7 +169,7 @@ def dripping(wire: socket.socket) -> Iterator[bytes]:
 
 
 @pytest.mark.contract("D-20/patience")
-def test_peers_that_bring_half_a_request_or_nothing_are_left_after_a_second(strict: Service) -> None:
+def test_incomplete_requests_are_cut_off_after_a_second(strict: Service) -> None:
     head = b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\n"
     form = head + b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\nstate"
     begun = time.monotonic()
@@ -193,7 +193,7 @@ def dialled(service: Service) -> socket.socket:
 
 @pytest.mark.contract("D-20/limits")
 @pytest.mark.parametrize("count", [17, 1_000])
-def test_requests_that_wait_behind_one_another_are_bounded(strict: Service, small: Shop, count: int) -> None:
+def test_the_number_of_pipelined_requests_is_limited(strict: Service, small: Shop, count: int) -> None:
     one = f"GET {small.path} HTTP/1.1\r\nHost: localhost\r\n".encode()
 
     answer = strict.raw((one + b"\r\n") * (count - 1) + one + b"Connection: close\r\n\r\n")
@@ -230,7 +230,7 @@ def test_tokens_are_counted_for_each_address_and_retry_after_is_true(
 @pytest.mark.row("HTP-041")
 @pytest.mark.contract("D-20/forwarded")
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "True-Client-IP"])
-def test_an_address_that_a_caller_says_of_itself_does_not_count(strict: Service, small: Shop, header: str) -> None:
+def test_an_address_claimed_in_a_header_does_not_count(strict: Service, small: Shop, header: str) -> None:
     path = f"{small.path}/token?uid={small.key.uid}"
 
     answers = [strict.http.get(path, headers={header: f"192.0.2.{number}"}) for number in range(RATE + 1)]
@@ -264,7 +264,7 @@ def test_behind_a_trusted_proxy_the_nearest_untrusted_address_counts(proxied: Se
     assert ask("192.0.2.1, 10.1.2.3") == 429  # the trusted second proxy sent the first address
 
 
-def test_one_address_does_not_use_up_what_another_has(strict: Service, small: Shop) -> None:
+def test_one_address_does_not_use_up_the_limit_of_another(strict: Service, small: Shop) -> None:
     path = f"{small.path}/token?uid={small.key.uid}"
     for _ in range(RATE):
         strict.http.get(path)
@@ -277,7 +277,7 @@ def test_one_address_does_not_use_up_what_another_has(strict: Service, small: Sh
 
 
 @pytest.mark.parametrize("where", ["start", "callback"])
-def test_logins_are_counted_too_and_the_page_says_so(strict: Service, small: Shop, where: str) -> None:
+def test_starts_and_callbacks_are_limited_and_the_page_says_so(strict: Service, small: Shop, where: str) -> None:
     path = start(small) if where == "start" else f"{CALLBACK}?code=x&state=x"
 
     allowed = [strict.http.get(path).status_code for _ in range(RATE)]
@@ -292,5 +292,5 @@ def test_logins_are_counted_too_and_the_page_says_so(strict: Service, small: Sho
     assert strict.http.get(path).status_code == allowed[0]
 
 
-def test_what_is_cached_is_not_counted(strict: Service, small: Shop) -> None:
+def test_requests_for_the_cached_configuration_are_not_counted(strict: Service, small: Shop) -> None:
     assert {strict.http.get(small.path).status_code for _ in range(3 * RATE)} == {200}

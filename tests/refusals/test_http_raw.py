@@ -38,7 +38,7 @@ def get(shop: Shop, *headers: bytes, body: bytes = b"", version: bytes = b"1.1")
         pytest.param((b"Content-Length: 5", b"Content-Type: application/json"), b"{bad}", id="HTP-022-json"),
     ],
 )
-def test_a_get_with_a_body_is_a_get(service: Service, shop: Shop, headers: tuple[bytes, ...], body: bytes) -> None:
+def test_the_body_of_a_get_is_ignored(service: Service, shop: Shop, headers: tuple[bytes, ...], body: bytes) -> None:
     answers = [service.raw(get(shop)), service.raw(get(shop, *headers, body=body))]
 
     assert [statuses(answer) for answer in answers] == [[200], [200]]
@@ -73,7 +73,7 @@ def test_a_get_with_a_body_is_a_get(service: Service, shop: Shop, headers: tuple
     ],
 )
 @pytest.mark.contract("D-20/one-reading")
-def test_a_request_whose_end_two_readers_see_differently_is_refused_with_what_follows(
+def test_a_request_with_an_ambiguous_end_is_refused_with_what_follows(
     service: Service, shop: Shop, headers: tuple[bytes, ...]
 ) -> None:
     answer = service.raw(get(shop, *headers, body=b"0\r\n\r\n" + SMUGGLED))
@@ -107,7 +107,7 @@ def test_a_broken_chunk_ends_the_connection(service: Service, body: bytes) -> No
 
 
 @pytest.mark.row("HTP-022")
-def test_what_is_longer_than_its_length_is_a_request_of_its_own(service: Service, shop: Shop) -> None:
+def test_bytes_beyond_the_content_length_are_a_new_request(service: Service, shop: Shop) -> None:
     keep = get(shop, b"Content-Length: 0").replace(b"Connection: close\r\n", b"")
 
     assert statuses(service.raw(keep + SMUGGLED)) == [200, 404]
@@ -115,7 +115,7 @@ def test_what_is_longer_than_its_length_is_a_request_of_its_own(service: Service
 
 
 @pytest.mark.row("HTP-022")
-def test_a_broken_request_behind_a_good_one_leaves_no_trace_of_failure(service: Service, shop: Shop) -> None:
+def test_a_broken_request_after_a_good_one_leaves_no_traceback(service: Service, shop: Shop) -> None:
     mark = service.process.mark
     keep = get(shop).replace(b"Connection: close\r\n", b"")
 
@@ -130,7 +130,7 @@ def test_a_broken_request_behind_a_good_one_leaves_no_trace_of_failure(service: 
     "line",
     [b"nonsense", b"GET", b"GET / HTTP/3.0", b"GET / HTTP/1.1 more", b"\x16\x03\x01\x02"],
 )
-def test_what_is_no_request_line_is_400_without_a_word_about_the_software(service: Service, line: bytes) -> None:
+def test_an_invalid_request_line_is_400_and_names_no_software(service: Service, line: bytes) -> None:
     answer = service.raw(line + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 
     assert statuses(answer) == [400]
@@ -151,7 +151,7 @@ def test_what_is_no_request_line_is_400_without_a_word_about_the_software(servic
     ],
 )
 @pytest.mark.contract("D-20/one-reading")
-def test_a_request_says_once_whom_it_is_for(service: Service, shop: Shop, hosts: tuple[bytes, ...]) -> None:
+def test_a_request_has_exactly_one_host(service: Service, shop: Shop, hosts: tuple[bytes, ...]) -> None:
     line = b"GET %s HTTP/1.1" % shop.path.encode()
 
     answers = [
@@ -195,7 +195,7 @@ def upgrade(
 
 
 @pytest.mark.parametrize("told", [b"12", b"8", b"14", b"13, 12", b"", None], ids=repr)
-def test_another_version_of_websocket_is_told_the_one_there_is(service: Service, told: bytes | None) -> None:
+def test_another_version_of_websocket_gets_the_supported_one(service: Service, told: bytes | None) -> None:
     answer = upgrade(service, Sec_WebSocket_Version=told)
 
     assert statuses(upgrade(service)) == [101]

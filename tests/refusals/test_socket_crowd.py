@@ -112,7 +112,7 @@ async def openings(service: Service, shop: Shop) -> list[float]:
 
 @pytest.mark.contract("D-10/patience")
 @pytest.mark.parametrize("first", [pytest.param(UPGRADE, id="WSK-021-crowd"), pytest.param(b"", id="WSK-022-crowd")])
-async def test_a_silent_crowd_keeps_nobody_out(busy: Service, first: bytes) -> None:
+async def test_many_silent_connections_do_not_delay_others(busy: Service, first: bytes) -> None:
     shop = busy.shop()
 
     async with crowd(busy, first) as silent:
@@ -123,7 +123,7 @@ async def test_a_silent_crowd_keeps_nobody_out(busy: Service, first: bytes) -> N
     assert statistics.median(seconds) < SOON, seconds
 
 
-async def test_while_the_crowd_is_turned_away_others_come_in(busy: Service) -> None:
+async def test_others_connect_while_many_silent_connections_are_closed(busy: Service) -> None:
     shop = busy.shop()
     token = shop.token()
 
@@ -138,7 +138,7 @@ async def test_while_the_crowd_is_turned_away_others_come_in(busy: Service) -> N
 
 
 @pytest.mark.row("WSK-045")
-async def test_an_address_that_has_its_share_gets_no_more(busy: Service) -> None:
+async def test_an_address_with_the_maximum_of_sockets_gets_no_more(busy: Service) -> None:
     async with crowd(busy, UPGRADE):
         with busy.socket(local_addr=(ADDRESSES[0], 0)) as one_more, busy.socket() as elsewhere:
             one_more.end().refused("too_many_sockets", 4429)
@@ -146,7 +146,7 @@ async def test_an_address_that_has_its_share_gets_no_more(busy: Service) -> None
 
 
 @pytest.mark.row("PRF-086")
-async def test_no_two_nonces_are_alike_and_none_tells_the_next(busy: Service) -> None:
+async def test_nonces_are_unique_and_unpredictable(busy: Service) -> None:
     async with crowd(busy, UPGRADE) as silent:
         found = [NONCE.search(peer.heard) for peer in silent]
     nonces = [nonce[1].decode() for nonce in found if nonce]

@@ -161,7 +161,7 @@ def test_a_peer_that_goes_on_sending_still_learns_why_it_was_closed(service: Ser
 
 
 @pytest.mark.row("WSK-042")
-def test_compression_is_not_spoken(service: Service, shop: Shop) -> None:
+def test_compression_is_not_negotiated(service: Service, shop: Shop) -> None:
     with ready(service, shop, DEFLATE) as wire:
         assert b"sec-websocket-extensions" not in wire.head.lower()
         wire.send(frame(TEXT, PINGED))
@@ -179,7 +179,7 @@ def test_compression_is_not_spoken(service: Service, shop: Shop) -> None:
         pytest.param(frame(TEXT, b"{", fin=False) + frame(CONT, fin=False) * 10_000, id="WSK-043-fragments"),
     ],
 )
-def test_a_flood_of_what_is_no_message_ends_the_connection_too(service: Service, shop: Shop, sent: bytes) -> None:
+def test_a_flood_of_control_frames_ends_the_connection(service: Service, shop: Shop, sent: bytes) -> None:
     with ready(service, shop) as wire:
         wire.send(frame(PING, b"one"))
         assert wire.next() == (PONG, b"one")
@@ -209,7 +209,7 @@ def test_a_flood_of_messages_is_cut_off_and_the_rest_of_it_not_stored(service: S
     assert [message["seq"] for message in stored] == acknowledged[-50:]
 
 
-def test_after_a_refusal_nothing_is_read_any_more(service: Service, shop: Shop, key: BrowserKey) -> None:
+def test_frames_after_a_refusal_are_not_read(service: Service, shop: Shop, key: BrowserKey) -> None:
     token = shop.token(uid="too-late")
     with opened(service) as wire:
         nonce = wire.answer()["nonce"]

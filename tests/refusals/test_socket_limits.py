@@ -187,7 +187,7 @@ def fates(tight: Service, business: Shop) -> Iterator[dict[str, Future[Fate]]]:
 @pytest.mark.usefixtures("fates")
 @pytest.mark.contract("D-10/sockets")
 @pytest.mark.row("WSK-045")
-def test_one_identity_has_so_many_sockets_and_no_more(tight: Service, business: Shop) -> None:
+def test_the_number_of_sockets_of_one_identity_is_limited(tight: Service, business: Shop) -> None:
     most = LIMITS["SOCKETS_PER_IDENTITY"]
     token = business.token(uid="everywhere")
     with ExitStack() as ending:
@@ -203,7 +203,7 @@ def test_one_identity_has_so_many_sockets_and_no_more(tight: Service, business: 
 
 
 @pytest.mark.contract("D-10/sockets")
-def test_one_address_has_so_many_sockets_and_no_more(tight: Service) -> None:
+def test_the_number_of_sockets_of_one_address_is_limited(tight: Service) -> None:
     most = LIMITS["SOCKETS_PER_ADDRESS"]
     with ExitStack() as ending:
         for _ in range(most):
@@ -215,7 +215,7 @@ def test_one_address_has_so_many_sockets_and_no_more(tight: Service) -> None:
             assert elsewhere.hello["auth_timeout"] == LIMITS["AUTH_TIMEOUT"]
 
 
-def test_a_frame_has_so_many_bytes_and_no_more(tight: Service, business: Shop) -> None:
+def test_the_size_of_a_frame_is_limited(tight: Service, business: Shop) -> None:
     room = LIMITS["FRAME_BYTES"] - len('{"type":"ping","x":""}')
     with ExitStack() as ending:
         peer = join(tight, business, ending, uid="large")
@@ -233,7 +233,7 @@ def test_a_frame_has_so_many_bytes_and_no_more(tight: Service, business: Shop) -
     ],
     ids=["body", "name"],
 )
-def test_a_message_and_a_name_have_so_many_characters_and_no_more(
+def test_the_length_of_a_message_and_a_name_is_limited(
     tight: Service, business: Shop, within: Json, beyond: Json, member: str
 ) -> None:
     with ExitStack() as ending:
@@ -248,7 +248,7 @@ def test_a_message_and_a_name_have_so_many_characters_and_no_more(
 
 
 @pytest.mark.row("WSK-043")
-def test_a_second_has_so_many_frames_and_no_more(tight: Service, business: Shop) -> None:
+def test_the_number_of_frames_per_second_is_limited(tight: Service, business: Shop) -> None:
     most = LIMITS["FRAMES_PER_SECOND"]
     with ExitStack() as ending:
         peer = join(tight, business, ending, uid="busy")  # its `connect` was the first frame of this second
@@ -278,7 +278,7 @@ def test_a_second_has_so_many_frames_and_no_more(tight: Service, business: Shop)
         pytest.param("quiet", 4408, "idle_timeout", "IDLE_TIMEOUT", id="WSK-046-idle"),
     ],
 )
-def test_a_slow_or_silent_peer_holds_nothing_for_long(
+def test_a_slow_or_silent_peer_is_closed_at_its_limit(
     fates: dict[str, Future[Fate]], name: str, close: int | None, reason: str, limit: str
 ) -> None:
     fate = fates[name].result()
@@ -288,7 +288,7 @@ def test_a_slow_or_silent_peer_holds_nothing_for_long(
 
 
 @pytest.mark.row("WSK-046")
-def test_a_peer_that_answers_no_ping_is_given_up(fates: dict[str, Future[Fate]]) -> None:
+def test_a_peer_that_does_not_answer_pings_is_closed(fates: dict[str, Future[Fate]]) -> None:
     fate = fates["no pong"].result()
 
     assert fate.close == 1011
@@ -329,7 +329,7 @@ def test_a_token_that_ends_ends_its_connection(service: Service, shop: Shop) -> 
 
 
 @pytest.mark.row("WSK-060")
-def test_a_restart_closes_with_1012_and_takes_the_peer_back(tight: Service, business: Shop) -> None:
+def test_a_restart_closes_with_1012_and_accepts_the_peer_afterwards(tight: Service, business: Shop) -> None:
     with ExitStack() as ending:
         peer = join(tight, business, ending, uid="patient")
         silent = ending.enter_context(tight.socket())

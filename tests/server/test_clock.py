@@ -11,7 +11,7 @@ from chatkey_stack.patience import PATIENCE
 
 
 @pytest.mark.contract("D-13/clock")
-def test_it_shows_the_source_s_time_plus_what_it_was_advanced() -> None:
+def test_the_clock_shows_the_time_of_its_source_plus_the_advance() -> None:
     clock = Clock(lambda: 1000.0)
 
     moved = clock.advance(86_400)
@@ -44,7 +44,7 @@ async def test_an_alarm_goes_off_when_the_clock_is_moved_past_its_time_and_not_b
     await asyncio.wait_for(due.wait(), PATIENCE)
 
 
-async def test_without_alarms_what_is_due_waits_for_the_next_move() -> None:
+async def test_a_move_without_alarms_delays_them_to_the_next_move() -> None:
     clock = Clock(lambda: 1000.0)
     due = alarm_of(clock, 1060.0)
 
@@ -57,19 +57,19 @@ async def test_without_alarms_what_is_due_waits_for_the_next_move() -> None:
     await asyncio.wait_for(due.wait(), PATIENCE)
 
 
-async def test_it_goes_off_by_itself_when_time_passes() -> None:
+async def test_an_alarm_goes_off_by_itself() -> None:
     clock = Clock()
 
     await asyncio.wait_for(alarm_of(clock, clock() + 0.01).wait(), PATIENCE)
 
 
-async def test_a_time_that_has_come_is_not_waited_for() -> None:
+async def test_an_alarm_for_a_past_time_goes_off_at_once() -> None:
     clock = Clock(lambda: 1000.0)
 
     await asyncio.wait_for(alarm_of(clock, 999.0).wait(), PATIENCE)
 
 
-async def test_it_goes_off_once() -> None:
+async def test_an_alarm_goes_off_once() -> None:
     clock = Clock(lambda: 1000.0)
     calls: list[float] = []
     clock.call_at(1010.0, lambda: calls.append(clock()))
@@ -82,7 +82,7 @@ async def test_it_goes_off_once() -> None:
     assert not clock.alarms
 
 
-async def test_one_that_is_cancelled_leaves_nothing_behind() -> None:
+async def test_a_cancelled_alarm_leaves_nothing_behind() -> None:
     clock = Clock(lambda: 1000.0)
     calls: list[float] = []
     alarm = clock.call_at(1010.0, lambda: calls.append(clock()))
@@ -95,7 +95,7 @@ async def test_one_that_is_cancelled_leaves_nothing_behind() -> None:
     assert not clock.alarms
 
 
-async def test_another_thread_may_move_it() -> None:
+async def test_another_thread_may_move_the_clock() -> None:
     clock = Clock(lambda: 1000.0)
     due = alarm_of(clock, 1060.0)
 

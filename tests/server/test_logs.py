@@ -51,7 +51,7 @@ def test_an_event_is_one_json_line_with_its_word_level_and_time(lines: Callable[
 
 
 @pytest.mark.parametrize("value", ["é", "half of a character: \ud800", 2**70])
-def test_whatever_is_told_is_one_line_of_ascii(value: object) -> None:
+def test_every_value_is_logged_as_one_line_of_ascii(value: object) -> None:
     stream = io.StringIO()
     logs.configure("info", stream=stream)
 
@@ -69,7 +69,7 @@ def test_whatever_is_told_is_one_line_of_ascii(value: object) -> None:
         *("password", "code_verifier", "client_assertion", "Authorization", "cookie", "set_cookie", "master_key"),
     ],
 )
-def test_what_stands_under_a_secret_key_is_not_shown(lines: Callable[[], Lines], key: str) -> None:
+def test_values_of_secret_keys_are_hidden(lines: Callable[[], Lines], key: str) -> None:
     structlog.get_logger().info("x", **{key: "hidden-value"}, inner=[{key: ["hidden-value"]}])
 
     assert "hidden-value" not in json.dumps(lines())
@@ -94,7 +94,7 @@ def test_what_stands_under_a_secret_key_is_not_shown(lines: Callable[[], Lines],
         ("nothing to hide?", "nothing to hide?"),
     ],
 )
-def test_what_looks_secret_is_not_shown_wherever_it_stands(lines: Callable[[], Lines], text: str, shown: str) -> None:
+def test_values_that_look_secret_are_hidden_everywhere(lines: Callable[[], Lines], text: str, shown: str) -> None:
     structlog.get_logger().info("x", note=text, inner={"a": (text,)}, thing=ValueError(text))
 
     [line] = lines()
@@ -129,7 +129,7 @@ def test_libraries_warnings_are_in_the_same_stream_and_redacted(lines: Callable[
     assert (line["event"], line["level"]) == ("Odd request: /token?auth=[redacted]", "warning")
 
 
-def test_with_level_debug_libraries_tell_their_news(lines_at: Callable[[str], Callable[[], Lines]]) -> None:
+def test_with_level_debug_messages_of_libraries_are_logged(lines_at: Callable[[str], Callable[[], Lines]]) -> None:
     lines = lines_at("debug")
 
     logging.getLogger("uvicorn.access").info("GET %s", f"/token?auth={JWT}")
@@ -138,13 +138,13 @@ def test_with_level_debug_libraries_tell_their_news(lines_at: Callable[[str], Ca
     assert [line["event"] for line in lines()] == ["GET /token?auth=[redacted]", "request.refused"]
 
 
-def test_below_its_level_nothing_is_shown(lines: Callable[[], Lines]) -> None:
+def test_events_below_the_level_are_not_logged(lines: Callable[[], Lines]) -> None:
     structlog.get_logger().debug("request.refused")
 
     assert lines() == []
 
 
-def test_a_listener_hears_hidden_events_too_redacted_and_only_while_it_listens(lines: Callable[[], Lines]) -> None:
+def test_a_listener_gets_hidden_events_redacted_while_it_listens(lines: Callable[[], Lines]) -> None:
     heard: list[dict[str, Any]] = []
 
     with logs.listening(lambda event: heard.append(dict(event))):
@@ -155,7 +155,7 @@ def test_a_listener_hears_hidden_events_too_redacted_and_only_while_it_listens(l
     assert lines() == []
 
 
-def test_people_get_lines_that_are_easy_to_read() -> None:
+def test_a_terminal_gets_readable_lines() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -170,7 +170,7 @@ def test_people_get_lines_that_are_easy_to_read() -> None:
     assert not terminal.getvalue().startswith("{")
 
 
-def test_a_log_that_cannot_be_written_stops_nobody() -> None:
+def test_a_log_that_cannot_be_written_raises_no_error() -> None:
     class Full(io.StringIO):
         def write(self, _: str) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -189,7 +189,7 @@ def test_a_log_that_cannot_be_written_stops_nobody() -> None:
     assert [event["event"] for event in heard] == ["socket.ready"]
 
 
-def test_of_a_flood_a_burst_is_written_and_listeners_hear_all_of_it() -> None:
+def test_of_many_events_a_burst_is_written_and_listeners_get_all() -> None:
     stream = io.StringIO()
     heard: list[str] = []
     logs.configure("info", stream=stream, lines_per_second=1)

@@ -186,7 +186,7 @@ def test_an_absolute_target_and_a_strange_host_do_not_change_any_address(served:
     assert plain[2] == absolute[2] == forwarded[2]
 
 
-def test_a_host_that_is_none_is_400_in_the_one_shape(served: Served, shop: dict[str, str]) -> None:
+def test_an_invalid_host_is_400_in_the_usual_envelope(served: Served, shop: dict[str, str]) -> None:
     status, _, body = served.request("GET", f"/v1/public/provider/{shop['id']}", {"Host": "a b<c>"})
 
     assert (status, json.loads(body)["error"]["code"]) == (400, "parameter_invalid")
@@ -202,7 +202,7 @@ def test_a_host_that_is_none_is_400_in_the_one_shape(served: Served, shop: dict[
         b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     ],
 )
-def test_what_is_not_http_is_400_without_a_word_about_the_server(served: Served, text: bytes) -> None:
+def test_text_that_is_no_http_is_400_and_names_no_software(served: Served, text: bytes) -> None:
     answer = served.raw(text)
 
     assert answer.startswith(b"HTTP/1.1 400 ")
@@ -211,7 +211,7 @@ def test_what_is_not_http_is_400_without_a_word_about_the_server(served: Served,
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_a_request_to_a_sockets_address_is_told_to_upgrade(served: Served, method: str) -> None:
+def test_a_plain_request_to_the_socket_is_426(served: Served, method: str) -> None:
     status, headers, body = served.request(method, "/v1/socket")
 
     assert (status, headers["upgrade"]) == (426, "websocket")
@@ -219,7 +219,7 @@ def test_a_request_to_a_sockets_address_is_told_to_upgrade(served: Served, metho
     assert not body if method == "HEAD" else json.loads(body)["error"]["code"] == "method_not_allowed"
 
 
-def test_another_spelling_of_the_sockets_path_is_no_socket(served: Served) -> None:
+def test_another_spelling_of_the_sockets_path_is_refused(served: Served) -> None:
     for target in ("/v1/socket/", "//v1/socket", "/v1/sock%65t"):
         with (
             pytest.raises(InvalidStatus) as refused,
@@ -230,7 +230,7 @@ def test_another_spelling_of_the_sockets_path_is_no_socket(served: Served) -> No
         assert refused.value.response.status_code == 403
 
 
-def test_what_a_peer_does_wrong_leaves_no_traceback_in_the_log(served: Served) -> None:
+def test_mistakes_of_a_peer_leave_no_traceback_in_the_log(served: Served) -> None:
     form = b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n"
     form += b"Content-Type: application/x-www-form-urlencoded\r\n\r\nstate="
 
@@ -289,7 +289,7 @@ def test_with_a_certificate_it_serves_https_and_wss(tmp_path: Path) -> None:
         unknown.value.close()
 
 
-def test_a_body_where_none_belongs_does_not_upset_the_next_request(served: Served, shop: dict[str, str]) -> None:
+def test_an_unexpected_body_does_not_affect_the_next_request(served: Served, shop: dict[str, str]) -> None:
     path = f"/v1/public/provider/{shop['id']}".encode()
     with_body = b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nGET /"
     last = b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -299,7 +299,7 @@ def test_a_body_where_none_belongs_does_not_upset_the_next_request(served: Serve
     assert answers.count(b"HTTP/1.1 200 OK") == 2
 
 
-def test_no_token_and_no_secret_is_in_the_log_even_at_its_loudest(served: Served, shop: dict[str, str]) -> None:
+def test_no_token_and_no_secret_is_in_the_log_at_level_debug(served: Served, shop: dict[str, str]) -> None:
     base = f"/v1/public/provider/{shop['id']}"
     token = json.loads(served.request("GET", f"{base}/token?uid={UID}")[2])["data"]["auth_token"]
 
@@ -340,7 +340,7 @@ def test_the_lab_cuts_a_handshake_and_closes_a_socket_with_a_code(served: Served
 
 @pytest.mark.contract("D-16/restart-1012")
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_on_a_signal_every_socket_is_closed_with_1012_and_the_process_ends_well(
+def test_on_a_signal_every_socket_is_closed_with_1012_and_the_process_ends_with_0(
     tmp_path: Path, stop: signal.Signals
 ) -> None:
     with serving(tmp_path) as server, server.socket() as wire:
@@ -407,7 +407,7 @@ def test_a_lab_that_others_could_reach_is_refused(tmp_path: Path) -> None:
     assert "CHATKEY_LAB" in refused(tmp_path, CHATKEY_LAB="1", CHATKEY_HOST="0.0.0.0")
 
 
-def test_a_certificate_that_is_none_is_told_by_its_setting(tmp_path: Path) -> None:
+def test_an_unusable_certificate_is_reported_with_its_setting(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.pem"
     wrong.write_text("not a certificate")
     (port,) = free_ports(1)
@@ -417,7 +417,7 @@ def test_a_certificate_that_is_none_is_told_by_its_setting(tmp_path: Path) -> No
     assert "CHATKEY_TLS_CERT" in said
 
 
-def test_a_redis_that_is_not_there_is_told_by_its_setting_without_its_address(tmp_path: Path) -> None:
+def test_an_unreachable_redis_is_reported_with_its_setting_and_without_its_address(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     address = f"redis://user:hidden-password@127.0.0.1:{port}"
 
@@ -427,7 +427,7 @@ def test_a_redis_that_is_not_there_is_told_by_its_setting_without_its_address(tm
     assert "hidden-password" not in said
 
 
-def test_a_database_that_cannot_be_opened_is_told_by_its_setting(tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_opened_is_reported_with_its_setting(tmp_path: Path) -> None:
     said = refused(tmp_path, CHATKEY_DATABASE_URL=f"sqlite:///{tmp_path}/folder/that/is/a/file/x", CHATKEY_PORT="1")
 
     assert "CHATKEY_" in said

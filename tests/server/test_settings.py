@@ -275,7 +275,7 @@ def test_an_unknown_variable_is_refused_with_the_name_that_may_be_meant(name: st
     assert hint in str(refused.value)
 
 
-def test_variables_of_other_components_and_of_others_are_left_alone() -> None:
+def test_variables_of_other_components_and_programs_are_ignored() -> None:
     others = {
         "CHATKEY_BROWSER": "x",
         "CHATKEY_PATIENCE": "x",
@@ -297,7 +297,7 @@ def test_the_lab_is_refused_on_an_address_others_can_reach() -> None:
 
 
 @pytest.mark.contract("D-14/lab")
-def test_the_lab_is_refused_where_browsers_reach_it_from_elsewhere() -> None:
+def test_the_lab_is_refused_with_a_base_address_that_others_can_reach() -> None:
     behind_a_proxy = {"CHATKEY_LAB": "1", "CHATKEY_BASE_URL": "https://chat.example"}
 
     with pytest.raises(SettingsError, match="CHATKEY_BASE_URL is not a loopback address; set CHATKEY_LAB_TOKEN"):
@@ -330,7 +330,7 @@ def test_with_a_token_the_lab_may_be_anywhere_and_opens_no_panel() -> None:
 @pytest.mark.parametrize(
     ("given", "missing"), [("CHATKEY_TLS_CERT", "CHATKEY_TLS_KEY"), ("CHATKEY_TLS_KEY", "CHATKEY_TLS_CERT")]
 )
-def test_half_of_tls_is_refused(given: str, missing: str, tmp_path: Path) -> None:
+def test_a_certificate_or_key_without_the_other_is_refused(given: str, missing: str, tmp_path: Path) -> None:
     (tmp_path / "some.pem").touch()
 
     with pytest.raises(SettingsError, match=f"{missing} is not set, but its counterpart is"):
@@ -348,7 +348,7 @@ def test_several_processes_must_be_given_a_master_key(shared: dict[str, str]) ->
     assert load({**shared, "CHATKEY_MASTER_KEY": KEY}).master_key == (KEY,)
 
 
-def test_settings_do_not_show_secrets() -> None:
+def test_the_repr_of_settings_hides_secrets() -> None:
     settings = load({"CHATKEY_MASTER_KEY": KEY, "CHATKEY_DATABASE_URL": "postgresql://u:hidden@db/chat"})
 
     assert repr(settings) == "Settings(base_url='http://localhost:8800', …)"
@@ -387,7 +387,7 @@ def test_previews_are_offered_after_the_others_in_the_order_of_the_login_page() 
 
 
 @pytest.mark.parametrize("names", ["twitter", "apple,", "apple;x", "google", "apple,X"])
-def test_a_preview_of_what_is_not_announced_is_refused_with_the_list(names: str) -> None:
+def test_an_unknown_preview_is_refused_with_the_list(names: str) -> None:
     with pytest.raises(SettingsError) as refused:
         load({"CHATKEY_PREVIEW_PROVIDERS": names})
 

@@ -96,7 +96,7 @@ async def test_a_request_that_does_not_come_to_its_end_is_cut_off(port: int, sen
         assert await until_the_end(reader) == b""
 
 
-async def test_half_a_second_request_on_a_connection_is_cut_off_too(port: int) -> None:
+async def test_an_incomplete_second_request_on_a_connection_is_cut_off(port: int) -> None:
     async with dialled(port) as (reader, writer):
         writer.write(REQUEST)
         first = await reader.readuntil(b"}")
@@ -119,7 +119,7 @@ HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
     ],
     ids=["one header", "many headers", "many requests"],
 )
-async def test_more_than_is_read_is_400_without_a_traceback(
+async def test_a_request_beyond_the_limit_is_400_without_a_traceback(
     port: int, sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with dialled(port) as (reader, writer):
@@ -134,7 +134,7 @@ async def test_more_than_is_read_is_400_without_a_traceback(
 
 @pytest.mark.contract("D-20/limits")
 @pytest.mark.parametrize(("method", "has_body"), [(b"GET", True), (b"HEAD", False)])
-async def test_what_is_no_request_is_400_and_head_gets_no_body(port: int, method: bytes, has_body: bool) -> None:
+async def test_an_invalid_request_is_400_and_head_gets_no_body(port: int, method: bytes, has_body: bool) -> None:
     async with dialled(port) as (reader, writer):
         writer.write(method + b" /\x80 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         head, _, body = (await until_the_end(reader)).partition(b"\r\n\r\n")
@@ -209,7 +209,7 @@ async def big_port(limits: Limits) -> AsyncIterator[int]:
 
 
 @pytest.mark.contract("D-20/patience")
-async def test_a_peer_that_takes_nothing_of_its_answer_is_cut_off(big_port: int) -> None:
+async def test_a_peer_that_does_not_read_its_answer_is_cut_off(big_port: int) -> None:
     async with dialled(big_port) as (reader, writer), asyncio.timeout(PATIENCE):
         writer.write(REQUEST)
         await reader.read(1)
@@ -297,7 +297,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("limits", [Patient()], ids=["half a second"])
-async def test_a_peer_that_takes_its_answer_slowly_gets_all_of_it(big_port: int, limits: Limits) -> None:
+async def test_a_slow_reader_gets_the_whole_answer(big_port: int, limits: Limits) -> None:
     loop, received = asyncio.get_running_loop(), 0
     async with dialled(big_port) as (reader, writer):
         begun = loop.time()
@@ -324,7 +324,7 @@ def test_broken_text_of_a_peer_is_a_warning_without_a_traceback() -> None:
 
 
 @pytest.mark.parametrize("failure", [ValueError("ours"), None])
-def test_what_else_uvicorn_tells_stays_as_it_is(failure: Exception | None) -> None:
+def test_other_log_records_of_uvicorn_stay_unchanged(failure: Exception | None) -> None:
     record = record_of(failure)
 
     assert note_broken_text(record)

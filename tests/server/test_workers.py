@@ -36,7 +36,7 @@ SHARED = Settings(database_url="postgresql://db/chatkey", redis_url="redis://cac
         ({"lab": True}, "CHATKEY_LAB gives each process its own clock and faults"),
     ],
 )
-def test_several_workers_are_refused_where_they_could_not_work_together(changes: dict[str, Any], words: str) -> None:
+def test_several_workers_need_postgresql_and_redis_and_no_lab(changes: dict[str, Any], words: str) -> None:
     check_workers(SHARED)
 
     with pytest.raises(SettingsError, match=re.escape(words)):
@@ -57,7 +57,7 @@ def end_of(one: ClientConnection) -> tuple[int, float]:
     return closed.value.rcvd.code, time.monotonic()
 
 
-def test_a_server_that_is_to_end_says_so_first_and_then_closes_one_socket_after_the_other(tmp_path: Path) -> None:
+def test_a_stopping_server_first_reports_it_and_then_closes_its_sockets_one_by_one(tmp_path: Path) -> None:
     with serving(tmp_path, CHATKEY_DRAIN="6") as served, ExitStack() as stack, ThreadPoolExecutor() as threads:
         sockets = [stack.enter_context(served.socket()) for _ in range(5)]
         for one in sockets:

@@ -107,7 +107,7 @@ def test_a_backend_passes_the_command_with_a_real_widget(start: Callable[[str], 
     assert not any(secret in done.stdout for secret in SECRETS.values())
 
 
-def test_the_copies_for_npm_are_pinned() -> None:
+def test_the_lock_file_pins_every_npm_package_by_hash() -> None:
     """The lock file must pin every package by hash, so that any registry delivers the same content."""
     lock = json.loads((EXAMPLES / "express" / "package-lock.json").read_text())
 

@@ -42,21 +42,21 @@ def test_an_unusual_endpoint_that_is_right_passes_clean(oddity: Oddity, mutant_s
 
 
 @pytest.mark.parametrize("oddity", ODDITIES, ids=lambda oddity: oddity.id)
-def test_it_passes_clean_too_if_less_is_known_of_it(oddity: Oddity, mutant_server: Server) -> None:
+def test_an_unusual_endpoint_passes_without_secret_and_second_login(oddity: Oddity, mutant_server: Server) -> None:
     report = self_test.judge(mutant_server, oddity.id, knowing=lambda full: replace(full, login_b=None, secret=None))
 
     assert not self_test.odd_complaint(oddity, report)
 
 
 @pytest.mark.parametrize("mutant", [one for one in MUTANTS if one.id in FOUND_WITH_ONE_LOGIN], ids=lambda one: one.id)
-def test_one_login_is_enough_to_find_it_at_the_right_place(mutant: Mutant, mutant_server: Server) -> None:
+def test_a_broken_endpoint_is_caught_by_its_check_without_a_second_login(mutant: Mutant, mutant_server: Server) -> None:
     report = self_test.judge(mutant_server, mutant.id, knowing=lambda full: replace(full, login_b=None))
 
     assert not self_test.complaint(mutant, report)
 
 
 @pytest.mark.parametrize("mutant", [one for one in MUTANTS if one.id in PUBLIC_KEYS], ids=lambda one: one.id)
-def test_it_takes_no_secret_to_see_that_a_key_is_public(mutant: Mutant, mutant_server: Server) -> None:
+def test_a_publicly_known_key_is_found_without_the_secret(mutant: Mutant, mutant_server: Server) -> None:
     report = self_test.judge(mutant_server, mutant.id, knowing=lambda full: replace(full, secret=None))
 
     assert not self_test.complaint(mutant, report)
@@ -76,7 +76,7 @@ def switched_off(check_id: str) -> tuple[Check, ...]:
     return tuple(replace(check, judge=lambda _: passed()) if check.id == check_id else check for check in checks.load())
 
 
-def test_every_mutant_is_written_down_and_the_other_way_round() -> None:
+def test_the_listed_mutants_are_exactly_those_in_the_code() -> None:
     assert {mutant.id for mutant in MUTANTS} == BROKEN.keys()
     assert {oddity.id for oddity in ODDITIES} == UNUSUAL.keys()
     assert [name for name, times in Counter(mutant.id for mutant in self_test.all_mutants()).items() if times > 1] == []

@@ -75,7 +75,7 @@ def test_a_member_of_the_shop_is_known(shop: ShopPage, business: Business) -> No
 
 
 @pytest.mark.parametrize("social", SOCIALS)
-def test_somebody_signs_in_by_a_social_login(shop: ShopPage, business: Business, social: str) -> None:
+def test_a_visitor_signs_in_with_a_social_login(shop: ShopPage, business: Business, social: str) -> None:
     """The popup posts its message, and the widget exchanges the token.
 
     The member must still be logged in after a reload.
@@ -93,7 +93,7 @@ def test_somebody_signs_in_by_a_social_login(shop: ShopPage, business: Business,
     assert (member["uid"], member["auth_provider"]) == (uid, social)
 
 
-def test_who_declines_stays_a_visitor(shop: ShopPage, faults: Faults) -> None:
+def test_after_a_declined_login_the_visitor_stays(shop: ShopPage, faults: Faults) -> None:
     """The widget reports the error code of the declined login, and the visitor can continue to chat."""
     faults.arm("deny", provider="google")
     widget = shop.open()

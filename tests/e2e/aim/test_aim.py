@@ -76,9 +76,7 @@ def test_where_the_smoke_fails_the_run_ends_and_says_where_to_look(tmp_path: Pat
     assert done.returncode != 0
 
 
-def test_browsers_are_led_to_the_front_and_to_the_shops_whatever_their_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_browsers_reach_front_and_shops_under_any_host_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_1", "s" * 32)
     path = tmp_path / "TARGET.toml"
     path.write_text(TARGET)
@@ -95,7 +93,7 @@ def test_browsers_are_led_to_the_front_and_to_the_shops_whatever_their_names(
     assert aim.have == {"search", "faults", "widget-events", "widget-texts", "widget-languages"}
 
 
-def test_a_widget_of_the_targets_own_has_what_it_declares_and_its_own_script(
+def test_a_target_with_its_own_widget_has_declared_capabilities_and_its_script(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_OF_1", "s" * 32)

@@ -43,7 +43,7 @@ def clerk(tmp_path: Path) -> Clerk:
     ],
     ids=["read", "answer", "end"],
 )
-def test_the_adapter_is_asked_by_its_verb_and_tells_the_conversation(
+def test_the_adapter_gets_the_verb_and_returns_the_conversation(
     clerk: Clerk, tmp_path: Path, do: Callable[[Clerk], list[tuple[str, str]]], asked: dict[str, str]
 ) -> None:
     told = do(clerk)

@@ -44,7 +44,7 @@ def test_green():
 """
 
 
-def test_what_is_excused_fails_nothing_and_ends_no_smoke_and_what_excuses_nothing_is_told(
+def test_known_failures_are_expected_even_in_the_smoke_test_and_needless_entries_are_reported(
     pytester: pytest.Pytester,
 ) -> None:
     """The file excuses failures by the name of a scenario or by a sentence of the contract.
@@ -65,7 +65,7 @@ def test_what_is_excused_fails_nothing_and_ends_no_smoke_and_what_excuses_nothin
     assert run.ret == 0
 
 
-def test_the_file_is_read_as_conform_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_read_in_the_same_way_as_by_conform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_1", "s" * 32)
     path, known = tmp_path / "TARGET.toml", tmp_path / "known.txt"
     path.write_text(f'{TARGET}\n[known_failures]\nfile = "known.txt"\n')

@@ -50,7 +50,7 @@ def target(folder: Path, url: str, *command: str) -> Target:
     return read_target(path)
 
 
-def test_the_command_is_run_beside_the_file_and_the_service_has_to_answer(tmp_path: Path, answering: str) -> None:
+def test_the_command_runs_in_the_folder_of_the_file_and_the_service_must_answer(tmp_path: Path, answering: str) -> None:
     restart(target(tmp_path, answering, sys.executable, "-c", "open('ran', 'x')"))
 
     assert (tmp_path / "ran").exists()
@@ -65,14 +65,14 @@ def test_the_command_is_run_beside_the_file_and_the_service_has_to_answer(tmp_pa
     ],
     ids=["not-there", "failed", "stays-away"],
 )
-def test_what_comes_of_nothing_is_told(tmp_path: Path, command: list[str], said: str) -> None:
+def test_a_restart_that_fails_is_reported(tmp_path: Path, command: list[str], said: str) -> None:
     (port,) = free_ports(1)
 
     with pytest.raises(HarnessError, match=said):
         restart(target(tmp_path, f"http://{LOOPBACK}:{port}", *command), patience=0.2)
 
 
-def test_who_names_the_command_can_be_restarted_and_who_says_so_has_to_name_it(
+def test_a_restart_command_declares_the_capability_and_the_capability_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_OF_1", "s" * 32)

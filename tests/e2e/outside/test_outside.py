@@ -156,7 +156,9 @@ def test_a_plain_test_starts_no_server_and_gets_the_options_it_is_given(project:
     ],
     ids=["nothing", "tracing", "video", "screenshot"],
 )
-def test_of_a_failure_is_kept_what_was_asked_for(project: Project, options: tuple[str, ...], kept: list[str]) -> None:
+def test_a_failure_keeps_the_files_that_were_asked_for(
+    project: Project, options: tuple[str, ...], kept: list[str]
+) -> None:
     done = project.run("-k", "fails and theirs and not once", *options)
 
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
@@ -179,7 +181,7 @@ def test_a_screenshot_of_the_full_page_is_as_tall_as_the_page(project: Project) 
     assert height > 3000
 
 
-def test_every_attempt_has_a_folder_of_its_own(project: Project) -> None:
+def test_every_attempt_of_a_test_has_its_own_folder(project: Project) -> None:
     done = project.run("-k", "fails_once", "--reruns", "1", "--tracing", "on")
 
     assert done.returncode == 0, done.stdout
@@ -187,7 +189,7 @@ def test_every_attempt_has_a_folder_of_its_own(project: Project) -> None:
     assert folders == ["test-theirs-py-test-fails-once-chromium", "test-theirs-py-test-fails-once-chromium-retry1"]
 
 
-def test_what_failed_last_is_run_again_alone(project: Project) -> None:
+def test_last_failed_runs_only_the_failed_tests(project: Project) -> None:
     project.run("test_theirs.py", "-k", "a_page or test_fails and not once")
     again = project.run("test_theirs.py", "-k", "a_page or test_fails and not once", "--lf")
 
@@ -203,7 +205,7 @@ def test_soft_expectations_are_all_told(project: Project) -> None:
     assert all(wanted in done.stdout for wanted in ("2 sub-exceptions", "'B'", "'Bye'"))
 
 
-def test_headed_is_headed(project: Project, display: str) -> None:
+def test_headed_needs_a_display(project: Project, display: str) -> None:
     """Without a display, `--headed` must fail instead of running headless."""
     seen = project.run("-k", "a_page", "--headed", DISPLAY=display)
     unseen = project.run("-k", "a_page", "--headed", DISPLAY="")
@@ -215,7 +217,7 @@ def test_headed_is_headed(project: Project, display: str) -> None:
     assert "headed browser without having a XServer running" in unseen.stdout
 
 
-def test_the_inspector_waits_as_long_as_somebody_thinks(project: Project, display: str) -> None:
+def test_the_inspector_waits_without_a_timeout(project: Project, display: str) -> None:
     """With PWDEBUG, the browser must be headed, and must stop at the first step and at `page.pause()`.
 
     Resume (F8) continues. The harness must not time out meanwhile, even with a short `--chatkey-patience`.
@@ -243,7 +245,7 @@ def test_the_inspector_waits_as_long_as_somebody_thinks(project: Project, displa
     assert "Headless" not in facts["agent"]
 
 
-def test_a_channel_is_the_channel_or_an_error(project: Project) -> None:
+def test_a_channel_that_is_not_installed_is_an_error(project: Project) -> None:
     done = project.run("-k", "a_page", "--browser-channel", "msedge-dev")
 
     assert done.returncode == pytest.ExitCode.TESTS_FAILED

@@ -51,7 +51,7 @@ def below(*routes: Route) -> Starlette:
         (Route("/{name}", logs_an_error), "left in the log: oops"),
     ],
 )
-async def test_what_fails_is_found_wherever_it_is_mounted(route: Route, wrong: str) -> None:
+async def test_a_failing_route_is_found_wherever_it_is_mounted(route: Route, wrong: str) -> None:
     app: Any = below(route)
 
     found = await Walk(app, PATH).past(starlette_doors(app))
@@ -59,7 +59,7 @@ async def test_what_fails_is_found_wherever_it_is_mounted(route: Route, wrong: s
     assert any(wrong in line for line in found)
 
 
-async def test_an_honest_application_passes_and_all_its_routes_are_reached() -> None:
+async def test_a_correct_application_passes_and_all_its_routes_are_reached() -> None:
     app: Any = below(Route("/{name}", answers), Route("/", answers))
     walk = Walk(app, PATH)
 
@@ -68,7 +68,7 @@ async def test_an_honest_application_passes_and_all_its_routes_are_reached() -> 
     assert {door.path for door in walk.seen} == {"/below/{name}", "/below/"}
 
 
-async def test_a_parameter_without_an_honest_value_is_an_error() -> None:
+async def test_a_parameter_without_a_sample_value_is_an_error() -> None:
     @post("/{other:str}", sync_to_thread=False)
     def handler(other: FromPath[str]) -> None: ...
 

@@ -144,7 +144,7 @@ def test_auth_js_percent_encodes_what_is_in_a_basic_header(library: At, name: st
 
 
 @pytest.mark.parametrize("name", ["google", "facebook", "github", "gitlab", "discord", "amazon"])
-def test_arctic_sends_a_basic_header_as_it_stands(library: At, name: str) -> None:
+def test_arctic_does_not_encode_the_basic_header(library: At, name: str) -> None:
     client = library(name, client_secret="a+b/c=:%20~")
 
     answer = client.by_header(client.approve().params["code"], f"{client.client.client_id}:a+b/c=:%20~")
@@ -188,7 +188,7 @@ def test_arctic_puts_the_audience_of_an_apple_secret_into_a_list(library: At) ->
     assert answer.json()["id_token"]
 
 
-def test_apple_looks_at_no_basic_header(library: At) -> None:
+def test_apple_ignores_a_basic_header(library: At) -> None:
     client = library("apple")
 
     answer = client.by_header(
@@ -224,7 +224,7 @@ def test_better_auth_asks_discord_with_an_encoded_at_sign(library: At) -> None:
     assert client.get("/api/users/%40me", token).json()["global_name"] == "Rhea Quill"
 
 
-def test_goth_and_kratos_ask_discord_to_skip_the_page_for_who_has_approved(library: At, browser: Browser) -> None:
+def test_goth_and_kratos_ask_discord_to_skip_the_page_after_an_approval(library: At, browser: Browser) -> None:
     client = library("discord")
     first = client.approve(prompt="none")
 
@@ -244,7 +244,7 @@ def test_better_auth_asks_facebook_about_the_token_before_it_uses_it(library: At
 
 
 @pytest.mark.parametrize("version", ["", "/v3.2", "/v16.0", "/v24.0"])
-def test_every_library_has_another_version_of_facebook(library: At, version: str) -> None:
+def test_each_library_calls_a_different_version_of_facebook(library: At, version: str) -> None:
     client = library("facebook")
 
     token = client.redeem(client.approve().params["code"], path=f"{version}/oauth/access_token").json()
@@ -255,7 +255,7 @@ def test_every_library_has_another_version_of_facebook(library: At, version: str
 @pytest.mark.parametrize(
     ("accept", "kind"), [("*/*", "application/x-www-form-urlencoded"), ("application/json", "application/json")]
 )
-def test_who_does_not_ask_github_for_json_gets_a_form(library: At, accept: str, kind: str) -> None:
+def test_github_answers_with_a_form_unless_json_is_requested(library: At, accept: str, kind: str) -> None:
     client = library("github")
 
     answer = client.redeem(client.approve().params["code"], headers={"accept": accept})
@@ -265,7 +265,7 @@ def test_who_does_not_ask_github_for_json_gets_a_form(library: At, accept: str, 
     assert (read["scope"], read["token_type"]) == ("user:email", "bearer")
 
 
-def test_github_refuses_who_does_not_say_who_he_is(library: At) -> None:
+def test_github_refuses_requests_without_a_user_agent(library: At) -> None:
     client = library("github")
     token = client.redeem(client.approve().params["code"]).json()["access_token"]
 
@@ -276,13 +276,13 @@ def test_github_refuses_who_does_not_say_who_he_is(library: At) -> None:
 
 
 @pytest.mark.parametrize("path", ["/token", "/oauth2/v4/token", "/oauth2/v3/token", "/o/oauth2/token"])
-def test_every_library_has_another_token_endpoint_of_google(library: At, path: str) -> None:
+def test_each_library_calls_a_different_token_endpoint_of_google(library: At, path: str) -> None:
     client = library("google")
 
     assert client.redeem(client.approve().params["code"], path=path).json()["id_token"]
 
 
-def test_who_decodes_googles_code_not_at_all_is_told_that_it_is_malformed(library: At) -> None:
+def test_a_code_of_google_that_was_not_decoded_is_malformed(library: At) -> None:
     client = library("google")
     code = client.approve().params["code"]
 

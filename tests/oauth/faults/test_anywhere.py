@@ -38,7 +38,7 @@ def met(journey: Journey, leg: str) -> Answer:
         ("reset", {}, 0.0, "before"),
     ],
 )
-def test_an_answer_is_late_or_cut_on_its_leg_only(
+def test_only_the_answer_of_the_chosen_leg_is_late_or_cut(
     *,
     google: Visitor,
     arm: Arm,
@@ -60,13 +60,13 @@ def test_an_answer_is_late_or_cut_on_its_leg_only(
 
 
 @pytest.mark.parametrize("leg", ["authorize", "token", "profile"])
-def test_an_answer_is_cut_in_its_midst(google: Visitor, arm: Arm, travel: Travel, leg: str) -> None:
+def test_an_answer_is_cut_in_the_middle(google: Visitor, arm: Arm, travel: Travel, leg: str) -> None:
     arm("truncated", leg=leg)
 
     assert met(travel(google), leg).cut == "midway"
 
 
-def test_a_redirect_has_no_midst(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_a_redirect_is_not_truncated(google: Visitor, arm: Arm, travel: Travel) -> None:
     rule = arm("truncated", leg="consent")
 
     travel(google)
@@ -127,7 +127,7 @@ def test_a_code_is_used_up_after_the_connection_was_reset(google: Visitor, arm: 
 
 
 @pytest.mark.parametrize("leg", ["token", "profile"])
-def test_half_of_the_json_comes(google: Visitor, arm: Arm, travel: Travel, leg: str) -> None:
+def test_only_half_of_the_json_is_sent(google: Visitor, arm: Arm, travel: Travel, leg: str) -> None:
     arm("malformed-json", leg=leg)
 
     answer = met(travel(google), leg)
@@ -194,7 +194,7 @@ def test_an_answer_can_be_huge(google: Visitor, arm: Arm, travel: Travel) -> Non
     assert "access_token" in json.loads(answer.body)
 
 
-def test_the_back_channel_can_be_led_elsewhere(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_the_back_channel_can_be_redirected(google: Visitor, arm: Arm, travel: Travel) -> None:
     arm("redirected", to="https://elsewhere.example/token")
 
     answer = met(travel(google), "token")
@@ -216,7 +216,7 @@ def test_the_back_channel_can_be_led_elsewhere(google: Visitor, arm: Arm, travel
         ("amazon", 429, "retry-after"),
     ],
 )
-def test_too_many_requests_are_told_in_the_providers_shape(
+def test_too_many_requests_are_refused_in_the_providers_format(
     visit: Callable[[str], Visitor], arm: Arm, name: str, status: int, header: str | None
 ) -> None:
     visitor = visit(name)
@@ -228,7 +228,7 @@ def test_too_many_requests_are_told_in_the_providers_shape(
     assert header is None or header in dict(answer.headers)
 
 
-def test_discord_says_in_body_and_headers_when_to_come_again(discord: Visitor, arm: Arm, content: Content) -> None:
+def test_discord_gives_the_time_to_wait_in_body_and_headers(discord: Visitor, arm: Arm, content: Content) -> None:
     arm("rate-limited", scope=Scope(provider="discord"), retry_after=12)
 
     answer = discord.redeem("any")

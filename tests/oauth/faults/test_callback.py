@@ -80,7 +80,7 @@ def test_cancel_sends_back_at_once_in_the_providers_words(
         ),
     ],
 )
-def test_an_error_comes_without_anybody_being_asked(
+def test_an_error_is_sent_back_without_the_consent_page(
     *, google: Visitor, arm: Arm, parameters: Parameters, fault: str, options: dict[str, str], sent: dict[str, str]
 ) -> None:
     arm(fault, **options)
@@ -118,7 +118,7 @@ def test_an_error_for_an_account_comes_after_that_account_was_chosen(
         ("no-callback-iss", {}, {"iss": None}),
     ],
 )
-def test_one_parameter_of_the_callback_is_bent_and_the_others_are_not(
+def test_a_fault_changes_only_one_parameter_of_the_callback(
     *,
     google: Visitor,
     arm: Arm,
@@ -138,7 +138,7 @@ def test_one_parameter_of_the_callback_is_bent_and_the_others_are_not(
     assert changed.keys() & {"state"} or callback["state"] == STATE
 
 
-def test_the_state_of_another_flow_is_that_of_the_newest_of_the_same_client(
+def test_the_swapped_state_is_that_of_the_newest_flow_of_the_same_client(
     google: Visitor, arm: Arm, travel: Travel
 ) -> None:
     arm("state-swapped")
@@ -149,7 +149,7 @@ def test_the_state_of_another_flow_is_that_of_the_newest_of_the_same_client(
     assert travel(google).callback["state"] == "of-the-other-flow"
 
 
-def test_the_state_of_another_flow_needs_another_flow(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_the_state_is_not_swapped_without_another_flow(google: Visitor, arm: Arm, travel: Travel) -> None:
     rule = arm("state-swapped")
 
     assert travel(google).callback["state"] == STATE

@@ -69,7 +69,7 @@ def verify(journey: Journey, keys: dict[str, Any], *, now: float = NOW) -> dict[
         ("sub-number", {}, jwt.exceptions.InvalidSubjectError),
     ],
 )
-def test_a_careful_client_refuses_it(
+def test_a_correct_client_refuses_the_faulty_id_token(
     *,
     google: Visitor,
     arm: Arm,
@@ -98,7 +98,7 @@ def test_a_careful_client_refuses_it(
         ("wrong-at-hash", {}, {"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"}),
     ],
 )
-def test_what_a_signature_does_not_tell_is_bent_under_a_good_one(
+def test_claims_are_changed_under_a_valid_signature(
     *,
     google: Visitor,
     arm: Arm,
@@ -139,7 +139,7 @@ def test_an_unsigned_token_ends_with_a_dot(google: Visitor, arm: Arm, travel: Tr
     assert journey.header["alg"] == "none"
 
 
-def test_the_public_key_as_a_secret_would_convince_a_careless_client(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_alg_hs256_signs_with_the_public_key_as_secret(google: Visitor, arm: Arm, travel: Travel) -> None:
     arm("alg-hs256")
 
     signed, _, signature = travel(google).tokens["id_token"].rpartition(".")
@@ -167,7 +167,7 @@ def test_the_times_of_an_expired_token_are_consistent(google: Visitor, arm: Arm,
 
 
 @pytest.mark.parametrize("name", ["google", "gitlab", "discord"])
-def test_keys_rotate_in_the_midst_of_a_login_and_both_are_published(
+def test_keys_rotate_during_a_login_and_both_stay_published(
     *, visit: Callable[[str], Visitor], arm: Arm, travel: Travel, content: Content, name: str
 ) -> None:
     paths = {"google": KEYS, "gitlab": "/oauth/discovery/keys", "discord": "/api/oauth2/keys"}

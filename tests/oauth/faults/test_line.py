@@ -81,7 +81,7 @@ def test_a_reset_connection_ends_with_rst(running: Running) -> None:
     assert running.ask().status_code == 400
 
 
-def test_a_client_is_told_of_a_reset(running: Running) -> None:
+def test_a_client_gets_an_error_for_a_reset(running: Running) -> None:
     running.arm("reset")
 
     with pytest.raises(httpx.ReadError):
@@ -96,7 +96,7 @@ def test_a_truncated_answer_is_shorter_than_it_says(running: Running) -> None:
     assert running.ask().status_code == 400
 
 
-def test_a_slow_answer_comes(running: Running) -> None:
+def test_a_slow_answer_arrives_after_the_delay(running: Running) -> None:
     running.arm("slow", seconds=0.05)
 
     answer = running.ask()
@@ -105,7 +105,7 @@ def test_a_slow_answer_comes(running: Running) -> None:
     assert answer.elapsed.total_seconds() >= 0.05
 
 
-def test_a_hanging_answer_does_not_come_and_others_do(running: Running) -> None:
+def test_a_hanging_answer_does_not_delay_others(running: Running) -> None:
     running.arm("hang")
 
     with pytest.raises(httpx.ReadTimeout):
@@ -113,7 +113,7 @@ def test_a_hanging_answer_does_not_come_and_others_do(running: Running) -> None:
     assert running.ask().status_code == 400
 
 
-def test_a_hanging_answer_keeps_no_server_from_its_end(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_hanging_answer_does_not_keep_the_server_from_stopping(capfd: pytest.CaptureFixture[str]) -> None:
     running = Running()
     running.arm("hang")
 

@@ -29,7 +29,7 @@ def offered(page: bytes) -> list[str]:
     return [name.decode() for name in BOXES.findall(page)]
 
 
-def test_the_menu_offers_what_makes_sense_from_there(google: Visitor) -> None:
+def test_the_menu_offers_the_faults_of_the_remaining_steps(google: Visitor) -> None:
     page = google.ask().body
 
     assert offered(page) == OFFERED
@@ -39,7 +39,7 @@ def test_the_menu_offers_what_makes_sense_from_there(google: Visitor) -> None:
 
 
 @pytest.mark.parametrize("scope", ["read:user", "openid"])
-def test_without_an_id_token_nothing_of_one_is_offered(github: Visitor, scope: str) -> None:
+def test_without_an_id_token_no_fault_of_one_is_offered(github: Visitor, scope: str) -> None:
     signed = {fault.name for fault in FAMILIES[SIGNED]}
 
     assert offered(github.ask(scope=scope).body) == [name for name in OFFERED if name not in signed]
@@ -55,7 +55,7 @@ def test_without_the_lab_there_is_no_menu_and_no_flow(make_fake: Callable[..., A
 
 
 @pytest.mark.parametrize("name", OFFERED)
-def test_what_is_ticked_goes_wrong_once_in_this_login(google: Visitor, travel: Travel, name: str) -> None:
+def test_a_ticked_fault_acts_once_in_this_login(google: Visitor, travel: Travel, name: str) -> None:
     travel(google, state="another", misbehave=[name], **OFFLINE)
     (rule,) = google.fake.faults.rules()
     flow = google.fake.flows.all()[0]

@@ -75,7 +75,7 @@ def differs(journey: Journey, google: Visitor, usual: dict[str, Any]) -> bool:
 
 @pytest.mark.contract("D-14/faults")
 @pytest.mark.parametrize("name", OF_A_FLOW)
-def test_a_fault_meets_its_own_flow_once_and_no_neighbour(google: Visitor, arm: Arm, travel: Travel, name: str) -> None:
+def test_a_fault_acts_once_and_only_in_its_own_flow(google: Visitor, arm: Arm, travel: Travel, name: str) -> None:
     usual = picture(travel(google, **OFFLINE), google)
     rule = arm(name)
 

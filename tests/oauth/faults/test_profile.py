@@ -76,7 +76,7 @@ def test_the_profile_is_refused_in_the_providers_words(visit: Visit, arm: Arm, t
 
 
 @pytest.mark.parametrize(("name", "status"), [("gitlab", 403), ("x", 403), ("amazon", 403), ("github", 404)])
-def test_the_profile_is_refused_for_want_of_a_scope(
+def test_the_profile_is_refused_because_of_a_missing_scope(
     visit: Visit, arm: Arm, travel: Travel, name: str, status: int
 ) -> None:
     arm("profile-refused", why="scope")
@@ -115,7 +115,7 @@ def test_the_profile_can_be_of_another_shape(
     assert journey.profile.body.startswith(body)
 
 
-def test_a_list_of_addresses_is_no_profile(github: Visitor, arm: Arm, content: Content) -> None:
+def test_a_profile_fault_does_not_change_the_list_of_addresses(github: Visitor, arm: Arm, content: Content) -> None:
     rule = arm("other-sub", scope=Scope(provider="github"))
     token = github.login()["access_token"]
 

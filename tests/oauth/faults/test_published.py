@@ -26,7 +26,7 @@ GOOGLE = Scope(provider="google")
 
 
 @pytest.mark.parametrize("fault", ["key-missing", "other-modulus"])
-def test_a_good_id_token_cannot_be_verified_until_the_keys_are_right_again(
+def test_wrong_published_keys_make_a_good_id_token_unverifiable_once(
     *, google: Visitor, gitlab: Visitor, arm: Arm, travel: Travel, content: Content, fault: str
 ) -> None:
     rule = arm(fault, scope=GOOGLE)
@@ -67,14 +67,14 @@ def test_a_missing_key_leaves_the_older_ones(google: Visitor, arm: Arm, content:
     assert content(google.get(KEYS))["keys"] == straight[1:]
 
 
-def test_certificates_are_no_set_of_keys(google: Visitor, arm: Arm) -> None:
+def test_a_fault_of_the_key_set_does_not_change_the_certificates(google: Visitor, arm: Arm) -> None:
     rule = arm("key-missing", scope=GOOGLE)
 
     assert b"BEGIN CERTIFICATE" in google.get("/oauth2/v1/certs").body
     assert rule.hits == 0
 
 
-def test_the_discovery_document_can_be_another_issuers(google: Visitor, arm: Arm, content: Content) -> None:
+def test_the_discovery_document_can_name_another_issuer(google: Visitor, arm: Arm, content: Content) -> None:
     arm("other-issuer", scope=GOOGLE)
 
     bent, straight = content(google.get(DISCOVERY)), content(google.get(DISCOVERY))
@@ -83,7 +83,7 @@ def test_the_discovery_document_can_be_another_issuers(google: Visitor, arm: Arm
 
 
 @pytest.mark.parametrize(("leg", "path"), [("keys", KEYS), ("discovery", DISCOVERY)])
-def test_what_is_published_can_fail_to_come(google: Visitor, arm: Arm, leg: str, path: str) -> None:
+def test_published_documents_can_fail(google: Visitor, arm: Arm, leg: str, path: str) -> None:
     arm("status-500", scope=GOOGLE, leg=leg)
 
     assert [google.get(path).status for _ in range(2)] == [500, 200]

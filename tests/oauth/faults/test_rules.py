@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         ),
     ],
 )
-def test_an_order_that_cannot_be_is_refused_by_the_member_at_fault(
+def test_an_impossible_order_is_refused_with_the_member_at_fault(
     fake: App, order: dict[str, Any], member: str, told: str
 ) -> None:
     with pytest.raises(FaultError) as refused:
@@ -102,7 +102,7 @@ def test_an_order_has_known_members_only(order: dict[str, Any], told: str) -> No
     ],
 )
 @pytest.mark.contract("D-14/faults")
-def test_a_rule_means_the_flows_that_match_all_of_its_scope(
+def test_a_rule_applies_to_flows_that_match_its_whole_scope(
     google: Visitor, arm: Arm, scope: Scope, meant: bool
 ) -> None:
     rule = arm("code-used", scope=scope)
@@ -119,7 +119,7 @@ def test_a_rule_means_the_flows_that_match_all_of_its_scope(
     assert (answer.status == 400) is meant
 
 
-def test_a_rule_means_one_flow_by_its_id(google: Visitor, arm: Arm) -> None:
+def test_a_rule_can_be_limited_to_one_flow_by_its_id(google: Visitor, arm: Arm) -> None:
     google.ask(state="first")
     google.ask(state="second")
     second, first = google.fake.flows.all()
@@ -152,7 +152,7 @@ def test_a_request_without_a_flow_is_met_by_provider_and_client_alone(google: Vi
     assert [rule.hits for rule in (by_state, by_other_client, by_client)] == [0, 0, 1]
 
 
-def test_the_client_of_a_basic_header_counts(x: Visitor, arm: Arm) -> None:
+def test_a_rule_matches_the_client_of_a_basic_header(x: Visitor, arm: Arm) -> None:
     rule = arm("status-500", scope=Scope(client_id="ours"))
 
     answer = x.redeem("unknown")
@@ -161,7 +161,9 @@ def test_the_client_of_a_basic_header_counts(x: Visitor, arm: Arm) -> None:
 
 
 @pytest.mark.parametrize(("times", "statuses"), [(1, [500, 400, 400]), (2, [500, 500, 400]), (None, [500, 500, 500])])
-def test_a_rule_acts_as_often_as_it_was_told(google: Visitor, arm: Arm, times: int | None, statuses: list[int]) -> None:
+def test_a_rule_acts_the_given_number_of_times(
+    google: Visitor, arm: Arm, times: int | None, statuses: list[int]
+) -> None:
     rule = arm("status-500", scope=Scope(provider="google"), times=times)
 
     answers = [google.redeem("4/0Aunknown") for _ in range(3)]
@@ -184,7 +186,7 @@ def test_a_disarmed_rule_tells_its_hits_and_acts_no_more(google: Visitor, arm: A
     assert google.fake.faults.get(rule.id) is None
 
 
-def test_rules_that_were_never_met_are_told(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_rules_that_were_never_hit_are_listed(google: Visitor, arm: Arm, travel: Travel) -> None:
     met, unmet = arm("code-used"), arm("no-id-token")
 
     travel(google, state="another")
@@ -197,7 +199,7 @@ def test_rules_that_were_never_met_are_told(google: Visitor, arm: Arm, travel: T
 @pytest.mark.parametrize(
     "fault", ["no-id-token", "no-callback-iss", "bad-signature", "wrong-nonce", "email-verified-text"]
 )
-def test_a_fault_with_nothing_to_bend_is_not_met(
+def test_a_fault_with_nothing_to_change_is_not_hit(
     visit: Callable[[str], Visitor], arm: Arm, travel: Travel, fault: str
 ) -> None:
     rule = arm(fault)
@@ -222,7 +224,7 @@ def test_several_faults_act_together_in_the_order_they_were_armed(google: Visito
 @pytest.mark.parametrize("leg", ["token", "profile"])
 @pytest.mark.parametrize("first", ["malformed-json", "empty-answer", "wrong-content-type", "profile-list"])
 @pytest.mark.parametrize("then", FAULTS)
-def test_no_fault_stumbles_over_what_another_left(  # noqa: PLR0917 - pytest names them
+def test_any_two_faults_can_be_combined(  # noqa: PLR0917 - pytest names them
     google: Visitor, arm: Arm, travel: Travel, leg: str, first: str, then: str
 ) -> None:
     for fault in (first, then):
@@ -236,7 +238,7 @@ def test_no_fault_stumbles_over_what_another_left(  # noqa: PLR0917 - pytest nam
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_provider_stumbles_over_a_fault(
+def test_every_fault_works_with_every_provider(
     visit: Callable[[str], Visitor], arm: Arm, travel: Travel, name: str, fault: str
 ) -> None:
     arm(fault, scope=Scope(provider=name), times=None)
@@ -297,7 +299,7 @@ def named() -> list[type[Any]]:
     return [kind for kind in seen if "name" in vars(kind)]
 
 
-def test_a_rule_is_written_with_the_words_it_was_ordered_with(arm: Arm) -> None:
+def test_a_rule_is_written_with_the_options_of_its_order(arm: Arm) -> None:
     rule = arm("slow", scope=Scope(provider="google"), seconds=2)
 
     written = msgspec.json.decode(msgspec.json.encode(rule))

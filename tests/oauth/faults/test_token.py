@@ -56,7 +56,7 @@ def test_a_good_code_is_refused_in_the_providers_words_and_stays_good(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("why", Reason)
-def test_every_reason_can_be_put_in_every_providers_words(
+def test_every_reason_has_a_refusal_at_every_provider(
     visit: Visit, arm: Arm, content: Content, name: str, why: Reason
 ) -> None:
     visitor = visit(name)
@@ -89,7 +89,7 @@ def code_of(visitor: Visitor) -> str:
         ("malformed-id-token", {}, set(), {"id_token": "not.a.token"}),
     ],
 )
-def test_one_member_of_the_token_answer_is_bent_and_the_others_are_not(
+def test_a_fault_changes_only_one_member_of_the_token_answer(
     *,
     google: Visitor,
     arm: Arm,
@@ -108,7 +108,7 @@ def test_one_member_of_the_token_answer_is_bent_and_the_others_are_not(
     assert changed.items() <= members.items()
 
 
-def test_a_member_that_is_not_there_is_not_made_null(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_an_absent_member_is_not_set_to_null(google: Visitor, arm: Arm, travel: Travel) -> None:
     rule = arm("null-member", member="mac_key")
 
     assert "mac_key" not in travel(google).tokens
@@ -125,7 +125,7 @@ def test_the_token_answer_can_be_form_encoded(google: Visitor, arm: Arm, travel:
     assert dict(pairs(answer.body.decode()))["token_type"] == "Bearer"
 
 
-def test_githubs_form_encoding_is_no_fault(github: Visitor, arm: Arm) -> None:
+def test_the_form_encoding_of_github_does_not_count_as_a_hit(github: Visitor, arm: Arm) -> None:
     rule = arm("form-encoded")
 
     github.redeem(code_of(github), accept="*/*")
@@ -142,7 +142,9 @@ def test_an_error_can_have_the_status_of_a_success(google: Visitor, arm: Arm, co
     assert content(answer)["error"] == "invalid_grant"
 
 
-def test_a_refresh_is_bent_as_a_code_is(google: Visitor, arm: Arm, travel: Travel, content: Content) -> None:
+def test_faults_of_the_token_answer_apply_to_a_refresh(
+    google: Visitor, arm: Arm, travel: Travel, content: Content
+) -> None:
     refresh_token = travel(google, **OFFLINE).tokens["refresh_token"]
     rule = arm("token-refused", why="refresh_token")
 

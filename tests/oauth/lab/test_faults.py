@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Read = Callable[[httpx.Response], Any]
 
 
-async def test_an_armed_fault_acts_once_and_tells_how_often_it_was_met(
+async def test_an_armed_fault_acts_once_and_counts_its_hits(
     lab: httpx.AsyncClient, data: Read, error: Read, google: Visitor
 ) -> None:
     order = {"fault": "status-500", "scope": {"provider": "google"}, "with": {"leg": "token"}}
@@ -73,7 +73,7 @@ async def test_a_fault_for_one_browser_context_leaves_its_neighbour_alone(
         ({"fault": "slow", "seconds": 1}, "request_invalid", "seconds"),
     ],
 )
-async def test_an_order_that_cannot_be_armed_is_refused_by_its_member(
+async def test_an_order_that_cannot_be_armed_is_refused_with_the_member_at_fault(
     *, lab: httpx.AsyncClient, data: Read, error: Read, order: dict[str, Any], code: str, told: str
 ) -> None:
     answer = await lab.post("/lab/faults", json=order)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         {"client_id": "theirs", "provider": "google"},
     ],
 )
-async def test_a_flow_is_found_by_what_a_test_knows_of_it(
+async def test_a_flow_is_found_by_state_login_hint_or_client(
     lab: httpx.AsyncClient, data: Read, google: Visitor, github: Visitor, filters: dict[str, str]
 ) -> None:
     asked = google.request(client_id="theirs", login_hint="omar", state="st-google")
@@ -51,7 +51,7 @@ async def test_flows_are_listed_newest_first_and_each_has_its_own_address(
     assert error(await lab.get("/lab/flows/f_0000000000000000"))[:2] == (404, "flow_unknown")
 
 
-async def test_of_the_state_a_fingerprint_is_shown_the_same_as_in_the_request_log(
+async def test_the_state_is_shown_as_the_same_fingerprint_as_in_the_request_log(
     lab: httpx.AsyncClient, data: Read, google: Visitor
 ) -> None:
     google.ask(state="the-state")

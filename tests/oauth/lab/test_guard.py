@@ -29,7 +29,9 @@ async def test_a_peer_elsewhere_is_refused(fake: App, error: Read, peer: str) ->
 
 @pytest.mark.contract("D-14/fake-lab")
 @pytest.mark.parametrize("host", ["evil.example", "id.example", "192.0.2.1:9911", "127.0.0.1.evil.example", "[", ""])
-async def test_a_name_that_only_leads_here_is_refused(lab: httpx.AsyncClient, error: Read, host: str) -> None:
+async def test_a_foreign_name_that_resolves_to_this_machine_is_refused(
+    lab: httpx.AsyncClient, error: Read, host: str
+) -> None:
     status, code, message = error(await lab.get("/lab", headers={"host": host}))
 
     assert (status, code) == (403, "host_foreign")
@@ -37,7 +39,7 @@ async def test_a_name_that_only_leads_here_is_refused(lab: httpx.AsyncClient, er
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:9911", "localhost:9911", "id.localhost", "[::1]:9911", "127.0.0.2"])
-async def test_every_name_of_this_machine_will_do(lab: httpx.AsyncClient, host: str) -> None:
+async def test_every_name_of_this_machine_is_accepted(lab: httpx.AsyncClient, host: str) -> None:
     assert (await lab.get("/lab", headers={"host": host})).status_code == 200
 
 
@@ -82,7 +84,7 @@ async def test_a_filter_with_a_typing_error_is_told_rather_than_ignored(
 
 
 @pytest.mark.parametrize("path", ["/lab/requests", "/lab/flows"])
-async def test_a_provider_that_is_none_is_not_looked_for(lab: httpx.AsyncClient, error: Read, path: str) -> None:
+async def test_an_unknown_provider_is_refused(lab: httpx.AsyncClient, error: Read, path: str) -> None:
     status, code, message = error(await lab.get(path, params={"provider": "goggle"}))
 
     assert (status, code) == (404, "provider_unknown")

@@ -56,9 +56,7 @@ async def test_the_page_of_a_flow_shows_how_far_it_came_and_what_was_wrong(
         assert all(verdict["words"].replace("'", "&#x27;") in page.text for verdict in step["verdicts"].values())
 
 
-async def test_the_page_has_a_button_for_whatever_the_lab_can_be_asked(
-    lab: httpx.AsyncClient, data: Read, fake: App
-) -> None:
+async def test_the_page_has_a_button_for_every_action_of_the_lab(lab: httpx.AsyncClient, data: Read, fake: App) -> None:
     rule = data(await lab.post("/lab/faults", json={"fault": "slow"}))
 
     page = unescape((await lab.get("/lab", headers=BROWSER)).text)
@@ -72,7 +70,7 @@ async def test_the_page_has_a_button_for_whatever_the_lab_can_be_asked(
     assert 'data-path="/lab/reset"' in page
 
 
-async def test_what_the_buttons_send_is_taken(lab: httpx.AsyncClient, fake: App) -> None:
+async def test_the_lab_accepts_the_requests_of_the_buttons(lab: httpx.AsyncClient, fake: App) -> None:
     page = unescape((await lab.get("/lab", headers=BROWSER)).text)
     buttons = re.findall(r'data-method="(\w+)" data-path="([^"]+)"(?: data-body="({[^}]*})")?', page)
 
@@ -139,5 +137,5 @@ async def test_the_page_of_a_flow_that_is_not_there_says_so(lab: httpx.AsyncClie
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", ""])
-async def test_who_does_not_ask_for_a_page_gets_json(lab: httpx.AsyncClient, data: Read, accept: str) -> None:
+async def test_without_accepting_html_the_answer_is_json(lab: httpx.AsyncClient, data: Read, accept: str) -> None:
     assert data(await lab.get("/lab", headers={"accept": accept}))["people"]

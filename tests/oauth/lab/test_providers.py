@@ -46,7 +46,7 @@ async def test_keys_rotate_both_stay_published_and_no_private_half_is(
         ("github", (400, "keys_none"), "name: github does not sign tokens, so it has no keys to rotate."),
     ],
 )
-async def test_where_there_are_no_keys_none_rotate(
+async def test_keys_of_a_provider_without_keys_cannot_be_rotated(
     lab: httpx.AsyncClient, error: Read, name: str, refusal: tuple[int, str], told: str
 ) -> None:
     answer = await lab.post(f"/lab/providers/{name}/keys")
@@ -74,7 +74,7 @@ async def test_a_switch_is_set_and_acts(lab: httpx.AsyncClient, data: Read, goog
         ("google.iss", {"off": True}, (400, "request_invalid"), "o"),
     ],
 )
-async def test_a_switch_that_cannot_stand_so_is_refused(
+async def test_an_impossible_position_of_a_switch_is_refused(
     *, lab: httpx.AsyncClient, error: Read, key: str, body: dict[str, Any], refusal: tuple[int, str], told: str
 ) -> None:
     answer = await lab.put(f"/lab/switches/{key}", json=body)
@@ -83,7 +83,7 @@ async def test_a_switch_that_cannot_stand_so_is_refused(
     assert told in error(answer)[2]
 
 
-async def test_somebody_approves_unasked_until_nobody_does(
+async def test_auto_approval_works_until_it_is_switched_off(
     lab: httpx.AsyncClient, data: Read, google: Visitor, parameters: Callable[[Answer], dict[str, str]]
 ) -> None:
     data(await lab.put("/lab/auto-approve", json={"account": "omar"}))
@@ -98,7 +98,7 @@ async def test_somebody_approves_unasked_until_nobody_does(
     assert google.ask().status == 200
 
 
-async def test_somebody_who_is_not_there_cannot_approve(lab: httpx.AsyncClient, error: Read) -> None:
+async def test_auto_approval_by_an_unknown_person_is_refused(lab: httpx.AsyncClient, error: Read) -> None:
     status, code, message = error(await lab.put("/lab/auto-approve", json={"account": "who"}))
 
     assert (status, code) == (404, "person_unknown")
@@ -106,7 +106,7 @@ async def test_somebody_who_is_not_there_cannot_approve(lab: httpx.AsyncClient, 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_provider_can_approve_unasked(visit: Callable[[str], Visitor], name: str) -> None:
+def test_auto_approval_works_at_every_provider(visit: Callable[[str], Visitor], name: str) -> None:
     visitor = visit(name)
     visitor.fake.world.approval.account = "rhea"
 

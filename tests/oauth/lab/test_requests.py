@@ -43,7 +43,7 @@ async def test_the_log_tells_whose_client_id_reached_the_provider_and_no_secret(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_of_an_authorization_request_only_what_could_be_secret_is_hidden(
+def test_only_secret_parameters_of_an_authorization_request_are_hidden(
     visit: Callable[[str], Visitor], name: str
 ) -> None:
     visitor = visit(name)
@@ -96,7 +96,9 @@ async def test_the_log_is_filtered(
     assert [entry["path"] for entry in found] == paths
 
 
-async def test_the_log_is_read_on(lab: httpx.AsyncClient, data: Read, google: Visitor, github: Visitor) -> None:
+async def test_the_log_can_be_read_from_a_given_entry(
+    lab: httpx.AsyncClient, data: Read, google: Visitor, github: Visitor
+) -> None:
     google.ask()
     last = data(await lab.get("/lab/requests"))["last"]
     github.ask()
@@ -132,16 +134,16 @@ async def test_a_test_can_wait_for_a_request(
     assert [entry["provider"] for entry in found] == ["github"]
 
 
-async def test_waiting_ends_without_a_request(lab: httpx.AsyncClient, data: Read) -> None:
+async def test_waiting_ends_at_the_timeout_without_a_request(lab: httpx.AsyncClient, data: Read) -> None:
     assert data(await lab.get("/lab/requests", params={"wait": 0.01}))["requests"] == []
 
 
 @pytest.mark.parametrize("wait", ["-1", "31", "long"])
-async def test_nobody_waits_for_ever(lab: httpx.AsyncClient, error: Read, wait: str) -> None:
+async def test_an_invalid_time_to_wait_is_refused(lab: httpx.AsyncClient, error: Read, wait: str) -> None:
     assert error(await lab.get("/lab/requests", params={"wait": wait}))[:2] == (400, "request_invalid")
 
 
-def test_odd_bytes_are_written_down_without_harm(fake: App, google: Visitor) -> None:
+def test_odd_bytes_can_be_logged(fake: App, google: Visitor) -> None:
     google.ask(login_hint="\udcff\x00ü")
 
     (entry,) = fake.log.find()

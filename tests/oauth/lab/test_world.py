@@ -41,7 +41,7 @@ def test_a_loopback_address_may_have_a_lab(host: str) -> None:
     assert Settings(host=host, lab=True).lab
 
 
-async def test_the_overview_says_what_there_is_and_where(
+async def test_the_overview_lists_providers_people_and_addresses(
     lab: httpx.AsyncClient, data: Read, fake: App, google: Visitor
 ) -> None:
     google.ask()
@@ -86,7 +86,9 @@ async def test_the_clock_is_moved_and_read(lab: httpx.AsyncClient, data: Read, g
     "body",
     [{}, [], {"advance": "soon"}, {"advance": 1, "back": 2}, {"advance": -1}, {"advance": 1e300}],
 )
-async def test_a_clock_that_is_told_nonsense_stands(lab: httpx.AsyncClient, data: Read, error: Read, body: Any) -> None:
+async def test_an_invalid_time_does_not_move_the_clock(
+    lab: httpx.AsyncClient, data: Read, error: Read, body: Any
+) -> None:
     before = data(await lab.get("/lab/clock"))
 
     status, code, message = error(await lab.post("/lab/clock", json=body))

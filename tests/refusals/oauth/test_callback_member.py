@@ -40,7 +40,7 @@ def known(provider: FakeOAuth) -> Iterator[Known]:
 
 @pytest.mark.row("OAC-044")
 @pytest.mark.parametrize("sub", ["a:b", ":", "github:42", "a::b:"])
-def test_a_subject_with_colons_is_one_subject(service: Service, sign_in: MakeSignIn, known: Known, sub: str) -> None:
+def test_a_subject_with_colons_is_not_split(service: Service, sign_in: MakeSignIn, known: Known, sub: str) -> None:
     account = known(name="Colin Colon", subjects={"google": sub})
     login = sign_in()
 
@@ -65,7 +65,7 @@ def test_a_subject_with_colons_is_one_subject(service: Service, sign_in: MakeSig
         pytest.param("نور 😀", "نور 😀", id="OAC-046-letters"),
     ],
 )
-def test_a_name_is_text_of_one_line_or_none(
+def test_a_name_is_one_line_of_text_or_left_out(
     sign_in: MakeSignIn, known: Known, name: str | None, shown: str | None
 ) -> None:
     account = known(name=name, username="guest-name")
@@ -108,7 +108,7 @@ def test_callbacks_of_a_new_member_at_the_same_time_make_one_record(service: Ser
 
 
 @pytest.mark.row("OAC-063")
-def test_of_many_callbacks_with_one_state_a_single_one_is_let_in(service: Service, sign_in: MakeSignIn) -> None:
+def test_only_one_of_many_callbacks_with_the_same_state_succeeds(service: Service, sign_in: MakeSignIn) -> None:
     login = sign_in(shop=service.shop())
     given = login.approve()
 
@@ -145,7 +145,7 @@ def test_the_identity_token_is_what_the_contract_says(shop: Shop, sign_in: MakeS
 
 
 @pytest.mark.row("OAC-064")
-def test_the_identity_token_is_worth_nothing_with_another_key_or_after_a_day(
+def test_the_identity_token_is_refused_with_another_key_or_after_a_day(
     service: Service, shop: Shop, sign_in: MakeSignIn, key: BrowserKey
 ) -> None:
     token = sign_in().finish().token
@@ -157,7 +157,7 @@ def test_the_identity_token_is_worth_nothing_with_another_key_or_after_a_day(
 
 
 @pytest.mark.row("OAC-065")
-def test_what_a_visitor_wrote_is_not_the_members(service: Service, sign_in: MakeSignIn) -> None:
+def test_messages_of_the_visitor_do_not_become_the_members(service: Service, sign_in: MakeSignIn) -> None:
     shop = service.shop()
     assert wrote(service, shop, shop.visitor_token(), "before the login") == ["before the login"]
 

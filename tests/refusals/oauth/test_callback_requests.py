@@ -46,7 +46,7 @@ def test_a_post_is_read_in_query_and_form_together(service: Service, sign_in: Ma
 @pytest.mark.row("OAC-030")
 @pytest.mark.parametrize("name", ["state", "code"])
 @pytest.mark.parametrize("value", ["same", "other"])
-def test_what_stands_in_query_and_form_is_repeated(
+def test_a_parameter_in_both_query_and_form_is_repeated(
     service: Service, sign_in: MakeSignIn, name: str, value: str
 ) -> None:
     login = sign_in()
@@ -78,7 +78,7 @@ def test_a_posted_form_is_answered_with_200(service: Service, sign_in: MakeSignI
 
 @pytest.mark.row("OAC-021")
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_who_declines_is_told_so_and_the_opener_too(sign_in: MakeSignIn, method: str) -> None:
+def test_a_declined_login_is_shown_and_sent_to_the_opener(sign_in: MakeSignIn, method: str) -> None:
     login = sign_in()
 
     page = login.refuse({"state": login.state, "error": "access_denied"}, "oauth_denied", method=method)
@@ -100,7 +100,7 @@ def test_who_declines_is_told_so_and_the_opener_too(sign_in: MakeSignIn, method:
     ],
     ids=["unknown", "empty", "markup", "script", "10k"],
 )
-def test_an_error_that_nobody_knows_is_a_failure_and_not_repeated(sign_in: MakeSignIn, error: str, word: str) -> None:
+def test_an_unknown_error_is_a_failure_and_is_not_quoted(sign_in: MakeSignIn, error: str, word: str) -> None:
     login = sign_in()
     described = {"error_description": "<i>words</i>", "error_uri": "javascript:alert(1)"}
 

@@ -19,7 +19,7 @@ CACHE_SECONDS = 61
 
 
 @pytest.mark.row("OAC-012")
-def test_a_state_that_fills_the_address_is_400(service: Service, sign_in: MakeSignIn) -> None:
+def test_a_state_longer_than_the_limit_of_an_address_is_400(service: Service, sign_in: MakeSignIn) -> None:
     login = sign_in()
     line = f"GET {login.callback}?state={'A' * 100_000}&code=x HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -68,7 +68,7 @@ def test_a_state_is_good_once_whatever_code_comes_with_it(service: Service, sign
     ],
 )
 @pytest.mark.parametrize("signed_by", ["nobody", "the-business"])
-def test_what_stands_in_a_state_cannot_be_changed_nor_signed_anew_with_a_secret_key(
+def test_the_members_of_a_state_cannot_be_changed_even_with_a_secret_key(
     *, service: Service, shop: Shop, sign_in: MakeSignIn, make: Maker, member: int, value: Any, signed_by: str
 ) -> None:
     login = sign_in()
@@ -88,9 +88,7 @@ def test_what_stands_in_a_state_cannot_be_changed_nor_signed_anew_with_a_secret_
 
 
 @pytest.mark.row("OAC-009")
-def test_a_state_as_it_is_but_signed_with_the_businesss_secret_is_400(
-    shop: Shop, sign_in: MakeSignIn, make: Maker
-) -> None:
+def test_a_state_signed_with_the_secret_of_the_business_is_400(shop: Shop, sign_in: MakeSignIn, make: Maker) -> None:
     login = sign_in()
     given = login.approve()
     payload = login.state.partition(".")[0]
@@ -104,7 +102,7 @@ def test_a_state_as_it_is_but_signed_with_the_businesss_secret_is_400(
 
 
 @pytest.mark.row("OAC-013")
-def test_a_business_that_was_removed_meanwhile_lets_nobody_in(service: Service, sign_in: MakeSignIn) -> None:
+def test_a_business_removed_during_the_login_refuses_it(service: Service, sign_in: MakeSignIn) -> None:
     shop = service.shop()
     login = sign_in(shop=shop)
     sign_in(shop=shop).accept()
@@ -115,7 +113,7 @@ def test_a_business_that_was_removed_meanwhile_lets_nobody_in(service: Service, 
 
 
 @pytest.mark.row("OAC-014")
-def test_an_origin_that_is_no_longer_registered_is_told_nothing(service: Service, sign_in: MakeSignIn) -> None:
+def test_an_origin_that_is_no_longer_registered_gets_no_message(service: Service, sign_in: MakeSignIn) -> None:
     shop = service.shop()
     login = sign_in(shop=shop)
     given = login.approve()

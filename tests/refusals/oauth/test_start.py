@@ -61,9 +61,7 @@ def test_an_origin_that_is_not_registered_is_told_nothing_and_leaves_no_record(
 
 
 @pytest.mark.row("OAS-003", "OAS-036")
-def test_a_domain_is_registered_as_browsers_write_its_origin_and_answers_go_there(
-    service: Service, sign_in: MakeSignIn
-) -> None:
+def test_a_domain_is_registered_as_browsers_write_its_origin(service: Service, sign_in: MakeSignIn) -> None:
     shop = service.shop(domains=["SHOP.Example:443"])
 
     refused(service, start(service, shop, "https://SHOP.Example:443"), 403, "origin_not_allowed")
@@ -105,7 +103,7 @@ def test_an_international_name_is_known_by_its_punycode(service: Service, sign_i
 
 
 @pytest.mark.row("OAS-033")
-def test_an_origin_that_fills_the_address_is_400(service: Service, shop: Shop) -> None:
+def test_an_origin_longer_than_the_limit_of_an_address_is_400(service: Service, shop: Shop) -> None:
     line = f"GET {shop.path}/oauth/google?origin={'x' * 100_000} HTTP/1.1\r\nHost: localhost\r\n\r\n"
     assert service.raw(line.encode()).startswith(b"HTTP/1.1 400 ")
 
@@ -169,7 +167,7 @@ def test_another_spelling_of_the_path_is_404(service: Service, shop: Shop, rest:
 
 
 @pytest.mark.row("OAS-048")
-def test_logins_whose_time_is_over_are_forgotten(service: Service, shop: Shop, under_way: UnderWay) -> None:
+def test_expired_logins_are_deleted(service: Service, shop: Shop, under_way: UnderWay) -> None:
     for _ in range(3):
         start(service, shop)
     assert under_way(shop) >= 3
@@ -181,7 +179,7 @@ def test_logins_whose_time_is_over_are_forgotten(service: Service, shop: Shop, u
 
 
 @pytest.mark.row("OAS-048")
-def test_there_is_a_most_of_logins_under_way_and_the_page_says_when_to_come_again(
+def test_the_number_of_logins_under_way_is_limited_and_the_page_says_when_to_retry(
     service: Service, shop: Shop, sign_in: MakeSignIn
 ) -> None:
     on_the_way = sign_in()
@@ -203,7 +201,7 @@ def test_there_is_a_most_of_logins_under_way_and_the_page_says_when_to_come_agai
 
 
 @pytest.mark.row("OAS-049")
-def test_a_look_by_head_leaves_no_record(service: Service, under_way: UnderWay) -> None:
+def test_a_head_request_starts_no_login(service: Service, under_way: UnderWay) -> None:
     shop = service.shop()
 
     answer = service.http.head(f"{shop.path}/oauth/google", params={"origin": ORIGIN})
@@ -215,7 +213,7 @@ def test_a_look_by_head_leaves_no_record(service: Service, under_way: UnderWay) 
 
 
 @pytest.mark.row("OAS-049")
-def test_a_prefetched_start_does_no_harm(service: Service, shop: Shop, sign_in: MakeSignIn) -> None:
+def test_a_prefetched_start_does_not_disturb_the_login(service: Service, shop: Shop, sign_in: MakeSignIn) -> None:
     login = sign_in()
     prefetch = {"Sec-Purpose": "prefetch", "Purpose": "prefetch"}
 

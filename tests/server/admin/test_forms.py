@@ -47,7 +47,7 @@ async def test_a_provider_is_added_and_its_secret_shown_once(panel: Fixture) -> 
     assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_a_provider_needs_nothing_to_be_given(panel: Fixture) -> None:
+async def test_a_provider_can_be_added_with_an_empty_form(panel: Fixture) -> None:
     shown = lines(await panel.ask("POST", "api/forms/new-provider/", {"name": "", "domain": "", "id": ""}))
 
     assert (await panel.services.providers.get(shown[1])).secrets.current == shown[4].encode()
@@ -57,7 +57,7 @@ async def test_a_provider_needs_nothing_to_be_given(panel: Fixture) -> None:
     ("typed", "words"),
     [({"id": "prov"}, "'prov' is taken"), ({"id": "a b"}, "id must be 1 to 64"), ({"domain": "*.a.test"}, "wildcards")],
 )
-async def test_a_provider_that_cannot_be_is_refused(panel: Fixture, typed: dict[str, str], words: str) -> None:
+async def test_an_impossible_provider_is_refused(panel: Fixture, typed: dict[str, str], words: str) -> None:
     refused = await panel.ask("POST", "api/forms/new-provider/", typed)
 
     assert refused.status_code == 422
@@ -66,7 +66,7 @@ async def test_a_provider_that_cannot_be_is_refused(panel: Fixture, typed: dict[
 
 
 @pytest.mark.contract("D-05/rotation")
-async def test_after_a_rotation_the_old_secret_counts_until_the_stated_time(panel: Fixture, clock: Fixture) -> None:
+async def test_after_a_rotation_the_old_secret_is_valid_until_the_stated_time(panel: Fixture, clock: Fixture) -> None:
     old = await member_token(panel)
 
     shown = lines(await panel.ask("POST", "api/forms/rotate-secret/", {"provider": "prov", "overlap": "1"}))
@@ -103,7 +103,7 @@ async def test_without_overlap_the_old_secret_ends_at_once(panel: Fixture) -> No
         ({"provider": "prov", "overlap": -1}, "30 days"),
     ],
 )
-async def test_a_rotation_that_cannot_be_is_refused(panel: Fixture, typed: dict[str, object], words: str) -> None:
+async def test_an_impossible_rotation_is_refused(panel: Fixture, typed: dict[str, object], words: str) -> None:
     before = (await panel.services.providers.get("prov")).secrets.current
 
     refused = await panel.ask("POST", "api/forms/rotate-secret/", typed)
@@ -113,7 +113,7 @@ async def test_a_rotation_that_cannot_be_is_refused(panel: Fixture, typed: dict[
     assert (await panel.services.providers.get("prov")).secrets.current == before
 
 
-async def test_a_number_that_is_none_is_refused(panel: Fixture) -> None:
+async def test_text_instead_of_a_number_is_refused(panel: Fixture) -> None:
     refused = await panel.ask("POST", "api/forms/rotate-secret/", {"provider": "prov", "overlap": "a day"})
 
     assert refused.status_code == 422
@@ -125,7 +125,7 @@ async def write(panel: Fixture, uid: str) -> None:
     await panel.services.chat.post(identity, "m1", "the parcel is late", name=None, source="")
 
 
-async def test_a_person_is_erased_once_that_is_ticked_and_what_remains_is_said(
+async def test_a_person_is_erased_after_confirmation_and_the_page_says_what_remains(
     panel: Fixture, heard: list[dict[str, object]]
 ) -> None:
     news: list[bytes] = []
@@ -159,7 +159,7 @@ async def test_a_person_is_erased_once_that_is_ticked_and_what_remains_is_said(
         ),
     ],
 )
-async def test_a_person_that_cannot_be_is_not_erased(panel: Fixture, typed: dict[str, object], words: str) -> None:
+async def test_an_impossible_erasure_is_refused(panel: Fixture, typed: dict[str, object], words: str) -> None:
     await write(panel, "ann")
 
     refused = await panel.ask("POST", "api/forms/erase-person/", typed)

@@ -121,7 +121,7 @@ async def test_resealing_without_the_old_key_changes_nothing(make_client: Fixtur
         assert await reads(client, token) == "ann"
 
 
-async def test_while_servers_change_one_by_one_each_reads_what_the_other_seals(
+async def test_servers_with_the_old_and_the_new_key_read_each_others_secrets(
     make_client: Fixture, database_url: str, p8: str
 ) -> None:
     async with make_client(database_url=database_url, master_key=(OLD, NEW)) as client:

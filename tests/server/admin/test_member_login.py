@@ -106,7 +106,7 @@ async def test_a_new_client_id_needs_its_own_secret(panel: Fixture) -> None:
     ],
 )
 @pytest.mark.contract("D-19/one-set-of-rules")
-async def test_what_cannot_be_is_refused_with_the_reason_and_nothing_is_stored(
+async def test_an_impossible_social_login_is_refused_with_the_reason_and_not_stored(
     panel: Fixture, typed: dict[str, str], words: str
 ) -> None:
     before = await panel.rows("social_logins")
@@ -145,7 +145,7 @@ async def test_own_keys_are_forgotten_when_their_ids_are_taken_out(panel: Fixtur
 
 
 @pytest.mark.parametrize("member", ["provider", "social"])
-async def test_a_row_stays_what_it_is_about(panel: Fixture, member: str) -> None:
+async def test_provider_and_social_of_a_row_cannot_be_changed(panel: Fixture, member: str) -> None:
     number = await row_id(panel, "social_logins", "google")
 
     refused = await panel.ask("PATCH", f"api/tables/social_logins/{number}/", {member: "discord"})
@@ -155,7 +155,7 @@ async def test_a_row_stays_what_it_is_about(panel: Fixture, member: str) -> None
 
 @pytest.mark.contract("2.1/apple-credentials")
 class TestApple:
-    async def test_its_keys_are_team_id_key_id_and_p8(self, panel: Fixture, p8: str) -> None:
+    async def test_the_keys_of_apple_are_team_id_key_id_and_p8(self, panel: Fixture, p8: str) -> None:
         keys = {"social": "apple", "client_id": "com.shop", "team_id": "TEAM", "key_id": "KEY", "p8": f"\n{p8}\n"}
 
         stored = await panel.ask("POST", "api/tables/service_keys/", keys)
@@ -184,7 +184,7 @@ class TestApple:
             ({"client_secret": "secret"}, "client_secret is not part of the keys of apple"),
         ],
     )
-    async def test_keys_that_are_not_whole_are_refused(
+    async def test_incomplete_keys_are_refused(
         self, panel: Fixture, p8: str, typed: dict[str, str], words: str
     ) -> None:
         keys = {"social": "apple", "client_id": "com.shop", "team_id": "TEAM", "key_id": "KEY", "p8": p8, **typed}
@@ -201,7 +201,7 @@ class TestApple:
         assert reason(refused).startswith("There is no social provider 'apple'. Available: google")
 
 
-async def test_where_apple_is_offered_it_can_be_switched_on(
+async def test_apple_can_be_switched_on_in_a_preview(
     make_client: Fixture, panel_database: str, p8: str, panel_of: Fixture
 ) -> None:
     async with make_client(database_url=panel_database, preview_providers=("apple",)) as client:
@@ -274,7 +274,7 @@ async def test_a_provider_is_changed_by_the_rules_of_the_command_line(panel: Fix
     assert (row.name, row.livechat_greeting, row.enabled, row.ui_colour) == ("Birch", "", False, "#4f46e5")
 
 
-async def test_what_is_sealed_cannot_be_written_past_the_rules(panel: Fixture) -> None:
+async def test_sealed_columns_and_ids_cannot_be_written_directly(panel: Fixture) -> None:
     before = await Provider.select(Provider.id, Provider.sealed_secret_key)
 
     answer = await panel.ask("PATCH", "api/tables/providers/prov/", {"sealed_secret_key": "mine", "id": "other"})
@@ -301,7 +301,7 @@ async def test_a_provider_is_neither_added_nor_removed_in_its_table(
 
 
 @pytest.mark.parametrize("number", ["999", "0", "x", "-1", "1e3", "99999999999999999999"])
-async def test_a_row_that_is_gone_is_said_to_be(panel: Fixture, number: str) -> None:
+async def test_a_deleted_row_is_reported(panel: Fixture, number: str) -> None:
     for method in ("PATCH", "DELETE"):
         refused = await panel.ask(method, f"api/tables/domains/{number}/", {"domain": "a.test"})
 

@@ -23,7 +23,7 @@ def attributes(cookie: str) -> set[str]:
 
 
 @pytest.mark.contract("D-19/sign-in")
-async def test_the_page_is_there_and_everything_behind_it_wants_somebody_signed_in(stranger: Fixture) -> None:
+async def test_the_page_is_public_and_everything_behind_it_needs_a_sign_in(stranger: Fixture) -> None:
     page = await stranger.ask("GET", "")
     behind = [
         (await stranger.ask(method, f"api/{path}", body)).status_code
@@ -57,7 +57,7 @@ async def test_an_administrator_signs_in_and_out(stranger: Fixture) -> None:
     assert (await stranger.ask("GET", "api/user/")).status_code == 401
 
 
-async def test_what_the_database_knows_of_a_session_opens_nothing(stranger: Fixture) -> None:
+async def test_the_stored_form_of_a_session_token_does_not_sign_in(stranger: Fixture) -> None:
     await stranger.sign_in()
     token = stranger.client.cookies["chatkey_admin"]
     stored = [row["token"] for row in await AdminSession.select(AdminSession.token)]
@@ -97,7 +97,7 @@ async def test_a_sign_in_that_cannot_be_read_is_refused_and_a_good_one_works(
     assert (await stranger.sign_in()).status_code == 200
 
 
-async def test_an_agent_is_no_administrator(stranger: Fixture) -> None:
+async def test_an_agent_cannot_sign_in_as_an_administrator(stranger: Fixture) -> None:
     await accounts.add(Agent, "eve", PASSWORD)
 
     assert (await stranger.sign_in(username="eve")).status_code == 401
@@ -162,7 +162,7 @@ async def test_a_new_password_ends_every_session(panel: Fixture) -> None:
     assert (await panel.sign_in("another password")).status_code == 200
 
 
-async def test_over_https_the_cookie_belongs_to_this_host_alone(make_client: Fixture) -> None:
+async def test_over_https_the_cookie_has_the_host_prefix(make_client: Fixture) -> None:
     async with make_client(base_url="https://chat.test") as client:
         await accounts.add(Administrator, "ada", PASSWORD)
         client.base_url = "https://chat.test"
@@ -182,7 +182,7 @@ async def test_over_https_the_cookie_belongs_to_this_host_alone(make_client: Fix
     assert user.json()["username"] == "ada"
 
 
-async def test_every_answer_carries_a_policy_that_lets_in_nothing_from_elsewhere(client: Fixture) -> None:
+async def test_every_answer_has_a_policy_that_blocks_other_origins(client: Fixture) -> None:
     page = await client.get("/admin/")
     script = page.text.partition('src="./')[2].partition('"')[0]
     answers = [page, await client.get(f"/admin/{script}"), await client.get("/admin/api/user/")]
@@ -201,11 +201,11 @@ async def test_every_answer_carries_a_policy_that_lets_in_nothing_from_elsewhere
 
 
 @pytest.mark.parametrize("path", ["api/docs/", "public/docs/", "docs"])
-async def test_pages_that_load_scripts_from_elsewhere_are_not_there(panel: Fixture, path: str) -> None:
+async def test_pages_with_scripts_of_other_origins_are_404(panel: Fixture, path: str) -> None:
     assert (await panel.ask("GET", path)).status_code == 404
 
 
-async def test_there_is_one_address(client: Fixture) -> None:
+async def test_the_panel_has_exactly_one_address(client: Fixture) -> None:
     answer = await client.get("/admin")
 
     assert (answer.status_code, answer.headers["location"]) == (308, "/admin/")
@@ -241,7 +241,7 @@ async def test_without_its_database_the_panel_says_so_and_goes_on_when_it_is_bac
     assert back.status_code == 200
 
 
-async def test_what_piccolo_fails_at_is_answered_and_logged_without_the_request(
+async def test_a_failure_of_piccolo_is_answered_with_500_and_logged_without_the_request(
     panel: Fixture, heard: list[dict[str, object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PiccoloCRUD, "_apply_filters", None)
@@ -291,7 +291,7 @@ async def sign_in_at(client: Fixture, path: str, password: str) -> Any:
         "/%61dmin/public/login/",
     ],
 )
-async def test_no_spelling_of_the_path_has_guesses_of_its_own(stranger: Fixture, path: str) -> None:
+async def test_other_spellings_of_the_path_share_the_limit_of_guesses(stranger: Fixture, path: str) -> None:
     elsewhere = [(await sign_in_at(stranger.client, path, "a wrong guess")).status_code for _ in range(15)]
     right = await sign_in_at(stranger.client, path, PASSWORD)
 
@@ -301,7 +301,7 @@ async def test_no_spelling_of_the_path_has_guesses_of_its_own(stranger: Fixture,
     assert elsewhere.count(401) <= 10
 
 
-async def test_guesses_at_the_old_password_count_when_it_is_changed(panel: Fixture) -> None:
+async def test_guesses_at_the_old_password_in_a_change_are_limited(panel: Fixture) -> None:
     guess = {"current_password": "a wrong guess", "new_password": "x" * 12, "confirm_new_password": "x" * 12}
 
     answers = [(await panel.ask("POST", "api/change-password/", guess)).status_code for _ in range(11)]

@@ -83,7 +83,7 @@ async def test_a_secret_cannot_be_guessed_by_filter_or_order(panel: Fixture) -> 
     assert orders[0] == orders[1]
 
 
-async def test_the_tables_behind_the_views_are_not_there(panel: Fixture) -> None:
+async def test_the_tables_behind_the_views_are_not_accessible(panel: Fixture) -> None:
     for table in (
         "provider",
         "oauth_application",
@@ -173,7 +173,7 @@ async def test_members_are_shown_and_not_changed(panel: Fixture) -> None:
     assert await panel.rows("members") == [row]
 
 
-async def test_what_was_changed_by_whom_is_logged_without_secrets(
+async def test_changes_are_logged_with_the_administrator_and_without_secrets(
     panel: Fixture, heard: list[dict[str, object]]
 ) -> None:
     number = (await panel.rows("social_logins"))[0]["id"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_nothing_built_names_the_command_that_builds(tmp_path: Path) -> None:
+def test_a_missing_build_is_reported_with_the_command_that_builds(tmp_path: Path) -> None:
     with pytest.raises(AssetsError, match=r"not been built.*python hatch_build\.py"):
         router(Settings(), tmp_path)
 
@@ -32,5 +32,5 @@ def test_a_manifest_of_another_shape_is_named(built: Path) -> None:
         router(Settings(), built)
 
 
-def test_a_whole_build_is_served(built: Path) -> None:
+def test_a_complete_build_is_served(built: Path) -> None:
     assert router(Settings(), built).routes

@@ -121,7 +121,7 @@ def test_the_hash_is_that_of_the_bytes_in_every_encoding(client: Client, accepte
 
 
 @pytest.mark.contract("D-17/pinned")
-def test_another_script_has_another_address_and_the_same_one_the_same(make_client: MakeClient) -> None:
+def test_the_address_of_a_script_depends_only_on_its_content(make_client: MakeClient) -> None:
     one, same, other = make_client(), make_client(), make_client(base_url="https://chat.example")
 
     pinned, again, elsewhere = (client.get(PINNED).json() for client in (one, same, other))
@@ -208,7 +208,7 @@ def test_head_answers_as_get_without_a_body(client: Client, path: str) -> None:
 @pytest.mark.parametrize(
     "name", ["manifest.json", "widget-0.snapshot", "pyodide-1", "pyodide-1/pyodide.asm.wasm.gz", "sdk.js%00", "SDK.JS"]
 )
-def test_whatever_is_no_built_file_is_not_found_and_any_page_may_know(client: Client, name: str) -> None:
+def test_other_paths_get_404_readable_by_any_origin(client: Client, name: str) -> None:
     answer = client.get(f"/assets/{name}", headers={"origin": "https://shop.example"})
 
     assert answer.status_code == 404
@@ -229,7 +229,7 @@ def test_the_files_are_only_read(client: Client, method: str) -> None:
     assert client.request(method, WASM).status_code == 405
 
 
-def test_a_file_stays_as_it_was_when_the_server_started(client: Client, built: Path) -> None:
+def test_a_file_is_served_as_read_at_the_start(client: Client, built: Path) -> None:
     (built / "pyodide-1/pyodide.asm.wasm").unlink()
 
     answer = client.get(WASM, headers={"accept-encoding": "identity"})

@@ -54,7 +54,7 @@ async def states() -> list[str]:
     return [row["state"] for row in await Call.select(Call.state).order_by(Call.started_at)]
 
 
-async def test_a_later_call_of_another_process_goes_on_when_the_caller_of_an_ended_one_is_gone(
+async def test_a_later_call_in_another_process_goes_on_after_the_first_callers_socket_closes(
     make_chat: Fixture, hub: Hub, ann: Fixture, eve: Fixture, time: Fixture
 ) -> None:
     here, there = make_chat(hub), make_chat(hub)
@@ -68,7 +68,7 @@ async def test_a_later_call_of_another_process_goes_on_when_the_caller_of_an_end
     assert await states() == ["ended", "ringing"]
 
 
-async def test_that_holds_when_nobody_told_of_the_end(
+async def test_a_later_call_goes_on_even_if_the_end_of_the_earlier_was_not_announced(
     make_chat: Fixture, hub: Hub, ann: Fixture, eve: Fixture, time: Fixture
 ) -> None:
     deaf = Hub()
@@ -84,7 +84,7 @@ async def test_that_holds_when_nobody_told_of_the_end(
     assert await states() == ["ended", "ringing"]
 
 
-async def test_its_own_later_call_ends_with_the_caller(
+async def test_a_later_call_of_the_same_process_ends_with_the_caller(
     make_chat: Fixture, hub: Hub, ann: Fixture, eve: Fixture, time: Fixture
 ) -> None:
     here, there = make_chat(hub), make_chat(hub)

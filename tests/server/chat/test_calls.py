@@ -30,7 +30,7 @@ async def states() -> list[str]:
     return [row["state"] for row in await Call.select(Call.state).order_by(Call.started_at)]
 
 
-async def test_a_call_rings_is_taken_and_ends(
+async def test_a_call_rings_is_accepted_and_ends(
     chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture, time: Fixture
 ) -> None:
     own, agents = listen(ann), listen()
@@ -68,7 +68,7 @@ async def test_after_its_end_another_can_start(chat: Fixture, ann: Fixture, eve:
     assert await states() == ["ended", "ringing"]
 
 
-async def test_calling_again_says_where_the_call_stands(chat: Fixture, ann: Fixture, eve: Fixture) -> None:
+async def test_calling_again_returns_the_state_of_the_call(chat: Fixture, ann: Fixture, eve: Fixture) -> None:
     await call(chat, ann)
     await chat.take_call(await the_conversation(), agent=eve)
 
@@ -133,9 +133,7 @@ async def test_the_call_ends_when_the_callers_last_socket_is_gone(
     assert await states() == ["ended"]
 
 
-async def test_leaving_after_an_agent_ended_the_call_is_nothing_special(
-    chat: Fixture, ann: Fixture, eve: Fixture
-) -> None:
+async def test_leaving_after_the_end_of_a_call_changes_nothing(chat: Fixture, ann: Fixture, eve: Fixture) -> None:
     await call(chat, ann)
     await chat.end_call(await the_conversation(), agent=eve)
 

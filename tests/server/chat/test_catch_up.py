@@ -126,7 +126,7 @@ def here(hub: Hub, time: Fixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[H
 
 
 @WRONG_CLOCKS
-async def test_a_message_of_a_host_whose_clock_is_wrong_is_told(
+async def test_a_message_of_a_host_with_a_wrong_clock_is_sent(
     elsewhere: Elsewhere, ann: Fixture, eve: Fixture, here: Here, ahead: float
 ) -> None:
     await elsewhere.post(ann, "before")
@@ -144,7 +144,7 @@ async def test_a_message_of_a_host_whose_clock_is_wrong_is_told(
 
 
 @WRONG_CLOCKS
-async def test_a_call_of_a_host_whose_clock_is_wrong_is_told(
+async def test_a_call_of_a_host_with_a_wrong_clock_is_sent(
     elsewhere: Elsewhere, ann: Fixture, eve: Fixture, here: Here, ahead: float
 ) -> None:
     tab = here.tab(ann)
@@ -160,7 +160,7 @@ async def test_a_call_of_a_host_whose_clock_is_wrong_is_told(
     assert tab.told.empty()
 
 
-async def test_a_call_that_ends_and_one_that_begins_meanwhile_are_both_told(
+async def test_a_call_that_ended_and_one_that_began_are_both_sent(
     elsewhere: Elsewhere, ann: Fixture, here: Here
 ) -> None:
     tab = here.tab(ann)
@@ -174,7 +174,7 @@ async def test_a_call_that_ends_and_one_that_begins_meanwhile_are_both_told(
     assert [await tab.next() for _ in range(3)] == ["ringing", "ended", "ringing"]
 
 
-async def test_of_two_tabs_each_is_told_what_it_lacks(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
+async def test_each_of_two_tabs_gets_its_missing_messages(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
     for number in range(3):
         await elsewhere.post(ann, f"m{number}")
     behind, ahead = here.tab(ann, floor=0), here.tab(ann, floor=3)
@@ -187,7 +187,7 @@ async def test_of_two_tabs_each_is_told_what_it_lacks(elsewhere: Elsewhere, ann:
     assert ahead.told.empty()
 
 
-async def test_one_query_asks_for_everybody_who_lacks_nothing(
+async def test_one_query_covers_all_people_without_missing_messages(
     elsewhere: Elsewhere,
     make_person: Fixture,
     here: Here,
@@ -216,7 +216,7 @@ async def test_one_query_asks_for_everybody_who_lacks_nothing(
     assert asked == [20]
 
 
-async def test_many_people_are_asked_for_a_few_at_a_time(
+async def test_many_people_are_looked_up_in_batches(
     elsewhere: Elsewhere,
     make_person: Fixture,
     here: Here,
@@ -235,9 +235,7 @@ async def test_many_people_are_asked_for_a_few_at_a_time(
     assert [[await tab.next() for _ in range(3)] for tab in tabs] == [["1", "2", "3"]] * 5
 
 
-async def test_somebody_who_lacks_more_than_the_most_is_told_the_newest(
-    database: Database, ann: Fixture, here: Here
-) -> None:
+async def test_beyond_the_limit_only_the_newest_messages_are_sent(database: Database, ann: Fixture, here: Here) -> None:
     async with transaction():
         for number in range(MOST + 5):
             own = await lock_own(ann, None, 1.0)
@@ -262,7 +260,7 @@ async def test_agents_are_told_to_ask_again_whichever_businesses_they_answer_for
 
 
 @pytest.mark.parametrize("is_join", [False, True], ids=["missed", "joined"])
-async def test_what_the_database_cannot_tell_now_it_tells_later(
+async def test_a_look_that_fails_for_the_database_is_repeated(
     elsewhere: Elsewhere, ann: Fixture, here: Here, monkeypatch: pytest.MonkeyPatch, is_join: bool
 ) -> None:
     tab = here.tab(ann)
@@ -283,7 +281,7 @@ async def test_what_the_database_cannot_tell_now_it_tells_later(
     assert [event["event"] for event in events] == ["hub.catching_up"] * 2
 
 
-async def test_a_tab_that_did_not_ask_for_its_history_is_told_what_is_about_as_new_as_it(
+async def test_a_tab_without_history_gets_only_recent_messages(
     elsewhere: Elsewhere, make_person: Fixture, here: Here, time: Fixture
 ) -> None:
     ann, bob = make_person("ann"), make_person("bob")
@@ -302,7 +300,9 @@ async def test_a_tab_that_did_not_ask_for_its_history_is_told_what_is_about_as_n
     assert foreign.told.empty()
 
 
-async def test_from_then_on_it_is_told_by_number(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
+async def test_after_the_first_look_messages_are_selected_by_number(
+    elsewhere: Elsewhere, ann: Fixture, here: Here
+) -> None:
     """The tab opened while Redis was unavailable. After that, one read of the conversation must be enough."""
     elsewhere.ahead = -HOUR
     await elsewhere.post(ann, "before")
@@ -329,7 +329,7 @@ async def test_a_conversation_that_begins_meanwhile_is_told(elsewhere: Elsewhere
     assert await tab.next() == "1"
 
 
-async def test_nobody_is_looked_at_who_has_left(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
+async def test_people_who_left_are_not_looked_up(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
     person, seen = (ann.pid, ann.login, ann.uid), Seen()
     here.catch_up.follow(person, seen)
     here.joined(channel_of(ann))
@@ -341,7 +341,7 @@ async def test_nobody_is_looked_at_who_has_left(elsewhere: Elsewhere, ann: Fixtu
 
 
 @pytest.mark.parametrize("channel", [AGENTS, agents_channel("prov")])
-async def test_agents_whose_channel_is_heard_at_last_are_told_to_ask_again(channel: str, here: Here) -> None:
+async def test_agents_are_told_to_ask_again_once_their_channel_is_subscribed(channel: str, here: Here) -> None:
     heard: list[bytes] = []
     with here.hub.listen(channel, heard.append):
         here.joined(channel)
@@ -350,7 +350,7 @@ async def test_agents_whose_channel_is_heard_at_last_are_told_to_ask_again(chann
 
 
 @pytest.mark.parametrize("channel", [AGENT_SESSIONS, PROVIDERS])
-async def test_what_may_have_ended_or_changed_before_it_was_heard_is_looked_up(channel: str, here: Here) -> None:
+async def test_sessions_and_providers_are_looked_up_once_their_channel_is_subscribed(channel: str, here: Here) -> None:
     heard: list[bytes] = []
     with here.hub.listen(channel, heard.append):
         here.joined(channel)
@@ -358,7 +358,7 @@ async def test_what_may_have_ended_or_changed_before_it_was_heard_is_looked_up(c
     assert heard == [b""]
 
 
-async def test_a_look_that_is_under_way_is_over_before_the_database_is_closed(hub: Hub, time: Fixture) -> None:
+async def test_a_running_look_is_cancelled_before_the_database_is_closed(hub: Hub, time: Fixture) -> None:
     before = asyncio.all_tasks()
 
     async with CatchUp(hub, now=time).running():

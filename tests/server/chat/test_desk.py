@@ -77,7 +77,7 @@ class TestTheList:
         assert last == ["hello from github:7", "hello from ann", "hello from v_1"]
 
     @pytest.mark.parametrize("names", [("ann", "bob", "cid"), ("cid", "bob", "ann")], ids="-".join)
-    async def test_those_who_write_within_one_second_are_in_order(
+    async def test_conversations_written_to_within_one_second_are_in_order(
         self, chat: Fixture, eve: Fixture, make_person: Fixture, time: Fixture, names: tuple[str, ...]
     ) -> None:
         for name in names:
@@ -86,7 +86,7 @@ class TestTheList:
 
         assert await uids(eve) == [*reversed(names)]
 
-    async def test_who_calls_comes_to_the_top(
+    async def test_a_call_moves_its_conversation_to_the_top(
         self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture, time: Fixture
     ) -> None:
         for person in (ann, make_person("bob"), make_person("cid")):
@@ -103,7 +103,7 @@ class TestTheList:
             ("bob", None),
         ]
 
-    async def test_it_can_be_kept_to_one_provider(
+    async def test_the_list_can_be_filtered_by_provider(
         self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture
     ) -> None:
         await post(chat, ann)
@@ -137,7 +137,7 @@ async def planned(query: Fixture) -> str:
 
 class TestPaging:
     @pytest.mark.parametrize("database_kind", ["postgres"])
-    async def test_a_page_of_one_business_among_many_reads_nothing_of_the_others(
+    async def test_a_page_of_one_business_does_not_read_those_of_others(
         self, make_agent: Fixture, database: Fixture
     ) -> None:
         """PostgreSQL must use the index on provider and time. SQLite reads rows in the order of this index."""
@@ -153,7 +153,9 @@ class TestPaging:
         assert len((await desk.overview(agent))["items"]) == 50
 
     @pytest.mark.parametrize("database_kind", ["postgres"])
-    async def test_of_the_last_messages_no_other_is_read(self, make_agent: Fixture, database: Fixture) -> None:
+    async def test_only_the_last_message_of_each_conversation_is_read(
+        self, make_agent: Fixture, database: Fixture
+    ) -> None:
         """The query must not read more rows if the conversations have more messages."""
         agent = await make_agent("zoe")
         await Conversation.raw(MANY)
@@ -186,7 +188,7 @@ class TestPaging:
         assert pages[0][0] == "p7"
         assert set(pages[2]) == {"p0", "p1"}
 
-    async def test_what_comes_to_the_top_meanwhile_moves_no_page(
+    async def test_conversations_that_move_to_the_top_do_not_shift_the_pages(
         self, chat: Fixture, eve: Fixture, make_person: Fixture, time: Fixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(desk, "PAGE", 2)
@@ -202,7 +204,7 @@ class TestPaging:
 
         assert [item["uid"] for item in second["items"]] == ["p2", "p1"]
 
-    async def test_a_page_keeps_to_the_filter(
+    async def test_every_page_applies_the_filter(
         self, chat: Fixture, eve: Fixture, make_person: Fixture, time: Fixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(desk, "PAGE", 2)
@@ -218,7 +220,7 @@ class TestPaging:
 
 
 class TestFilters:
-    async def test_those_who_logged_in_are_found_among_visitors(
+    async def test_the_list_can_be_filtered_by_members(
         self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture
     ) -> None:
         await post(chat, ann)
@@ -228,7 +230,9 @@ class TestFilters:
         assert await uids(eve, members=True) == ["ann"]
         assert len(await uids(eve)) == 4
 
-    async def test_who_wrote_waits_until_an_agent_answers(self, chat: Fixture, ann: Fixture, eve: Fixture) -> None:
+    async def test_a_writer_counts_as_waiting_until_an_agent_answers(
+        self, chat: Fixture, ann: Fixture, eve: Fixture
+    ) -> None:
         await post(chat, ann)
         before = await uids(eve, waiting=True)
         await chat.answer(await conversation_of("ann"), "a1", "yes?", agent=eve)
@@ -238,7 +242,7 @@ class TestFilters:
         assert (before, answered, await uids(eve, waiting=True)) == (["ann"], [], ["ann"])
 
     @pytest.mark.parametrize("act", ["take_call", "end_call"])
-    async def test_who_calls_waits_until_an_agent_takes_or_ends_it(
+    async def test_a_caller_counts_as_waiting_until_an_agent_accepts_or_ends_the_call(
         self, chat: Fixture, ann: Fixture, eve: Fixture, act: str
     ) -> None:
         await chat.call(ann, name=None, source="")
@@ -257,7 +261,7 @@ class TestFilters:
 
         assert await uids(eve, waiting=True) == ["ann"]
 
-    async def test_mine_are_those_in_which_i_answered_last(
+    async def test_mine_lists_conversations_that_i_answered_last(
         self, chat: Fixture, eve: Fixture, make_agent: Fixture, make_person: Fixture
     ) -> None:
         bob = await make_agent("bob")
@@ -272,7 +276,9 @@ class TestFilters:
         assert await uids(eve, mine=True) == ["one"]
         assert set(await uids(bob, mine=True)) == {"two", "three"}
 
-    async def test_filters_add_up(self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture) -> None:
+    async def test_filters_can_be_combined(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture
+    ) -> None:
         await post(chat, ann)
         await post(chat, make_person("bob"))
         await post(chat, make_person("v_1", login="visitor"))
@@ -309,12 +315,12 @@ class TestSearch:
 
         assert await uids(eve, query=query) == [found]
 
-    async def test_what_was_said_is_not_searched(self, chat: Fixture, ann: Fixture, eve: Fixture) -> None:
+    async def test_texts_of_messages_are_not_searched(self, chat: Fixture, ann: Fixture, eve: Fixture) -> None:
         await post(chat, ann, body="where is my parcel")
 
         assert await uids(eve, query="parcel") == []
 
-    async def test_a_name_that_changes_is_found_as_it_is_now(
+    async def test_only_the_current_name_of_a_person_is_found(
         self, chat: Fixture, eve: Fixture, make_person: Fixture
     ) -> None:
         await post(chat, make_person("u1", name="Ada Old"))
@@ -345,7 +351,9 @@ class TestBusinesses:
         assert await desk.overview(nobody) == {"items": [], "more": False}
         assert await desk.providers(nobody) == []
 
-    async def test_the_choice_of_businesses_has_theirs_only(self, eve: Fixture, make_agent: Fixture) -> None:
+    async def test_the_choice_of_businesses_lists_only_those_of_the_agent(
+        self, eve: Fixture, make_agent: Fixture
+    ) -> None:
         limited = await make_agent("bob", ("prov",))
         await make_agent("cid", ("other",))
 

@@ -27,7 +27,7 @@ async def test_a_payload_reaches_every_listener_of_its_channel_in_order() -> Non
     assert other == []
 
 
-async def test_who_has_left_hears_nothing_and_is_forgotten() -> None:
+async def test_a_listener_that_left_gets_nothing_and_is_removed() -> None:
     hub = Hub()
     left: list[bytes] = []
     stays: list[bytes] = []
@@ -40,7 +40,7 @@ async def test_who_has_left_hears_nothing_and_is_forgotten() -> None:
     assert not hub._listeners
 
 
-async def test_a_channel_may_be_named_in_any_script() -> None:
+async def test_a_channel_name_may_have_any_letters() -> None:
     hub = Hub()
     heard: list[bytes] = []
     with hub.listen("customer:prov:custom:زبون", heard.append):
@@ -49,7 +49,7 @@ async def test_a_channel_may_be_named_in_any_script() -> None:
     assert heard == [b"x"]
 
 
-async def test_a_listener_that_fails_keeps_nothing_from_the_others_nor_from_who_publishes() -> None:
+async def test_a_failing_listener_affects_neither_other_listeners_nor_the_publisher() -> None:
     hub = Hub()
     heard: list[bytes] = []
 
@@ -88,7 +88,7 @@ class Broken:
         raise ConnectionError
 
 
-async def test_in_its_own_process_it_needs_no_link() -> None:
+async def test_within_one_process_no_link_is_needed() -> None:
     link = Broken()
     hub = Hub(link)
     heard: list[bytes] = []
@@ -100,7 +100,7 @@ async def test_in_its_own_process_it_needs_no_link() -> None:
     assert link.said == [("a", b"hello")]
 
 
-def test_a_channel_is_wanted_of_others_while_somebody_here_listens() -> None:
+def test_a_channel_is_subscribed_while_it_has_a_listener() -> None:
     link = Broken()
     hub = Hub(link)
     one: list[bytes] = []

@@ -122,7 +122,7 @@ class TestPosting:
         assert await Conversation.count() == 0
 
     @pytest.mark.parametrize("body", ["x" * 100, "😀" * 100, "<script>alert(1)</script>", "'; DROP TABLE message; --"])
-    async def test_any_other_text_comes_back_as_it_was(self, chat: Fixture, ann: Fixture, body: str) -> None:
+    async def test_any_other_text_is_stored_unchanged(self, chat: Fixture, ann: Fixture, body: str) -> None:
         await post(chat, ann, "m1", body)
 
         assert await bodies(chat, ann) == [body]
@@ -192,12 +192,12 @@ class TestHistory:
         assert [entry["seq"] for entry in page] == list(range(3950, 4000))
         assert most_rows(msgspec.json.decode(explained["QUERY PLAN"])[0]["Plan"]) == 51
 
-    async def test_one_who_has_said_nothing_has_none(self, chat: Fixture, ann: Fixture) -> None:
+    async def test_somebody_without_messages_has_no_conversation(self, chat: Fixture, ann: Fixture) -> None:
         assert await chat.history(ann, None, 50) == ([], False)
         assert await Conversation.count() == 0
 
     @pytest.mark.contract("2.7/history-apart", "D-11/keyed", "D-11/custom-not-social")
-    async def test_the_same_uid_in_another_mode_or_at_another_provider_is_somebody_else(
+    async def test_the_same_uid_with_another_login_or_provider_is_another_person(
         self, chat: Fixture, make_person: Fixture
     ) -> None:
         """F106: a custom login with the uid `google:1` must not open the record of the social member."""
@@ -252,7 +252,7 @@ class TestMemberRecords:
         assert [message["name"] for message in messages] == ["Ann", "Anna"]
 
     @pytest.mark.contract("2.7/history-apart")
-    async def test_a_visitor_gets_none(self, chat: Fixture, make_person: Fixture) -> None:
+    async def test_a_visitor_gets_no_customer_record(self, chat: Fixture, make_person: Fixture) -> None:
         await post(chat, make_person("v_1", login="visitor"), "m1", name="Somebody")
 
         assert await ChatCustomer.count() == 0
@@ -327,7 +327,7 @@ class TestTelling:
         told, _ = await own.next()
         assert (told["sender"], told["name"], told["body"], told["seq"]) == ("agent", "eve", "Can I help?", 2)
 
-    async def test_nobody_else_hears_of_it(
+    async def test_a_message_is_not_sent_to_other_people(
         self, chat: Fixture, ann: Fixture, make_person: Fixture, listen: Fixture
     ) -> None:
         others = [listen(make_person("bob")), listen(make_person("ann", login="visitor"))]

@@ -37,9 +37,7 @@ async def refused(chat: Fixture, person: Fixture, number: int, **more: str) -> R
     return refusal.value
 
 
-async def test_one_person_may_write_so_much_and_another_too(
-    bounded: Fixture, time: Fixture, ann: Fixture, make_person: Fixture
-) -> None:
+async def test_every_person_has_a_quota(bounded: Fixture, time: Fixture, ann: Fixture, make_person: Fixture) -> None:
     chat = bounded(messages_per_identity=48)
     await post(chat, ann, 1)
     await post(chat, ann, 2)
@@ -53,7 +51,7 @@ async def test_one_person_may_write_so_much_and_another_too(
     assert await Message.count() == 4
 
 
-async def test_one_address_may_write_so_much_whoever_it_says_it_is(bounded: Fixture, make_person: Fixture) -> None:
+async def test_every_address_has_a_quota_for_all_its_people(bounded: Fixture, make_person: Fixture) -> None:
     chat = bounded(messages_per_address=48)
     for number in (1, 2):
         await post(chat, make_person(f"v_{number}", login="visitor"), number)
@@ -64,7 +62,7 @@ async def test_one_address_may_write_so_much_whoever_it_says_it_is(bounded: Fixt
     await post(chat, make_person("v_3", login="visitor"), 3, address="192.0.2.2")
 
 
-async def test_what_strangers_write_to_a_business_does_not_silence_its_members(
+async def test_visitors_cannot_use_up_the_quota_of_members(
     bounded: Fixture, ann: Fixture, make_person: Fixture
 ) -> None:
     chat = bounded(messages_per_provider=24)
@@ -97,7 +95,7 @@ async def test_calls_count_as_messages(bounded: Fixture, ann: Fixture) -> None:
         await chat.call(ann, name=None, source="here", address="192.0.2.1")
 
 
-async def test_what_was_not_stored_costs_nothing(
+async def test_messages_that_were_not_stored_do_not_count(
     bounded: Fixture, ann: Fixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat = bounded(messages_per_identity=24)

@@ -108,7 +108,7 @@ async def raw(redis_url: str) -> AsyncIterator[AsyncRedis]:
 
 
 @pytest.mark.contract("D-15/redis")
-async def test_it_reaches_another_process_once_and_ones_own_once(make_hub: MakeHub) -> None:
+async def test_a_message_reaches_every_process_once(make_hub: MakeHub) -> None:
     here, there = await make_hub(), await make_hub()
     own, other = await here.joined_inbox(), await there.joined_inbox()
 
@@ -123,7 +123,9 @@ async def test_it_reaches_another_process_once_and_ones_own_once(make_hub: MakeH
     assert own.empty()
 
 
-async def test_what_is_said_together_is_sent_together(make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_messages_published_together_are_sent_together(
+    make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All payloads that were published at the same time must travel in one Redis message."""
     sent: list[Message] = []
     publish = RedisLink._publish
@@ -143,7 +145,7 @@ async def test_what_is_said_together_is_sent_together(make_hub: MakeHub, monkeyp
     assert [len(message.payloads) for message in sent if message.channel == "a"] == [500]
 
 
-async def test_what_nobody_in_a_process_listens_to_does_not_come_there(
+async def test_a_process_receives_only_channels_with_a_listener(
     make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only processes with a listener for a message may receive it."""
@@ -166,7 +168,7 @@ async def test_what_nobody_in_a_process_listens_to_does_not_come_there(
     assert [channel for channel in read if channel != BEATS] == ["customer:prov:custom:ann"]
 
 
-async def test_after_the_last_listener_a_channel_comes_no_more_and_with_the_next_again(
+async def test_a_channel_is_unsubscribed_after_its_last_listener_and_subscribed_for_the_next(
     make_hub: MakeHub, redis_server: Redis
 ) -> None:
     here, there = await make_hub(), await make_hub()
@@ -228,7 +230,7 @@ STRANGE = [
 ]
 
 
-async def test_what_is_no_payload_of_ours_is_refused_and_ends_nothing(make_hub: MakeHub, redis_url: str) -> None:
+async def test_foreign_payloads_are_refused_and_do_not_end_the_link(make_hub: MakeHub, redis_url: str) -> None:
     here, there = await make_hub(), await make_hub()
     heard = await there.joined_inbox()
 
@@ -245,9 +247,7 @@ async def test_what_is_no_payload_of_ours_is_refused_and_ends_nothing(make_hub: 
 
 
 @pytest.mark.contract("D-15/deaf")
-async def test_when_a_connection_is_cut_all_are_told_that_they_may_have_missed_something(
-    make_hub: MakeHub, proxy: Proxy
-) -> None:
+async def test_after_a_cut_connection_every_process_looks_for_missed_messages(make_hub: MakeHub, proxy: Proxy) -> None:
     here, there = await make_hub(through=proxy), await make_hub()
     heard = await here.joined_inbox()
 
@@ -308,7 +308,7 @@ async def test_a_connection_that_the_system_gave_up_does_not_keep_the_process_bu
     assert events[0]["reason"] == "Silent"
 
 
-async def test_where_redis_is_away_the_process_starts_and_stops_all_the_same(redis_url: str) -> None:
+async def test_without_redis_the_process_starts_and_stops(redis_url: str) -> None:
     hub, heard = Hub(RedisLink("unix:///nowhere/redis.sock", [KEY], beat=BEAT)), asyncio.Queue[bytes]()
     hub.add("a", heard.put_nowait)
 
@@ -328,7 +328,7 @@ async def test_it_stops_while_redis_is_silent(make_hub: MakeHub, proxy: Proxy) -
         hub.publish("a", b"x" * 1_000_000)  # more than the socket's buffer takes
 
 
-async def test_of_a_process_that_dies_the_last_words_are_taken_for_not_told(make_hub: MakeHub, redis_url: str) -> None:
+async def test_after_the_death_of_a_process_its_last_messages_are_looked_up(make_hub: MakeHub, redis_url: str) -> None:
     here = await make_hub()
     dying = Running(RedisLink(redis_url, [KEY], beat=BEAT))
     heard = await here.joined_inbox()
@@ -340,7 +340,7 @@ async def test_of_a_process_that_dies_the_last_words_are_taken_for_not_told(make
     assert await next_of(here.missed) == b""
 
 
-async def test_a_command_is_heard_and_is_nobody_who_could_die(make_hub: MakeHub, redis_url: str) -> None:
+async def test_an_announcement_of_a_command_does_not_count_as_a_process(make_hub: MakeHub, redis_url: str) -> None:
     here = await make_hub()
     heard = await here.joined_inbox(PROVIDERS)
 
@@ -350,7 +350,7 @@ async def test_a_command_is_heard_and_is_nobody_who_could_die(make_hub: MakeHub,
     assert here.link._others == here.link._unproven == {}
 
 
-async def test_what_waits_for_a_redis_that_takes_nothing_is_bounded(
+async def test_the_queue_for_an_unresponsive_redis_is_bounded(
     make_hub: MakeHub, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redis_link, "MOST_UNSAID", 10)
@@ -396,7 +396,7 @@ async def replay(redis_url: str, recorded: Recorded, *, onto: bytes | None = Non
 
 
 @pytest.mark.contract("D-15/replay")
-async def test_what_is_replayed_is_not_heard_again(make_hub: MakeHub, redis_url: str) -> None:
+async def test_replayed_messages_are_ignored(make_hub: MakeHub, redis_url: str) -> None:
     """The test replays messages on their own channel, on another, and in another order. New messages must arrive."""
     here, there = await make_hub(), await make_hub()
     heard, other = await there.joined_inbox(), await there.joined_inbox("b")
@@ -426,7 +426,7 @@ def names(*channels: str) -> set[bytes]:
 
 
 @pytest.mark.contract("D-15/replay")
-async def test_a_process_that_began_later_hears_nothing_of_before(
+async def test_a_process_ignores_messages_of_sessions_before_its_start(
     make_hub: MakeHub, redis_url: str, stack: AsyncExitStack
 ) -> None:
     """The old session may be over. The new process must ignore that session's messages and read the database."""
@@ -451,7 +451,7 @@ async def test_a_process_that_began_later_hears_nothing_of_before(
 
 
 @pytest.mark.contract("D-15/replay")
-async def test_what_a_command_announced_counts_once(make_hub: MakeHub, redis_url: str) -> None:
+async def test_a_replayed_announcement_of_a_command_is_ignored(make_hub: MakeHub, redis_url: str) -> None:
     here = await make_hub()
     heard = await here.joined_inbox(PROVIDERS)
     async with recording(redis_url) as recorded:
@@ -466,7 +466,7 @@ async def test_what_a_command_announced_counts_once(make_hub: MakeHub, redis_url
     assert heard.empty()
 
 
-async def test_its_own_beats_played_back_hide_no_outage(make_hub: MakeHub, proxy: Proxy, redis_url: str) -> None:
+async def test_replayed_heartbeats_do_not_hide_an_outage(make_hub: MakeHub, proxy: Proxy, redis_url: str) -> None:
     async with recording(redis_url) as recorded:
         here = await make_hub(through=proxy)
         await until(lambda: recorded)
@@ -478,7 +478,7 @@ async def test_its_own_beats_played_back_hide_no_outage(make_hub: MakeHub, proxy
     assert link._heard == heard
 
 
-async def test_nothing_that_is_said_can_be_read_on_redis(make_hub: MakeHub, redis_url: str) -> None:
+async def test_messages_on_redis_are_encrypted(make_hub: MakeHub, redis_url: str) -> None:
     here, there = await make_hub(), await make_hub()
     heard = await there.joined_inbox("customer:prov:custom:ann")
     async with recording(redis_url) as recorded:

@@ -10,13 +10,13 @@ from chatkey_server.chat.seal import Seal
 ONE, OTHER = b"k" * 32, b"t" * 32
 
 
-def test_each_key_has_names_of_its_own_and_always_the_same() -> None:
+def test_the_names_of_a_channel_depend_on_the_key_and_are_stable() -> None:
     assert Seal([ONE, OTHER]).names("a") == Seal([ONE]).names("a") + Seal([OTHER]).names("a")
     assert Seal([ONE]).names("a") != Seal([OTHER]).names("a")
     assert Seal([ONE]).names("a") != Seal([ONE]).names("b")
 
 
-def test_a_name_begins_with_the_deployments_own_prefix_and_says_nothing_of_whose_it_is() -> None:
+def test_a_channel_name_has_the_prefix_of_the_deployment_and_reveals_no_person() -> None:
     seal = Seal([ONE])
 
     (name,) = seal.names("customer:prov:custom:ann")
@@ -25,7 +25,7 @@ def test_a_name_begins_with_the_deployments_own_prefix_and_says_nothing_of_whose
     assert "ann" not in name
 
 
-def test_what_one_session_sealed_the_others_of_the_deployment_can_open() -> None:
+def test_a_payload_sealed_by_one_session_can_be_opened_by_others_of_the_deployment() -> None:
     old, both, new = Seal([ONE]), Seal([ONE, OTHER]), Seal([OTHER])
 
     sealed = [both.close(b"first"), both.close(b"second")]
@@ -47,7 +47,7 @@ def test_no_byte_can_be_changed_and_no_two_payloads_have_one_key_and_nonce() -> 
     assert len({one[:28] for one in (sealed, seal.close(b"payload"), Seal([ONE]).close(b"payload"))}) == 3
 
 
-def test_keys_of_many_sessions_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_kept_session_keys_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seal_module, "MOST_SESSIONS", 3)
     seal = Seal([ONE])
 

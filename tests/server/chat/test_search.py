@@ -69,7 +69,7 @@ async def test_any_part_of_a_message_is_found_whatever_its_case(
 
 
 @pytest.mark.parametrize("query", ["100%", "a_b", '"b" OR "x', "x'; --", "a* NEAR", "\\\\!", "{folded}:"])
-async def test_no_letter_has_a_meaning_of_its_own(query: str, say: Fixture, find: Fixture, by: str) -> None:
+async def test_no_character_is_a_wildcard(query: str, say: Fixture, find: Fixture, by: str) -> None:
     await say("axb and 1000", "100X a_X", f"here: {query} and on", "b x OR")
 
     assert await find(query) == [f"here: {query} and on"]
@@ -82,7 +82,7 @@ async def test_one_or_two_letters_are_found_among_the_newest(query: str, say: Fi
     assert await find(query) == [f"with {query} in it"]
 
 
-async def test_it_searches_ones_own_conversation_only(
+async def test_only_the_own_conversation_is_searched(
     say: Fixture, find: Fixture, make_person: Fixture, by: str
 ) -> None:
     await say("secret of ann")
@@ -93,7 +93,7 @@ async def test_it_searches_ones_own_conversation_only(
     assert await find("secret", who=make_person("ann", login="visitor")) == []
 
 
-async def test_two_conversations_that_share_their_place_in_the_index_are_told_apart(
+async def test_conversations_with_the_same_scope_in_the_index_are_told_apart(
     say: Fixture, find: Fixture, make_person: Fixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "NEWEST", 0)
@@ -112,7 +112,7 @@ async def test_the_newest_fifty_are_found(chat: Fixture, ann: Fixture, say: Fixt
     assert [entry["seq"] for entry in found] == list(range(3, 53))
 
 
-async def test_the_index_finds_what_the_newest_do_not_have(
+async def test_older_messages_are_found_through_the_index(
     say: Fixture, find: Fixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "NEWEST", 2)
@@ -128,7 +128,7 @@ async def test_a_long_text_is_found(say: Fixture, find: Fixture, by: str) -> Non
     assert await find(text) == [f"before {text}."]
 
 
-async def test_what_a_removed_conversation_said_is_in_no_index(
+async def test_the_messages_of_a_removed_conversation_are_removed_from_the_index(
     database: Fixture, chat: Fixture, say: Fixture, make_person: Fixture
 ) -> None:
     await say("secret of ann")
@@ -142,7 +142,7 @@ async def test_what_a_removed_conversation_said_is_in_no_index(
 
 
 @given(body=st.text(min_size=1, max_size=12), data=st.data())
-def test_what_holds_a_text_holds_the_letters_it_is_looked_up_by(body: str, data: st.DataObject) -> None:
+def test_every_text_contains_the_trigrams_of_its_parts(body: str, data: st.DataObject) -> None:
     folded = text.fold(body)
     start = data.draw(st.integers(0, len(folded)))
 
@@ -157,14 +157,14 @@ def test_what_holds_a_text_holds_the_letters_it_is_looked_up_by(body: str, data:
 @pytest.mark.parametrize(
     ("query", "code"), [("", Code.PARAMETER_INVALID), ("  ", Code.PARAMETER_INVALID), ("x" * 101, Code.TOO_LARGE)]
 )
-async def test_nothing_and_too_much_cannot_be_searched_for(chat: Fixture, ann: Fixture, query: str, code: Code) -> None:
+async def test_an_empty_or_too_long_search_is_refused(chat: Fixture, ann: Fixture, query: str, code: Code) -> None:
     with pytest.raises(Refused) as refusal:
         await chat.search(ann, query)
 
     assert (refusal.value.code, refusal.value.member) == (code, "query")
 
 
-def test_of_combining_marks_in_a_row_only_the_first_are_searched() -> None:
+def test_only_the_first_combining_marks_in_a_row_are_searched() -> None:
     marks = "\u0315" * 4000
 
     assert text.fold(f"a{marks}b") == "a" + marks[: text.MOST_MARKS] + "b"

@@ -59,7 +59,7 @@ def subscriptions() -> Subscriptions:
     return made
 
 
-def test_what_is_wanted_is_asked_for_by_every_key_and_told_when_the_last_is_heard(subscriptions: Subscriptions) -> None:
+def test_a_channel_is_subscribed_under_every_key_and_reported_after_the_last(subscriptions: Subscriptions) -> None:
     broker = Broker(subscriptions)
 
     subscriptions.want("a")
@@ -69,14 +69,14 @@ def test_what_is_wanted_is_asked_for_by_every_key_and_told_when_the_last_is_hear
     assert broker.hears("a")
 
 
-def test_who_goes_before_anything_was_asked_costs_nothing(subscriptions: Subscriptions) -> None:
+def test_leaving_before_the_subscription_sends_nothing(subscriptions: Subscriptions) -> None:
     subscriptions.want("a")
     subscriptions.leave("a")
 
     assert subscriptions.changes() == ([], [])
 
 
-def test_who_comes_back_before_it_was_left_has_missed_nothing(subscriptions: Subscriptions) -> None:
+def test_returning_before_the_unsubscription_sends_nothing(subscriptions: Subscriptions) -> None:
     broker = Broker(subscriptions)
     subscriptions.want("a")
     broker.ask()
@@ -89,7 +89,7 @@ def test_who_comes_back_before_it_was_left_has_missed_nothing(subscriptions: Sub
     assert broker.hears("a")
 
 
-def test_an_answer_to_a_wish_of_before_is_not_taken_for_that_to_the_newest(subscriptions: Subscriptions) -> None:
+def test_an_answer_to_an_earlier_request_does_not_count_for_the_newest(subscriptions: Subscriptions) -> None:
     broker = Broker(subscriptions)
     for change in (subscriptions.want, subscriptions.leave, subscriptions.want):
         change("a")
@@ -101,7 +101,7 @@ def test_an_answer_to_a_wish_of_before_is_not_taken_for_that_to_the_newest(subsc
     assert broker.answer_all() == ["a"]
 
 
-def test_a_new_connection_asks_for_all_that_is_wanted_and_tells_of_what_was_never_heard(
+def test_a_new_connection_subscribes_to_every_channel_and_reports_those_never_subscribed(
     subscriptions: Subscriptions,
 ) -> None:
     broker = Broker(subscriptions)
@@ -128,7 +128,7 @@ def test_a_new_connection_asks_for_all_that_is_wanted_and_tells_of_what_was_neve
         )
     )
 )
-def test_in_whatever_order_nothing_wanted_stays_unheard_and_no_gap_untold(steps: list[tuple[str, str]]) -> None:
+def test_in_any_order_every_wanted_channel_is_subscribed_and_every_gap_reported(steps: list[tuple[str, str]]) -> None:
     """Each wanted channel must be subscribed in the end, and a delayed subscription must be reported."""
     subscriptions = Subscriptions(SEAL)
     subscriptions.begin()

@@ -45,14 +45,16 @@ def test_an_administrator_is_added_changed_and_removed(run: Run, database_url: s
         (("remove", "ada"), None, "'ada' is not the name of an administrator"),
     ],
 )
-def test_what_cannot_be_is_said(arguments: tuple[str, ...], stdin: str | None, words: str, run_embedded: Run) -> None:
+def test_an_impossible_change_is_refused_with_the_reason(
+    arguments: tuple[str, ...], stdin: str | None, words: str, run_embedded: Run
+) -> None:
     result = run_embedded("admin", *arguments, stdin=stdin)
 
     assert result.exit_code == 1
     assert words in result.output
 
 
-def test_a_name_is_taken_once(run_embedded: Run) -> None:
+def test_a_taken_name_is_refused(run_embedded: Run) -> None:
     run_embedded("admin", "add", "ada", stdin="correct horse\n")
 
     again = run_embedded("admin", "add", "ada", stdin="another horse\n")

@@ -47,7 +47,7 @@ def test_an_agent_is_added_changed_and_removed(run: Run, database_url: str) -> N
     assert not signs_in(database_url, "another horse")
 
 
-def test_for_whom_an_agent_answers_is_said_listed_and_changed(run: Run) -> None:
+def test_the_businesses_of_an_agent_are_printed_listed_and_changed(run: Run) -> None:
     none_yet = run("agent", "list").output
     for provider in ("shop", "bakery"):
         run("provider", "add", "--id", provider)
@@ -79,7 +79,7 @@ def test_for_whom_an_agent_answers_is_said_listed_and_changed(run: Run) -> None:
         (("businesses", "ada", "--all", "--provider", "shop"), None, 2, "Name the businesses with --provider ID"),
     ],
 )
-def test_what_cannot_be_is_said_and_no_agent_is_there(
+def test_an_impossible_agent_is_refused_with_the_reason_and_not_stored(
     arguments: tuple[str, ...], stdin: str | None, status: int, words: str, run_embedded: Run
 ) -> None:
     result = run_embedded("agent", *arguments, stdin=stdin)
@@ -101,7 +101,7 @@ def test_servers_are_told_through_redis(run_embedded: Run, environ: pytest.Monke
         assert next_one() == [(AGENT_SESSIONS, b"")]
 
 
-def test_without_redis_it_is_done_all_the_same_and_said(run_embedded: Run, environ: pytest.MonkeyPatch) -> None:
+def test_without_redis_the_change_is_made_with_a_warning(run_embedded: Run, environ: pytest.MonkeyPatch) -> None:
     run_embedded("agent", "add", "ada", stdin="correct horse\n")
     environ.setenv("CHATKEY_REDIS_URL", "unix:///nowhere/redis.sock")
     environ.setenv("CHATKEY_MASTER_KEY", "m" * 32)

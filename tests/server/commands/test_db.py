@@ -71,7 +71,7 @@ def test_after_resealing_the_old_master_key_can_go(run: Run, environ: pytest.Mon
     assert minted.exit_code == 0
 
 
-def test_a_database_of_somebody_else_is_left_alone(run_embedded: Run, tmp_path: Path) -> None:
+def test_a_foreign_database_is_left_unchanged(run_embedded: Run, tmp_path: Path) -> None:
     file = tmp_path / "data" / "chatkey.sqlite"
     file.parent.mkdir()
     with closing(sqlite3.connect(file)) as connection:

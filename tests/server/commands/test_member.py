@@ -10,7 +10,7 @@ from click.testing import Result
 Run = Callable[..., Result]
 
 
-def test_what_remains_is_said_and_depends_on_the_database(run: Run, database_kind: str) -> None:
+def test_erasing_prints_what_remains_in_this_kind_of_database(run: Run, database_kind: str) -> None:
     run("provider", "add", "--id", "shop")
 
     erased = run("member", "erase", "shop", "custom", "ada", "--yes")
@@ -21,7 +21,7 @@ def test_what_remains_is_said_and_depends_on_the_database(run: Run, database_kin
     assert ("message_search(message_search)" in erased.output) is (database_kind == "sqlite")
 
 
-def test_without_redis_it_says_that_open_sockets_stay_open(run_embedded: Run, environ: pytest.MonkeyPatch) -> None:
+def test_without_redis_erasing_says_that_open_sockets_stay_open(run_embedded: Run, environ: pytest.MonkeyPatch) -> None:
     environ.setenv("CHATKEY_MASTER_KEY", "m" * 32)
     run_embedded("provider", "add", "--id", "shop")
 
@@ -35,7 +35,7 @@ def test_without_redis_it_says_that_open_sockets_stay_open(run_embedded: Run, en
 
 
 @pytest.mark.parametrize("login", ["member", "Custom", ""])
-def test_a_login_that_there_is_not_is_refused(run_embedded: Run, login: str) -> None:
+def test_an_unknown_login_is_refused(run_embedded: Run, login: str) -> None:
     refused = run_embedded("member", "erase", "shop", login, "ada", "--yes")
 
     assert refused.exit_code == 2

@@ -134,7 +134,7 @@ def _printed(run: Run, *arguments: str, **settings: str) -> str:
 
 @pytest.mark.long
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
-def test_no_garbage_in_a_setting_is_shown(setting: Any, run: Run) -> None:
+def test_an_unusable_value_of_a_setting_is_not_shown(setting: Any, run: Run) -> None:
     for value in SHAPES:
         if setting.name != "CHATKEY_MASTER_KEY":
             _printed(run, "db", "status", **{**KEY, setting.name: value})

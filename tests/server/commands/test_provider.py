@@ -51,7 +51,7 @@ def test_a_business_speaks_each_visitors_language_unless_it_says_otherwise(run: 
 
 
 @pytest.mark.parametrize("arguments", [("add", "--ui-locale", "english please"), ("ui-locale", "nobody", "de")])
-def test_a_language_that_is_none_or_nobodys_is_refused_in_one_line(run: Run, arguments: tuple[str, ...]) -> None:
+def test_an_unknown_language_or_provider_is_refused_in_one_line(run: Run, arguments: tuple[str, ...]) -> None:
     refused = run("provider", *arguments)
 
     assert refused.exit_code != 0
@@ -97,14 +97,14 @@ def test_add_prints_json_for_scripts_with_a_secret_from_the_environment(run: Run
     assert json.loads(result.stdout) == {"id": "p", "secret_key": SECRET}
 
 
-def test_a_secret_variable_that_is_not_set_is_a_mistake(run_embedded: Run) -> None:
+def test_an_unset_secret_variable_is_refused(run_embedded: Run) -> None:
     result = run_embedded("provider", "add", "--secret-env", "NOT_SET_ANYWHERE")
 
     assert result.exit_code == 2
     assert "The environment variable NOT_SET_ANYWHERE is not set or is empty." in result.output
 
 
-def test_what_cannot_be_added_is_refused_in_one_line(run: Run) -> None:
+def test_a_taken_id_is_refused_in_one_line(run: Run) -> None:
     run("provider", "add", "--id", "p")
 
     result = run("provider", "add", "--id", "p")
@@ -167,7 +167,7 @@ def test_a_social_is_switched_on_with_own_or_service_keys(run: Run, environ: pyt
         (["q", "google"], 1, "There is no provider 'q'."),
     ],
 )
-def test_a_social_that_cannot_be_is_refused(arguments: list[str], status: int, message: str, run: Run) -> None:
+def test_an_impossible_social_login_is_refused(arguments: list[str], status: int, message: str, run: Run) -> None:
     run("provider", "add", "--id", "p")
 
     result = run("provider", "social", *arguments)
@@ -191,7 +191,7 @@ def test_a_preview_of_apple_takes_its_key_from_a_file(run: Run, environ: pytest.
     assert stored.output == "apple is on for p, with own keys.\n"
 
 
-def test_a_stored_name_cannot_steer_the_terminal(run: Run) -> None:
+def test_a_stored_name_cannot_send_control_sequences_to_the_terminal(run: Run) -> None:
     run("provider", "add", "--id", "p", "--name", "\x1b[31mred [bold]x[/bold]")
 
     shown = run("provider", "list").output

@@ -31,9 +31,7 @@ async def ready(client: Fixture, query: str = "") -> tuple[int, Any]:
     return answer.status_code, body["data"] or body["error"]["message"]
 
 
-async def test_a_process_that_answers_is_alive_whatever_it_needs(
-    client: Fixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_liveness_does_not_ask_the_database(client: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail() -> list[str]:
         raise AssertionError("asked the database")
 
@@ -45,11 +43,13 @@ async def test_a_process_that_answers_is_alive_whatever_it_needs(
     assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_it_is_ready_with_a_database_and_without_redis_where_there_is_none(client: Fixture) -> None:
+async def test_a_server_without_redis_is_ready_with_its_database(client: Fixture) -> None:
     assert await ready(client) == (200, {"process": "ok", "database": "ok", "migrations": "ok"})
 
 
-async def test_it_names_what_it_lacks(make_client: Fixture, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_is_not_ready_names_the_missing_parts(
+    make_client: Fixture, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def away() -> list[str]:
         raise Refused(Code.UNAVAILABLE, "The database cannot be reached; try again in a moment.")
 
@@ -68,7 +68,7 @@ async def test_it_names_what_it_lacks(make_client: Fixture, redis_url: str, monk
         assert await ready(client) == (503, "Not ready: process leaving, migrations missing.")
 
 
-async def test_redis_away_is_not_ready_unless_it_is_passed_over(make_client: Fixture) -> None:
+async def test_without_redis_the_server_is_not_ready_unless_told_to_ignore_it(make_client: Fixture) -> None:
     """`exclude=redis` lets a load balancer keep using the processes when all of them have lost Redis."""
     with capture_logs():
         async with make_client(redis_url="unix:///nowhere/redis.sock", master_key=KEYS) as client:
@@ -81,7 +81,9 @@ async def test_redis_away_is_not_ready_unless_it_is_passed_over(make_client: Fix
             )
 
 
-async def test_who_asks_often_costs_the_database_one_question(client: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_repeated_readiness_requests_cost_one_database_query(
+    client: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = 0
 
     async def noted() -> list[str]:
@@ -99,11 +101,11 @@ async def test_who_asks_often_costs_the_database_one_question(client: Fixture, m
 class TestMetrics:
     """Tests of the metrics: access and content."""
 
-    async def test_without_a_token_there_are_none(self, client: Fixture) -> None:
+    async def test_without_a_metrics_token_there_are_no_metrics(self, client: Fixture) -> None:
         assert (await client.get("/metrics")).status_code == 404
 
     @pytest.mark.parametrize("shown", ["", f"Basic {TOKEN}", "Bearer another-token", f"Bearer {TOKEN}x"])
-    async def test_they_are_for_whoever_shows_it(self, make_client: Fixture, shown: str) -> None:
+    async def test_the_metrics_need_the_token(self, make_client: Fixture, shown: str) -> None:
         async with make_client(metrics_token=TOKEN) as client:
             refused = await client.get("/metrics", headers={"Authorization": shown} if shown else {})
             read = await client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
@@ -147,7 +149,9 @@ class TestMetrics:
         states = [[found[f'chatkey_ready{{part="{part}"}}'] for part in PARTS] for found in (well, badly)]
         assert states == [[1, 1], [1, 0]]
 
-    async def test_they_count_what_happens_and_name_nobody(self, make_client: Fixture, open_socket: Fixture) -> None:
+    async def test_the_metrics_count_events_and_contain_no_names(
+        self, make_client: Fixture, open_socket: Fixture
+    ) -> None:
         async with make_client(metrics_token=TOKEN) as client:
             before = await numbers(client)
             await client.get(f"/v1/public/provider/none/token?uid={UID}")
@@ -177,7 +181,7 @@ async def numbers(client: Fixture) -> dict[str, float]:
 class TestRequestId:
     """Each log line of a request must carry the request's id. The response must carry the same id."""
 
-    async def test_an_answer_has_the_id_that_its_lines_in_the_log_have(
+    async def test_an_answer_and_its_log_lines_have_the_same_request_id(
         self, client: Fixture, log_lines: Fixture
     ) -> None:
         answers = [await client.get(f"/v1/public/provider/none/token?uid={UID}") for _ in range(2)]
@@ -187,12 +191,12 @@ class TestRequestId:
         assert refusals == ids
         assert len(set(ids)) == 2
 
-    async def test_an_id_that_comes_from_outside_is_not_taken_over(self, client: Fixture) -> None:
+    async def test_a_request_id_from_outside_is_not_used(self, client: Fixture) -> None:
         answer = await client.get("/health/live", headers={"X-Request-Id": "forged"})
 
         assert answer.headers.get_list("x-request-id") != ["forged"]
 
-    async def test_a_socket_has_one_and_keeps_it_whoever_ends_it(
+    async def test_a_socket_keeps_its_request_id_until_its_end(
         self, client: Fixture, open_socket: Fixture, log_lines: Fixture
     ) -> None:
         socket = await open_socket(client, "/v1/socket")

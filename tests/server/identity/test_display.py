@@ -26,12 +26,12 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("name", "line"), [*NAMES, ("Ada \ud83d", "Ada")])
-def test_what_is_no_text_becomes_a_space(name: str | None, line: str | None) -> None:
+def test_control_characters_become_a_space(name: str | None, line: str | None) -> None:
     assert one_line(name) == line
 
 
 @pytest.mark.parametrize(("name", "line"), NAMES)
-def test_a_tokens_name_is_read_so(name: str | None, line: str | None) -> None:
+def test_the_name_in_a_token_is_cleaned_for_display(name: str | None, line: str | None) -> None:
     """The login must succeed with every name, because a name is only displayed (D-20)."""
     token = tokens.mint_custom(SECRETS, pid="p", uid="ada", jkt="A" * 43, profile=Profile(name=name), now=1000)
 

@@ -9,7 +9,7 @@ from chatkey_server.identity import encoding
 
 
 @given(st.binary(max_size=64))
-def test_what_was_encoded_decodes_to_the_same_bytes(raw: bytes) -> None:
+def test_encoding_and_decoding_returns_the_same_bytes(raw: bytes) -> None:
     assert encoding.decode(encoding.encode(raw)) == raw
 
 
@@ -51,12 +51,12 @@ def test_other_spellings_of_base64url_are_refused(text: str) -> None:
         (b"", "not JSON"),
     ],
 )
-def test_json_that_two_readers_could_read_differently_is_refused(raw: bytes, why: str) -> None:
+def test_ambiguous_json_is_refused(raw: bytes, why: str) -> None:
     with pytest.raises(encoding.Malformed, match=why):
         encoding.json_object(raw)
 
 
-def test_a_member_that_repeats_costs_as_much_as_one_that_does_not() -> None:
+def test_finding_a_repeated_member_takes_linear_time() -> None:
     """An unauthenticated peer may send a 64 kB frame. Comparing each name with all others once took three seconds."""
 
     def spent(last: str) -> float:

@@ -23,7 +23,7 @@ class Key(Protocol):
     def private(self) -> ec.EllipticCurvePrivateKey: ...
 
 
-def test_what_a_browser_exports_is_read(key: Key) -> None:
+def test_a_jwk_exported_by_a_browser_is_read(key: Key) -> None:
     exported = {**key.jwk, "ext": True, "key_ops": ["verify"], "use": "sig", "alg": "ES256", "kid": "mine"}
 
     assert keys.read_jwk(exported).jkt == keys.read_jwk(key.jwk).jkt

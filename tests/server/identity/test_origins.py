@@ -63,7 +63,7 @@ def test_a_domain_is_saved_as_the_origins_browsers_send(domain: str, registered:
         "a." * 130 + "example",
     ],
 )
-def test_what_is_not_a_host_with_an_optional_port_cannot_be_registered(domain: str) -> None:
+def test_only_a_host_with_an_optional_port_can_be_registered(domain: str) -> None:
     with pytest.raises(Refused) as refusal:
         origins.registrable(domain)
 
@@ -71,7 +71,7 @@ def test_what_is_not_a_host_with_an_optional_port_cannot_be_registered(domain: s
 
 
 @given(st.text(max_size=40))
-def test_whatever_is_registered_is_a_plain_lower_case_ascii_origin(domain: str) -> None:
+def test_every_registered_origin_is_plain_lower_case_ascii(domain: str) -> None:
     try:
         registered = origins.registrable(domain)
     except Refused:

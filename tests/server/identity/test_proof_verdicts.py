@@ -34,7 +34,7 @@ def verify(handshake: Handshake, proof: str) -> proofs.Proof:
 
 @pytest.mark.contract("D-04/one-spelling", "D-10/checks", "D-10/proof")
 @pytest.mark.parametrize("verdict", each((*REFUSED, *REFUSED_BY_VERIFY)))
-def test_a_proof_that_is_wrong_in_one_thing_is_refused_for_that(handshake: Handshake, verdict: Verdict) -> None:
+def test_a_proof_with_one_mistake_is_refused_with_its_code(handshake: Handshake, verdict: Verdict) -> None:
     assert verify(handshake, handshake.prove()).jkt == handshake.key.jkt
 
     with pytest.raises(Refused) as refused:
@@ -48,5 +48,5 @@ def test_a_proof_that_is_wrong_in_one_thing_is_refused_for_that(handshake: Hands
 
 
 @pytest.mark.parametrize("honest", each(ACCEPTED))
-def test_an_unusual_but_honest_proof_holds(handshake: Handshake, honest: Honest) -> None:
+def test_an_unusual_but_correct_proof_is_accepted(handshake: Handshake, honest: Honest) -> None:
     assert verify(handshake, honest.make(handshake)).jkt == handshake.key.jkt

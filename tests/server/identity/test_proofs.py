@@ -52,7 +52,7 @@ def test_the_proof_of_a_well_behaved_widget_holds(key: Key) -> None:
     "htu",
     ["ws://chat.example/v1/socket", "https://chat.example/v1/socket", "wss://chat.example:8443/v1/socket"],
 )
-def test_a_secure_sockets_address_is_no_other(key: Key, htu: str) -> None:
+def test_a_secure_address_is_compared_with_its_default_port_and_no_other(key: Key, htu: str) -> None:
     same = key.proof(TOKEN, nonce=NONCE, claims={"htu": "WSS://Chat.Example:443/v1/socket"})
 
     assert check(same, key).jkt == key.jkt
@@ -80,7 +80,7 @@ def test_a_proof_for_another_connection_or_a_used_nonce_is_refused(key: Key, non
     assert refusal_of(key.proof(TOKEN, nonce=NONCE), key, nonce=nonce).code is Code.PROOF_NONCE
 
 
-def test_a_signature_as_long_as_one_in_hex_that_is_no_text_is_refused_without_a_guess(key: Key) -> None:
+def test_a_signature_of_the_length_of_hex_that_is_no_text_is_refused_without_a_guess(key: Key) -> None:
     head, payload, _ = key.proof(TOKEN, nonce=NONCE).split(".")
 
     refusal = refusal_of(f"{head}.{payload}.{encoding.encode(bytes([255]) * 128)}", key)

@@ -109,7 +109,7 @@ ORDINARY = times(0xC0FFEE, G) or G
         )
     ],
 )
-def test_a_signature_of_any_size_holds_and_no_second_spelling_of_it_does(r_point: Point, s: int) -> None:
+def test_signatures_of_any_size_are_valid_and_their_second_spellings_are_not(r_point: Point, s: int) -> None:
     key, r = key_for(r_point, s), r_point[0] % N
 
     assert holds(key, r, s)
@@ -129,7 +129,7 @@ def second_spellings(r: int, s: int, x: int) -> Iterator[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("key", [G, times(-1, G), times(2, G), point_from(0), SMALL, LARGE, point_from(P - 50)])
-def test_a_key_at_the_edge_of_the_curve_is_a_key(key: Point) -> None:
+def test_a_key_at_the_edge_of_the_curve_is_accepted(key: Point) -> None:
     assert read(key).jkt
     assert not holds(key, 1, 1)
 
@@ -150,7 +150,7 @@ def test_the_sum_within_a_verification_may_be_a_doubling() -> None:
 
 
 @pytest.mark.parametrize("edge", EDGES.values(), ids=EDGES)
-def test_half_a_signature_is_none(edge: int) -> None:
+def test_a_signature_with_r_or_s_at_the_edge_is_refused(edge: int) -> None:
     key, r = key_for(ORDINARY, 77), ORDINARY[0] % N
 
     assert holds(key, r, 77)
@@ -159,7 +159,7 @@ def test_half_a_signature_is_none(edge: int) -> None:
 
 
 @pytest.mark.parametrize("s", [1, 0x5EED, N - 1])
-def test_a_sum_at_infinity_is_no_point(s: int) -> None:
+def test_a_sum_at_infinity_is_refused(s: int) -> None:
     r = 12345
     key = times(-E * pow(r, -1, N), G)  # u1·G + u2·Q is the point at infinity for every s
     assert key is not None
@@ -170,5 +170,5 @@ def test_a_sum_at_infinity_is_no_point(s: int) -> None:
 @pytest.mark.parametrize(
     "message", [b"", MESSAGE[:-1], MESSAGE + b"\0", MESSAGE.upper(), hashlib.sha256(MESSAGE).digest()]
 )
-def test_it_is_over_this_message_and_no_other(message: bytes) -> None:
+def test_a_signature_of_another_message_is_refused(message: bytes) -> None:
     assert not read(key_for(ORDINARY, 77)).verify(raw(ORDINARY[0] % N, 77), message)

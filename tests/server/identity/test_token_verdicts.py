@@ -46,7 +46,7 @@ def each(*rows: Verdict | Honest) -> list[Any]:
     "D-05/strict-reading",
     "D-20/cause",
 )
-def test_a_token_that_is_wrong_in_one_thing_is_refused_for_that(
+def test_a_token_with_one_mistake_is_refused_with_its_code(
     reader: type[SocketReader | IdentityReader], verdict: Verdict
 ) -> None:
     place = reader()
@@ -63,7 +63,7 @@ def test_a_token_that_is_wrong_in_one_thing_is_refused_for_that(
 
 @pytest.mark.parametrize(("reader", "honest"), each(*ACCEPTED, *ACCEPTED_BY_READERS))
 @pytest.mark.contract("D-20/passed-over")
-def test_an_unusual_but_honest_token_is_accepted(reader: type[SocketReader | IdentityReader], honest: Honest) -> None:
+def test_an_unusual_but_correct_token_is_accepted(reader: type[SocketReader | IdentityReader], honest: Honest) -> None:
     place = reader()
 
     place.accept(honest.make(place))

@@ -111,7 +111,7 @@ def test_what_is_needed_to_choose_the_key_is_asked_for_before_the_signature(
 
 
 @pytest.mark.contract("D-05/rotation")
-def test_the_previous_secret_counts_until_its_time_and_not_a_second_longer(make_token: MakeToken) -> None:
+def test_the_previous_secret_is_valid_exactly_until_its_end(make_token: MakeToken) -> None:
     """F112: the integrator must have switched to the new secret when the overlap ends."""
     rotated = Secrets(current=b"n" * 32, previous=SECRET.encode(), previous_until=int(NOW) + 10)
     token = make_token()
@@ -120,7 +120,7 @@ def test_the_previous_secret_counts_until_its_time_and_not_a_second_longer(make_
     assert refusal_of(token, rotated, NOW + 10).code is Code.TOKEN_SIGNATURE
 
 
-def test_secrets_and_tokens_do_not_show_themselves(make_token: MakeToken, secrets: Secrets) -> None:
+def test_the_repr_of_secrets_and_tokens_hides_them(make_token: MakeToken, secrets: Secrets) -> None:
     token = make_token()
 
     assert SECRET not in repr(secrets)

@@ -32,7 +32,7 @@ def said(answer: Any) -> list[tuple[str, str]]:
     return [(message["sender"], message["body"]) for message in answer.json()["data"]["messages"]]
 
 
-async def test_it_reads_and_answers_and_nobody_stays_signed_in(begun: ServerClient) -> None:
+async def test_an_agent_reads_and_answers_and_no_session_remains(begun: ServerClient) -> None:
     before = said(await do(begun, "read"))
 
     after = said(await do(begun, "answer", body="Good morning, Ada!"))
@@ -42,7 +42,7 @@ async def test_it_reads_and_answers_and_nobody_stays_signed_in(begun: ServerClie
     assert not await AgentSession.exists()
 
 
-async def test_it_ends_the_call_that_is_on(begun: ServerClient) -> None:
+async def test_an_agent_ends_the_current_call(begun: ServerClient) -> None:
     await begun.services.chat.call(ADA, name=None, source="a socket")
 
     ended, again = await do(begun, "end"), await do(begun, "end")
@@ -61,7 +61,9 @@ async def test_it_ends_the_call_that_is_on(begun: ServerClient) -> None:
     ],
     ids=["nobody", "another-business", "no-such-deed", "an-empty-answer"],
 )
-async def test_what_cannot_be_done_says_why(begun: ServerClient, given: dict[str, str], status: int, code: str) -> None:
+async def test_an_impossible_action_is_refused_with_the_reason(
+    begun: ServerClient, given: dict[str, str], status: int, code: str
+) -> None:
     answer = await begun.post("/lab/agent", json={"do": "read", "id": "mine", "uid": "ada", **given})
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)

@@ -38,7 +38,7 @@ async def test_a_status_is_answered_as_often_as_asked_and_then_no_more(lab: Serv
     assert answers[0].headers["access-control-allow-origin"] == "*"
 
 
-async def test_a_rule_is_about_the_paths_that_begin_so(lab: ServerClient) -> None:
+async def test_a_rule_applies_to_paths_with_its_prefix(lab: ServerClient) -> None:
     await arm(lab, where=f"{PATH}/token", action="status", status=500, times=None)
 
     assert (await lab.get(PATH)).status_code == 404
@@ -83,13 +83,13 @@ async def test_rules_are_listed_with_their_hits_and_removed(lab: ServerClient) -
         {"where": "/v1", "action": "drop", "wher": 1},
     ],
 )
-async def test_a_rule_that_can_never_happen_is_refused(lab: ServerClient, rule: dict[str, object]) -> None:
+async def test_an_impossible_rule_is_refused(lab: ServerClient, rule: dict[str, object]) -> None:
     answer = await lab.post("/lab/faults", json=rule)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "parameter_invalid")
 
 
-async def test_why_a_frame_has_no_status_is_told(lab: ServerClient) -> None:
+async def test_a_status_for_a_frame_is_refused_with_the_reason(lab: ServerClient) -> None:
     answer = await lab.post("/lab/faults", json={"where": "ready", "action": "status"})
 
     assert "a frame has no status" in answer.json()["error"]["message"]
@@ -175,7 +175,7 @@ async def test_a_delayed_frame_arrives() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\ud800", "[" * 5000, '{"type": 1}'])
-async def test_a_frame_that_is_none_passes_untouched(text: str) -> None:
+async def test_text_that_is_no_frame_passes_unchanged(text: str) -> None:
     peer = Peer(text)
 
     await spoilt(peer, Rule(where="ask", action="drop"))
@@ -195,7 +195,7 @@ async def test_a_handshake_is_refused_with_a_status_or_closed_with_a_code() -> N
     assert closed.got[1]["code"] == 4401
 
 
-def test_of_two_rules_the_first_that_is_not_spent_is_hit() -> None:
+def test_the_first_rule_with_hits_left_applies() -> None:
     faults = Faults()
     faults.arm(Rule(where="/v1", action="status", status=500))
     faults.arm(Rule(where="/v1", action="status", status=501, times=None))

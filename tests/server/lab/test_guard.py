@@ -15,7 +15,7 @@ EVE = {"username": "eve", "password": "correct horse battery"}
 
 @pytest.mark.contract("D-14/guard")
 @pytest.mark.parametrize("sent", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
-async def test_a_page_of_another_origin_makes_no_administrator(lab: Fixture, sent: str) -> None:
+async def test_a_page_of_another_origin_cannot_add_an_administrator(lab: Fixture, sent: str) -> None:
     body = '{"username": "eve", "password": "correct horse battery"}'
     foreign = await lab.post(
         "/lab/administrators", content=body, headers={"Content-Type": sent, "Origin": "https://evil.test"}
@@ -27,7 +27,7 @@ async def test_a_page_of_another_origin_makes_no_administrator(lab: Fixture, sen
 
 
 @pytest.mark.contract("D-14/guard")
-async def test_a_name_that_only_leads_here_reads_nothing(lab: Fixture) -> None:
+async def test_a_foreign_name_that_resolves_to_this_machine_is_refused(lab: Fixture) -> None:
     rebound = await lab.get("/lab/events", headers={"Host": "evil.test:8800"})
 
     assert (rebound.status_code, rebound.json()["error"]["code"]) == (403, "host_foreign")
@@ -44,7 +44,7 @@ async def test_a_peer_elsewhere_gets_neither_lab_nor_panel(lab: Fixture, path: s
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "peer_foreign")
 
 
-async def test_the_panel_opens_for_a_page_of_its_own(lab: Fixture) -> None:
+async def test_the_panel_can_only_be_opened_from_its_own_page(lab: Fixture) -> None:
     form = {"Content-Type": "application/x-www-form-urlencoded"}
 
     foreign = await lab.post("/agent/lab", headers={**form, "Origin": "http://localhost:3000"})

@@ -42,7 +42,7 @@ async def test_the_clock_is_read_moved_and_reset(lab: ServerClient) -> None:
 @pytest.mark.parametrize(
     "body", [{"advance": -1}, {"advance": "soon"}, {"advance": 1e12}, {}, {"advance": 1, "x": 1}, []]
 )
-async def test_a_clock_that_cannot_be_moved_so_says_why(lab: ServerClient, body: object) -> None:
+async def test_an_impossible_move_of_the_clock_is_refused_with_the_reason(lab: ServerClient, body: object) -> None:
     answer = await lab.post("/lab/clock", json=body)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "parameter_invalid")
@@ -84,7 +84,7 @@ async def test_a_provider_may_be_given_its_id_secret_and_settings(lab: ServerCli
     assert (await lab.get("/v1/public/provider/mine")).json()["data"]["ui"]["locale"] == "de"
 
 
-async def test_a_provider_that_cannot_be_made_leaves_nothing_behind(lab: ServerClient) -> None:
+async def test_a_refused_provider_leaves_nothing_behind(lab: ServerClient) -> None:
     refused = await lab.post("/lab/providers", json={"id": "mine", "socials": {"google": {"key_source": "own"}}})
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "parameter_invalid")

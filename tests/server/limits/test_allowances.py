@@ -17,7 +17,7 @@ def taken(allowances: Allowances, name: str, now: float = NOW) -> bool:
     return True
 
 
-def test_an_hours_worth_of_a_day_is_had_at_once_and_then_evenly() -> None:
+def test_a_part_of_the_allowance_is_available_at_once_and_the_rest_evenly() -> None:
     a_day = Allowances(240, 86_400, at_once=10)
 
     at_once = [taken(a_day, "ann") for _ in range(11)]
@@ -27,7 +27,7 @@ def test_an_hours_worth_of_a_day_is_had_at_once_and_then_evenly() -> None:
     assert [taken(a_day, "ann", NOW + 361) for _ in range(2)] == [True, False]
 
 
-def test_what_is_more_than_one_may_have_at_once_waits_for_a_whole_allowance() -> None:
+def test_a_charge_above_the_maximum_waits_for_a_full_allowance() -> None:
     small = Allowances(100, 60)
 
     assert small.wait("ann", 5000, NOW) == 0
@@ -37,7 +37,7 @@ def test_what_is_more_than_one_may_have_at_once_waits_for_a_whole_allowance() ->
     assert small.wait("ann", 5000, NOW) == pytest.approx(60)
 
 
-def test_what_was_given_back_may_be_taken_again() -> None:
+def test_a_returned_charge_can_be_taken_again() -> None:
     one = Allowances(1, 60)
     one.take("ann", 1, NOW)
 
@@ -47,13 +47,13 @@ def test_what_was_given_back_may_be_taken_again() -> None:
     assert not taken(one, "ann")
 
 
-def test_zero_is_no_limit() -> None:
+def test_zero_means_no_limit() -> None:
     none = Allowances(0, 60)
 
     assert all(taken(none, "ann") for _ in range(1000))
 
 
-def test_what_it_remembers_is_bounded_and_those_with_a_whole_allowance_are_forgotten_first() -> None:
+def test_the_number_of_names_is_bounded_and_unused_allowances_are_dropped_first() -> None:
     allowances = Allowances(1, 60, most_names=10)
     for number in range(9):
         allowances.take(f"early {number}", 1, NOW)
@@ -66,7 +66,7 @@ def test_what_it_remembers_is_bounded_and_those_with_a_whole_allowance_are_forgo
     assert allowances.wait("ann", 1, NOW + 60) == pytest.approx(60)
 
 
-def test_a_crowd_of_new_names_does_not_make_it_grow() -> None:
+def test_many_new_names_use_bounded_memory() -> None:
     allowances = Allowances(1, 60, most_names=10)
 
     for number in range(1000):
@@ -75,7 +75,7 @@ def test_a_crowd_of_new_names_does_not_make_it_grow() -> None:
     assert len(allowances._whole_at) <= 10
 
 
-def test_of_several_charges_all_are_taken_or_none() -> None:
+def test_several_charges_are_taken_together_or_not_at_all() -> None:
     wide, narrow = Allowances(10, 60), Allowances(1, 60)
     charges = [Charge(wide, "house", 1, "The house is full"), Charge(narrow, "ann", 1, "Ann is full")]
     take_all(charges, NOW)

@@ -21,7 +21,7 @@ from chatkey_server.limits.clients import counted_as
         ("no:address", "no:address"),
     ],
 )
-def test_an_ipv6_address_stands_for_its_network_and_everything_else_for_itself(address: str, client: str) -> None:
+def test_ipv6_clients_are_counted_by_network_and_others_by_address(address: str, client: str) -> None:
     assert counted_as(address, 64) == client
 
 

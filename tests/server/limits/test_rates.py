@@ -58,7 +58,7 @@ def test_clients_do_not_disturb_each_other(clock: Clock) -> None:
         limit.check(request_of("192.0.2.1"))
 
 
-def test_zero_is_no_limit(clock: Clock) -> None:
+def test_zero_means_no_limit(clock: Clock) -> None:
     limit = RateLimit(0, clock)
 
     for _ in range(1000):
@@ -118,7 +118,7 @@ async def test_the_configuration_is_not_limited(make_client: MakeClient) -> None
         assert statuses == {404}
 
 
-async def test_an_address_that_a_client_only_claims_is_not_believed(make_client: MakeClient) -> None:
+async def test_an_address_claimed_in_a_header_is_ignored(make_client: MakeClient) -> None:
     async with make_client(limits=Limits(token_rate=1)) as client:
         path = f"/v1/public/provider/none/token?uid={UID}"
         first = await client.get(path, headers={"X-Forwarded-For": "192.0.2.1"})

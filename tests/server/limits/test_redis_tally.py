@@ -63,7 +63,7 @@ async def store(rates: Rates, *, fails: bool = False) -> None:
 
 
 @pytest.mark.parametrize("which", ["oauth", "agent_sign_ins", "admin_sign_ins"])
-async def test_what_one_process_has_counted_counts_in_the_other(which: str, make_rates: MakeRates) -> None:
+async def test_requests_are_counted_across_processes(which: str, make_rates: MakeRates) -> None:
     one, other = await make_rates(), await make_rates()
     most = 2 if which == "oauth" else 10
     for number in range(most):
@@ -77,7 +77,7 @@ async def test_what_one_process_has_counted_counts_in_the_other(which: str, make
     await getattr(other, which).count(cast("Scope", {"client": ("192.0.2.2", 1)}))
 
 
-async def test_what_is_stored_counts_for_all_and_what_was_not_costs_nothing(
+async def test_stored_messages_are_counted_across_processes_and_failed_ones_are_not(
     make_rates: MakeRates, clock: Clock, redis_server: Redis
 ) -> None:
     one, other = await make_rates(), await make_rates()
@@ -101,7 +101,7 @@ async def test_what_is_stored_counts_for_all_and_what_was_not_costs_nothing(
     assert all(0 < redis_server.pttl(key) <= 3_700_000 for key in keys)
 
 
-async def test_what_is_refused_costs_nothing_anywhere(make_rates: MakeRates, clock: Clock) -> None:
+async def test_refused_requests_are_not_counted_in_any_process(make_rates: MakeRates, clock: Clock) -> None:
     one, other = await make_rates(), await make_rates()
     for _ in range(2):
         await one.oauth.count(CLIENT)

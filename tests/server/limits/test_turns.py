@@ -10,7 +10,7 @@ from chatkey_server.identity.errors import RateLimited
 from chatkey_server.limits.turns import Turns
 
 
-async def test_a_few_at_once_a_few_who_wait_and_nobody_else() -> None:
+async def test_running_and_waiting_turns_are_limited() -> None:
     turns = Turns("searches", at_once=1, waiting=1)
     ended, order = asyncio.Event(), list[str]()
 
@@ -32,7 +32,7 @@ async def test_a_few_at_once_a_few_who_wait_and_nobody_else() -> None:
     assert order == ["first", "second", "fourth"]
 
 
-async def test_who_leaves_while_waiting_makes_room() -> None:
+async def test_a_cancelled_waiting_turn_makes_room() -> None:
     turns = Turns("searches", at_once=1, waiting=1)
     ended = asyncio.Event()
 

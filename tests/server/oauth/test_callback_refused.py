@@ -40,7 +40,7 @@ async def test_a_social_login_that_was_switched_off_meanwhile_is_404(
 
 
 @pytest.mark.contract("5.7/verified-origin", "D-07/still-allowed")
-async def test_an_origin_that_is_no_longer_registered_is_told_nothing(
+async def test_an_origin_that_is_no_longer_registered_gets_no_message(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:
     state = await start()
@@ -229,7 +229,7 @@ async def test_parameters_that_only_some_providers_send_are_ignored(
         ("emails", httpx.Response(500)),
     ],
 )
-async def test_a_failure_behind_the_scenes_is_a_502_page_and_leaves_nothing(
+async def test_a_failed_request_to_the_provider_is_a_502_page_and_stores_nothing(
     client: ServerClient,
     start: Start,
     github: respx.MockRouter,

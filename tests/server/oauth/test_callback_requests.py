@@ -68,7 +68,7 @@ async def test_a_post_of_another_content_type_is_415(
 
 
 @pytest.mark.parametrize("content_type", [FORM, FORM + ";charset=UTF-8", "Application/X-WWW-Form-URLencoded"])
-async def test_a_form_may_say_its_charset(
+async def test_a_form_may_name_its_charset(
     client: ServerClient, start: Start, github: respx.MockRouter, content_type: str
 ) -> None:
     body = str(httpx.QueryParams({"state": await start(), "code": CODE}))
@@ -88,9 +88,7 @@ async def test_a_huge_form_is_413_and_a_page(client: ServerClient) -> None:
 
 @pytest.mark.contract("D-20/limits")
 @pytest.mark.parametrize(("more", "status"), [(0, 502), (1, 400)])
-async def test_a_form_has_as_many_bytes_as_a_query_and_no_more(
-    client: ServerClient, start: Start, more: int, status: int
-) -> None:
+async def test_a_form_has_the_size_limit_of_a_query(client: ServerClient, start: Start, more: int, status: int) -> None:
     given = f"state={await start()}&error=server_error&x="
 
     answer = await client.post(PATH, content=given.ljust(16_384 + more, "1"), headers={"Content-Type": FORM})

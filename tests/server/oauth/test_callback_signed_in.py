@@ -132,7 +132,7 @@ async def test_a_second_login_updates_the_same_record(
         pytest.param({"id": 5830217, "name": None, "login": "rhea"}, [UNVERIFIED], id="unverified-email"),
     ],
 )
-async def test_however_the_profile_looks_the_subject_says_who_it_is(
+async def test_the_subject_identifies_the_person_whatever_the_profile_contains(
     client: ServerClient,
     start: Start,
     github: respx.MockRouter,
@@ -154,7 +154,7 @@ async def test_however_the_profile_looks_the_subject_says_who_it_is(
 
 
 @pytest.mark.contract("D-11/kept", "2.7/same-record")
-async def test_what_a_later_login_does_not_tell_stays_and_is_in_its_identity_token(
+async def test_members_missing_in_a_later_login_are_kept_and_in_its_identity_token(
     client: ServerClient, start: Start, github: respx.MockRouter, identity_in: IdentityIn
 ) -> None:
     await client.get(PATH, params={"state": await start(), "code": CODE})

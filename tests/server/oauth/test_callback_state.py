@@ -40,7 +40,7 @@ async def test_a_state_is_good_once(
     assert github["token"].call_count == 1
 
 
-async def test_of_two_callbacks_with_one_state_a_single_one_gets_in(
+async def test_only_one_of_two_callbacks_with_the_same_state_succeeds(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
     state = await start()
@@ -52,7 +52,7 @@ async def test_of_two_callbacks_with_one_state_a_single_one_gets_in(
 
 @pytest.mark.contract("8/state-validity", "5.7/ten-minutes", "D-03/state-400")
 @pytest.mark.parametrize("age", [0, 599, 600, 601])
-async def test_a_state_lives_ten_minutes_and_the_opener_is_told_of_its_end(
+async def test_a_state_lives_ten_minutes_and_the_opener_gets_an_error_afterwards(
     *, client: ServerClient, clock: Clock, start: Start, github: respx.MockRouter, delivered: Delivered, age: int
 ) -> None:
     state = await start(nonce="n-1")
@@ -82,7 +82,7 @@ async def test_a_state_lives_ten_minutes_and_the_opener_is_told_of_its_end(
     ],
     ids=["empty", "garbage", "payload", "mac", "truncated", "padded", "long", "very-long"],
 )
-async def test_a_state_that_is_not_ours_is_400_and_nobody_is_told(
+async def test_a_foreign_state_is_400_and_the_opener_gets_no_message(
     client: ServerClient,
     start: Start,
     github: respx.MockRouter,

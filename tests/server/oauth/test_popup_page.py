@@ -92,7 +92,7 @@ def test_every_page_is_locked_down(page: Answer) -> None:
         assert tag not in {"script", "style"} or "nonce" in attributes
 
 
-def test_the_nonce_is_another_one_each_time() -> None:
+def test_every_page_has_a_new_nonce() -> None:
     policies = {headers_of(popup_page.signed_in(OPENER, TOKEN, None))["content-security-policy"] for _ in range(5)}
 
     assert len(policies) == 5
@@ -111,7 +111,7 @@ def test_a_name_is_shown_as_text_and_nothing_else(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*NASTY_NAMES, "\u2028\u2029"])
-def test_whatever_is_posted_survives_the_script_and_cannot_end_it(text: str) -> None:
+def test_any_message_is_embedded_safely_in_the_script(text: str) -> None:
     page = popup_page.refused(Refused(Code.OAUTH_FAILED, text), Opener(f"https://x.example/{text}", "p", "s", text))
 
     (script,) = Reader(page).scripts
@@ -131,7 +131,7 @@ def test_whatever_is_posted_survives_the_script_and_cannot_end_it(text: str) -> 
 
 
 @pytest.mark.contract("D-09/page")
-def test_the_token_stands_in_the_script_only() -> None:
+def test_the_token_is_only_in_the_script() -> None:
     page = popup_page.signed_in(OPENER, TOKEN, "Rhea")
 
     assert page.body.decode().count(TOKEN) == 1
@@ -139,7 +139,7 @@ def test_the_token_stands_in_the_script_only() -> None:
 
 
 @pytest.mark.contract("6/post-message", "5.7/verified-origin", "4.5/page")
-def test_the_message_goes_to_the_origin_and_to_nobody_else() -> None:
+def test_the_message_is_posted_to_the_origin_only() -> None:
     (script,) = Reader(popup_page.signed_in(OPENER, TOKEN, None)).scripts
 
     assert script.count("postMessage(") == 1

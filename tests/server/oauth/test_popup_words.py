@@ -29,7 +29,7 @@ OPENER = Opener("https://shop.example", "shop", "github", "n-1")
         ("fr," * 5000 + "de", "en"),
     ],
 )
-def test_the_browsers_best_language_that_there_is(accept: str, language: str) -> None:
+def test_the_best_available_language_of_the_browser_is_chosen(accept: str, language: str) -> None:
     """RFC 9110 12.5.4: the highest weight wins, then the order. The server must skip invalid entries."""
     assert popup_words.preferred(accept).language == language
 
@@ -51,7 +51,7 @@ def test_a_page_is_in_one_language_and_says_which(words: popup_words.Words) -> N
 
 
 @pytest.mark.parametrize("words", popup_words.LANGUAGES.values(), ids=popup_words.LANGUAGES)
-def test_nothing_is_left_unsaid(words: popup_words.Words) -> None:
+def test_no_text_is_empty(words: popup_words.Words) -> None:
     """No text may be empty, and the greeting must have a placeholder for the name."""
     assert all(asdict(words).values())
     assert "{name}" in words.welcome_by_name

@@ -41,7 +41,7 @@ async def preview(make_client: MakeClient) -> AsyncIterator[ServerClient]:
 
 @pytest.mark.contract("D-03/preview", "D-03/social-unknown")
 @pytest.mark.parametrize("social", ANNOUNCED)
-async def test_without_a_preview_neither_start_nor_callback_know_it(
+async def test_without_a_preview_start_and_callback_are_404(
     client: ServerClient, delivered: Delivered, social: str
 ) -> None:
     start = await client.get(start_path(social), params={"origin": ORIGIN})
@@ -62,7 +62,7 @@ async def test_the_configuration_lists_a_preview_after_the_others(client: Server
 
 
 @pytest.mark.contract("D-03/preview")
-async def test_one_preview_brings_no_other_with_it(make_client: MakeClient) -> None:
+async def test_one_preview_does_not_enable_others(make_client: MakeClient) -> None:
     async with make_client(master_key=(MASTER_KEY,), preview_providers=("x",)) as client:
         assert await offered(client) == [*AVAILABLE, "x"]
         statuses = {

@@ -53,7 +53,7 @@ async def test_it_redirects_to_the_consent_page_of_the_social_provider(
 
 @pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys")
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
-async def test_the_key_source_decides_whose_application_asks(
+async def test_the_key_source_decides_which_application_is_used(
     client: ServerClient, shop: str, boutique: str, social: str
 ) -> None:
     service_owned = await client.get(f"/v1/public/provider/shop/oauth/{social}", params={"origin": ORIGIN})
@@ -82,7 +82,7 @@ async def test_the_providers_secret_does_not_verify_the_state(client: ServerClie
 
 
 @pytest.mark.contract("D-07/pkce")
-async def test_the_verifier_stays_in_the_database_under_the_states_id(client: ServerClient, shop: str) -> None:
+async def test_the_verifier_is_stored_under_the_id_of_the_state(client: ServerClient, shop: str) -> None:
     answer = await client.get(PATH, params={"origin": ORIGIN})
 
     sent = sent_to(answer)
@@ -126,7 +126,7 @@ async def test_the_redirect_uri_is_the_configured_one_whatever_the_request_says(
 
 @pytest.mark.contract("4.4/origin-checked", "2.1/domain")
 @pytest.mark.parametrize("origin", [ORIGIN, "https://shop.example:8443"])
-async def test_a_registered_origin_stands(client: ServerClient, shop: str, origin: str) -> None:
+async def test_a_registered_origin_is_accepted(client: ServerClient, shop: str, origin: str) -> None:
     assert (await client.get(PATH, params={"origin": origin})).status_code == 302
 
 
@@ -164,7 +164,7 @@ async def test_a_registered_origin_stands(client: ServerClient, shop: str, origi
         "http://localhost",
     ],
 )
-async def test_any_other_origin_is_403_and_nobody_is_told(
+async def test_any_other_origin_is_403_and_gets_no_message(
     client: ServerClient, shop: str, delivered: Delivered, origin: str
 ) -> None:
     answer = await client.get(PATH, params={"origin": origin})
@@ -201,7 +201,7 @@ async def test_a_missing_long_or_repeated_parameter_is_400(
 
 
 @pytest.mark.contract("7/not-enabled-404", "4.4/enabled-only", "D-03/start-pages")
-async def test_a_social_that_is_not_enabled_is_404_and_the_opener_is_told(
+async def test_a_social_that_is_not_enabled_is_404_and_the_opener_gets_the_error(
     client: ServerClient, shop: str, delivered: Delivered
 ) -> None:
     """F178: a page with an old configuration may still offer a disabled login. The page must receive the error."""

@@ -70,7 +70,7 @@ async def test_a_conversation_of_another_business_is_as_unknown_as_one_that_is_n
     assert allowed["type"] != "error"
 
 
-async def test_what_was_refused_was_not_done(bob: Fixture, foreign: str, people: Fixture) -> None:
+async def test_refused_frames_are_not_carried_out(bob: Fixture, foreign: str, people: Fixture) -> None:
     await bob.ask({"type": "answer", "conversation": foreign, "id": "a1", "body": "hello from next door"})
     await bob.ask({"type": "call", "conversation": foreign, "action": "end"})
 
@@ -79,7 +79,7 @@ async def test_what_was_refused_was_not_done(bob: Fixture, foreign: str, people:
 
 
 @pytest.mark.contract("D-21/businesses")
-async def test_nothing_of_another_business_is_heard(
+async def test_events_of_another_business_are_not_sent(
     bob: Fixture, eve: Fixture, agents: Fixture, people: Fixture
 ) -> None:
     everywhere = await agents.page(eve)

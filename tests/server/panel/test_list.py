@@ -37,7 +37,7 @@ async def test_a_flood_of_visitors_hides_no_member(flooded: Fixture) -> None:
 
 
 @pytest.mark.contract("D-21/list")
-async def test_page_by_page_everybody_is_reached(flooded: Fixture) -> None:
+async def test_all_conversations_are_reached_page_by_page(flooded: Fixture) -> None:
     pages = [await flooded.ask({"type": "list", "id": "p0"})]
     while pages[-1]["more"]:
         last = pages[-1]["items"][-1]
@@ -51,7 +51,7 @@ async def test_page_by_page_everybody_is_reached(flooded: Fixture) -> None:
     assert listed[-1] == "ann"
 
 
-async def test_mine_are_those_i_answered(eve: Fixture, panel: Fixture, people: Fixture) -> None:
+async def test_mine_lists_conversations_that_i_answered(eve: Fixture, panel: Fixture, people: Fixture) -> None:
     await people.write("ann")
     conversation = (await panel.next())["conversation"]
     before = await uids(panel, mine=True)
@@ -75,7 +75,7 @@ async def test_mine_are_those_i_answered(eve: Fixture, panel: Fixture, people: F
         {"id": "no id"},
     ],
 )
-async def test_a_list_that_cannot_be_asked_for_is_a_bad_frame(asked: dict[str, object], panel: Fixture) -> None:
+async def test_an_impossible_list_request_is_a_bad_frame(asked: dict[str, object], panel: Fixture) -> None:
     await panel.send({"type": "list", **asked})
 
     assert (await panel.next())["code"] == "frame_invalid"

@@ -25,7 +25,7 @@ async def sign_in(client: Fixture, password: str = PASSWORD, origin: str | None 
 
 
 class TestSigningIn:
-    async def test_who_is_not_signed_in_sees_the_form_and_nothing_else(self, client: Fixture) -> None:
+    async def test_without_a_sign_in_only_the_form_is_shown(self, client: Fixture) -> None:
         page = await client.get("/agent")
 
         assert page.status_code == 200
@@ -33,7 +33,7 @@ class TestSigningIn:
         assert "panel.js" not in page.text
         assert "lab agent" not in page.text
 
-    async def test_with_name_and_password_one_gets_the_panel(self, eve: Fixture) -> None:
+    async def test_signing_in_opens_the_panel(self, eve: Fixture) -> None:
         answer = await sign_in(eve)
 
         assert (answer.status_code, answer.headers["location"]) == (303, "/agent")
@@ -46,7 +46,7 @@ class TestSigningIn:
         assert "eve" not in cookie
 
     @pytest.mark.parametrize("changes", [{"base_url": "https://chat.test"}])
-    async def test_over_https_it_is_secure_and_in_a_foreign_frame_it_is_sent_too(
+    async def test_over_https_the_cookie_is_secure_and_sent_in_a_foreign_frame(
         self, make_client: Fixture, make_agent: Fixture, changes: dict[str, str]
     ) -> None:
         async with make_client(**changes, panel_frame_ancestors="https://demo.test") as client:
@@ -59,7 +59,7 @@ class TestSigningIn:
     @pytest.mark.parametrize(
         ("name", "password"), [("eve", "wrong password"), ("adam", PASSWORD), ("eve", ""), ("", "")]
     )
-    async def test_a_wrong_pair_is_refused_without_saying_which_half(
+    async def test_a_wrong_name_and_a_wrong_password_get_the_same_refusal(
         self, eve: Fixture, name: str, password: str
     ) -> None:
         answer = await sign_in(eve, password, name=name)
@@ -95,7 +95,7 @@ class TestSigningIn:
             (b"username=eve&password=%FF%00", 401, "The name or the password is wrong."),
         ],
     )
-    async def test_a_form_that_can_be_read_in_two_ways_or_is_not_whole_is_refused_on_the_page(
+    async def test_an_ambiguous_or_incomplete_form_is_refused_on_the_page(
         self, eve: Fixture, form: bytes, status: int, words: str
     ) -> None:
         headers = {**SAME_ORIGIN, "Content-Type": "application/x-www-form-urlencoded"}
@@ -117,14 +117,14 @@ class TestSigningIn:
         ],
         ids=["multipart", "multipart with a field", "json", "of no kind"],
     )
-    async def test_a_form_comes_as_pages_send_it_and_in_no_other_way(self, eve: Fixture, body: dict[str, Any]) -> None:
+    async def test_a_form_of_another_content_type_is_refused(self, eve: Fixture, body: dict[str, Any]) -> None:
         answer = await eve.post("/agent/sign-in", headers=SAME_ORIGIN, **body)
 
         assert answer.status_code == 415
         assert "application/x-www-form-urlencoded" in answer.text
         assert "set-cookie" not in answer.headers
 
-    async def test_signing_out_ends_it(self, eve: Fixture) -> None:
+    async def test_signing_out_ends_the_session(self, eve: Fixture) -> None:
         await sign_in(eve)
 
         foreign = await eve.post("/agent/sign-out", headers={"Origin": "https://evil.test"})
@@ -135,7 +135,7 @@ class TestSigningIn:
         assert "panel.js" in still
         assert "panel.js" not in (await eve.get("/agent")).text
 
-    async def test_an_agent_who_was_removed_is_out(self, eve: Fixture) -> None:
+    async def test_a_removed_agent_is_signed_out(self, eve: Fixture) -> None:
         await sign_in(eve)
         await Agent.delete().where(Agent.username == "eve")
 
@@ -144,7 +144,7 @@ class TestSigningIn:
 
 class TestLab:
     @pytest.mark.contract("D-14/panel")
-    async def test_with_the_lab_one_may_come_in_without_a_password(self, lab: Fixture) -> None:
+    async def test_with_the_lab_one_can_sign_in_without_a_password(self, lab: Fixture) -> None:
         page = await lab.get("/agent")
         answer = await lab.post("/agent/lab", headers=SAME_ORIGIN)
 
@@ -153,12 +153,12 @@ class TestLab:
         assert "lab agent" in (await lab.get("/agent")).text
 
     @pytest.mark.contract("D-14/lab", "D-14/panel")
-    async def test_without_it_there_is_no_such_way(self, client: Fixture) -> None:
+    async def test_without_the_lab_signing_in_without_a_password_is_404(self, client: Fixture) -> None:
         assert (await client.post("/agent/lab", headers=SAME_ORIGIN)).status_code == 404
 
 
 class TestPages:
-    async def test_they_let_nothing_in_but_their_own_files(self, eve: Fixture) -> None:
+    async def test_the_policy_of_the_pages_admits_only_their_own_files(self, eve: Fixture) -> None:
         await sign_in(eve)
         page = await eve.get("/agent")
 
@@ -175,7 +175,7 @@ class TestPages:
         assert page.headers["cache-control"] == "no-store"
         assert not re.search(r"<script(?![^>]*src=)|<style|\son\w+=|\sstyle=", page.text)
 
-    async def test_who_may_frame_them_is_a_setting(self, make_client: Fixture) -> None:
+    async def test_frame_ancestors_is_a_setting(self, make_client: Fixture) -> None:
         async with make_client(panel_frame_ancestors="https://demo.test") as client:
             page = await client.get("/agent")
 
@@ -185,7 +185,7 @@ class TestPages:
         ("name", "media_type"),
         [("panel.css", "text/css"), ("panel.js", "text/javascript"), ("addresses.js", "text/javascript")],
     )
-    async def test_their_files_are_there(self, client: Fixture, name: str, media_type: str) -> None:
+    async def test_the_files_of_the_pages_are_served(self, client: Fixture, name: str, media_type: str) -> None:
         answer = await client.get(f"/agent/{name}")
 
         assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, media_type)
@@ -207,7 +207,7 @@ class TestSocket:
             ({}, "origin_not_allowed", Close.FORBIDDEN),
         ],
     )
-    async def test_it_is_for_the_panels_own_page_with_an_agent_signed_in(
+    async def test_the_socket_needs_the_panels_origin_and_a_signed_in_agent(
         self, eve: Fixture, open_socket: Fixture, headers: dict[str, str], code: str, close: Close
     ) -> None:
         socket = await open_socket(eve, "/agent/socket", headers=headers)
@@ -215,7 +215,9 @@ class TestSocket:
         assert (await socket.next())["code"] == code
         assert await socket.next() == {"type": "closed", "code": close, "reason": code}
 
-    async def test_another_site_cannot_ride_on_the_cookie(self, eve: Fixture, open_socket: Fixture) -> None:
+    async def test_the_socket_refuses_another_origin_even_with_the_cookie(
+        self, eve: Fixture, open_socket: Fixture
+    ) -> None:
         await sign_in(eve)
         cookie = "; ".join(f"{name}={value}" for name, value in eve.cookies.items())
 
@@ -224,7 +226,7 @@ class TestSocket:
         assert (await socket.next())["code"] == "origin_not_allowed"
 
     @pytest.mark.contract("2.7/agent-panel")
-    async def test_it_lists_shows_and_answers_conversations(self, panel: Fixture, people: Fixture) -> None:
+    async def test_the_socket_lists_shows_and_answers_conversations(self, panel: Fixture, people: Fixture) -> None:
         await people.write("ann", "Hello")
         news = await panel.next()
         conversation = news["conversation"]
@@ -257,7 +259,7 @@ class TestSocket:
         after = REGISTRY.get_sample_value("chatkey_acknowledgement_seconds_count", {"peer": "agent"})
         assert after == before + 1
 
-    async def test_it_takes_and_ends_calls(self, panel: Fixture, people: Fixture) -> None:
+    async def test_the_socket_accepts_and_ends_calls(self, panel: Fixture, people: Fixture) -> None:
         await people.call()
         ringing = await panel.next()
         conversation = ringing["conversation"]
@@ -271,7 +273,7 @@ class TestSocket:
         assert [event["state"] for event in (ringing, taken, ended)] == ["ringing", "active", "ended"]
         assert again["code"] == "call_unknown"
 
-    async def test_of_a_call_it_ended_nothing_is_kept_for_the_caller(
+    async def test_a_call_ended_by_an_agent_is_forgotten_for_the_caller(
         self, eve: Fixture, panel: Fixture, people: Fixture
     ) -> None:
         await people.call()
@@ -283,7 +285,7 @@ class TestSocket:
         assert ended["state"] == "ended"
         assert len(eve.services.chat.callers) == 0
 
-    async def test_what_cannot_be_done_answers_and_the_page_stays(self, panel: Fixture) -> None:
+    async def test_an_impossible_frame_gets_an_error_and_the_socket_stays(self, panel: Fixture) -> None:
         nowhere = "00000000-0000-0000-0000-000000000000"
 
         refused = await panel.ask({"type": "answer", "conversation": nowhere, "id": "a1", "body": "hello?"})
@@ -292,7 +294,7 @@ class TestSocket:
         assert (await panel.ask({"type": "list"}))["items"] == []
 
     @pytest.mark.parametrize("sent", ["{", '{"type":"nonsense"}', b"bytes", '{"type":"thread","conversation":"x"}'])
-    async def test_a_bad_frame_ends_it(self, panel: Fixture, sent: str | bytes) -> None:
+    async def test_a_bad_frame_ends_the_socket(self, panel: Fixture, sent: str | bytes) -> None:
         await panel.send(sent)
 
         assert (await panel.next())["code"] == "frame_invalid"
@@ -302,7 +304,7 @@ class TestSocket:
     async def test_a_ping_is_answered(self, panel: Fixture) -> None:
         assert await panel.ask({"type": "ping"}) == {"type": "pong"}
 
-    async def test_on_shutdown_it_is_closed_with_1012(self, eve: Fixture, panel: Fixture) -> None:
+    async def test_on_shutdown_the_socket_is_closed_with_1012(self, eve: Fixture, panel: Fixture) -> None:
         await close_all(eve.services)
 
         assert (await panel.next())["code"] == "restarting"

@@ -28,7 +28,7 @@ async def test_one_frame_too_many_within_a_second_closes_the_socket_and_another_
             assert [(await other.ask({"type": "list"}))["type"] for _ in range(5)] == ["conversations"] * 5
 
 
-async def test_what_an_agent_reads_is_counted_and_the_page_stays(
+async def test_reads_of_an_agent_are_limited_and_the_socket_stays(
     make_client: Fixture, make_agent: Fixture, agents: Fixture, clock: Fixture
 ) -> None:
     async with make_client(limits=Limits(histories_per_identity=3)) as client:
@@ -46,7 +46,7 @@ async def test_what_an_agent_reads_is_counted_and_the_page_stays(
         assert (await second.ask({"type": "list"}))["type"] == "conversations"
 
 
-async def test_what_an_agent_searches_is_counted_by_itself(
+async def test_searches_of_an_agent_have_their_own_limit(
     make_client: Fixture, make_agent: Fixture, agents: Fixture
 ) -> None:
     async with make_client(limits=Limits(searches_per_identity=2)) as client:

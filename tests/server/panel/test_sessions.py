@@ -74,7 +74,7 @@ class TestSigningOut:
 
     @pytest.mark.usefixtures("seldom")
     @pytest.mark.contract("D-21/sessions")
-    async def test_open_pages_of_that_session_end_at_once_and_hear_nothing_more(
+    async def test_open_pages_of_that_session_end_at_once_and_get_no_further_frames(
         self, eve: Fixture, agents: Fixture, people: Fixture
     ) -> None:
         cookie = await agents.sign_in(eve)
@@ -94,7 +94,7 @@ class TestSigningOut:
         assert "max-age=0" in answer.headers["set-cookie"].lower()
         assert answer.headers["set-cookie"].startswith(("chatkey_agent=;", 'chatkey_agent="";'))
 
-    async def test_a_cookie_of_nobody_changes_nothing_and_tells_nobody(self, eve: Fixture, agents: Fixture) -> None:
+    async def test_signing_out_with_an_unknown_cookie_changes_nothing(self, eve: Fixture, agents: Fixture) -> None:
         told: list[bytes] = []
         with eve.services.hub.listen(AGENT_SESSIONS, told.append):
             for cookie in ("chatkey_agent=made-up", "chatkey_agent=", "another=1"):
@@ -116,7 +116,7 @@ class TestSigningOut:
         assert not await agents.sees_the_panel(eve, first)
         assert await agents.sees_the_panel(eve, second)
 
-    async def test_a_cookie_that_somebody_else_chose_is_not_taken_over(self, eve: Fixture, agents: Fixture) -> None:
+    async def test_a_planted_cookie_is_not_used_for_the_session(self, eve: Fixture, agents: Fixture) -> None:
         planted = "chatkey_agent=chosen-by-an-attacker"
 
         given = await agents.sign_in(eve, cookie=planted)
@@ -148,7 +148,7 @@ class TestAnotherProcess:
     @ENDS
     @pytest.mark.parametrize("asks", ["list", "thread", "answer", "accept", "end"])
     @pytest.mark.contract("D-21/sessions")
-    async def test_whatever_an_open_page_sends_then_is_refused_and_nothing_is_done(
+    async def test_frames_sent_after_the_session_ended_are_refused_and_not_carried_out(
         self, end: Act, asks: str, eve: Fixture, agents: Fixture, people: Fixture
     ) -> None:
         page = await agents.page(eve)
@@ -173,7 +173,7 @@ class TestAnotherProcess:
     @pytest.mark.usefixtures("often")
     @ENDS
     @pytest.mark.contract("D-21/sessions")
-    async def test_a_page_that_only_listens_ends_within_the_bound(
+    async def test_a_listening_page_ends_within_a_second_of_its_session(
         self, end: Act, eve: Fixture, agents: Fixture, make_agent: Fixture, people: Fixture
     ) -> None:
         await make_agent("adam")
@@ -185,7 +185,7 @@ class TestAnotherProcess:
         await people.write()
         assert (await other.next())["message"]["body"] == "hello"
 
-    async def test_the_bound_is_a_second(self) -> None:
+    async def test_sessions_are_checked_every_second(self) -> None:
         assert watch.CHECK_SECONDS == 1
 
     @pytest.mark.usefixtures("often")
@@ -203,7 +203,7 @@ class TestAnotherProcess:
             assert not await agents.sees_the_panel(eve, cookie)
 
     @pytest.mark.usefixtures("seldom")
-    async def test_where_a_hub_connects_two_servers_it_does_so_at_once(
+    async def test_with_redis_a_sign_out_at_a_second_server_ends_pages_at_once(
         self, make_client: Fixture, make_agent: Fixture, agents: Fixture, redis_url: str
     ) -> None:
         async with make_client(redis_url=redis_url) as first, make_client(redis_url=redis_url) as second:
@@ -221,7 +221,7 @@ class TestAnotherProcess:
         ("failure", "code"),
         [(Refused(Code.UNAVAILABLE, "The database is away."), "unavailable"), (ZeroDivisionError(), "internal")],
     )
-    async def test_when_nobody_can_tell_who_is_signed_in_no_page_goes_on(
+    async def test_pages_end_if_the_session_cannot_be_checked(
         self,
         failure: Exception,
         code: str,
@@ -238,7 +238,7 @@ class TestAnotherProcess:
 
         assert await rest_of(page) == [("error", code), ("closed", Close.TRY_LATER)]
 
-    async def test_when_the_last_page_has_gone_nobody_looks_any_more(self, eve: Fixture, agents: Fixture) -> None:
+    async def test_the_check_stops_after_the_last_page(self, eve: Fixture, agents: Fixture) -> None:
         page = await agents.page(eve)
         looking = [task for task in asyncio.all_tasks() if "Watch" in repr(task.get_coro())]
 
@@ -250,7 +250,7 @@ class TestAnotherProcess:
 
 
 class TestTheLabsAgent:
-    async def test_their_session_counts_where_the_lab_is_and_nowhere_else(
+    async def test_a_session_of_the_lab_is_only_valid_on_a_server_with_the_lab(
         self, make_client: Fixture, agents: Fixture
     ) -> None:
         async with make_client(lab=True) as lab, make_client() as live:
@@ -264,7 +264,7 @@ class TestTheLabsAgent:
             assert await rest_of(await agents.socket(live, cookie)) == LOGGED_OUT
 
 
-async def test_whom_a_change_of_businesses_concerns_stays_signed_in(eve: Fixture, agents: Fixture) -> None:
+async def test_a_change_of_businesses_ends_the_sockets_but_not_the_session(eve: Fixture, agents: Fixture) -> None:
     cookie = await agents.sign_in(eve)
     page = await agents.page_with(eve, cookie)
 

@@ -32,7 +32,7 @@ def read(**members: object) -> object:
 @pytest.mark.parametrize(
     "members", [{}, {"count": 3}, {"count": None}, {"inner": {}}, {"inner": {"word": "b"}}, {"words": ["b", "c"]}]
 )
-def test_what_keeps_to_the_limits_is_read(members: dict[str, object]) -> None:
+def test_a_frame_within_the_limits_is_read(members: dict[str, object]) -> None:
     assert read(**members) == {"type": "made up", "word": "a", **members}
 
 
@@ -40,10 +40,10 @@ def test_what_keeps_to_the_limits_is_read(members: dict[str, object]) -> None:
     "members",
     [{"word": "A"}, {"word": "a\n"}, {"count": 4}, {"count": 0}, {"inner": {"word": "B"}}, {"words": ["b", "C"]}],
 )
-def test_what_does_not_is_refused(members: dict[str, object]) -> None:
+def test_a_frame_beyond_the_limits_is_refused(members: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
         read(**members)
 
 
-def test_a_frames_kind_is_the_word_in_its_type() -> None:
+def test_the_kind_of_a_frame_is_its_type() -> None:
     assert kind_of(Frame) == "made up"

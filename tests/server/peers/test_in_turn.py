@@ -27,7 +27,7 @@ def works() -> Works:
     return Works()
 
 
-async def test_it_is_done_in_order_and_only_waited_for_as_long_as_said(works: Works) -> None:
+async def test_work_is_done_in_order_and_settled_waits_no_longer_than_given(works: Works) -> None:
     turns = InTurn()
     for number in range(5):
         await turns.put(partial(works.do, number), 10)
@@ -40,7 +40,7 @@ async def test_it_is_done_in_order_and_only_waited_for_as_long_as_said(works: Wo
     assert (before, works.done) == ([], [0, 1, 2, 3, 4])
 
 
-async def test_what_waits_is_bounded(works: Works) -> None:
+async def test_the_queue_is_bounded(works: Works) -> None:
     turns = InTurn()
     count = 0
 
@@ -57,7 +57,7 @@ async def test_what_waits_is_bounded(works: Works) -> None:
     turns.cancel()
 
 
-async def test_what_is_forgotten_is_not_done_and_what_is_under_way_comes_to_its_end(works: Works) -> None:
+async def test_forgotten_work_is_dropped_and_running_work_is_finished(works: Works) -> None:
     turns = InTurn()
     for number in range(3):
         await turns.put(partial(works.do, number), 10)

@@ -45,7 +45,7 @@ async def test_frames_are_sent_in_order() -> None:
     assert socket.sent == ["0", "1", "2", "3", "4", "later"]
 
 
-async def test_a_peer_that_does_not_read_fills_it_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_outbox_of_a_slow_peer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     outbox = outbox_of(SlowSocket())
     outbox.put(b"on its way")
     await turns()
@@ -58,7 +58,7 @@ async def test_a_peer_that_does_not_read_fills_it_and_no_more(monkeypatch: pytes
     outbox.close()
 
 
-async def test_a_peer_that_reads_is_sent_a_burst_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reading_peer_gets_a_burst_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages that Redis delayed arrive all at once, before the outbox can send any of them."""
     monkeypatch.setattr("chatkey_server.peers.outbox.MOST", 5000)
     socket = SlowSocket()

@@ -79,7 +79,7 @@ def make_page(wire: Other, sockets: Sockets) -> MakePage:
     return lambda serve: Page(wire, sockets, serve)
 
 
-async def test_it_is_counted_while_it_is_served(make_page: MakePage, sockets: Sockets) -> None:
+async def test_a_peer_is_counted_while_it_is_served(make_page: MakePage, sockets: Sockets) -> None:
     counted: list[int] = []
 
     async def serve(_: Page) -> None:
@@ -90,7 +90,7 @@ async def test_it_is_counted_while_it_is_served(make_page: MakePage, sockets: So
     assert (counted, len(sockets)) == ([1], 0)
 
 
-async def test_what_is_refused_is_told_and_closes_it(make_page: MakePage, wire: Other) -> None:
+async def test_a_refusal_is_sent_and_closes_the_socket(make_page: MakePage, wire: Other) -> None:
     async def serve(_: Page) -> None:
         raise Refused(Code.FRAME_INVALID, "No.", member="id")
 
@@ -104,7 +104,7 @@ async def test_what_is_refused_is_told_and_closes_it(make_page: MakePage, wire: 
     ]
 
 
-async def test_a_mistake_of_ours_is_logged_and_told_with_what_to_do(make_page: MakePage, wire: Other) -> None:
+async def test_an_internal_error_is_logged_and_sent_with_what_to_do(make_page: MakePage, wire: Other) -> None:
     async def serve(_: Page) -> None:
         raise ZeroDivisionError
 
@@ -116,7 +116,7 @@ async def test_a_mistake_of_ours_is_logged_and_told_with_what_to_do(make_page: M
     assert events[0]["event"] == "page.failed"
 
 
-async def test_who_has_left_is_told_nothing(make_page: MakePage, wire: Other) -> None:
+async def test_a_peer_that_left_gets_nothing(make_page: MakePage, wire: Other) -> None:
     async def serve(_: Page) -> None:
         raise OSError("the connection was reset")
 
@@ -126,7 +126,7 @@ async def test_who_has_left_is_told_nothing(make_page: MakePage, wire: Other) ->
     assert (wire.sent, wire.closed_with, events) == ([], [], [])
 
 
-async def test_once_refused_it_reads_answers_and_refuses_no_more(make_page: MakePage, wire: Other) -> None:
+async def test_after_a_refusal_a_peer_neither_reads_nor_sends(make_page: MakePage, wire: Other) -> None:
     page = make_page(lambda _: asyncio.sleep(0))
     wire.said.put_nowait({"type": "websocket.receive", "text": "{}"})
     await page.refuse(Refused(Code.UNAVAILABLE, "Not now."))
@@ -143,7 +143,7 @@ async def test_once_refused_it_reads_answers_and_refuses_no_more(make_page: Make
 
 
 @pytest.mark.parametrize("is_closed", [True, False])
-async def test_once_closed_it_may_be_cancelled_without_an_accident(make_page: MakePage, is_closed: bool) -> None:
+async def test_a_closed_peer_can_be_cancelled(make_page: MakePage, is_closed: bool) -> None:
     """A server that stops while the database does not respond cancels its sockets in this way."""
     began = asyncio.Event()
 
@@ -162,7 +162,7 @@ async def test_once_closed_it_may_be_cancelled_without_an_accident(make_page: Ma
     assert running.cancelled() is not is_closed
 
 
-async def test_one_that_reads_too_slowly_is_told_what_to_do(
+async def test_a_peer_that_reads_too_slowly_gets_an_error_with_what_to_do(
     make_page: MakePage, wire: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatkey_server.peers.outbox.SLOW_SECONDS", -1)  # as if a second had passed
@@ -178,7 +178,7 @@ async def test_one_that_reads_too_slowly_is_told_what_to_do(
     assert wire.closed_with == [(Close.TRY_LATER, "unavailable")]
 
 
-async def test_one_that_does_not_read_holds_its_closing_up_for_a_moment_only(
+async def test_closing_a_peer_that_does_not_read_takes_limited_time(
     make_page: MakePage, wire: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(peers, "PATIENCE_SECONDS", 0.01)

@@ -19,7 +19,7 @@ def test_a_number_is_new_once() -> None:
 
 
 @given(st.lists(st.integers(1, 3 * WINDOW) | st.integers(1, 2**31 - 1), max_size=200))
-def test_it_remembers_the_newest_and_forgets_nothing_among_them(numbers: list[int]) -> None:
+def test_all_numbers_within_the_window_are_remembered(numbers: list[int]) -> None:
     seen = Seen()
     known: set[int] = set()
     for number in numbers:
@@ -44,7 +44,7 @@ def test_the_floor_is_unknown_until_the_history_was_asked_for() -> None:
 
 
 @given(st.integers(0, 20), st.lists(st.integers(1, 2 * WINDOW), max_size=100))
-def test_the_floor_is_below_every_number_that_was_not_told(start: int, numbers: list[int]) -> None:
+def test_the_floor_is_below_every_missing_number(start: int, numbers: list[int]) -> None:
     seen = Seen()
     seen.settle(start)
     for number in numbers:
@@ -58,7 +58,7 @@ def test_the_floor_is_below_every_number_that_was_not_told(start: int, numbers: 
         assert seen.floor + 1 not in told
 
 
-def test_a_call_does_not_go_back() -> None:
+def test_a_call_does_not_return_to_an_earlier_state() -> None:
     """A repeated event may be a mistake or come from another Redis client. It must not revive a call that is over."""
     seen = Seen()
 

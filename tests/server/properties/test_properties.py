@@ -23,7 +23,7 @@ def test_the_server_judges_as_the_service_in_node_does(tried: Property) -> None:
 
 @pytest.mark.contract("D-10/close-codes")
 @pytest.mark.parametrize("name", wire_properties.NAMES)
-def test_the_running_server_answers_whatever_it_is_sent(served: Served, name: str) -> None:
+def test_the_running_server_answers_any_input(served: Served, name: str) -> None:
     (tried,) = (made for made in wire_properties.properties(served) if made.name == name)
 
     seen = tried.try_out(SEED, 60)

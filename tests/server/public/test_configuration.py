@@ -42,7 +42,9 @@ async def test_it_holds_no_token_and_no_secret(client: ServerClient, shop: str) 
 
 
 @pytest.mark.contract("4.1/edge-cache", "8/edge-60", "D-02/configuration-caching")
-async def test_edges_keep_it_for_60_seconds_and_browsers_revalidate(client: ServerClient, shop: str) -> None:
+async def test_caches_keep_the_configuration_for_60_seconds_and_browsers_revalidate(
+    client: ServerClient, shop: str
+) -> None:
     answer = await client.get(PATH)
 
     assert answer.headers["cache-control"] == "public, max-age=0, s-maxage=60"
@@ -51,7 +53,7 @@ async def test_edges_keep_it_for_60_seconds_and_browsers_revalidate(client: Serv
 
 @pytest.mark.contract("D-02/configuration-caching")
 @pytest.mark.parametrize("sent", ["{}", "W/{}", '"other", {}', "*"])
-async def test_a_browser_that_has_this_version_is_told_so(client: ServerClient, shop: str, sent: str) -> None:
+async def test_a_known_etag_gets_304(client: ServerClient, shop: str, sent: str) -> None:
     etag = (await client.get(PATH)).headers["etag"]
 
     answer = await client.get(PATH, headers={"If-None-Match": sent.format(etag)})
@@ -62,7 +64,7 @@ async def test_a_browser_that_has_this_version_is_told_so(client: ServerClient, 
     assert "content-length" not in answer.headers
 
 
-async def test_a_browser_that_has_another_version_gets_this_one(client: ServerClient, shop: str) -> None:
+async def test_another_etag_gets_the_configuration(client: ServerClient, shop: str) -> None:
     answer = await client.get(PATH, headers={"If-None-Match": '"other"'})
 
     assert answer.status_code == 200
@@ -70,7 +72,7 @@ async def test_a_browser_that_has_another_version_gets_this_one(client: ServerCl
 
 
 @pytest.mark.contract("4.1/edge-cache", "D-02/settings-cache")
-async def test_what_an_administrator_changes_is_seen_after_at_most_60_seconds(client: ServerClient, shop: str) -> None:
+async def test_changes_of_an_administrator_are_visible_within_60_seconds(client: ServerClient, shop: str) -> None:
     before = await client.get(PATH)
     await admin.set_social(shop, "github", now=client.services.clock(), enabled=False)
 

@@ -88,7 +88,7 @@ async def test_it_lists_every_status(document: dict[str, Any]) -> None:
     }
 
 
-async def test_it_says_which_headers_one_may_rely_on(document: dict[str, Any]) -> None:
+async def test_the_document_lists_the_guaranteed_headers(document: dict[str, Any]) -> None:
     answers = document["paths"][OAUTH_START_PATH]["get"]["responses"]
 
     assert {status: list(answer["headers"]) for status, answer in answers.items() if answer.get("headers")} == {
@@ -98,7 +98,7 @@ async def test_it_says_which_headers_one_may_rely_on(document: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("path", ["/schema", "/schema/swagger", "/schema/redoc", "/schema/openapi.yaml", "/docs"])
-async def test_there_are_no_pages_beside_it(client: ServerClient, path: str) -> None:
+async def test_there_are_no_html_pages_of_the_documentation(client: ServerClient, path: str) -> None:
     answer = await client.get(path)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

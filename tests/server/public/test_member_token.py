@@ -44,7 +44,7 @@ async def test_an_identity_token_is_exchanged_for_a_socket_token_bound_to_the_ke
 
 @pytest.mark.contract("7/missing-400")
 @pytest.mark.parametrize("missing", ["auth", "jkt"])
-async def test_without_auth_or_jkt_it_is_400_naming_the_missing_one(
+async def test_a_missing_auth_or_jkt_is_400_and_named(
     client: ServerClient, shop: str, jkt: str, make_identity_token: Callable[..., str], missing: str
 ) -> None:
     params = {"auth": make_identity_token(), "jkt": jkt}
@@ -97,7 +97,7 @@ async def test_an_expired_identity_token_is_401(
 
 
 @pytest.mark.contract("7/auth-401", "4.3/verifies")
-async def test_a_token_that_was_not_made_here_or_for_this_is_401(
+async def test_a_foreign_token_or_one_for_another_purpose_is_401(
     client: ServerClient, shop: str, jkt: str, make_identity_token: Callable[..., str]
 ) -> None:
     now, secrets = client.services.clock(), Secrets(SECRET.encode())
@@ -150,7 +150,7 @@ async def test_a_login_that_has_been_switched_off_is_401_within_60_seconds(
     assert "github" in answer.json()["error"]["message"]
 
 
-async def test_after_a_rotation_tokens_of_the_secret_before_count_while_it_overlaps(
+async def test_tokens_of_the_previous_secret_are_valid_during_the_overlap(
     client: ServerClient, shop: str, jkt: str, make_identity_token: Callable[..., str]
 ) -> None:
     params = {"auth": make_identity_token(), "jkt": jkt}

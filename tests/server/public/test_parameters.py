@@ -12,7 +12,7 @@ OTHERS = ["", "A" * 42, "A" * 44, "A" * 42 + "B", "A" * 42 + "=", "A" * 42 + "+"
 
 
 @pytest.mark.parametrize("text", THUMBPRINTS + OTHERS)
-def test_a_thumbprint_is_the_same_to_the_endpoints_and_to_the_rules_of_identity(text: str) -> None:
+def test_endpoints_and_identity_accept_the_same_thumbprints(text: str) -> None:
     assert JKT.is_well_formed(text) is is_jkt(text) is (text in THUMBPRINTS)
     assert UID.is_well_formed(f"v_{text}") is (jkt_of_visitor(f"v_{text}") is not None)
 

@@ -163,7 +163,7 @@ async def test_a_provider_that_is_switched_off_is_403(client: ServerClient, shop
 @pytest.mark.parametrize(
     "path", ["/agent", "/agent/panel.js", "/admin/", "/admin/public/login/", "/lab/clock", "/assets/sdk.js"]
 )
-async def test_the_panels_the_lab_and_the_assets_have_one_spelling_too(lab: ServerClient, path: str) -> None:
+async def test_other_spellings_of_panel_lab_and_asset_paths_are_404(lab: ServerClient, path: str) -> None:
     first = f"/%{ord(path[1]):x}{path[2:]}"
     last = f"{path[:-2]}%{ord(path[-2]):x}{path[-1]}"
     others = [first, last, f"/{path}", path.replace("/", "//"), f"{path}/%2e", f"{path}//", f"{path};", f"{path}%20"]
@@ -196,7 +196,7 @@ async def test_a_socket_at_another_spelling_of_its_path_is_never_accepted(client
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("path", ["/v1/socket", "/agent/socket"])
-async def test_a_request_to_a_sockets_address_is_told_to_upgrade(client: ServerClient, path: str, method: str) -> None:
+async def test_a_plain_request_to_the_socket_is_426(client: ServerClient, path: str, method: str) -> None:
     answer = await client.request(method, path)
 
     assert is_error(answer, 426, "method_not_allowed")
@@ -204,7 +204,7 @@ async def test_a_request_to_a_sockets_address_is_told_to_upgrade(client: ServerC
     assert "allow" not in answer.headers
 
 
-async def test_it_is_json_whatever_accept_says(client: ServerClient, shop: str) -> None:
+async def test_answers_are_json_for_every_accept_header(client: ServerClient, shop: str) -> None:
     for accept in ("text/html", "application/xml", "*/*;q=0", "application/json;q=0"):
         answer = await client.get(CONFIGURATION, headers={"Accept": accept, "Accept-Encoding": "gzip, br, zstd"})
 
@@ -228,7 +228,7 @@ async def test_no_header_of_a_request_changes_an_address_in_the_answer(client: S
 
 @pytest.mark.contract("D-03/unavailable")
 @pytest.mark.parametrize("path", JSON_PATHS)
-async def test_without_a_database_it_is_503(
+async def test_without_a_database_answers_are_503(
     client: ServerClient, shop: str, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = Refused(Code.UNAVAILABLE, "The database cannot be reached; try again in a moment.")
@@ -241,7 +241,7 @@ async def test_without_a_database_it_is_503(
 
 @pytest.mark.contract("D-02/envelope", "D-02/no-secret-in-errors")
 @pytest.mark.parametrize("failure", [ValueError("secret details"), InternalServerException("secret details")])
-async def test_a_failure_of_our_own_or_the_frameworks_is_500_without_a_word_of_its_cause(
+async def test_an_internal_failure_is_500_without_its_cause(
     client: ServerClient, shop: str, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
     monkeypatch.setattr(Providers, "get", AsyncMock(side_effect=failure))

@@ -76,7 +76,7 @@ async def test_fifty_requests_at_once_for_one_uid_are_all_answered(client: Serve
 
 
 @pytest.mark.contract("2.6/visitor-time")
-async def test_the_token_is_of_this_minute(client: ServerClient, shop: str) -> None:
+async def test_the_token_is_signed_with_the_key_of_the_current_minute(client: ServerClient, shop: str) -> None:
     async def token() -> str:
         text = (await client.get(PATH, params={"uid": UID})).json()["data"]["auth_token"]
         assert isinstance(text, str)

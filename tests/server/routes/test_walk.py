@@ -115,7 +115,7 @@ async def test_the_admin_panel_for_a_stranger(
 
 
 @pytest.mark.parametrize("caller", ["a stranger", "an agent"])
-async def test_all_else_with_the_lab(
+async def test_other_routes_with_the_lab(
     service: ServerClient, agent: Headed, forget_rates: Callable[[], None], failed: list[str], caller: str
 ) -> None:
     headed = agent if caller == "an agent" else nobody
@@ -128,7 +128,7 @@ async def test_all_else_with_the_lab(
 
 
 @pytest.mark.parametrize("has_lab", [False])
-async def test_all_else_without_the_lab(
+async def test_other_routes_without_the_lab(
     service: ServerClient, forget_rates: Callable[[], None], failed: list[str]
 ) -> None:
     walk = Walk(as_asgi(service), PATH, MEMBERS, nobody, forget_rates, failed=failed)

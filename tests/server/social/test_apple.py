@@ -95,7 +95,7 @@ def test_keys_that_are_not_complete_are_refused(application: Application, missin
         ('{"x": ' + "[" * 5000, None),
     ],
 )
-async def test_the_name_comes_from_the_callback_or_not_at_all(
+async def test_the_name_only_comes_from_the_callback(
     user: str | None, name: str | None, make_world: MakeWorld, log_in: LogIn
 ) -> None:
     make_world("apple")
@@ -105,7 +105,7 @@ async def test_the_name_comes_from_the_callback_or_not_at_all(
     assert (person.sub, person.name) == ("000517.8d2f.0730", name)
 
 
-async def test_the_callbacks_email_is_never_believed(make_world: MakeWorld, log_in: LogIn) -> None:
+async def test_the_email_in_the_callback_is_ignored(make_world: MakeWorld, log_in: LogIn) -> None:
     make_world("apple")
 
     assert (await log_in(FULL)).email == "k7xq@privaterelay.appleid.com"
@@ -136,7 +136,7 @@ async def test_an_email_counts_when_apple_says_so_in_either_spelling(
     assert (await log_in(None)).email == email
 
 
-async def test_nothing_but_token_and_keys_is_asked(make_world: MakeWorld, log_in: LogIn) -> None:
+async def test_only_token_and_keys_are_requested(make_world: MakeWorld, log_in: LogIn) -> None:
     world = make_world("apple")
 
     await log_in(None)

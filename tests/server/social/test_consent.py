@@ -78,7 +78,7 @@ def test_the_authorization_request_holds_what_each_provider_wants_and_no_secret(
 
 @pytest.mark.contract("4.4/redirect", "D-07/pkce")
 @pytest.mark.parametrize("social", SOCIALS)
-def test_the_authorization_request_is_made_of_what_the_provider_declares(social: str) -> None:
+def test_the_authorization_request_follows_the_providers_declaration(social: str) -> None:
     declared = load(social)
 
     page, _, query = consent_url(social).partition("?")
@@ -115,7 +115,7 @@ def test_the_server_has_an_address_of_its_own_for_the_back_channel() -> None:
 @pytest.mark.parametrize(
     "address", [SocialAddress(browser_url="http://localhost:1/x"), SocialAddress(server_url="http://localhost:1/x")]
 )
-def test_one_address_stands_for_both(address: SocialAddress) -> None:
+def test_one_address_is_used_for_browsers_and_the_server(address: SocialAddress) -> None:
     gitlab = located("gitlab", address)
 
     assert gitlab.for_browser("https://gitlab.com/oauth/authorize") == "http://localhost:1/x/oauth/authorize"

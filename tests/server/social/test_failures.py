@@ -103,7 +103,7 @@ async def test_a_failure_at_any_stage_of_any_provider_is_one_refusal(
         (403, {"Retry-After": "60"}, "Please try again in 60 seconds."),
     ],
 )
-async def test_who_is_asked_too_often_is_left_alone_for_as_long_as_he_says(
+async def test_the_time_to_wait_of_a_rate_limited_provider_is_in_the_message(
     status: int, headers: dict[str, str], advice: str, make_world: MakeWorld, log_in: LogIn
 ) -> None:
     make_world("x")["profile"].respond(status, headers=headers, json={"title": "Too Many Requests"})
@@ -115,9 +115,7 @@ async def test_who_is_asked_too_often_is_left_alone_for_as_long_as_he_says(
 
 
 @pytest.mark.parametrize("profile", [b'{"id": "1", "id": "2"}', b'{"id": NaN}', b'{"id": "\xff"}'])
-async def test_a_profile_that_two_readers_would_read_differently_fails(
-    profile: bytes, make_world: MakeWorld, log_in: LogIn
-) -> None:
+async def test_an_ambiguous_profile_fails(profile: bytes, make_world: MakeWorld, log_in: LogIn) -> None:
     make_world("discord")["profile"].respond(200, content=profile, headers=JSON)
 
     assert (await refusal_of(log_in("discord"))).cause == "profile: the response is not strict JSON"
@@ -126,7 +124,7 @@ async def test_a_profile_that_two_readers_would_read_differently_fails(
 @pytest.mark.parametrize(
     "content_type", ["application/json", "Application/JSON; charset=UTF-8", "application/jwk-set+json"]
 )
-async def test_json_may_call_itself_json_in_several_ways(
+async def test_several_content_types_of_json_are_accepted(
     content_type: str, make_world: MakeWorld, log_in: LogIn
 ) -> None:
     world = make_world("google")
@@ -159,7 +157,7 @@ async def test_an_error_in_the_token_response_fails_whatever_its_status(
         ("incorrect_client_credentials", "The chat's operator must correct its keys."),
     ],
 )
-async def test_nobody_is_told_to_try_again_where_only_the_administrator_can_help(
+async def test_a_mistake_in_the_configuration_is_reported_without_advice_to_retry(
     error: str, advice: str, make_world: MakeWorld, log_in: LogIn
 ) -> None:
     make_world("github")["token"].respond(200, json={"error": error})
@@ -180,7 +178,7 @@ async def test_nobody_is_told_to_try_again_where_only_the_administrator_can_help
         (["invalid_grant"], "unknown error"),
     ],
 )
-async def test_of_an_error_only_its_code_is_told(
+async def test_only_the_code_of_an_error_is_logged(
     error: object, word: str, make_world: MakeWorld, log_in: LogIn
 ) -> None:
     make_world("facebook")["token"].respond(400, json={"error": error})
@@ -334,7 +332,7 @@ async def test_a_provider_that_hangs_is_given_up(
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=FAILURE_IDS)
-async def test_no_failure_tells_a_secret(
+async def test_no_failure_contains_a_secret(
     failure: Failure, make_world: MakeWorld, log_in: LogIn, application: Application, grant: Grant
 ) -> None:
     make_world("google")["profile"].mock(side_effect=[failure[0]])
@@ -398,7 +396,9 @@ async def test_the_authority_in_the_settings_is_trusted(
     assert person.sub == "7"
 
 
-async def test_any_other_authority_is_not(discord_url: str, application: Application, grant: Grant) -> None:
+async def test_a_certificate_of_another_authority_is_refused(
+    discord_url: str, application: Application, grant: Grant
+) -> None:
     settings = Settings(socials={"discord": SocialAddress(server_url=discord_url)})
 
     back_channel = await OnDemand(settings, lambda: 0.0).get()

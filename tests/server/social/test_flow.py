@@ -49,7 +49,7 @@ LogIn = Callable[[str], Awaitable[Person]]
 
 @pytest.mark.contract("4.5/steps")
 @pytest.mark.parametrize("social", PEOPLE)
-async def test_each_provider_says_who_has_logged_in(social: str, make_world: MakeWorld, log_in: LogIn) -> None:
+async def test_the_person_is_read_from_each_provider(social: str, make_world: MakeWorld, log_in: LogIn) -> None:
     make_world(social)
 
     assert await log_in(social) == PEOPLE[social]
@@ -100,7 +100,7 @@ async def test_the_applications_keys_are_posted_with_the_code(
 
 
 @pytest.mark.parametrize("social", ["gitlab", "x"])
-async def test_the_applications_keys_go_into_the_header_where_that_is_wanted(
+async def test_the_applications_keys_go_into_the_header_where_the_provider_needs_that(
     social: str, make_world: MakeWorld, log_in: LogIn
 ) -> None:
     world = make_world(social)
@@ -145,7 +145,7 @@ async def test_the_profile_is_read_with_the_access_token_in_the_header(
         ("tiktok", {"fields": "open_id,avatar_url,display_name"}),
     ],
 )
-async def test_a_profile_that_tells_little_by_itself_is_asked_for_the_fields_that_are_wanted(
+async def test_fields_are_requested_where_a_profile_needs_that(
     social: str, query: dict[str, str], make_world: MakeWorld, log_in: LogIn
 ) -> None:
     world = make_world(social)
@@ -182,7 +182,7 @@ async def test_a_profile_that_tells_little_by_itself_is_asked_for_the_fields_tha
         ("tiktok", {"data": {"user": {"open_id": PEOPLE["tiktok"].sub}}}, {"name": None, "avatar": None}),
     ],
 )
-async def test_what_a_profile_lacks_or_does_not_vouch_for_is_left_out(
+async def test_missing_and_unverified_members_of_a_profile_are_left_out(
     social: str,
     changes: Mapping[str, object],
     expected: Mapping[str, object],

@@ -42,7 +42,7 @@ def keys(key_set: Mapping[str, object]) -> KeySet:
         {"email": "rhea@example.com", "unknown": {"a": [1]}},
     ],
 )
-def test_an_id_token_that_holds_gives_its_subject(
+def test_a_valid_id_token_returns_its_subject(
     make_id_token: MakeIdToken, keys: KeySet, changes: dict[str, object]
 ) -> None:
     token = make_id_token(ISSUERS[0], "1076", **changes)
@@ -83,7 +83,7 @@ def test_an_id_token_with_one_wrong_claim_is_refused(
         id_token.verify(token, keys, EXPECTED, now=NOW)
 
 
-def test_an_at_hash_of_this_access_token_holds(make_id_token: MakeIdToken, keys: KeySet) -> None:
+def test_the_at_hash_of_the_access_token_is_accepted(make_id_token: MakeIdToken, keys: KeySet) -> None:
     """The access token and the hash are the example of OpenID Connect Core A.4."""
     expected = id_token.Expected(
         ISSUERS, "client-1", "nonce-of-this-login", "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"
@@ -94,7 +94,7 @@ def test_an_at_hash_of_this_access_token_holds(make_id_token: MakeIdToken, keys:
 
 
 @pytest.mark.parametrize(("kid", "is_ours"), [("key-1", False), ("key-2", True)], ids=["other-key", "other-name"])
-def test_a_key_that_is_not_published_under_its_name_is_told_apart(
+def test_an_unpublished_kid_raises_its_own_error(
     make_id_token: MakeIdToken, signing_key: RSAKey, keys: KeySet, kid: str, is_ours: bool
 ) -> None:
     token = make_id_token(ISSUERS[0], "1076", key=signing_key if is_ours else RSAKey.generate_key(2048), kid=kid)
@@ -116,7 +116,7 @@ def test_an_algorithm_the_provider_does_not_use_is_refused(make_id_token: MakeId
 @pytest.mark.parametrize(
     "text", ["", "a", "a.b.c", "....", "e30.e30.", "eyJhbGciOltdfQ.e30.AA", "é.é.é", "x" * 200_000]
 )
-def test_what_is_no_jwt_is_refused(keys: KeySet, text: str) -> None:
+def test_text_that_is_no_jwt_is_refused(keys: KeySet, text: str) -> None:
     with pytest.raises(Unusable, match="the id_token's signature is invalid"):
         id_token.verify(text, keys, EXPECTED, now=NOW)
 
@@ -132,12 +132,12 @@ def test_a_signed_payload_that_is_no_claims_set_is_refused(signing_key: RSAKey, 
 @pytest.mark.parametrize(
     "document", [{}, {"keys": None}, {"keys": []}, {"keys": [1]}, {"keys": [{"kty": "RSA"}]}, {"keys": {}}]
 )
-def test_what_is_no_key_set_is_refused(document: dict[str, object]) -> None:
+def test_a_document_that_is_no_key_set_is_refused(document: dict[str, object]) -> None:
     with pytest.raises(Unusable, match="not a JWK set"):
         id_token.read_keys(document)
 
 
-def test_keys_of_an_unknown_type_are_passed_over(key_set: Mapping[str, object], make_id_token: MakeIdToken) -> None:
+def test_keys_of_an_unknown_type_are_ignored(key_set: Mapping[str, object], make_id_token: MakeIdToken) -> None:
     published = key_set["keys"]
     assert isinstance(published, list)
     keys = id_token.read_keys({"keys": [{"kty": "LATTICE", "kid": "key-1"}, *published]})

@@ -22,7 +22,7 @@ def test_the_callbacks_module_imports_neither_authlib_nor_httpx() -> None:
     assert told.stdout.strip() == "[]"
 
 
-def test_the_back_channel_makes_no_noise_about_its_libraries() -> None:
+def test_importing_the_back_channel_prints_no_warnings() -> None:
     told = subprocess.run(
         [sys.executable, "-c", "import chatkey_server.social.flow"], capture_output=True, text=True, check=True
     )
@@ -30,7 +30,7 @@ def test_the_back_channel_makes_no_noise_about_its_libraries() -> None:
     assert told.stderr == ""
 
 
-async def test_there_is_one_back_channel_for_all_logins() -> None:
+async def test_all_logins_share_one_back_channel() -> None:
     on_demand = OnDemand(Settings(), lambda: 0.0)
 
     first, second = await asyncio.gather(on_demand.get(), on_demand.get())

@@ -25,7 +25,7 @@ def test_a_subject_is_kept_as_it_is(value: str) -> None:
         ("\uff11\uff12", "characters that are not allowed"),
     ],
 )
-def test_a_subject_that_is_no_id_is_refused_and_not_quoted(value: object, why: str) -> None:
+def test_an_unusable_subject_is_refused_and_not_quoted(value: object, why: str) -> None:
     with pytest.raises(Unusable, match=why):
         person.subject(value)
 

@@ -31,7 +31,7 @@ def refusal(code: Code, close: Close, member: str | None = None) -> Any:
 
 class TestHello:
     @pytest.mark.contract("D-10/hello")
-    def test_it_gives_a_nonce_the_time_and_the_limits(self, make_peer: Make) -> None:
+    def test_hello_has_a_nonce_the_time_and_the_limits(self, make_peer: Make) -> None:
         peer = make_peer(limits=Limits(auth_timeout=7, ping=20))
 
         hello = peer.hello
@@ -130,7 +130,7 @@ class TestConnect:
         assert admitted.skew == pytest.approx(7200)
 
     @pytest.mark.contract("D-10/checks")
-    def test_the_first_check_that_fails_is_the_one_that_is_told(
+    def test_the_first_failing_check_determines_the_refusal(
         self, make_peer: Make, make_provider: Make, browser: Make, other_browser: Make
     ) -> None:
         off = make_peer(provider=make_provider(enabled=False))
@@ -191,11 +191,11 @@ class TestOrder:
         ],
         ids=lambda frame: frame["type"],
     )
-    def test_nothing_is_heard_before_connect(self, peer: Make, frame: dict[str, str]) -> None:
+    def test_frames_before_connect_are_refused(self, peer: Make, frame: dict[str, str]) -> None:
         with refusal(Code.FRAME_UNEXPECTED, Close.BAD_FRAME, "type"):
             peer.machine.receive(json.dumps(frame), NOW)
 
-    def test_a_second_connect_is_refused_whoever_it_is(self, peer: Make, browser: Make) -> None:
+    def test_a_second_connect_is_refused(self, peer: Make, browser: Make) -> None:
         peer.join(browser.custom_token("ann"))
         token = browser.custom_token("bob")
 
@@ -253,7 +253,7 @@ class TestTime:
         assert peer.machine.wakes_at == end
 
     @pytest.mark.contract("D-10/reauth")
-    def test_without_one_the_connection_ends_with_the_token(self, peer: Make, browser: Make) -> None:
+    def test_without_a_newer_token_the_connection_ends_with_the_token(self, peer: Make, browser: Make) -> None:
         peer.join(browser.custom_token())
 
         with refusal(Code.TOKEN_EXPIRED, Close.TOKEN_EXPIRED):
@@ -316,7 +316,7 @@ class TestRefresh:
             ("social_token", {}, "type"),
         ],
     )
-    def test_another_identity_is_a_new_connection(
+    def test_a_token_of_another_identity_ends_the_connection(
         self, peer: Make, browser: Make, kind: str, changed: dict[str, str], member: str
     ) -> None:
         peer.join(browser.custom_token("ann"))
@@ -359,7 +359,7 @@ class TestRate:
         with refusal(Code.RATE_LIMITED, Close.RATE_LIMITED):
             peer.machine.receive(peer.text(Kind.PING), NOW)
 
-    def test_as_many_spread_over_time_pass(self, make_peer: Make, browser: Make) -> None:
+    def test_frames_within_the_rate_are_accepted(self, make_peer: Make, browser: Make) -> None:
         peer = make_peer(limits=Limits(frames_per_second=5))
         peer.join(browser.custom_token())
 

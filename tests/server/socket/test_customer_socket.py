@@ -53,9 +53,7 @@ class TestOpening:
         assert (await socket.next())["type"] == "hello"
 
     @pytest.mark.contract("5.6/secure-context", "D-10/insecure-origin", "D-10/accept-first")
-    async def test_an_insecure_origin_is_told_so_before_anything_else(
-        self, open_socket: Fixture, shop: Fixture
-    ) -> None:
+    async def test_an_insecure_origin_is_refused_before_hello(self, open_socket: Fixture, shop: Fixture) -> None:
         socket = await open_socket(shop, "/v1/socket", headers={"Origin": "http://shop.test"})
 
         assert await ending(socket) == ("insecure_origin", Close.FORBIDDEN, "insecure_origin")
@@ -162,7 +160,7 @@ class TestBadFrames:
             ('{"type":"connect","token":"not a token","proof":"p"}', "token_malformed", Close.TOKEN),
         ],
     )
-    async def test_they_end_the_connection(
+    async def test_bad_frames_end_the_connection(
         self, open_socket: Fixture, shop: Fixture, sent: str | bytes, code: str, close: Close
     ) -> None:
         socket = await open_socket(shop, "/v1/socket")
@@ -185,7 +183,7 @@ class TestBadFrames:
         assert (frame["code"], pongs) == ("rate_limited", 19)
         assert (await socket.next())["code"] == Close.RATE_LIMITED
 
-    async def test_what_the_chat_refuses_answers_the_frame_and_the_socket_stays(
+    async def test_a_refusal_of_the_chat_answers_the_frame_and_the_socket_stays(
         self, join: Fixture, browser: Fixture
     ) -> None:
         socket = await join(browser.custom_token())
@@ -208,7 +206,7 @@ class TestTime:
 
         assert await ending(socket) == ("auth_timeout", Close.AUTH_TIMEOUT, "auth_timeout")
 
-    async def test_a_socket_on_which_nothing_is_said_any_more_is_closed_as_idle(
+    async def test_a_silent_socket_is_closed_as_idle(
         self, make_client: Fixture, join: Fixture, browser: Fixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         loop, early = asyncio.get_running_loop(), [0.1]
@@ -242,7 +240,7 @@ class TestTime:
         assert await ending(socket) == ("token_expired", Close.TOKEN_EXPIRED, "token_expired")
 
     @pytest.mark.contract("2.6/refresh")
-    async def test_refreshed_in_time_the_socket_stays(self, join: Fixture, browser: Fixture, clock: Fixture) -> None:
+    async def test_a_socket_refreshed_in_time_stays(self, join: Fixture, browser: Fixture, clock: Fixture) -> None:
         socket = await join(browser.visitor_token())
 
         for _ in range(4):
@@ -311,7 +309,7 @@ class TestChat:
         ]
         assert (answers[5]["type"], answers[5]["id"], answers[5]["code"]) == ("error", "c3", "call_unknown")
 
-    async def test_history_is_the_newest_fifty_unless_it_is_asked_for_more_closely(
+    async def test_history_returns_the_newest_fifty_unless_limited(
         self, shop: Fixture, join: Fixture, browser: Fixture
     ) -> None:
         socket = await join(browser.custom_token())
@@ -326,7 +324,7 @@ class TestChat:
         assert ([entry["seq"] for entry in everything["messages"]], everything["more"]) == ([*range(2, 52)], True)
         assert ([entry["seq"] for entry in some["messages"]], some["more"]) == ([8, 9], True)
 
-    async def test_another_socket_of_the_same_person_hears_it_and_the_sender_does_not(
+    async def test_a_message_is_sent_to_the_persons_other_sockets_but_not_to_its_sender(
         self, join: Fixture, browser: Fixture, other_browser: Fixture
     ) -> None:
         desk, phone = (
@@ -340,7 +338,7 @@ class TestChat:
         assert (heard["type"], heard["body"], heard["seq"]) == ("message", "Hello", 1)
         assert (await desk.ask({"type": "ping"}))["type"] == "pong"
 
-    async def test_nobody_else_hears_it(self, join: Fixture, browser: Fixture) -> None:
+    async def test_a_message_is_not_sent_to_other_people(self, join: Fixture, browser: Fixture) -> None:
         ann, bob = await join(browser.custom_token("ann")), await join(browser.custom_token("bob"))
 
         await ann.ask({"type": "message", "id": "m1", "body": "Hello"})
@@ -384,7 +382,7 @@ class TestEnding:
             ("restarting", Close.RESTART, "restarting")
         ] * 2
 
-    async def test_nothing_is_left_of_those_who_left(self, shop: Fixture, join: Fixture, browser: Fixture) -> None:
+    async def test_closed_sockets_leave_nothing_behind(self, shop: Fixture, join: Fixture, browser: Fixture) -> None:
         before = {*shop.services.hub._listeners}
         sockets = [await join(browser.custom_token(f"u{n}")) for n in range(5)]
         assert len(shop.services.sockets) == 5
@@ -414,7 +412,7 @@ class TestEnding:
 
 
 class TestLog:
-    async def test_it_tells_who_came_and_went_and_never_a_token(self, join: Fixture, browser: Fixture) -> None:
+    async def test_opened_and_closed_sockets_are_logged_without_tokens(self, join: Fixture, browser: Fixture) -> None:
         token = browser.custom_token("ann")
         with capture_logs() as events:
             socket = await join(token)
@@ -431,7 +429,9 @@ class TestLog:
         ]
         assert token.split(".")[1] not in json.dumps(events, default=str)
 
-    async def test_a_refused_connect_says_whose_provider_the_token_names(self, join: Fixture, browser: Fixture) -> None:
+    async def test_the_log_of_a_refused_connect_names_the_provider_of_the_token(
+        self, join: Fixture, browser: Fixture
+    ) -> None:
         with capture_logs() as events:
             await join(f"{browser.custom_token('ann')[:-6]}AAAAAA")
 
@@ -462,7 +462,7 @@ class TestMetrics:
 
 class TestRetold:
     @pytest.mark.contract("D-15/deaf")
-    async def test_what_is_told_again_reaches_a_socket_once(
+    async def test_a_message_published_twice_reaches_a_socket_once(
         self, shop: Fixture, join: Fixture, browser: Fixture
     ) -> None:
         """The rule covers repeated messages, messages from the history, and the socket's own messages."""
@@ -518,7 +518,7 @@ class TestSlowAnswer:
         assert pong["type"] == "pong"
         assert [(ack["type"], ack["id"], ack["seq"]) for ack in acks] == [("ack", "one", 1), ("ack", "two", 2)]
 
-    async def test_what_was_sent_before_a_bad_frame_is_stored_and_answered_first(
+    async def test_messages_before_a_bad_frame_are_stored_and_answered_first(
         self, join: Fixture, browser: Fixture, database_is_back: asyncio.Event
     ) -> None:
         socket = await join(browser.custom_token())
@@ -531,7 +531,7 @@ class TestSlowAnswer:
         assert (await socket.next())["type"] == "ack"
         assert (await ending(socket))[0] == "frame_invalid"
 
-    async def test_what_was_sent_before_the_page_was_left_is_stored(
+    async def test_messages_sent_before_the_page_closed_are_stored(
         self, join: Fixture, browser: Fixture, database_is_back: asyncio.Event
     ) -> None:
         leaves, stays = await join(browser.custom_token()), await join(browser.custom_token())
@@ -551,7 +551,7 @@ class TestSlowAnswer:
 
         assert [(await socket.next())["type"] for _ in range(3)] == ["ack", "pong", "ack"]
 
-    async def test_a_mistake_of_ours_in_an_answer_is_told_and_closes(
+    async def test_an_internal_error_in_an_answer_is_sent_and_closes_the_socket(
         self, join: Fixture, browser: Fixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def fails(*_: Any, **__: Any) -> Any:

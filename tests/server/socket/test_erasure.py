@@ -172,7 +172,7 @@ async def test_erasing_a_person_leaves_no_trace_of_them_and_all_of_everybody_els
     assert await reply(visitor, {"type": "ping"}, "pong")
 
 
-async def test_with_a_token_from_before_a_person_begins_anew(place: Place) -> None:
+async def test_after_an_erasure_an_old_token_starts_a_new_conversation(place: Place) -> None:
     ada = await place.join(ADA, "Ada Lovelace")
     await ada.ask({"type": "message", "id": "m1", "body": "I live in Zanzibar"})
     await place.erase("prov", "custom", ADA, "--yes")
@@ -212,7 +212,7 @@ async def test_without_yes_nothing_is_changed_and_no_socket_closes(place: Place)
     assert await reply(ada, {"type": "ping"}, "pong")
 
 
-async def test_another_spelling_login_or_provider_erases_nobody(place: Place) -> None:
+async def test_another_spelling_login_or_provider_erases_nothing(place: Place) -> None:
     url = place.services.settings.database
     ada = await place.join(ADA)
     await ada.ask({"type": "message", "id": "m1", "body": "I live in Zanzibar"})

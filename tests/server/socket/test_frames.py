@@ -44,7 +44,7 @@ def test_every_kind_is_read_as_it_was_sent(sent: dict[str, Any]) -> None:
     assert READER.read(json.dumps(sent), max_bytes=LIMIT) == sent
 
 
-def test_members_of_a_later_version_are_passed_over() -> None:
+def test_members_of_a_later_version_are_ignored() -> None:
     text = '{"type":"message","id":"1","body":"hi","since":"later","headers":{"name":"Ann","since":"later"}}'
 
     assert READER.read(text, max_bytes=LIMIT) == {

@@ -109,7 +109,7 @@ async def curt(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.mark.contract("D-10/patience")
-async def test_a_peer_that_takes_nothing_of_what_it_is_sent_is_cut_off() -> None:
+async def test_a_peer_that_does_not_read_is_cut_off() -> None:
     pipe = Pipe()
     protocol = await opened(greedy, limits(pong_timeout=SOON), pipe)
 
@@ -119,7 +119,7 @@ async def test_a_peer_that_takes_nothing_of_what_it_is_sent_is_cut_off() -> None
     assert protocol.disconnected
 
 
-async def test_whoever_answers_a_peer_that_was_silent_too_long_meets_somebody_who_left() -> None:
+async def test_answering_a_peer_closed_for_silence_raises_a_disconnect() -> None:
     """The server closes the connection with 1011 while the app prepares an answer. The app's send must fail."""
     asked, met = asyncio.Event(), asyncio.Event()
 
@@ -154,7 +154,7 @@ async def test_a_peer_that_reads_in_time_stays() -> None:
     protocol.connection_lost(None)
 
 
-async def test_a_peer_that_does_not_let_the_connection_close_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_peer_that_does_not_answer_the_close_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patient_socket, "LEAVING_SECONDS", SOON)
     pipe = Pipe()
 
@@ -164,7 +164,7 @@ async def test_a_peer_that_does_not_let_the_connection_close_is_cut_off(monkeypa
     assert b"\x88\x02\x11\x30" in pipe.written
 
 
-async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -> None:
+async def test_a_peer_is_not_cut_off_while_the_app_reads_no_messages() -> None:
     pipe = Pipe()
     protocol = await opened(greedy, limits(frame_timeout=SOON), pipe)
     protocol.data_received(b"\x81")  # the first byte of a frame; then the app reads no more
@@ -180,7 +180,7 @@ async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -
     protocol.connection_lost(None)
 
 
-async def test_what_came_together_is_taken_apart_as_the_app_gets_to_it() -> None:
+async def test_frames_received_together_are_read_one_by_one() -> None:
     """The server must not parse thousands of small frames before the app can refuse the first one."""
     pipe = Pipe()
     protocol = await opened(greedy, limits(), pipe)
@@ -192,7 +192,7 @@ async def test_what_came_together_is_taken_apart_as_the_app_gets_to_it() -> None
     protocol.connection_lost(None)
 
 
-async def test_what_comes_after_the_close_frame_is_read_for_no_one() -> None:
+async def test_data_after_the_close_frame_is_not_passed_to_the_app() -> None:
     pipe = Pipe()
     protocol = await opened(greedy, limits(frames_per_second=3), pipe)
 
@@ -218,7 +218,7 @@ async def test_a_flood_after_the_close_frame_is_not_waited_for() -> None:
     assert pipe.aborted.is_set()
 
 
-async def test_over_tls_where_one_side_cannot_close_alone_the_connection_is_closed_at_once() -> None:
+async def test_a_tls_connection_is_closed_at_once_because_it_cannot_be_half_closed() -> None:
     pipe = Pipe(one_side_closes=False)
     protocol = await opened(greedy, limits(frames_per_second=1), pipe)
 
@@ -229,7 +229,7 @@ async def test_over_tls_where_one_side_cannot_close_alone_the_connection_is_clos
     protocol.connection_lost(None)
 
 
-def test_an_allowance_is_a_second_of_them_at_once_and_then_as_many_a_second() -> None:
+def test_an_allowance_permits_one_seconds_worth_at_once_and_then_that_rate() -> None:
     allowance = Allowance(3, 100.0)
 
     assert [allowance.take(100.0) for _ in range(4)] == [True, True, True, False]
@@ -238,19 +238,19 @@ def test_an_allowance_is_a_second_of_them_at_once_and_then_as_many_a_second() ->
     assert [allowance.take(50.0) for _ in range(1)] == [False]
 
 
-def test_an_allowance_may_let_more_pass_at_once_and_what_is_too_much_costs_nothing() -> None:
+def test_an_allowance_may_have_a_larger_burst_and_refused_amounts_are_not_counted() -> None:
     allowance = Allowance(1, 100.0, at_once=3)
 
     assert [allowance.take(100.0, 2), allowance.take(100.0, 2), allowance.take(100.0)] == [True, False, True]
     assert [allowance.take(102.0, 3), allowance.take(103.0, 3)] == [False, True]
 
 
-def test_no_allowance_is_no_limit() -> None:
+def test_an_allowance_of_zero_means_no_limit() -> None:
     assert all(Allowance(0, 0.0).take(0.0) for _ in range(1000))
 
 
 @pytest.mark.contract("D-10/sockets")
-def test_a_crowd_counts_each_one_by_itself_and_forgets_who_left() -> None:
+def test_a_crowd_limits_each_name_and_forgets_those_who_left() -> None:
     crowd = Crowd("address", 2)
     for name in ("a", "a", "b"):
         crowd.join(name)
@@ -274,7 +274,7 @@ def test_a_crowd_without_a_limit_takes_everyone() -> None:
     assert "a" in crowd
 
 
-async def test_a_handshake_that_was_refused_and_not_yet_closed_lets_the_server_end() -> None:
+async def test_a_refused_handshake_does_not_keep_the_server_from_stopping() -> None:
     pipe = Pipe()
     config = uvicorn.Config(greedy, log_config=None)
     config.load()

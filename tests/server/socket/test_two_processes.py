@@ -47,7 +47,7 @@ async def connected(open_socket: Fixture, browser: Fixture, client: Fixture, sec
 
 
 @pytest.mark.contract("D-05/rotation-at-once")
-async def test_a_secret_that_is_rotated_in_one_counts_in_the_other_at_once(
+async def test_a_rotated_secret_is_valid_in_the_other_process_at_once(
     two: Fixture, open_socket: Fixture, browser: Fixture, clock: Fixture
 ) -> None:
     """The clock stands still, so no process reads the provider again because of its age."""
@@ -65,7 +65,7 @@ async def test_a_secret_that_is_rotated_in_one_counts_in_the_other_at_once(
 
 
 @pytest.mark.contract("D-15/deaf")
-async def test_what_is_said_before_redis_listens_for_a_socket_is_told_all_the_same(
+async def test_messages_before_the_redis_subscription_of_a_socket_are_delivered(
     make_client: Fixture, redis_url: str, open_socket: Fixture, browser: Fixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, attend = asyncio.Event(), RedisLink._attend
@@ -126,7 +126,7 @@ async def published(listening: PubSub, *, until: bytes) -> AsyncIterator[tuple[b
 
 
 @pytest.mark.contract("D-05/rotation-at-once")
-async def test_so_it_does_where_nobody_tells_of_it(
+async def test_a_rotated_secret_is_valid_in_the_other_process_without_an_announcement(
     two: Fixture, open_socket: Fixture, browser: Fixture, clock: Fixture
 ) -> None:
     one, other = two

@@ -102,7 +102,7 @@ async def test_no_secret_is_stored_in_the_clear(database: engine.Database, vault
         ({"domains": [f"shop{number}.example" for number in range(101)]}, "domains"),
     ],
 )
-async def test_a_provider_that_cannot_be_is_refused_and_nothing_is_left(
+async def test_an_impossible_provider_is_refused_and_not_stored(
     given: Mapping[str, object], member: str, sqlite_url: str, vault: Vault, clock: Clock
 ) -> None:
     async with engine.opened(sqlite_url):
@@ -113,7 +113,7 @@ async def test_a_provider_that_cannot_be_is_refused_and_nothing_is_left(
         assert await Provider.count() == 0
 
 
-async def test_an_id_is_given_once(database: engine.Database, vault: Vault, clock: Clock) -> None:
+async def test_a_taken_id_is_refused(database: engine.Database, vault: Vault, clock: Clock) -> None:
     await admin.add_provider(vault, id="p", secret_key=SECRET, now=clock())
 
     with pytest.raises(Refused, match="'p' is taken") as refused:
@@ -123,9 +123,7 @@ async def test_an_id_is_given_once(database: engine.Database, vault: Vault, cloc
     assert (await _view(vault, "p")).secrets.current == SECRET.encode()
 
 
-async def test_what_is_changed_shows_in_the_configuration(
-    database: engine.Database, vault: Vault, clock: Clock
-) -> None:
+async def test_changes_are_visible_in_the_configuration(database: engine.Database, vault: Vault, clock: Clock) -> None:
     await admin.add_provider(vault, id="p", now=clock())
 
     await admin.update_provider(
@@ -152,7 +150,7 @@ async def test_what_is_changed_shows_in_the_configuration(
         ("ui_locale", "english please"),
     ],
 )
-async def test_a_change_that_cannot_be_is_refused(
+async def test_an_impossible_change_is_refused(
     member: str, value: object, sqlite_url: str, vault: Vault, clock: Clock
 ) -> None:
     async with engine.opened(sqlite_url):
@@ -167,7 +165,7 @@ async def test_a_change_that_cannot_be_is_refused(
         assert (await _view(vault, "p")).configuration == before
 
 
-async def test_nothing_can_be_changed_of_a_provider_that_does_not_exist(
+async def test_a_provider_that_does_not_exist_cannot_be_changed(
     database: engine.Database, vault: Vault, clock: Clock
 ) -> None:
     now = clock()
@@ -207,7 +205,7 @@ async def test_a_domain_that_stays_keeps_its_row(database: engine.Database, vaul
     ]
 
 
-async def test_the_key_source_says_whose_application_is_used(
+async def test_the_key_source_decides_which_application_is_used(
     database: engine.Database, vault: Vault, clock: Clock
 ) -> None:
     await admin.add_provider(vault, id="p", now=clock())
@@ -317,7 +315,7 @@ async def test_a_rotation_without_overlap_ends_the_old_secret_at_once(
         ({"overlap_seconds": 60, "secret_key": SECRET}, "secret_key"),
     ],
 )
-async def test_a_rotation_that_cannot_be_is_refused(
+async def test_an_impossible_rotation_is_refused(
     given: Mapping[str, object], member: str, sqlite_url: str, vault: Vault, clock: Clock
 ) -> None:
     async with engine.opened(sqlite_url):
@@ -352,7 +350,9 @@ async def test_a_removed_provider_leaves_nothing_behind_and_others_alone(
         assert await table.count() == 1
 
 
-async def test_the_overview_tells_everything_but_secrets(database: engine.Database, vault: Vault, clock: Clock) -> None:
+async def test_the_overview_contains_everything_but_secrets(
+    database: engine.Database, vault: Vault, clock: Clock
+) -> None:
     await admin.add_provider(vault, id="p", name="Pia", secret_key=SECRET, domains=["localhost:1"], now=clock())
     await admin.set_application(vault, "p", "github", KEYS, now=clock())
     await admin.set_social("p", "github", key_source="own", now=clock())

@@ -57,7 +57,7 @@ async def test_an_agent_signs_in_with_the_password_and_no_other(database: engine
     assert await agents.check_agent("ada\0", PASSWORD) is None
 
 
-async def test_a_name_is_taken_once(database: engine.Database) -> None:
+async def test_a_taken_name_is_refused(database: engine.Database) -> None:
     await agents.add_agent("ada", PASSWORD)
 
     with pytest.raises(Refused, match="'ada' is taken") as refused:
@@ -78,7 +78,7 @@ async def test_a_name_is_taken_once(database: engine.Database) -> None:
         ("ada", "p" * 1025, "password"),
     ],
 )
-async def test_an_agent_that_cannot_be_is_refused(username: str, password: str, member: str, sqlite_url: str) -> None:
+async def test_an_impossible_agent_is_refused(username: str, password: str, member: str, sqlite_url: str) -> None:
     async with engine.opened(sqlite_url):
         with pytest.raises(Refused) as refused:
             await agents.add_agent(username, password)
@@ -87,7 +87,7 @@ async def test_an_agent_that_cannot_be_is_refused(username: str, password: str, 
         assert await Agent.count() == 0
 
 
-def test_what_is_stored_of_a_password_is_salted_and_carries_its_costs() -> None:
+def test_a_stored_password_is_salted_and_contains_its_costs() -> None:
     one, two = passwords.hash_password(PASSWORD), passwords.hash_password(PASSWORD)
 
     assert one != two
@@ -96,7 +96,7 @@ def test_what_is_stored_of_a_password_is_salted_and_carries_its_costs() -> None:
     assert passwords.verify_password(PASSWORD, one)
 
 
-def test_a_password_stays_good_when_the_costs_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_stays_valid_when_the_costs_change(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = passwords.hash_password(PASSWORD)
 
     monkeypatch.setattr(passwords, "N", 2**5)
@@ -104,7 +104,7 @@ def test_a_password_stays_good_when_the_costs_change(monkeypatch: pytest.MonkeyP
     assert passwords.verify_password(PASSWORD, stored)
 
 
-def test_what_is_shipped_costs_what_it_should_and_fits_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_costs_are_as_documented_and_the_hash_fits_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
 
     stored = passwords.hash_password("p" * 1024)
@@ -133,7 +133,7 @@ async def test_an_administrators_new_password_and_removal_end_their_sessions(dat
     assert await accounts.check(Administrator, "bob", PASSWORD) is None
 
 
-async def test_agents_and_administrators_are_not_each_other(database: engine.Database) -> None:
+async def test_agents_and_administrators_have_separate_accounts(database: engine.Database) -> None:
     await accounts.add(Administrator, "ada", PASSWORD)
     await agents.add_agent("ada", "the agents password")
 
@@ -148,7 +148,7 @@ async def set_password(table: type[Agent | Administrator], username: str) -> Non
 
 @pytest.mark.parametrize(("table", "kind"), [(Administrator, "administrator"), (Agent, "agent")])
 @pytest.mark.parametrize("act", [accounts.remove, set_password])
-async def test_who_is_not_there_cannot_be_changed(
+async def test_a_missing_account_cannot_be_changed(
     act: Act, table: type[Agent | Administrator], kind: str, sqlite_url: str
 ) -> None:
     async with engine.opened(sqlite_url):
@@ -171,7 +171,7 @@ class TestSessions:
         assert over is None
         assert await AgentSession.count() == 1
 
-    async def test_what_the_database_knows_of_a_session_opens_nothing(self, database: engine.Database) -> None:
+    async def test_the_stored_id_of_a_session_does_not_open_it(self, database: engine.Database) -> None:
         token = await sign_in("ada")
         rows = await AgentSession.select(AgentSession.id)
 
@@ -197,9 +197,7 @@ class TestSessions:
         assert [await agent_sessions.of_token(token, NOW) for token in adas] == [None, None]
         assert await agent_sessions.of_token(bobs, NOW) is not None
 
-    async def test_a_password_that_was_changed_after_it_was_checked_signs_nobody_in(
-        self, database: engine.Database
-    ) -> None:
+    async def test_a_password_changed_between_check_and_sign_in_is_refused(self, database: engine.Database) -> None:
         await agents.add_agent("ada", PASSWORD)
         checked = await agents.check_agent("ada", PASSWORD)
         assert checked is not None
@@ -211,7 +209,7 @@ class TestSessions:
         assert (changed, await agent_sessions.begin(checked, NOW)) == (None, None)
         assert await AgentSession.count() == 0
 
-    async def test_a_session_is_confirmed_while_it_stands_as_it_did(self, database: engine.Database) -> None:
+    async def test_a_session_is_confirmed_until_it_ends(self, database: engine.Database) -> None:
         token = await sign_in("ada")
         ada = await signed_in(token)
         await agent_sessions.confirm(ada, NOW)
@@ -222,7 +220,7 @@ class TestSessions:
             await agent_sessions.confirm(ada, NOW)
         assert refused.value.code is Code.SIGN_IN_REQUIRED
 
-    async def test_other_businesses_are_another_standing(self, database: engine.Database) -> None:
+    async def test_a_change_of_businesses_invalidates_the_confirmation(self, database: engine.Database) -> None:
         for provider in ("shop", "bakery"):
             await add_provider(provider)
         token = await sign_in("ada")
@@ -254,7 +252,7 @@ class TestBusinesses:
 
         assert await agents.listed() == [("ada", None), ("bob", ["bakery", "shop"]), ("cid", [])]
 
-    async def test_they_can_be_changed(self, database: engine.Database) -> None:
+    async def test_the_businesses_of_an_agent_can_be_changed(self, database: engine.Database) -> None:
         for provider in ("shop", "bakery"):
             await add_provider(provider)
         await agents.add_agent("ada", PASSWORD, ["shop"])
@@ -278,13 +276,11 @@ class TestBusinesses:
         assert [(r.value.code, r.value.member) for r in (added, changed)] == [(Code.PROVIDER_UNKNOWN, "provider")] * 2
         assert await agents.listed() == [("bob", ["shop"])]
 
-    async def test_who_is_no_agent_has_no_businesses(self, database: engine.Database) -> None:
+    async def test_businesses_of_a_missing_agent_cannot_be_set(self, database: engine.Database) -> None:
         with pytest.raises(Refused, match="'ada' is not the name of an agent"):
             await agents.set_providers("ada", None)
 
-    async def test_with_their_last_business_an_agent_loses_it_and_gains_nothing(
-        self, database: engine.Database
-    ) -> None:
+    async def test_an_agent_whose_last_business_is_removed_answers_for_none(self, database: engine.Database) -> None:
         await add_provider("shop")
         await agents.add_agent("ada", PASSWORD, ["shop"])
 

@@ -100,7 +100,7 @@ def test_a_postgres_that_cannot_be_used_is_unavailable(error: Exception) -> None
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_mistake_of_ours_stays_what_it_is(error: Exception) -> None:
+def test_other_errors_are_raised_unchanged(error: Exception) -> None:
     with pytest.raises(type(error)) as raised, available():
         raise error
 

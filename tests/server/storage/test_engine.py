@@ -50,7 +50,7 @@ async def test_only_its_owner_can_read_the_file_wherever_it_lies(tmp_path: Path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-async def test_a_file_that_others_can_read_is_told_and_left_as_it_is(sqlite_url: str) -> None:
+async def test_a_file_that_others_can_read_is_reported_and_not_changed(sqlite_url: str) -> None:
     file = sqlite_url.removeprefix(engine.SQLITE)
     heard: list[dict[str, object]] = []
     with logs.listening(lambda event: heard.append(dict(event))):
@@ -89,7 +89,7 @@ async def test_a_transaction_that_fails_keeps_nothing_and_lets_the_next_one_in(d
     assert await _names() == ["bob"]
 
 
-async def test_a_transaction_inside_another_is_part_of_it(database: engine.Database) -> None:
+async def test_a_nested_transaction_is_part_of_the_outer_one(database: engine.Database) -> None:
     async def write_and_fail() -> None:
         async with engine.transaction():
             async with engine.transaction():
@@ -152,13 +152,13 @@ async def test_a_snapshot_does_not_see_what_is_written_meanwhile(database: engin
     assert await _names() == ["ada", "bob"]
 
 
-async def test_a_mistake_of_ours_is_not_called_an_absent_database(database: engine.Database) -> None:
+async def test_an_error_in_a_query_is_not_reported_as_an_unavailable_database(database: engine.Database) -> None:
     with pytest.raises(Exception, match="no_such_column"):
         async with engine.transaction():
             await Agent.raw("SELECT no_such_column FROM agent")
 
 
-async def test_without_an_open_database_the_mistake_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_query_without_an_open_database_raises_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "bound", lambda: None)
 
     with pytest.raises(RuntimeError, match="no database was opened"):
@@ -419,7 +419,7 @@ asyncio.run(main())
 
 
 @pytest.mark.contract("D-15/durable")
-def test_what_was_committed_survives_the_death_of_the_process(sqlite_url: str) -> None:
+def test_committed_rows_survive_a_killed_process(sqlite_url: str) -> None:
     writer = subprocess.Popen([sys.executable, "-c", WRITER, sqlite_url], stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None
     acknowledged = [int(writer.stdout.readline()) for _ in range(30)][-1]

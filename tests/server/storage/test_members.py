@@ -76,7 +76,7 @@ async def test_many_first_logins_at_once_make_one_record(database: engine.Databa
     assert await ChatCustomer.count() == 1
 
 
-async def test_what_is_only_shown_is_made_to_fit(database: engine.Database) -> None:
+async def test_name_email_and_avatar_are_cut_to_fit(database: engine.Database) -> None:
     record = await _upsert(name="A\0" + "é" * 300, email="\ud800@x", avatar="a" * 3000)
 
     assert record.name == "A" + "é" * 254

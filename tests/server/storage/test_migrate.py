@@ -117,7 +117,7 @@ async def test_an_empty_database_is_migrated_once(empty_database: engine.Databas
     assert await Provider.count() == 0
 
 
-async def test_two_who_migrate_at_once_do_not_disturb_each_other(empty_database: engine.Database) -> None:
+async def test_two_migrations_at_the_same_time_do_not_disturb_each_other(empty_database: engine.Database) -> None:
     done = await asyncio.gather(migrate.migrate(), migrate.migrate())
 
     assert sorted(map(len, done)) == [0, len(migrate.steps())]
@@ -182,7 +182,7 @@ async def test_a_database_sealed_with_another_master_key_is_refused_at_the_start
 
 
 @pytest.mark.contract("D-15/migrations")
-async def test_any_other_database_must_be_migrated_by_hand(empty_database: engine.Database) -> None:
+async def test_an_external_database_must_be_migrated_by_hand(empty_database: engine.Database) -> None:
     settings = Settings(database_url="postgresql://elsewhere/x")
 
     with pytest.raises(SettingsError, match=r"lacks \d+ migrations?; run `chatkey db migrate`, then start again"):

@@ -64,11 +64,11 @@ def released() -> list[str]:
 
 
 @pytest.mark.parametrize("each", [*migrate.steps(), *IMAGINED], ids=lambda each: str(each.ID))
-def test_every_migration_keeps_the_rule(each: Step) -> None:
+def test_every_migration_follows_the_rule(each: Step) -> None:
     assert breaches(each, released()) == []
 
 
-def test_no_two_migrations_have_one_id_and_files_are_named_by_their_day() -> None:
+def test_migrations_have_unique_ids_and_files_named_by_their_day() -> None:
     every = migrate.steps()
 
     assert len({each.ID for each in every}) == len(every)
@@ -92,7 +92,7 @@ def test_no_two_migrations_have_one_id_and_files_are_named_by_their_day() -> Non
         Backfill("message", "language = 'en'", where="language IS NULL"),
     ],
 )
-def test_what_writers_do_not_wait_for_is_allowed(change: Change) -> None:
+def test_changes_that_do_not_block_writers_are_allowed(change: Change) -> None:
     assert breaches(step(change), RELEASES) == []
 
 
@@ -125,7 +125,7 @@ def test_what_writers_do_not_wait_for_is_allowed(change: Change) -> None:
         pytest.param(sql("LOCK TABLE message"), id="a lock"),
     ],
 )
-def test_what_makes_writers_wait_or_breaks_the_release_before_is_a_breach(change: Change) -> None:
+def test_changes_that_block_writers_or_break_the_previous_release_are_breaches(change: Change) -> None:
     assert len(breaches(step(change), RELEASES)) == 1
 
 

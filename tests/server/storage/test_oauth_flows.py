@@ -39,7 +39,7 @@ async def test_a_second_callback_is_refused(database: engine.Database) -> None:
     assert (refused.value.code, refused.value.member) == (Code.STATE_USED, "state")
 
 
-async def test_of_many_callbacks_at_once_one_gets_it(database: engine.Database) -> None:
+async def test_only_one_of_many_callbacks_gets_the_flow(database: engine.Database) -> None:
     await _start("one")
 
     answers = await asyncio.gather(*(oauth_flows.take("one", now=NOW) for _ in range(10)), return_exceptions=True)
@@ -48,7 +48,7 @@ async def test_of_many_callbacks_at_once_one_gets_it(database: engine.Database) 
     assert {answer.code for answer in answers if isinstance(answer, Refused)} == {Code.STATE_USED}
 
 
-async def test_one_that_was_never_started_is_refused(database: engine.Database) -> None:
+async def test_a_flow_that_was_never_started_is_refused(database: engine.Database) -> None:
     with pytest.raises(Refused) as refused:
         await oauth_flows.take("one", now=NOW)
 
@@ -56,7 +56,7 @@ async def test_one_that_was_never_started_is_refused(database: engine.Database) 
 
 
 @pytest.mark.contract("5.7/ten-minutes")
-async def test_after_ten_minutes_it_is_too_late(database: engine.Database) -> None:
+async def test_a_flow_expires_after_ten_minutes(database: engine.Database) -> None:
     await _start("one")
 
     with pytest.raises(Refused) as refused:
@@ -65,7 +65,7 @@ async def test_after_ten_minutes_it_is_too_late(database: engine.Database) -> No
     assert (refused.value.code, refused.value.member) == (Code.STATE_EXPIRED, "state")
 
 
-async def test_starting_another_sweeps_those_whose_time_is_over(database: engine.Database) -> None:
+async def test_starting_a_flow_deletes_expired_ones(database: engine.Database) -> None:
     await _start("old")
     await _start("young", NOW + 1)
 
@@ -75,7 +75,7 @@ async def test_starting_another_sweeps_those_whose_time_is_over(database: engine
 
 
 @pytest.mark.contract("D-07/bounded")
-async def test_there_is_an_end_to_how_many_may_be_under_way(
+async def test_the_number_of_flows_under_way_is_limited(
     database: engine.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(oauth_flows, "MOST", 2)

@@ -12,7 +12,7 @@ from chatkey_server.storage import passwords
 from chatkey_stack.patience import PATIENCE
 
 
-async def test_a_few_at_once_a_few_who_wait_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_running_and_waiting_checks_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     going_on, side_by_side, most = threading.Event(), 0, 0
     lock = threading.Lock()
 

@@ -93,7 +93,7 @@ def _wait_for(port: int) -> None:
     [("session", 10, ""), ("transaction", 2, f"?{UNCACHED}")],
     ids=["session", "transaction"],
 )
-async def test_the_service_works_with_either_pooling(
+async def test_the_service_works_with_session_and_transaction_pooling(
     make_client: Fixture, pooled: Pooled, mode: str, connections: int, query: str
 ) -> None:
     async with make_client(database_url=pooled(mode, connections) + query, master_key=("m" * 32,)) as client:

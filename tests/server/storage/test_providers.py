@@ -97,7 +97,7 @@ async def test_the_etag_changes_with_the_configuration_and_only_then(
 
 
 @pytest.mark.contract("D-02/settings-cache")
-async def test_a_change_is_seen_after_60_seconds_and_not_asked_for_before(
+async def test_a_change_is_visible_after_60_seconds_without_earlier_queries(
     database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
 ) -> None:
     await admin.add_provider(vault, id="p", now=clock())
@@ -125,7 +125,7 @@ async def test_a_clock_that_was_set_back_does_not_keep_a_view_for_longer(
     assert cache.cached("p") is None
 
 
-async def test_an_unknown_provider_is_refused_and_not_asked_for_again(
+async def test_an_unknown_provider_is_refused_and_cached_as_unknown(
     database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
 ) -> None:
     for _ in range(3):
@@ -140,7 +140,7 @@ async def test_an_unknown_provider_is_refused_and_not_asked_for_again(
 
 
 @pytest.mark.parametrize("provider_id", ["", "..", "a/b", "a\0", "é", "service ", "p" * 65, "p\n"])
-async def test_an_id_that_cannot_be_is_refused_without_a_query(
+async def test_an_impossible_id_is_refused_without_a_query(
     provider_id: str, cache: Providers, queries: list[str]
 ) -> None:
     with pytest.raises(Refused) as refused:
@@ -150,7 +150,7 @@ async def test_an_id_that_cannot_be_is_refused_without_a_query(
     assert queries == []
 
 
-async def test_many_who_ask_at_once_share_one_query(
+async def test_simultaneous_requests_share_one_query(
     database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
 ) -> None:
     await admin.add_provider(vault, id="p", now=clock())
@@ -161,7 +161,7 @@ async def test_many_who_ask_at_once_share_one_query(
     assert queries == ["p"]
 
 
-async def test_one_who_leaves_does_not_take_the_answer_from_the_others(
+async def test_a_cancelled_request_does_not_cancel_the_shared_query(
     database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
 ) -> None:
     await admin.add_provider(vault, id="p", now=clock())
@@ -174,7 +174,7 @@ async def test_one_who_leaves_does_not_take_the_answer_from_the_others(
     assert queries == ["p"]
 
 
-async def test_an_answer_that_was_forgotten_on_its_way_is_not_kept(
+async def test_a_result_invalidated_during_its_query_is_not_cached(
     database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
 ) -> None:
     await admin.add_provider(vault, id="p", now=clock())
@@ -199,7 +199,7 @@ async def test_asking_inside_a_transaction_does_not_use_its_connection(
     assert view.enabled
 
 
-async def test_without_a_database_everyone_is_told_and_the_next_one_asks_again(
+async def test_a_failed_query_is_reported_to_all_and_repeated_for_the_next(
     sqlite_url: str, vault: Vault, clock: Clock, cache: Providers
 ) -> None:
     async with engine.opened(sqlite_url) as database:
@@ -240,7 +240,9 @@ async def test_the_cache_does_not_grow_without_end(
         assert queries == ["p", "a", "b", "c", "a"]
 
 
-async def test_secrets_do_not_show(database: engine.Database, vault: Vault, clock: Clock, cache: Providers) -> None:
+async def test_the_repr_of_a_view_hides_secrets(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers
+) -> None:
     secret = "very-secret-" * 4
     await admin.add_provider(vault, id="p", secret_key=secret, now=clock())
     await admin.set_application(vault, "p", "google", Application("id", "client-secret"), now=clock())
@@ -272,7 +274,7 @@ def judged_by(secret: bytes) -> Callable[[ProviderView], str]:
 
 
 @pytest.mark.contract("D-05/rotation-at-once")
-async def test_a_signature_is_judged_by_the_newest_secrets_before_it_is_refused(
+async def test_before_a_signature_is_refused_the_newest_secrets_are_read(
     database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
 ) -> None:
     await admin.add_provider(vault, id="p", now=clock())
@@ -300,7 +302,7 @@ async def test_bad_signatures_cost_one_query_a_second(
     assert queries == ["p"] * 3
 
 
-async def test_any_other_refusal_is_no_reason_to_look_again(
+async def test_other_refusals_cause_no_new_query(
     database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
 ) -> None:
     await admin.add_provider(vault, id="p", now=clock())

@@ -130,7 +130,7 @@ async def test_each_kind_of_change_is_made_on_both_databases(filled: engine.Data
 
 @ON_POSTGRES
 @pytest.mark.usefixtures("filled")
-async def test_while_others_hold_its_lock_a_definition_lets_writers_pass_and_tries_again(
+async def test_a_definition_that_waits_for_a_lock_retries_without_blocking_writers(
     empty_url: str, apply: Apply, lines: Lines
 ) -> None:
     async with reading(empty_url):
@@ -145,7 +145,7 @@ async def test_while_others_hold_its_lock_a_definition_lets_writers_pass_and_tri
 
 @ON_POSTGRES
 @pytest.mark.usefixtures("filled")
-async def test_a_definition_gives_up_in_the_end_and_names_who_is_in_the_way(
+async def test_a_definition_gives_up_at_last_and_names_the_blocking_session(
     empty_url: str, apply: Apply, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schema_changes, "ATTEMPTS", 10)
@@ -188,7 +188,7 @@ async def test_writers_write_while_an_index_is_built(empty_url: str, apply: Appl
 
 @ON_POSTGRES
 @pytest.mark.usefixtures("filled")
-async def test_an_index_left_half_built_is_dropped_and_built_anew(empty_url: str, apply: Apply, lines: Lines) -> None:
+async def test_an_unfinished_index_is_dropped_and_built_again(empty_url: str, apply: Apply, lines: Lines) -> None:
     await apply(COLUMN)
     async with other_session(empty_url) as watching:
         async with reading(empty_url):
@@ -218,9 +218,7 @@ async def test_an_index_that_cannot_be_built_is_not_left_behind(empty_url: str, 
 
 @ON_POSTGRES
 @pytest.mark.usefixtures("filled")
-async def test_two_who_migrate_at_once_do_not_wait_for_each_other_in_a_circle(
-    apply: Apply, lines: Lines, empty_url: str
-) -> None:
+async def test_two_migrations_at_the_same_time_do_not_deadlock(apply: Apply, lines: Lines, empty_url: str) -> None:
     await apply(COLUMN)
     async with reading(empty_url):
         building = apply(COLUMN, INDEX)

@@ -16,7 +16,7 @@ OLD, NEW = "o" * 32, "n" * 32
 
 
 @pytest.mark.contract("D-15/sealed")
-def test_what_is_sealed_does_not_show_the_secret_and_opens_again() -> None:
+def test_sealing_hides_a_secret_and_opening_returns_it() -> None:
     vault = Vault([OLD])
 
     sealed = vault.seal("the secret")
@@ -47,7 +47,7 @@ def test_a_secret_of_an_unknown_master_key_is_refused_naming_the_variable(act: o
 
 
 @pytest.mark.contract("D-15/sealed")
-def test_each_purpose_and_each_master_key_has_a_key_of_its_own() -> None:
+def test_each_purpose_and_master_key_has_its_own_derived_key() -> None:
     vault = Vault([NEW, OLD])
 
     sealed = vault.seal("the secret")
@@ -81,7 +81,7 @@ def test_servers_that_start_together_agree_on_one_master_key(tmp_path: Path) -> 
     assert len({vault.state_keys for vault in vaults}) == 1
 
 
-def test_a_given_master_key_leaves_the_data_folder_alone(tmp_path: Path) -> None:
+def test_with_a_given_master_key_nothing_is_written_to_the_data_folder(tmp_path: Path) -> None:
     Vault.of(Settings(data_dir=tmp_path, master_key=(NEW,)))
 
     assert list(tmp_path.iterdir()) == []

@@ -75,7 +75,7 @@ def test_a_login_brings_the_person(make_site: MakeSite, browser: Browser, backen
     [("emoji", "Zoë 🦄 Åström 👩🏽‍🚀"), ("rtl", "ليلى منصور"), ("script", "<script>alert('name')</script>")],
 )
 @pytest.mark.parametrize("naming", NAMING)
-def test_a_name_that_bites_arrives_unchanged(
+def test_a_hostile_name_arrives_unchanged(
     make_site: MakeSite, browser: Browser, naming: str, person: str, name: str
 ) -> None:
     site = make_site(naming)

@@ -53,7 +53,7 @@ async def client(make_client: MakeClient, address: str) -> AsyncIterator[ServerC
 
 @pytest.mark.contract("D-09/error")
 @pytest.mark.parametrize("fault", ["reset", "truncated"])
-async def test_a_connection_that_breaks_lets_nobody_in_and_the_next_one_may(
+async def test_a_broken_connection_fails_the_login_and_the_next_one_succeeds(
     fake: App, person: Person, nobody_came_in: NobodyCameIn, fault: str
 ) -> None:
     broken: list[httpx.Response] = []

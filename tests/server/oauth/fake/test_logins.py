@@ -57,7 +57,7 @@ async def test_the_same_person_comes_back_as_the_same_member(
 
 
 @pytest.mark.contract("D-11/kept")
-async def test_a_name_that_apple_told_once_is_known_ever_after(person: Person, identity_in: IdentityIn) -> None:
+async def test_a_name_that_apple_sent_once_is_kept(person: Person, identity_in: IdentityIn) -> None:
     first = await person.decide(await person.ask("apple"))
     again = await person.decide(await person.ask("apple"))
 
@@ -69,7 +69,7 @@ async def test_a_name_that_apple_told_once_is_known_ever_after(person: Person, i
 
 
 @pytest.mark.contract("D-11/keyed")
-async def test_one_person_at_all_nine_is_nine_members(person: Person) -> None:
+async def test_one_person_at_nine_providers_is_nine_members(person: Person) -> None:
     for social in SOCIALS:
         await person.log_in(social)
 
@@ -79,7 +79,7 @@ async def test_one_person_at_all_nine_is_nine_members(person: Person) -> None:
 
 @pytest.mark.contract("4.3/exchange")
 @pytest.mark.parametrize("social", ANNOUNCED_SOCIALS)
-async def test_the_identity_token_of_a_preview_buys_a_socket_token(
+async def test_the_identity_token_of_a_preview_can_be_exchanged(
     client: ServerClient, person: Person, delivered: Callable[..., dict[str, dict[str, str]]], social: str
 ) -> None:
     auth = delivered(await person.log_in(social))["message"]["token"]

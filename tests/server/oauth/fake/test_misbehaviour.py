@@ -143,7 +143,7 @@ NOT_MET = {
 }
 
 
-def test_every_fault_there_is_is_met_or_has_a_reason_not_to_be(fake: App) -> None:
+def test_every_fault_is_tested_or_has_a_reason_not_to_be(fake: App) -> None:
     met = {case.fault for case in TOLD} | {fault for fault, *_ in (*HARMLESS, *WITHOUT_EMAIL)} | ONE_BY_ONE
 
     assert met | NOT_MET.keys() == {info.name for info in fake.faults.catalogue()}
@@ -174,7 +174,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.contract("D-09/error", "4.5/steps")
 @pytest.mark.parametrize("case", TOLD, ids=named)
-async def test_a_misbehaving_provider_lets_nobody_in_and_the_opener_is_told(
+async def test_a_misbehaving_provider_fails_the_login_and_the_opener_gets_the_error(
     fake: App, person: Person, arm: Arm, nobody_came_in: NobodyCameIn, case: Case
 ) -> None:
     for social in case.socials:
@@ -197,7 +197,7 @@ async def test_a_misbehaving_provider_lets_nobody_in_and_the_opener_is_told(
     ("social", "leg"),
     [("google", "token"), ("google", "keys"), ("google", "profile"), ("apple", "token"), ("x", "profile")],
 )
-async def test_a_provider_that_never_answers_is_given_up_and_the_opener_is_told(
+async def test_a_provider_that_never_answers_fails_the_login_and_the_opener_gets_the_error(
     person: Person, arm: Arm, nobody_came_in: NobodyCameIn, social: str, leg: str
 ) -> None:
     rule = arm("hang", social, {"leg": leg})
@@ -213,7 +213,7 @@ async def test_a_provider_that_never_answers_is_given_up_and_the_opener_is_told(
 @pytest.mark.parametrize(
     ("fault", "code"), [("state-dropped", "parameter_missing"), ("state-altered", "state_invalid")]
 )
-async def test_without_the_state_it_was_given_nobody_is_told_and_the_page_says_what_to_do(
+async def test_a_changed_state_gets_a_page_with_instructions_and_the_opener_no_message(
     person: Person, arm: Arm, delivered: Delivered, fault: str, code: str
 ) -> None:
     for social in FAMILIES:
@@ -228,7 +228,7 @@ async def test_without_the_state_it_was_given_nobody_is_told_and_the_page_says_w
     assert await ChatCustomer.count() == 0
 
 
-async def test_a_callback_for_another_social_provider_is_not_one_of_ours(
+async def test_a_callback_of_another_social_provider_is_refused(
     fake: App, person: Person, arm: Arm, delivered: Delivered
 ) -> None:
     mistaken = "http://localhost:8800/v1/public/oauth/gitlab/callback"
@@ -272,7 +272,7 @@ async def test_a_popup_from_which_nobody_returns_leaves_nothing_behind(person: P
 
 
 @pytest.mark.parametrize("case", HARMLESS, ids=named)
-async def test_what_does_no_harm_is_borne(
+async def test_harmless_faults_do_not_fail_the_login(
     person: Person, arm: Arm, identity_in: IdentityIn, case: tuple[str, tuple[str, ...], dict[str, Any]]
 ) -> None:
     fault, socials, options = case
@@ -286,7 +286,7 @@ async def test_what_does_no_harm_is_borne(
 
 
 @pytest.mark.parametrize("case", WITHOUT_EMAIL, ids=named)
-async def test_who_does_not_share_an_email_or_has_none_that_counts_comes_in_without(
+async def test_a_login_without_a_usable_email_succeeds_without_one(
     person: Person, arm: Arm, identity_in: IdentityIn, case: tuple[str, tuple[str, ...]]
 ) -> None:
     fault, socials = case
@@ -300,7 +300,7 @@ async def test_who_does_not_share_an_email_or_has_none_that_counts_comes_in_with
 
 
 @pytest.mark.parametrize("leg", ["token", "profile"])
-async def test_who_is_asked_too_often_says_when_to_come_again(
+async def test_the_time_to_wait_of_a_rate_limited_provider_is_passed_on(
     person: Person, arm: Arm, delivered: Delivered, leg: str
 ) -> None:
     told = {}
