@@ -12,6 +12,7 @@ from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from tests import profile
+from tests.widget import declared
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -266,6 +267,8 @@ class Driver:
                 self.timers.pop(name, None)
             case effects.Send(_, frame):
                 profile.said_by_the_widget(frame)
+            case effects.Emit(name, detail):
+                declared.emitted(name, detail)
             case _:
                 pass
 
