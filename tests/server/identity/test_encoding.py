@@ -74,7 +74,15 @@ def test_the_first_member_that_repeats_is_the_one_named() -> None:
         encoding.json_object(b'{"a":1,"b":2,"c":3,"b":4,"a":5}')
 
 
-@pytest.mark.parametrize("inside", [b"[" * 31 + b"]" * 31, b"[" + b"{}," * 100 + b"0]", b'"' + b"[" * 100 + b'"'])
+@pytest.mark.parametrize(
+    "inside",
+    [
+        b"[" * 31 + b"]" * 31,
+        b"[" * 31 + b"]" * 30 + b",[]]",
+        b"[" + b"{}," * 100 + b"0]",
+        b'"' + b"[" * 100 + b'"',
+    ],
+)
 def test_json_of_32_levels_is_read_and_so_are_many_brackets(inside: bytes) -> None:
     assert "a" in encoding.json_object(b'{"a":' + inside + b"}")
 

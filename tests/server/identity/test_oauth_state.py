@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity import encoding, oauth_state
@@ -43,7 +44,10 @@ def test_a_state_lives_ten_minutes() -> None:
 
 
 def test_a_state_from_the_future_is_refused() -> None:
-    assert refusal_of(oauth_state.mint(KEY, STATE), now=NOW - 61).code is Code.STATE_INVALID
+    text = oauth_state.mint(KEY, STATE)
+
+    oauth_state.check_age(oauth_state.read(text, (KEY,), social="google"), NOW - 60)
+    assert refusal_of(text, now=NOW - 61).code is Code.STATE_INVALID
 
 
 def test_a_state_of_another_social_provider_is_refused() -> None:
@@ -65,8 +69,17 @@ def test_an_altered_state_is_refused() -> None:
     payload, mac = oauth_state.mint(KEY, STATE).split(".")
     other = encoding.encode(encoding.decode(payload).replace(b"prov_a", b"prov_b"))
 
-    for text in (f"{other}.{mac}", f"{payload}.{mac[:-4]}", f"{payload}.{mac}=", payload, f"{payload}.", f".{mac}", ""):
+    unsigned = (payload, f"{payload}.", f".{mac}", "")
+    for text in (f"{other}.{mac}", f"{payload}.{mac[:-4]}", f"{payload}.{mac}=", f"{payload}.{mac}.", *unsigned):
         assert refusal_of(text).code is Code.STATE_INVALID
+
+
+def test_a_state_has_at_most_1024_characters() -> None:
+    states = (replace(STATE, nonce="n" * length) for length in range(1000))
+    texts = {len(text): text for text in (oauth_state.mint(KEY, state) for state in states)}
+
+    assert oauth_state.read(texts[1024], (KEY,), social="google").id == STATE.id
+    assert refusal_of(texts[1026]).code is Code.STATE_INVALID
 
 
 @given(st.text(max_size=1200))

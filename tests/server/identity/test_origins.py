@@ -6,6 +6,9 @@ from chatkey_protocol.codes import Code
 from chatkey_server.identity import origins
 from chatkey_server.identity.errors import Refused
 
+LONGEST = f"{'a.' * 124}example"
+"""A host of 255 characters."""
+
 
 @pytest.mark.contract("2.1/domain", "D-08/serialised")
 @pytest.mark.parametrize(
@@ -18,6 +21,9 @@ from chatkey_server.identity.errors import Refused
         ("bücher.example", ("https://xn--bcher-kva.example",)),
         ("xn--bcher-kva.example", ("https://xn--bcher-kva.example",)),
         ("192.0.2.7", ("https://192.0.2.7",)),
+        ("BÜCHER.example", ("https://xn--bcher-kva.example",)),
+        ("shop.example:65535", ("https://shop.example:65535",)),
+        (LONGEST, (f"https://{LONGEST}",)),
         ("localhost", ("https://localhost", "http://localhost")),
         ("localhost:8801", ("https://localhost:8801", "http://localhost:8801")),
         ("localhost:80", ("https://localhost:80", "http://localhost")),
@@ -43,7 +49,7 @@ def test_a_domain_is_saved_as_the_origins_browsers_send(domain: str, registered:
         "user@shop.example",
         "shop.example:",
         "shop.example:0",
-        "shop.example:70000",
+        "shop.example:65536",
         "shop.example.",
         ".shop.example",
         "shop..example",
@@ -60,7 +66,7 @@ def test_a_domain_is_saved_as_the_origins_browsers_send(domain: str, registered:
         "[zz]",
         "[1:2]",
         "a" * 64 + ".example",
-        "a." * 130 + "example",
+        f"{LONGEST}e",
     ],
 )
 def test_only_a_host_with_an_optional_port_can_be_registered(domain: str) -> None:

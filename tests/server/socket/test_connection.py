@@ -347,6 +347,15 @@ class TestRefresh:
         with refusal(Code.TOKEN_SIGNATURE, Close.TOKEN, "signature"):
             peer.refresh(f"{token[:-6]}AAAAAA")
 
+    def test_a_newer_token_may_be_as_long_as_the_first(self, make_peer: Make, browser: Make) -> None:
+        token = browser.custom_token()
+        peer = make_peer(limits=Limits(token_bytes=len(token)))
+        peer.join(token)
+
+        peer.refresh(token)
+        with refusal(Code.TOKEN_TOO_LARGE, Close.TOKEN):
+            peer.refresh(f"{token}A")
+
 
 class TestRate:
     @pytest.mark.contract("D-10/rate")
