@@ -247,15 +247,17 @@ def test_a_gap_that_the_server_cannot_fill_is_asked_for_once(visitor: Driver) ->
 def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None:
     """The widget requests earlier pages until there are no more messages."""
     ask = visitor.frames(Kind.HISTORY)[-1]
-    visitor.frame(type="history", id=ask["id"], messages=[entry(7, "seven"), entry(8, "eight")], more=True)
+    page = [entry(7, "seven"), entry(8, "eight"), entry(9, "nine")]
+    visitor.frame(type="history", id=ask["id"], messages=page, more=True)
 
     visitor.feed(events.OlderAsked())
     older = visitor.frames(Kind.HISTORY)[-1]
     visitor.frame(type="history", id=older["id"], messages=[entry(6, "six")], more=False)
     visitor.feed(events.OlderAsked())
 
+    assert "before" not in ask
     assert older["before"] == 7
-    assert [body for body, _ in bodies(visitor)] == ["six", "seven", "eight"]
+    assert [body for body, _ in bodies(visitor)] == ["six", "seven", "eight", "nine"]
     assert visitor.frames(Kind.HISTORY)[-1] == older
 
 
@@ -267,19 +269,48 @@ def test_a_history_nobody_asked_for_is_ignored(visitor: Driver) -> None:
 
 
 def test_unread_messages_of_agents_are_counted_while_the_panel_is_closed(visitor: Driver) -> None:
-    """Each message counts once.
-
-    Messages that the person sent from another tab do not count. Opening the panel resets the count.
-    """
-    visitor.frame(type="message", **entry(1, "hi", "agent"))
-    visitor.frame(type="message", **entry(1, "hi", "agent"))
-    visitor.frame(type="message", **entry(2, "me, elsewhere"))
-    assert visitor.view.unread == 1
+    """Each message counts once. Messages from another tab of the person do not count. Opening the panel resets the count."""
+    counted = []
+    for line in (entry(1, "hi", "agent"), entry(1, "hi", "agent"), entry(2, "me"), entry(3, "you?", "agent")):
+        visitor.frame(type="message", **line)
+        counted.append(visitor.view.unread)
 
     visitor.feed(events.PanelToggled(open=True))
-    visitor.frame(type="message", **entry(3, "still there?", "agent"))
+    visitor.frame(type="message", **entry(4, "still there?", "agent"))
 
+    assert counted == [1, 1, 1, 2]
     assert visitor.view.unread == 0
+
+
+def test_a_line_says_who_wrote_it_when_and_under_which_name(visitor: Driver) -> None:
+    """It is so whether the message came by itself, in the history, or is one's own and acknowledged."""
+    ask = visitor.frames(Kind.HISTORY)[-1]
+    visitor.frame(type="history", id=ask["id"], messages=[entry(1, "Hello", "agent", name="Kim")], more=False)
+    visitor.frame(type="message", **entry(2, "Hi", name=None))
+    visitor.feed(events.MessageWritten("Thanks"))
+    visitor.frame(type="ack", id=visitor.frames(Kind.MESSAGE)[-1]["id"], seq=3, sent_at=103)
+
+    shown = [(line.sender, line.name, line.seq, line.sent_at, line.state) for line in visitor.view.lines]
+    assert shown == [
+        ("agent", "Kim", 1, 101, "sent"),
+        ("customer", None, 2, 102, "sent"),
+        ("customer", None, 3, 103, "sent"),
+    ]
+
+
+def test_a_history_counts_as_loaded_when_it_came(visitor: Driver) -> None:
+    ask = visitor.frames(Kind.HISTORY)[-1]
+    assert not visitor.view.loaded
+
+    visitor.frame(type="history", id=ask["id"], messages=[], more=False)
+
+    assert visitor.view.loaded
+
+
+def test_without_a_gap_nothing_waits_to_fill_one(visitor: Driver) -> None:
+    visitor.frame(type="message", **entry(1, "Hello", "agent"))
+
+    assert "gap" not in visitor.timers
 
 
 def test_a_search_shows_what_was_found(anyone: Driver) -> None:
@@ -463,10 +494,12 @@ def test_what_the_server_cannot_do_just_now_is_asked_again(visitor: Driver) -> N
     for frame in (sent, history):
         visitor.frame(type="error", id=frame["id"], code="unavailable", message="Away.", retryable=True)
     state = visitor.view.lines[0].state
+    waits = visitor.timers["again"] - visitor.now
 
     visitor.advance(10)
 
-    assert state == "sending"
+    assert (state, waits) == ("sending", 10)
+    assert {(error["phase"], error["retryable"]) for error in visitor.emitted("error")} == {("chat", True)}
     assert visitor.frames(Kind.MESSAGE) == [sent, sent]
     assert len(visitor.frames(Kind.HISTORY)) == 2
     assert visitor.errors() == ["unavailable", "unavailable"]

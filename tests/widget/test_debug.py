@@ -42,6 +42,15 @@ def well_known_member(make_widget: MakeWidget, **claims: object) -> Driver:
     return widget.start()
 
 
+def test_the_bundle_says_in_how_many_seconds_each_timer_is_due(visitor: Driver) -> None:
+    visitor.advance(0.12345)
+    visitor.feed(events.SearchAsked("tea"))
+
+    due = {name: round(at - visitor.now, 3) for name, at in visitor.timers.items()}
+    assert bundle(visitor)["timers"] == due
+    assert "heartbeat" in due
+
+
 @pytest.mark.contract("D-12/debug")
 def test_the_state_is_in_the_bundle(make_widget: MakeWidget) -> None:
     """`debug()` must return the identity, the stage and the names of all claims.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.widget.driver import GRACE, KEY, OTHER_JKT, PID, VISITOR, click, post
+from tests.widget.driver import GRACE, KEY, OTHER_JKT, PID, SETTINGS, VISITOR, Driver, click, post
 
 from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
@@ -16,7 +17,7 @@ from chatkey_widget.errors import Fault
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.widget.driver import Driver, MakeWidget
+    from tests.widget.driver import MakeWidget
 
 WIDGET = Path(__file__).parents[2] / "widget_sim" / "chatkey_widget"
 SDK = WIDGET.parent / "page" / "sdk.js"
@@ -62,6 +63,33 @@ def test_the_popup_opens_the_start_endpoint_within_the_click(visitor: Driver) ->
     assert query["origin"] == ["https://shop.test"]
     assert query["jkt"] == [KEY.jkt]
     assert len(query["nonce"][0]) > 0
+
+
+def test_a_provider_id_stays_one_segment_of_the_popups_address() -> None:
+    widget = Driver(replace(SETTINGS, provider_id="a/b")).start()
+
+    widget.feed(events.SocialClicked("google"))
+
+    assert urlsplit(widget.last(effects.OpenPopup).url).path == "/v1/public/provider/a%2Fb/oauth/google"
+
+
+def test_what_the_callback_page_says_is_told(visitor: Driver) -> None:
+    message = click(visitor) | {"token": None, "error": {"code": "oauth_denied", "message": "The person declined."}}
+
+    post(visitor, message)
+
+    assert [(error["code"], error["message"]) for error in visitor.emitted("error")] == [
+        ("oauth_denied", "The person declined.")
+    ]
+
+
+def test_nothing_is_kept_of_a_sign_in_that_is_complete(visitor: Driver) -> None:
+    message = click(visitor)
+    kept = visitor.sign_in
+
+    post(visitor, message)
+
+    assert (kept, visitor.sign_in) == (f"google {message['nonce']}", None)
 
 
 def test_no_window_is_opened_without_its_opener() -> None:

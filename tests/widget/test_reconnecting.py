@@ -51,6 +51,7 @@ def test_reconnecting_backs_off_with_jitter_and_a_cap(make_widget: MakeWidget) -
     waits = [detail["seconds"] for detail in widget.emitted("socket:waiting")]
     assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
     assert widget.errors() == [Fault.SOCKET_UNREACHABLE]
+    assert widget.emitted("error")[0]["retryable"] is True
 
 
 def test_jitter_scales_the_wait(visitor: Driver) -> None:
@@ -137,11 +138,17 @@ def test_a_refusal_of_the_page_or_provider_stops_at_once(make_widget: MakeWidget
     assert widget.counts()["OpenSocket"] == 1
     assert widget.errors() == [code]
     assert widget.view.notice
+    assert widget.machine.debug()["uid"] == KEY.uid
 
 
 @pytest.mark.parametrize(
     ("status", "code", "retry_after", "waits"),
-    [(0, None, None, 1.0), (503, "unavailable", None, 1.0), (429, "rate_limited", 7.0, 7.0)],
+    [
+        (0, None, None, 1.0),
+        (500, "internal", None, 1.0),
+        (503, "unavailable", None, 1.0),
+        (429, "rate_limited", 7.0, 7.0),
+    ],
 )
 def test_a_token_endpoint_that_fails_is_asked_again(
     make_widget: MakeWidget, status: int, code: str | None, retry_after: float | None, waits: float

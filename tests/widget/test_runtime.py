@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 from tests.widget.driver import KEY, NOW, PID, FixedChance
@@ -230,6 +231,7 @@ async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Except
     await world.until(world.errors)
 
     assert world.errors() == [code]
+    assert str(refuse) in str(world.told[-1][1]["message"])
     assert driven.machine.debug()["troubles"][0]["detail"]["code"] == code  # type: ignore[index]
     assert len(shown) == (code is Fault.WIDGET_FAILED)
     driven.feed(events.ShutdownAsked())
@@ -244,6 +246,7 @@ async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Except
         (Answer(502, "<html>"), 502, None),
         (Answer(500, {"error": {"code": 5}}), 500, None),
         (Answer(500, {"data": {"auth_token": TOKEN, "socket_uri": URI}}), 500, None),
+        (Answer(300, {"data": {"auth_token": TOKEN, "socket_uri": URI}}), 300, None),
         (Answer(429, {"error": {"code": "rate_limited", "message": "No."}}, retry_after=7.0), 429, "rate_limited"),
     ],
 )
@@ -264,6 +267,36 @@ async def test_an_answer_without_a_token_is_a_failure(
         assert isinstance(configuration, events.ConfigurationFailed)
         assert (configuration.status, configuration.code) == (status, code)
         assert configuration.retry_after == answer.retry_after
+
+
+async def test_the_service_is_quoted(world: World) -> None:
+    machine = Wishing(effects.LoadVisitorToken(7, "v"))
+    world.answer = Answer(404, {"data": None, "error": {"code": "provider_unknown", "message": "There is none."}})
+
+    machine.drive(world)
+    await machine.until(lambda: machine.told)
+
+    assert machine.told == [events.TokenFailed(7, 404, "provider_unknown", "There is none.")]
+
+
+async def test_a_provider_id_stays_one_segment_of_the_address(world: World) -> None:
+    machine = Wishing(effects.LoadConfiguration())
+    driven = Runtime(machine, replace(SETTINGS, provider_id="a/b"), world.ports())
+
+    driven.feed(events.Started(secure=True))
+    await machine.until(lambda: machine.told)
+
+    assert world.asked == ["https://chat.test/v1/public/provider/a%2Fb"]
+
+
+async def test_the_key_comes_with_what_the_browser_has_kept(world: World) -> None:
+    world.lost, world.stored = "It was damaged.", TOKEN
+    machine = Wishing(effects.KeepSignIn("google nonce"), effects.PrepareKey())
+
+    machine.drive(world)
+    await machine.until(lambda: machine.told)
+
+    assert machine.told == [events.KeyReady(KEY, TOKEN, None, "It was damaged.", "google nonce")]
 
 
 async def test_a_service_that_does_not_answer_is_unreachable(world: World) -> None:
@@ -449,6 +482,19 @@ async def test_a_popup_that_opens_is_not_called_blocked(world: World) -> None:
 
     assert world.asked == ["popup"]
     assert machine.told == []
+    assert world.popup is not None
+    world.popup.reached()
+    world.popup.closed(True)
+    assert machine.told == [events.PopupReached(1), events.PopupClosed(1, blank=True)]
+
+
+async def test_a_socket_that_opens_is_told(world: World) -> None:
+    machine = Wishing(effects.OpenSocket(1, URI))
+
+    machine.drive(world)
+    await machine.until(lambda: machine.told)
+
+    assert machine.told[0] == events.SocketOpened(1)
 
 
 async def test_a_timer_that_comes_due_is_told_once_by_its_name(world: World) -> None:

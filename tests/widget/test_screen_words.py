@@ -51,6 +51,8 @@ def test_what_is_missing_or_odd_has_a_default(data: dict[str, object]) -> None:
         ("#4f46e5", "#ffffff"),
         ("#facc15", "#111111"),
         ("#777777", "#ffffff"),
+        ("#5a73d4", "#111111"),
+        ("#e7078f", "#ffffff"),
     ],
 )
 def test_text_on_the_businesss_colour_is_readable(colour: str, text: str) -> None:

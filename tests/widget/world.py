@@ -44,6 +44,7 @@ class World:
     stored: str | None = None
     other_tab: str | None = None
     degraded: str | None = None
+    lost: str | None = None
     write_refused: str | None = None
     answer: Answer | None = None
     asked: list[str] = field(default_factory=list)
@@ -55,6 +56,7 @@ class World:
     popup_opens: bool = True
     signing_in: str | None = None
     listener: WireListener | None = None
+    popup: PopupListener | None = None
     removed: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -83,7 +85,7 @@ class World:
     async def prepare(self) -> Prepared:
         if self.refuse is not None:
             raise self.refuse
-        return Prepared(KEY, self.degraded)
+        return Prepared(KEY, self.degraded, self.lost)
 
     async def sign(self, data: bytes) -> bytes:
         return bytes(64)
@@ -201,6 +203,7 @@ class Popups:
 
     def open(self, url: str, listener: PopupListener) -> bool:
         self.world.asked.append("popup")
+        self.world.popup = listener
         return self.world.popup_opens
 
     def close(self) -> None:
