@@ -310,7 +310,7 @@ class Person:
         self.acked[ack["id"]] = Receipt(ack["seq"], ack["sent_at"])
 
     async def token(self) -> str:
-        """Return a socket token: a member token from the integrator (2.4), or a visitor token from the service (2.6)."""
+        """Return a socket token: a member token of the integrator (2.4), or a visitor token of the service (2.6)."""
         if self.uid is None:
             answer = await self.shop.get("/token", uid=f"v_{self.key.jkt}")
             return str(answer.json()["data"]["auth_token"])

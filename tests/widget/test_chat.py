@@ -269,7 +269,7 @@ def test_a_history_nobody_asked_for_is_ignored(visitor: Driver) -> None:
 
 
 def test_unread_messages_of_agents_are_counted_while_the_panel_is_closed(visitor: Driver) -> None:
-    """Each message counts once. Messages from another tab of the person do not count. Opening the panel resets the count."""
+    """A message counts once, and not at all if it was sent from another tab. Opening the panel resets the count."""
     counted = []
     for line in (entry(1, "hi", "agent"), entry(1, "hi", "agent"), entry(2, "me"), entry(3, "you?", "agent")):
         visitor.frame(type="message", **line)
