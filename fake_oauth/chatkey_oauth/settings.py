@@ -153,7 +153,7 @@ def shown(url: str) -> str:
 def is_address(url: str) -> bool:
     """Return whether paths can be appended to this address.
 
-    It needs http or https and a host, and must not have a query or fragment.
+    The address needs http or https and a host, and must not have a query or fragment.
     """
     return is_uri(url) and urlsplit(url).scheme in WEB and not {"?", "#"}.intersection(url)
 

@@ -58,7 +58,7 @@ def at(target: Target, service: str | None, **changes: Any) -> Target:
 def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_run: Any, target: Target) -> None:
     """The run has the provider's secret.
 
-    It must start a service that accepts the token only with the key in the token.
+    The run must start a service that accepts the token only with the key to which the token is bound.
     """
     run = make_run(at(target, None))
 

@@ -1,6 +1,6 @@
 """Tests of how the suite handles rate limits.
 
-It must repeat a request when `Retry-After` allows, and must not report a 429 as a failure.
+The suite must repeat a request when `Retry-After` allows this. It must not report a 429 as a failure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Tests of patterns. They must match equivalent code, and distinguish occurrences in different places."""
+"""Tests of patterns on the syntax tree.
+
+A pattern must match equivalent code, and must distinguish occurrences in different places.
+"""
 
 from __future__ import annotations
 

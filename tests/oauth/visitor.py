@@ -106,7 +106,7 @@ SITES = {name: WRITTEN.get(name) or declared(name) for name in NAMES}
 
 
 def client(provider: str, who: str) -> Client:
-    """Return an application. It has a secret or, at Apple, a key."""
+    """Return an application with a secret. An Apple application has a key instead."""
     keys: dict[str, Any] = APPLE_KEYS if provider == "apple" else {"client_secret": f"{who}-secret"}
     return Client(provider=provider, client_id=who, name=who, redirect_uris=(CALLBACK,), **keys)
 

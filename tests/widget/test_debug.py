@@ -167,5 +167,5 @@ def test_a_secret_is_taken_out_however_deep_it_lies() -> None:
 
 
 def test_storage_that_keeps_nothing_is_in_the_bundle(make_widget: MakeWidget) -> None:
-    """It explains why a member is a visitor after a reload."""
+    """A failed storage explains why a member is a visitor after a reload."""
     assert bundle(make_widget(degraded="timeout").start())["storage"] == "degraded"

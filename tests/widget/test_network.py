@@ -254,8 +254,9 @@ def test_a_socket_that_is_dropped_as_soon_as_it_is_accepted_is_tried_ever_more_r
 
 @pytest.mark.contract("D-10/sockets")
 def test_a_service_that_says_why_it_takes_no_socket_is_quoted(make_widget: MakeWidget) -> None:
-    """If there are too many sockets, the widget reports this reason once instead of a lost connection, and keeps
-    trying.
+    """The service refuses because there are too many sockets.
+
+    The widget must report this reason once, and keep trying.
     """
     widget = make_widget(answers_frames=False).start()
     error = {"type": "error", "code": "too_many_sockets", "message": "Too many.", "retryable": True}

@@ -325,7 +325,7 @@ def test_a_refusal_long_ago_is_forgotten(visitor: Driver) -> None:
 
 
 def test_a_token_that_ended_is_no_refusal(visitor: Driver) -> None:
-    """This holds even for several expired tokens in a row, because the next token may be valid."""
+    """Several tokens expire one after another. The widget must continue, because the next token may be valid."""
     for _ in range(3):
         visitor.close(Close.TOKEN_EXPIRED)
         visitor.advance(10)

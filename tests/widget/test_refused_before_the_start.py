@@ -1,6 +1,6 @@
-"""Tests of a service that refuses before the key is ready, because the business is switched off.
+"""Tests of a business that is switched off.
 
-The widget has no identity yet.
+The service refuses before the key is ready, when the widget has no identity.
 """
 
 from __future__ import annotations

@@ -48,9 +48,9 @@ class Attempts:
         return fraction if woken else full_jitter(self.failures, fraction=fraction, base=base)
 
     def is_worth_telling(self, lost: Stage | OnSocket) -> bool:
-        """Return whether to report the service as unreachable.
+        """Return whether to report now that the service is unreachable.
 
-        It is reported once, and not directly after a lost connection.
+        The widget reports this only once, and not directly after a lost connection.
         """
         return self.failures == UNREACHABLE_AFTER and not isinstance(lost, Ready)
 

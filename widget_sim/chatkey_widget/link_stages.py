@@ -55,7 +55,8 @@ class Loading:
 class OnSocket:
     """The data of all stages with a socket: the principal, and the token in use.
 
-    `complaint` is the server's last error about the connection. It explains the close that follows.
+    `complaint` is the server's last error about the connection. If the server then closes the socket, the error is the
+    reason.
     """
 
     principal: Principal

@@ -83,10 +83,10 @@ class Login:
         self.ask(self._reason, cached)
 
     def turn_came(self, ref: int, stored: str | None) -> str | None:
-        """Call `getToken`, unless another tab has cached a new token meanwhile. In that case, return that token (D-12).
+        """Call `getToken`.
 
-        If the reason is `refresh`, `getToken` is always called, because another tab cannot know whether this page's
-        user has changed.
+        If another tab has cached a new token meanwhile, return that token without a call (D-12). If the reason is
+        `refresh`, always call, because another tab cannot know whether this page's user has changed.
         """
         flight = self._flight
         if flight is None or flight.ref != ref:

@@ -25,7 +25,10 @@ class Proof:
 
 
 def build(key: PublicKey, *, token: str, nonce: str, htu: str, jti: str, now: float) -> Proof:
-    """Build the proof for this key, this token, the nonce of this connection, and this address without its query."""
+    """Build the proof for this key, this token, the nonce of this connection, and this address.
+
+    The proof contains the address without the query.
+    """
     header: dict[str, object] = {"typ": PROOF_TYP, "alg": "ES256", "jwk": key.jwk}
     claims: dict[str, object] = {
         "jti": jti,

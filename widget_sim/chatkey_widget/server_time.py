@@ -29,8 +29,8 @@ class ServerTime:
     def learn(self, server_time: float, now: float) -> float | None:
         """Use this as the server's time.
 
-        If the page must be notified that its clock is ahead or behind, return the difference in seconds. This happens
-        once.
+        If the page must be notified that its clock is ahead or behind, return the difference in seconds. A difference
+        is returned only once.
         """
         difference = server_time - now
         self.offset = 0.0 if abs(difference) <= _ROUNDING else difference

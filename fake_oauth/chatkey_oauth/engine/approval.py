@@ -20,9 +20,9 @@ class Approval:
         self.account = account
 
     def person(self, hint: str) -> Person | None:
-        """Return the person in whose name to approve, or None if automatic approval is off.
+        """Return the person who approves, or None if automatic approval is off.
 
-        This is the person whom the login hint names, or else the account.
+        If the login hint names a person, that person approves. Otherwise, the person with the id `account` approves.
         """
         if self.account is None:
             return None

@@ -34,11 +34,12 @@ class Consent(msgspec.Struct):
 
 
 class Grant(msgspec.Struct):
-    """One approval by one person for one client. If the grant is revoked, all of its tokens become invalid.
+    """One approval by one person for one client.
 
-    `first` says whether this was the person's first approval of the client. `flow` is the id of the login, if the lab
-    is on. If `for_itself` is true, the application asked for a token for itself, without a person (RFC 6749 4.4). If a
-    refresh asked for fewer scopes, `whole` is the original grant.
+    If a grant is revoked, all tokens that were issued for the grant become invalid. `first` says whether this was the
+    person's first approval of the client. `flow` is the id of the login, if the lab is on. If `for_itself` is true,
+    there is no person: the application asked for a token for itself (RFC 6749 4.4). If a refresh asked for fewer
+    scopes, `whole` is the original grant.
     """
 
     consent: Consent
@@ -153,7 +154,7 @@ class Grants:
             self.refresh.put(issued.refresh, issued)
 
     def find(self, token: str) -> Issued | None:
-        """Return the token response to which an access token or refresh token belongs."""
+        """Return the stored token response that contains this access token or refresh token."""
         return self.access.get(token) or self.refresh.get(token)
 
     def consented(self, client_id: str, person_id: str) -> Consent | None:

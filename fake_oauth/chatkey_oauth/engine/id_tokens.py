@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def sign(provider: Dialect, hooks: Hooks, issued: Issued, **bound: str) -> str:
     """Sign an id_token.
 
-    It contains the claims in `bound`, or `at_hash` if the provider uses that claim and `bound` is not given. It
-    contains the request's nonce if the provider repeats nonces, except after a refresh (OpenID Connect Core 12.2).
+    The id_token contains the claims in `bound`. If `bound` is empty and the provider uses `at_hash`, the id_token
+    contains `at_hash`. If the provider repeats nonces, the id_token contains the nonce of the request, except after a
+    refresh (OpenID Connect Core 12.2).
     """
     if not bound and provider.hashes_access_token:
         bound = {"at_hash": half_hash(issued.access)}

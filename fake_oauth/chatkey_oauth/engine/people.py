@@ -93,7 +93,7 @@ SEEDED: Final = (
 
 
 EVERYBODY: Final = "*"
-"""The id under which `claims` has the claims of everybody."""
+"""The key of the claims that everybody has."""
 
 
 class People:

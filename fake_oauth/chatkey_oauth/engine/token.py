@@ -41,7 +41,7 @@ def client_of(provider: Dialect, call: Call, params: Mapping[str, str]) -> Clien
 
 
 def own_token(provider: Dialect, call: Call) -> Issued | None:
-    """Return the token response to which the parameter `token` belongs.
+    """Return the stored token response that contains the token in the parameter `token`.
 
     Return None if the token is unknown or was issued to another client.
     """

@@ -64,7 +64,7 @@ class Fault(msgspec.Struct, forbid_unknown_fields=True):
         return None
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Return a changed id_token. It is signed afterwards."""
+        """Return a changed id_token. The result is signed afterwards."""
         return None
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:

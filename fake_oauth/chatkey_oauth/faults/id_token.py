@@ -150,7 +150,10 @@ class WrongAudience(IdTokenFault):
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `aud` to another client. It is a string or a list, depending on the provider."""
+        """Set `aud` to another client.
+
+        Depending on the provider, `aud` is a string or a list.
+        """
         is_list = isinstance(token.claims.get("aud"), list)
         return with_claims(token, aud=[self.value] if is_list else self.value)
 

@@ -22,10 +22,7 @@ WITHOUT_FLOW: Final = frozenset({Leg.DISCOVERY, Leg.KEYS})
 
 
 class FaultError(ValueError):
-    """An order to arm a fault that is not possible.
-
-    `member` is the invalid part of the order, such as `with.seconds`.
-    """
+    """A fault could not be armed. `member` is the invalid member of the request, such as `with.seconds`."""
 
     def __init__(self, member: str, message: str) -> None:
         super().__init__(f"{member}: {message}")
@@ -72,7 +69,7 @@ Times = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 
 class Order(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An order to arm a fault: its name, its scope, how often it acts, and its options.
+    """The parameters of a rule: the name of a fault, the scope, how often the fault acts, and the options of the fault.
 
     If `times` is None, the fault acts until the rule is disarmed. In JSON, the options are called `with`.
     """
@@ -84,7 +81,7 @@ class Order(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Rule(Order, kw_only=True):
-    """An armed order, with the number of its hits."""
+    """A rule that arms a fault, with the number of its hits."""
 
     id: str
     armed_at: float
@@ -92,7 +89,7 @@ class Rule(Order, kw_only=True):
 
     @property
     def spent(self) -> bool:
-        """Whether the fault has acted as often as ordered."""
+        """Whether the fault has acted `times` times."""
         return self.times is not None and self.hits >= self.times
 
 
@@ -170,7 +167,7 @@ class Faults:
                 yield rule, fault
 
     def hit(self, rule: Rule) -> None:
-        """Count a hit of a rule. If the rule is spent, disarm it."""
+        """Count a hit of a rule. If the fault has acted `times` times, disarm the rule."""
         rule.hits += 1
         if rule.spent:
             self._armed.pop(rule.id, None)

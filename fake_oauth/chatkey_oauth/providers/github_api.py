@@ -1,4 +1,4 @@
-"""The data of GitHub's API: the user, the e-mail addresses, and the headers of every response."""
+"""The data that GitHub's API returns: the user, the e-mail addresses, and the headers of every response."""
 
 from __future__ import annotations
 

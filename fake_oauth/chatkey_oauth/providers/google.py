@@ -396,7 +396,7 @@ class Imitated(Provider):
         return (("www-authenticate", value),) if self.on("www-authenticate") else ()
 
     def rate_limited(self, retry_after: int) -> Answer:
-        """Return Google's error object with status 429. It does not say when to retry."""
+        """Return Google's error object with status 429. The response does not say when to retry."""
         del retry_after
         message = "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'."
         return json_answer({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}}, 429)

@@ -107,7 +107,7 @@ class TokenLogsInElsewhere(TokenLogsIn):
 
 
 class Crashes(Backend):
-    """Answers 500 if `careless` raises an exception while reading the body."""
+    """Answers 500 if the method `careless` raises an exception."""
 
     async def endpoint(self, request: Request) -> Answer:
         try:

@@ -29,7 +29,7 @@ broken = register(BROKEN)
 
 
 class Workers(Backend):
-    """Has a faulty second worker. It creates every second token, or one token in `every`."""
+    """Creates every second token, or one token in `every`, with a faulty second worker."""
 
     every = 2
 
@@ -91,7 +91,7 @@ of_other_worker("worker-fifth-uid", lambda claims: {**claims, "uid": "u-9"}, 5)
 
 
 class WorkerAnswers(Backend):
-    """A faulty second worker answers every second call of a member."""
+    """Answers every second call of a member with a faulty second worker."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

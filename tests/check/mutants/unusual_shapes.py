@@ -1,4 +1,4 @@
-"""Endpoints whose requests or answers have another format than in the contract's example. Some also have a fault."""
+"""Endpoints whose requests or answers differ in format from the contract's example. Some also have a fault."""
 
 from __future__ import annotations
 

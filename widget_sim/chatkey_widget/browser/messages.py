@@ -75,7 +75,7 @@ class Bubble:
 
 
 def avatar(name: str) -> Any:
-    """Create the round picture of an author. It shows initials or, without a name, a chat icon."""
+    """Create the round picture of an author. The picture shows initials or, without a name, a chat icon."""
     letters = initials(name)
     return element("span", letters or icon("chat"), class_="avatar", aria_hidden="true")
 

@@ -62,7 +62,10 @@ class Who:
             self._login.plan_renewal(principal)
 
     def take(self, member: Member) -> None:
-        """Use a new token. It renews the current member, or makes the widget the member of the token."""
+        """Use a new token.
+
+        The token renews the current member, or the widget changes to the member of the token.
+        """
         if same_person(member, self._link.principal) and isinstance(member, Custom):
             self._link.renew(member)
             self._login.plan_renewal(member)

@@ -65,7 +65,10 @@ class ProfileDialect(Common):
         return person if grant.first else person.later
 
     def subject(self, person: Person, client_id: str) -> str:
-        """Return the subject id as text. It is the id set for this person at this provider, or else a derived id."""
+        """Return the subject id as text.
+
+        If an id was set for this person at this provider, return that id. Otherwise derive one.
+        """
         return person.subjects.get(self.name) or self.derived_subject(person, client_id)
 
     def derived_subject(self, person: Person, client_id: str) -> str:

@@ -59,7 +59,7 @@ class RequestDialect(Common):
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
         """Return the refusal of an unregistered redirect URI.
 
-        A page shows this refusal, because a redirect would lead to that URI.
+        A page shows this refusal. A redirect to the URI would be an open redirect.
         """
         del client, call
         return ShownToPerson(400, "redirect_uri_mismatch", "The redirect URI is not registered for this application.")

@@ -29,14 +29,20 @@ CLIENT_REFUSED = {
     "apple-id": ("AuthConfigurationError", "invalid_client", 400),
     "twitter-oauth2": ("AuthConfigurationError", "unauthorized_client", 401),
 }
-"""What a wrong secret leads to, where the status is not 401: the backend's exception, the error code and the status."""
+"""The outcome of a wrong secret, for backends whose status is not 401.
+
+Each outcome is the exception of the backend, the error code of the provider, and the status.
+"""
 
 CODE_REFUSED = {
     "facebook": ("AuthProviderError", 100, 400),
     "github": ("AuthCredentialError", "bad_verification_code", None),
     "twitter-oauth2": ("AuthConfigurationError", "invalid_request", 400),
 }
-"""What a used code leads to: the backend's exception, the provider's error code and the status."""
+"""The outcome of a used code.
+
+Each outcome is the exception of the backend, the error code of the provider, and the status.
+"""
 
 REFRESHING = {
     "google-oauth2": {"AUTH_EXTRA_ARGUMENTS": {"access_type": "offline"}},
