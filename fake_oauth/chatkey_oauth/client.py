@@ -148,10 +148,7 @@ class FakeOAuth:
     def add_client(
         self, provider: str, *, client_id: str, redirect_uris: Sequence[str], client_secret: str = "", **members: Any
     ) -> Client:
-        """Register a client. A client with the same id is replaced.
-
-        `members` are other fields of `Client`.
-        """
+        """Register a client. A client with the same id is replaced. `members` are other fields of `Client`."""
         client = Client(
             provider=provider,
             client_id=client_id,

@@ -265,7 +265,7 @@ def test_a_token_of_the_service_that_cannot_be_read_is_told_and_left_to_the_serv
 def test_a_second_answer_for_one_token_changes_nothing(
     make_widget: MakeWidget, twice: events.TokenLoaded | events.TokenFailed
 ) -> None:
-    """The widget is already opening the socket with the first token."""
+    """The widget is already opening a socket with the first token when it receives the second."""
     widget = make_widget(answers_frames=False).start()
     opening = widget.last(effects.OpenSocket)
     assert opening.ref == 1
@@ -303,7 +303,7 @@ def test_what_a_socket_says_before_it_is_opened_does_not_end_the_attempt(
 
 
 def test_waking_up_while_stopped_asks_for_nothing(make_widget: MakeWidget) -> None:
-    """F138: after a refusal, the widget must not retry because the tab became visible."""
+    """F138: the tab becomes visible after a refusal. The widget must not retry."""
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
     widget.advance(300)
     before = len(widget.done)

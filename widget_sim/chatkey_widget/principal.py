@@ -71,10 +71,7 @@ def person(principal: Principal | None) -> Person:
 
 
 def _one_line(name: str) -> str:
-    """Return a name on one line.
-
-    As in the server (D-11), characters that are not text become a space.
-    """
+    """Return a name on one line. As in the server (D-11), characters that are not text become a space."""
     return _NO_TEXT.sub(" ", name).strip()
 
 

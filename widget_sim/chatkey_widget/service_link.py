@@ -55,10 +55,7 @@ _CONVERSATION: Final = frozenset({Kind.MESSAGE, Kind.ACK, Kind.CALL})
 _TIMERS: Final[tuple[LinkTimer, ...]] = ("connect", "doubt", "heartbeat", "probe", "reconnect", "refresh", "stable")
 
 LinkKind = Literal[Kind.HELLO, Kind.READY, Kind.REFRESHED, Kind.REAUTH, Kind.PONG, Kind.ERROR]
-"""The kinds of frames about the connection.
-
-This includes an `error` that does not answer a frame of the chat.
-"""
+"""The kinds of frames about the connection. This includes an `error` that does not answer a frame of the chat."""
 
 
 class ServiceLink:

@@ -1,7 +1,4 @@
-"""Checks URIs and addresses on this machine.
-
-Accepts only URIs that browsers and `urlsplit` parse in the same way.
-"""
+"""Checks URIs and addresses on this machine. Accepts only URIs that browsers and `urlsplit` parse in the same way."""
 
 from __future__ import annotations
 

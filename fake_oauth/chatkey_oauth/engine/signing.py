@@ -1,7 +1,4 @@
-"""Signing keys and JWTs.
-
-Importing `cryptography` and generating a key wait until the first signature is needed.
-"""
+"""Signing keys and JWTs. Importing `cryptography` and generating a key wait until the first signature is needed."""
 
 from __future__ import annotations
 

@@ -102,7 +102,10 @@ def by_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Iss
 
 
 def find_code(provider: Dialect, client: Client, text: str) -> Code:
-    """Return a code that can still be used. At some providers, a second use of a code revokes its tokens."""
+    """Return a code that can still be used.
+
+    At some providers, a second use of a code revokes the tokens from the first use.
+    """
     if not provider.code_shape.fullmatch(text):
         raise TokenRefused(Reason.CODE_MALFORMED, "code")
     code = provider.grants.codes.get(text)

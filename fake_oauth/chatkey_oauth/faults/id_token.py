@@ -150,10 +150,7 @@ class WrongAudience(IdTokenFault):
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Set `aud` to another client.
-
-        Depending on the provider, `aud` is a string or a list.
-        """
+        """Set `aud` to another client. Depending on the provider, `aud` is a string or a list."""
         is_list = isinstance(token.claims.get("aud"), list)
         return with_claims(token, aud=[self.value] if is_list else self.value)
 

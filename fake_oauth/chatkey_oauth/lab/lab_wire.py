@@ -79,7 +79,10 @@ class Overview(msgspec.Struct):
 
 
 class Requests(msgspec.Struct):
-    """Entries of the request log, and the number of the newest entry, to be used as the next `after`."""
+    """Entries of the request log, and the number of the newest entry.
+
+    The next request can use this number as `after`.
+    """
 
     requests: list[Entry]
     last: int

@@ -219,10 +219,7 @@ def nothing(words: str) -> str:
 
 
 def station(flow: Flow, leg: Leg) -> str:
-    """Return one step in the overview of a flow.
-
-    A sign shows whether the step is missing, failed or successful.
-    """
+    """Return one step in the overview of a flow. A sign shows whether the step is missing, failed or successful."""
     steps = [step for step in flow.steps if step.leg is leg]
     mark = "absent" if not steps else "wrong" if any(map(is_bad, steps)) else "good"
     reached = {"absent": "not reached", "wrong": "has problems", "good": "went well"}[mark]

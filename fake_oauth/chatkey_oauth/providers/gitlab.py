@@ -274,10 +274,7 @@ class Imitated(Provider):
         return issued.expires_at is not None and issued.expires_at <= self.now
 
     def token_info(self, call: Call) -> Answer:
-        """The endpoint that describes a token: person, scopes, lifetime.
-
-        Two members are repeated under older names.
-        """
+        """The endpoint that describes a token: person, scopes, lifetime. Two members are repeated under older names."""
         issued = self.any_bearer(call)
         scopes, left = list(issued.grant.scopes), (issued.expires_at or 0) - self.now
         return json_answer(

@@ -211,10 +211,7 @@ class Imitated(Provider):
         return True
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Refuse scopes that cannot exist.
-
-        Any URL is accepted, because a URL may be the scope of some API.
-        """
+        """Refuse scopes that cannot exist. Any URL is accepted, because a URL may be the scope of some API."""
         if invalid := none_at_all(request.scopes):
             valid = ", ".join(scope for scope in request.scopes if may_be(scope))
             words = f"Some requested scopes were invalid. {{valid=[{valid}], invalid=[{', '.join(invalid)}]}}"

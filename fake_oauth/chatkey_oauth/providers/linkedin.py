@@ -205,10 +205,7 @@ class Imitated(Provider):
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def older_profile(self, call: Call) -> Answer:
-        """Refuse every token.
-
-        The scopes for this endpoint belong to a product that new applications cannot get.
-        """
+        """Refuse every token. The scopes for this endpoint belong to a product that new applications cannot get."""
         self.bearer(call)
         return self.api_refusal(BearerRefused(Problem.SCOPE), "me")
 

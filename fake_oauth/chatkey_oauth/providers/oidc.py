@@ -153,10 +153,7 @@ class Imitated(Provider):
         return "offline_access" in request.scopes
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return the claims of userinfo.
-
-        The claims are valid for the time in the settings, or for one hour.
-        """
+        """Return the claims of userinfo. The claims are valid for the time in the settings, or for one hour."""
         return {
             **self.claims(issued.grant),
             "aud": issued.grant.client_id,

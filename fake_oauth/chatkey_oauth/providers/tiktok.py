@@ -196,10 +196,7 @@ class Imitated(Provider):
         }
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Return an error with three members.
-
-        The status is 200, or 400 if the switch `token-errors-400` is on.
-        """
+        """Return an error with three members. The status is 200, or 400 if the switch `token-errors-400` is on."""
         words = self.words_for(refusal.reason)
         body = {"error": words.error, "error_description": words.description or "", "log_id": self.log_id()}
         return self.token_answer(call, body, 400 if self.on("token-errors-400") else words.status)

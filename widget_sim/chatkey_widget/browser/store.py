@@ -64,10 +64,7 @@ class BrowserStore:
             self._delete()
 
     def announce_logout(self) -> None:
-        """Delete the cached token, and notify the other tabs.
-
-        The other tabs also receive the storage event.
-        """
+        """Delete the cached token, and notify the other tabs. The other tabs also receive the storage event."""
         self._delete()
         if self.channel is not None:
             self.channel.postMessage("logout")

@@ -49,10 +49,7 @@ class Who:
             self._begin_as_visitor("expired")
 
     def become(self, principal: Principal) -> None:
-        """Change to this identity.
-
-        The history of another identity is removed from the screen first (D-10).
-        """
+        """Change to this identity. The history of another identity is removed from the screen first (D-10)."""
         self._chat.enter(principal)
         self._link.begin(principal)
         if isinstance(principal, Visitor):
@@ -62,10 +59,7 @@ class Who:
             self._login.plan_renewal(principal)
 
     def take(self, member: Member) -> None:
-        """Use a new token.
-
-        The token renews the current member, or the widget changes to the member of the token.
-        """
+        """Use a new token. The token renews the current member, or the widget changes to the member of the token."""
         if same_person(member, self._link.principal) and isinstance(member, Custom):
             self._link.renew(member)
             self._login.plan_renewal(member)

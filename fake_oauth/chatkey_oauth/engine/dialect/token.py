@@ -42,10 +42,7 @@ class TokenDialect(Common):
     refresh_life: ClassVar[int | None] = None
     code_shape: ClassVar[re.Pattern[str]] = re.compile(r".+", re.DOTALL)
     words: ClassVar[Mapping[Reason, Words]]
-    """The provider's wording of refusals, by reason.
-
-    A reason without an entry has the wording for an invalid code.
-    """
+    """The provider's wording of refusals, by reason. A reason without an entry has the wording for an invalid code."""
 
     def lives(self) -> Lives:
         return Lives(self.code_life, self.access_life, self.refresh_life)
