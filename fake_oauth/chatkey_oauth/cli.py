@@ -202,10 +202,7 @@ def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Cert
 
 
 def ready_made() -> Sequence[Client]:
-    """Return the clients that are registered if there is no clients file.
-
-    The module of each provider defines its client.
-    """
+    """Return the clients that are registered if there is no clients file. The providers' modules define them."""
     from chatkey_oauth.ready_made import READY_MADE
 
     return READY_MADE

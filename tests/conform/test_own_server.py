@@ -88,10 +88,7 @@ BY_COMMAND = (
     "exchange/an-identity-token-ends",
     "chat/a-custom-members-record",
 )
-"""Prefixes of cases that together use every verb of the adapter.
-
-The list is short because each verb starts a process.
-"""
+"""Prefixes of cases that together use every verb of the adapter. They are few, because a verb starts a process."""
 
 
 def is_short(case: Case) -> bool:

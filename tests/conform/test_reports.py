@@ -1,6 +1,4 @@
-"""Tests of a run's results: verdicts of sentences, the share of judged sentences, the exit status, and report
-formats.
-"""
+"""Tests of a run's results: verdicts, the share of judged sentences, the exit status, and report formats."""
 
 from __future__ import annotations
 

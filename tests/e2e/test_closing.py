@@ -12,10 +12,7 @@ from chatkey_e2e.closing import unless_closing
 
 
 class Window:
-    """A window whose content cannot be read.
-
-    Depending on the test, the window closes during the wait, or stays open.
-    """
+    """A window whose content cannot be read. The test decides whether the window closes during the wait."""
 
     def __init__(self, *, closed: bool, closes: bool) -> None:
         self.closed = closed

@@ -1,6 +1,4 @@
-"""Tests of the timings of a run: the phases of each scenario, the start of the servers, and the start of each
-widget.
-"""
+"""Tests of the timings of a run: the phases of each scenario, and the start of servers and widgets."""
 
 import json
 from collections.abc import Callable

@@ -1,6 +1,4 @@
-"""Tests of how each provider presents the awkward ready-made people. test_apple.py covers Apple, which has no
-profile.
-"""
+"""Tests of how each provider presents the awkward people. test_apple.py covers Apple, which has no profile."""
 
 from __future__ import annotations
 

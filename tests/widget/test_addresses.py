@@ -111,9 +111,7 @@ def test_the_work_grows_with_the_length_of_a_message(before: str, shape: str) ->
 
 
 def work(body: str) -> int:
-    """Return the executed lines plus the characters of each created string and of each string whose methods are
-    called.
-    """
+    """Count executed lines, characters of created strings, and characters of strings whose methods are called."""
     count = 0
     bound: dict[tuple[FrameType, str], object] = {}
 

@@ -396,10 +396,7 @@ def test_a_message_that_is_refused_ends_no_call(visitor: Driver) -> None:
 
 
 def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
-    """The screen hides the end of a call after a while.
-
-    A second call that has begun meanwhile must stay on the screen.
-    """
+    """The screen hides the end of a call after a while. A second call must stay on the screen."""
     visitor.frame(type="call", call_id="c1", state="ended")
 
     visitor.feed(events.CallAsked("start"))

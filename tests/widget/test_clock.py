@@ -152,10 +152,7 @@ def test_waking_up_for_several_reasons_at_once_is_one_request_and_one_socket(
 @pytest.mark.contract("2.6/refresh")
 @pytest.mark.parametrize("open_for", [0, 1, 24, 26, 49])
 def test_a_hidden_tab_is_refreshed_a_little_later_and_stays_connected(visitor: Driver, open_for: int) -> None:
-    """F061: the browser fires timers only once a minute, so a refresh may be a minute late.
-
-    The socket must stay open.
-    """
+    """F061: browsers fire timers once a minute, so a refresh may be a minute late. The socket must stay open."""
     visitor.advance(open_for)
     in_hidden_tab(visitor, minutes=30)
 

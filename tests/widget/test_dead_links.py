@@ -1,7 +1,4 @@
-"""Tests of how the widget detects a dead connection.
-
-It sends pings only when it has a reason to doubt the connection.
-"""
+"""Tests of how the widget detects a dead connection. It sends pings only if the connection is in doubt."""
 
 from __future__ import annotations
 

@@ -43,9 +43,7 @@ def test_after_a_logout_the_page_is_not_asked_on_its_own(member: Driver) -> None
 
 @pytest.mark.contract("2.7/history-apart")
 def test_the_members_history_leaves_the_screen_and_the_visitors_comes_back(make_widget: MakeWidget) -> None:
-    """F189, F198: when the identity changes, the screen must show only the messages of the new identity's
-    conversation.
-    """
+    """F189, F198: after the logout, the screen must show only the visitor's conversation."""
     widget = make_widget(custom_login=True).start()
     widget.feed(events.MessageWritten("from the visitor"))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -198,10 +196,7 @@ def test_a_logout_before_the_key_is_ready_counts(make_widget: MakeWidget) -> Non
 
 
 def test_a_logout_offline_is_remembered(member: Driver) -> None:
-    """F193: the widget deletes the token and informs the page at once.
-
-    The connection changes when the network is back.
-    """
+    """F193: the widget deletes the token and informs the page at once. The connection changes later."""
     member.answers_tokens = False
 
     member.feed(events.LogoutAsked())
@@ -220,10 +215,7 @@ def test_a_visitor_who_logs_out_stays_connected(visitor: Driver) -> None:
 
 
 def test_a_retry_that_was_planned_ends_with_the_logout(make_widget: MakeWidget) -> None:
-    """F191: `getToken` failed, and the widget planned a retry.
-
-    After the logout, the retry would log the person in again.
-    """
+    """F191: `getToken` failed, and a retry was planned. The retry would log the person in again."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
 
     widget.feed(events.LogoutAsked())

@@ -43,10 +43,7 @@ def nonces(widget: Driver) -> list[object]:
 
 
 def unanswered(widget: Driver, frame: Mapping[str, object]) -> None:
-    """Send a frame to the widget, and answer only the resulting signature request.
-
-    All other effects stay unanswered.
-    """
+    """Send a frame to the widget, and answer only the resulting signature request."""
     ref = widget.last(effects.OpenSocket).ref
     done = widget.machine.handle(events.FrameReceived(ref, frame), widget.now)
     widget.done += done
@@ -81,10 +78,7 @@ def drop(widget: Driver, code: int) -> None:
 def test_a_flapping_network_costs_one_socket_a_time_and_no_call_of_get_token(
     make_widget: MakeWidget, seed: int
 ) -> None:
-    """F094: there are 20 outages in a minute.
-
-    The widget must not use a nonce twice, and must reuse the current token.
-    """
+    """F094: there are 20 outages in a minute. Each proof must have a new nonce, and the token must stay the same."""
     widget = make_widget(custom_login=True, chance=SeededChance(seed))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
     widget.start()
@@ -254,10 +248,7 @@ def test_a_socket_that_is_dropped_as_soon_as_it_is_accepted_is_tried_ever_more_r
 
 @pytest.mark.contract("D-10/sockets")
 def test_a_service_that_says_why_it_takes_no_socket_is_quoted(make_widget: MakeWidget) -> None:
-    """The service refuses because there are too many sockets.
-
-    The widget must report this reason once, and keep trying.
-    """
+    """There are too many sockets. The widget must report this reason once, and keep trying."""
     widget = make_widget(answers_frames=False).start()
     error = {"type": "error", "code": "too_many_sockets", "message": "Too many.", "retryable": True}
 

@@ -23,10 +23,7 @@ def left(visitor: Driver) -> tuple[Driver, dict[str, object]]:
 
 
 def test_the_next_page_of_the_tab_takes_the_sign_in(left: tuple[Driver, dict[str, object]]) -> None:
-    """F209: the person who approved becomes the member.
-
-    The widget recognises the window by its origin and its nonce.
-    """
+    """F209: the person who approved becomes the member. Origin and nonce identify the window."""
     widget, message = left
 
     post(widget, message, from_popup=False)

@@ -45,10 +45,7 @@ def test_nothing_but_a_click_opens_the_popup(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("4.6/popup", "4/paths")
 def test_the_popup_opens_the_start_endpoint_within_the_click(visitor: Driver) -> None:
-    """The address must contain provider, social, origin, jkt and a nonce.
-
-    The effect must follow directly from the click.
-    """
+    """The address must contain provider, social, origin, jkt and a nonce. The click itself must cause the effect."""
     opened = [
         effect
         for effect in visitor.machine.handle(events.SocialClicked("github"), visitor.now)
@@ -289,10 +286,7 @@ def test_a_popup_that_is_gone_is_said(
 
 
 def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
-    """F170: the first popup has shown its provider's page.
-
-    The widget must not treat the second popup as having shown one.
-    """
+    """F170: the first popup has shown its provider's page. The second popup has not."""
     click(visitor, "google")
     first = visitor.last(effects.OpenPopup).ref
     visitor.feed(events.PopupReached(first))

@@ -219,10 +219,7 @@ def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) ->
 
 
 def test_a_late_refusal_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    """The refusal belongs to a closed connection.
-
-    The widget must not report the refusal and must continue to connect.
-    """
+    """The refusal belongs to a closed connection. The widget must ignore it and continue to connect."""
     visitor.answers_tokens = False
     visitor.advance(50)
     ref = visitor.last(effects.LoadVisitorToken).ref

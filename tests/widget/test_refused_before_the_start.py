@@ -1,7 +1,4 @@
-"""Tests of a business that is switched off.
-
-The service refuses before the key is ready, when the widget has no identity.
-"""
+"""Tests of a business that is switched off. The service refuses before the widget has a key and an identity."""
 
 from __future__ import annotations
 

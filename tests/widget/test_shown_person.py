@@ -1,7 +1,4 @@
-"""Tests of the person that the widget shows and reports to the page.
-
-The server must have accepted this person first.
-"""
+"""Tests of the person that the widget shows and reports to the page, after the server has accepted the person."""
 
 from __future__ import annotations
 

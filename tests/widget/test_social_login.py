@@ -155,9 +155,7 @@ def test_a_refresh_without_a_user_leaves_the_social_member(make_widget: MakeWidg
 
 @pytest.mark.contract("D-11/custom-not-social")
 def test_a_custom_uid_that_looks_social_is_not_the_social_member(make_widget: MakeWidget) -> None:
-    """F106: the custom-login member and the social member are different people, so the widget must open a new
-    connection.
-    """
+    """F106: the two members are different people, so the widget must open a new connection."""
     widget = make_widget(custom_login=True).start()
     post(widget, click(widget))
     opened = widget.counts()["OpenSocket"]

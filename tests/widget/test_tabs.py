@@ -89,10 +89,7 @@ class Tabs:
         return self._come(turn)
 
     def _come(self, turn: effects.AwaitTurn) -> events.Event:
-        """Return the event with which a tab gets the lock.
-
-        It contains the token that is in the cache at that moment.
-        """
+        """Return the event with which a tab gets the lock. It contains the token that is currently in the cache."""
         for tab in self.all:
             self._share(tab)
         return events.TurnCame(turn.ref, self.stored)
@@ -149,10 +146,7 @@ def test_tabs_that_were_opened_together_ask_once(make_tabs: Callable[..., Tabs])
 
 @pytest.mark.contract("D-12/tabs", "3/renewal")
 def test_one_tab_renews_for_all(make_tabs: Callable[..., Tabs]) -> None:
-    """F043: a minute before expiry, all tabs need a new token.
-
-    One tab calls `getToken`, and all tabs send the new token.
-    """
+    """F043: a minute before expiry, one tab calls `getToken`, and all tabs send the new token."""
     tabs = make_tabs()
 
     tabs.each(lambda tab: tab.advance(3541))
@@ -353,10 +347,7 @@ def told_the_time(widget: Driver) -> events.TokenLoaded:
 
 @pytest.fixture
 def in_doubt(make_widget: MakeWidget) -> Driver:
-    """A widget on a page whose clock is a day ahead.
-
-    The service has not responded yet, and `getToken` returns `null`.
-    """
+    """A widget on a page whose clock is a day ahead. The service has not responded, and `getToken` returns `null`."""
     return make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
 
 
@@ -412,10 +403,7 @@ def test_tabs_do_not_wait_for_a_frozen_one_for_ever_nor_end_waiting_together(
 
 @pytest.mark.contract("D-12/force")
 def test_a_forced_refresh_shows_nothing_of_the_last_user_while_the_page_is_asked(member: Driver) -> None:
-    """F196: the token, the member and the conversation must disappear at once in all tabs.
-
-    Then the new user appears.
-    """
+    """F196: token, member and conversation must disappear at once in all tabs. Then the new user appears."""
     member.feed(events.MessageWritten("of ada"))
     member.page = lambda _: None
 
@@ -435,10 +423,7 @@ def test_a_forced_refresh_shows_nothing_of_the_last_user_while_the_page_is_asked
 def test_a_forced_refresh_ends_a_social_login_too(
     make_widget: MakeWidget, force: bool, identity: tuple[str, str]
 ) -> None:
-    """F197: with `force`, the page says that the current person is not its user.
-
-    Without `force`, a social member stays.
-    """
+    """F197: `force` means that the current person is not the page's user. Without `force`, a social member stays."""
     widget = make_widget(custom_login=True)
     widget.stored = widget.identity_token()
     widget.start()

@@ -33,10 +33,7 @@ def test_the_first_open_connects_as_the_visitor_of_the_key(visitor: Driver) -> N
 
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_the_token_is_refreshed_every_50_seconds_and_the_socket_stays(visitor: Driver) -> None:
-    """In two and a half minutes there are three refreshes on one socket.
-
-    Each sends a new token in a `refresh` frame.
-    """
+    """In two and a half minutes, the widget sends three `refresh` frames with new tokens on one socket."""
     visitor.advance(155)
 
     assert len(visitor.frames(Kind.REFRESH)) == 3

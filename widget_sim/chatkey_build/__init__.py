@@ -1,6 +1,4 @@
-"""Builds the files that the browser loads: the pinned Pyodide, the widget's start-up snapshot, and compressed
-copies.
-"""
+"""Builds the files that the browser loads: the pinned Pyodide, the widget's snapshot, and compressed copies."""
 
 from chatkey_build.builder import Built, build, is_fresh
 from chatkey_build.node import BuildError

@@ -9,10 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 TIMEOUT = 300
-"""The timeout of one command, in seconds.
-
-With an empty npm cache and a slow network, a command may take almost that long.
-"""
+"""The timeout of a command, in seconds. With an empty npm cache and a slow network, it is almost needed."""
 
 
 class BuildError(Exception):

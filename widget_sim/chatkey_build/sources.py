@@ -12,10 +12,7 @@ PACKAGES = ("chatkey_protocol", "chatkey_widget")
 """The packages that run in the page."""
 
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip can store.
-
-Every file in the zip gets this time, so that equal sources give equal bytes.
-"""
+"""The earliest time that a zip can store. Every file gets this time, so that equal sources give equal bytes."""
 
 
 def widget_files(widget_sim: Path) -> list[Path]:
@@ -32,9 +29,7 @@ def snapshot_files(widget_sim: Path) -> list[Path]:
 
 
 def everything(widget_sim: Path) -> list[Path]:
-    """Return every file that can change the build: the files of the snapshot, the files of the page, and this
-    builder.
-    """
+    """Return every file that can change the build: those of the snapshot, those of the page, and this builder."""
     return [*snapshot_files(widget_sim), *_files(widget_sim / "page"), *_files(widget_sim / "chatkey_build")]
 
 

@@ -4,10 +4,7 @@ from enum import IntEnum, StrEnum
 
 
 class Close(IntEnum):
-    """Close codes of the socket profile (D-10).
-
-    Only the browser reports 1006, which says nothing about the identity.
-    """
+    """Close codes of the socket profile (D-10). The browser sets 1006, which says nothing about the identity."""
 
     LOGOUT = 1000
     TOO_BIG = 1009

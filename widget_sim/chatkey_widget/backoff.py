@@ -1,6 +1,4 @@
-"""Computes how long to wait before a retry: exponential backoff with random jitter, so that clients do not retry
-together.
-"""
+"""Computes how long to wait before a retry: exponential backoff with random jitter."""
 
 from typing import Final
 

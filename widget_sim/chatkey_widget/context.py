@@ -89,17 +89,11 @@ class Context:
         return self.key
 
     def time_for(self, issued_at: float | None) -> float:
-        """Return the time for checking a new token.
-
-        If the server's time is in doubt, this is the `iat` of the token.
-        """
+        """Return the time for checking a new token: the token's `iat` if the server's time is in doubt."""
         return issued_at if self.time.in_doubt and issued_at is not None else self.server_now
 
     def go_on(self, now: float) -> None:
-        """Set the page's time to `now`.
-
-        If the page has slept or its clock was changed, the server's time is in doubt.
-        """
+        """Set the page's time. If the page has slept or its clock was changed, the server's time is in doubt."""
         self.now = now
         if any(now - due > OVERDUE_SECONDS for due in self.timers.values()):
             self.time.in_doubt = True

@@ -24,10 +24,7 @@ _KEPT_FOR_THE_KEY: Final = (events.RefreshAsked, events.LogoutAsked, events.Popu
 
 
 class Machine:
-    """One widget on one page, independent of the browser.
-
-    The caller passes events, and carries out the returned effects.
-    """
+    """One widget on one page, independent of the browser. It takes events and returns effects to carry out."""
 
     def __init__(self, settings: Settings, chance: Chance, time: ServerTime | None = None) -> None:
         self._ctx = Context(settings, chance, time=time or ServerTime())

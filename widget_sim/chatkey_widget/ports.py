@@ -1,7 +1,4 @@
-"""Interfaces to the outside world.
-
-`browser/` implements them for the page, and the tests implement them for simulations.
-"""
+"""Interfaces to the outside world. `browser/` implements them for the page, and tests implement them, too."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -58,10 +55,7 @@ class Store(Protocol):
     """The cached member token of this provider (contract 2.8), and the messages to other tabs about a logout."""
 
     def keep_in_memory(self) -> None:
-        """Store nothing from now on.
-
-        The key is only in memory, so no other page could use a token that is bound to it.
-        """
+        """Store nothing from now on. The key is only in memory, so no other page could use its token."""
         ...
 
     def read(self) -> str | None: ...

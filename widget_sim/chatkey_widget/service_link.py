@@ -125,10 +125,7 @@ class ServiceLink:
             self._open(self.stage, socket_uri, self.stage.principal.token)
 
     def forgive(self) -> None:
-        """Reset the refusals.
-
-        This is done after a new action of the person or the page, or when the connection is stable.
-        """
+        """Reset the refusals, because the person or the page has done something new or the connection is stable."""
         self._attempts.forgive()
 
     def wake(self) -> Outcome | None:
@@ -291,10 +288,7 @@ class ServiceLink:
         return None
 
     def _has_ended(self, principal: Principal) -> bool:
-        """Return whether a custom-login token has expired.
-
-        Other principals get new tokens from the service's endpoints.
-        """
+        """Return whether a custom-login token has expired. Other principals get new tokens from the service."""
         return isinstance(principal, Custom) and principal.claims.expires_at <= self._ctx.server_now
 
     def _load(self, ref: int, principal: Visitor | Social) -> None:
@@ -325,10 +319,7 @@ class ServiceLink:
         return None
 
     def _await_step(self) -> None:
-        """Start the timeout for the next step.
-
-        After a lost connection, the timeout is shorter, so that a retry comes soon.
-        """
+        """Start the timeout for the next step. It is shorter after a lost connection, so that a retry comes soon."""
         self._ctx.set_timer("connect", self._patience if self._attempts.is_early else CONNECT_SECONDS)
 
     def _prove(self, at: Greeting, nonce: str, ping: float) -> None:
@@ -441,10 +432,7 @@ class ServiceLink:
         return self._reconnect(lost.principal)
 
     def _refused(self, lost: OnSocket, refused: Refused) -> Outcome | None:
-        """Try once more with a new token from the service's endpoints.
-
-        For custom login, only the page can provide a token.
-        """
+        """Try once more with a new token from the service. For custom login, only the page can provide a token."""
         is_another_worth_it = self._attempts.refused(refused)
         if lost.newer_token is not None and not refused.terminal:
             self._retry(lost)  # a newer token than the refused one is available

@@ -27,10 +27,7 @@ class SocialFlow:
         self._ref = 0
         self._nonce = ""
         self._left: tuple[str, str] | None = None
-        """Provider and nonce of a sign-in that an earlier page of this tab began.
-
-        The sign-in window may still be open.
-        """
+        """Provider and nonce of a sign-in that an earlier page began. The sign-in window may still be open."""
         self._reached = False
         self._started_at = 0.0
 
@@ -99,10 +96,7 @@ class SocialFlow:
             self._fail(WidgetError(Fault.POPUP_LOST, "The browser separated the popup from the page."))
 
     def message(self, event: PopupMessage) -> Social | None:
-        """Check a message, and return the new member or None.
-
-        Messages that are not from the popup are ignored (D-09).
-        """
+        """Check a message, and return the new member or None. Messages of other windows are ignored (D-09)."""
         data = event.data
         if not isinstance(data, Mapping):
             return None
@@ -123,10 +117,7 @@ class SocialFlow:
         return self.social is not None and event.from_popup and event.origin == self._ctx.settings.service_origin
 
     def _is_of_earlier_page(self, event: PopupMessage, data: Mapping[object, object]) -> bool:
-        """Return whether the message is from the popup of an earlier page.
-
-        Only origin and nonce can show this (D-09).
-        """
+        """Return whether the message is from an earlier page's popup. Only origin and nonce show this (D-09)."""
         if self.social is not None or self._left is None or event.origin != self._ctx.settings.service_origin:
             return False
         return self._has(data, *self._left)

@@ -12,10 +12,7 @@ CallShown = CallState | Literal["none", "calling"]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The person who uses the widget.
-
-    Visitors have no name. A member has one when the server has accepted the member.
-    """
+    """The person who uses the widget. Only a member whom the server has accepted has a name."""
 
     member: bool = False
     name: str | None = None
@@ -74,7 +71,4 @@ class View:
     sign_in_elsewhere: bool = False
     """Whether no sign-in window can be opened here, as in the built-in browser of an app."""
     blocked: str | None = None
-    """The social provider whose sign-in window the browser blocked.
-
-    The notice then has a button that opens this window.
-    """
+    """The social provider whose sign-in window the browser blocked. The notice has a button that opens it."""

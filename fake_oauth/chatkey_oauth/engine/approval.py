@@ -9,10 +9,7 @@ if TYPE_CHECKING:
 
 
 class Approval:
-    """Approves every authorization request as `account`, without a page.
-
-    If `account` is None, automatic approval is off.
-    """
+    """Approves every authorization request as `account`, without a page. None turns automatic approval off."""
 
     def __init__(self, people: People, account: str | None = None) -> None:
         self._people = people

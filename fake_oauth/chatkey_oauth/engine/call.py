@@ -51,10 +51,7 @@ class Call:
 
     @cached_property
     def form(self) -> dict[str, str]:
-        """The parameters of the body.
-
-        If the body is a JSON object, these are the string members that are valid Unicode.
-        """
+        """The parameters of the body. For a JSON object, these are the string members that are valid Unicode."""
         return self._json_members() if self.is_json else dict(self.form_pairs)
 
     @property

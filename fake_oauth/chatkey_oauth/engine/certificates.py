@@ -1,7 +1,4 @@
-"""Self-signed certificates for signing keys.
-
-They have a separate module because `cryptography.x509` is rarely needed.
-"""
+"""Self-signed certificates for signing keys. They are separate because `cryptography.x509` is rarely needed."""
 
 from __future__ import annotations
 

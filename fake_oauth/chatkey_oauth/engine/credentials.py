@@ -55,9 +55,6 @@ def basic_pairs(header: str) -> list[Pair]:
 
 
 def body_pairs(params: Mapping[str, str], *, secrets: bool = True) -> list[Pair]:
-    """Return the client id and secret in the body.
-
-    For public clients, or if `secrets` is false, the secret is empty.
-    """
+    """Return the client id and secret in the body. Without `secrets`, or for public clients, the secret is empty."""
     name = params.get("client_id")
     return [(name, params.get("client_secret", "") if secrets else "")] if name else []

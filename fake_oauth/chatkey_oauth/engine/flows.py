@@ -23,10 +23,7 @@ Mark = Literal["good", "absent", "wrong", "odd"]
 
 
 class Leg(StrEnum):
-    """The steps of a login as a provider sees them.
-
-    `CODE` is the redirect back to the client with a code or an error.
-    """
+    """The steps of a login as a provider sees them. `CODE` is the redirect to the client with a code or an error."""
 
     DISCOVERY = "discovery"
     KEYS = "keys"

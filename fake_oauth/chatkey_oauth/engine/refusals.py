@@ -56,9 +56,7 @@ VERIFIER_REASONS: Final = (Reason.VERIFIER_MISSING, Reason.VERIFIER_WRONG)
 
 
 class Words(NamedTuple):
-    """A provider's wording of a refusal: HTTP status, `error`, and `error_description`, which may contain
-    `{member}`.
-    """
+    """A provider's wording of a refusal: status, `error`, and `error_description`, which may contain `{member}`."""
 
     status: int
     error: str
@@ -120,9 +118,7 @@ class BearerRefused(Refusal):
 
 
 class ShownToPerson(Refusal):
-    """An invalid authorization request that the provider reports on a page, and never with a redirect (RFC 6749
-    4.1.2.1).
-    """
+    """An invalid authorization request that the provider reports on a page, never by redirect (RFC 6749 4.1.2.1)."""
 
     def __init__(self, status: int, error: str, message: str) -> None:
         super().__init__(message)

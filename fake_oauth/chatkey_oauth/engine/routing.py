@@ -12,10 +12,7 @@ from chatkey_oauth.engine.http import Answer
 
 
 class Route(NamedTuple):
-    """An endpoint, and the step of a login to which it belongs.
-
-    The step is None if the endpoint belongs to no login.
-    """
+    """An endpoint, and the step of a login to which it belongs, or None if it belongs to no login."""
 
     leg: Leg | None
     handler: Handler

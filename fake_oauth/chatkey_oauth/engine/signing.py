@@ -95,10 +95,7 @@ class KeyRing:
         return header, claims
 
     def certificates(self, now: float) -> dict[str, str]:
-        """Return the public keys as self-signed PEM certificates by `kid`.
-
-        This is the older of Google's two formats.
-        """
+        """Return the public keys as self-signed PEM certificates by `kid`, the older of Google's formats."""
         from chatkey_oauth.engine.certificates import certificate
 
         return {kid: certificate(key, now) for kid, key in self.keys}

@@ -131,10 +131,7 @@ def check_redirect_uri(provider: Dialect, grant: Grant, params: Mapping[str, str
 
 
 def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """Exchange a refresh token.
-
-    If the provider rotates refresh tokens, the old access and refresh tokens are revoked.
-    """
+    """Exchange a refresh token. If the provider rotates refresh tokens, revoke the old tokens."""
     issued = provider.grants.refresh.get(required(params, "refresh_token"))
     if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id:
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")

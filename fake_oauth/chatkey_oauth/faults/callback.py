@@ -1,7 +1,4 @@
-"""Faults of the callback.
-
-Clients must check callbacks, since anyone can send a browser to the redirect URI of a client.
-"""
+"""Faults of the callback. Clients must check callbacks, since anyone can send a browser to their redirect URI."""
 
 from __future__ import annotations
 

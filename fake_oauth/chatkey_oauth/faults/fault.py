@@ -1,7 +1,4 @@
-"""The base class of faults.
-
-The fields of a fault are its options. The methods of a fault change the provider's behaviour.
-"""
+"""The base class of faults. The fields are options, and the methods change the provider's behaviour."""
 
 from __future__ import annotations
 
@@ -34,10 +31,7 @@ class Fault(msgspec.Struct, forbid_unknown_fields=True):
 
     name: ClassVar[str]
     legs: ClassVar[tuple[Leg, ...]]
-    """The steps of a login on which the fault can act.
-
-    A fault with an option `leg` acts only on the step in this option.
-    """
+    """The steps of a login on which the fault can act. An option `leg` restricts the fault to one step."""
 
     on_menu: ClassVar[bool] = False
     """Whether the consent page's menu offers this fault."""

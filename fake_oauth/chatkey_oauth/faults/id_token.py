@@ -1,7 +1,4 @@
-"""Faults of the id_token.
-
-A client must reject every id_token with one of these faults (OpenID Connect Core 3.1.3.7).
-"""
+"""Faults of the id_token. A client must reject every such id_token (OpenID Connect Core 3.1.3.7)."""
 
 from __future__ import annotations
 

@@ -165,10 +165,7 @@ class Imitated(Provider):
         return json_answer({name: value for name, value in profile.items() if value is not None})
 
     def token_info(self, call: Call) -> Answer:
-        """The endpoint that names the person and the application of a token.
-
-        `exp` is the remaining lifetime in seconds.
-        """
+        """The endpoint that names a token's person and application. `exp` is the remaining lifetime in seconds."""
         issued = self.bearer(call)
         return json_answer(
             {

@@ -242,10 +242,7 @@ class Imitated(Provider):
         return json_answer([], headers=self.rate_headers(call))
 
     def avatar_hash(self, person: Person) -> str | None:
-        """Return the hash in the avatar's CDN address.
-
-        The prefix `a_` means animated. Only Rhea's avatar is animated.
-        """
+        """Return the hash in the avatar's CDN address. The prefix `a_` means animated, which only Rhea's avatar is."""
         if not person.picture:
             return None
         return ("a_" if person.id == "rhea" else "") + fingerprint(f"avatar {person.id}")

@@ -264,10 +264,7 @@ class Imitated(Provider):
         return (("facebook-api-version", version[0][1:] if version else NEWEST), ("x-app-usage", usage))
 
     def profile(self, issued: Issued) -> dict[str, Any]:
-        """Return all fields.
-
-        `email` is None without the scope, without an address, or if the address is unconfirmed.
-        """
+        """Return all fields. `email` is None without the scope, without an address, or for an unconfirmed address."""
         grant = issued.grant
         person = self.person(grant)
         mail = person.email if "email" in grant.scopes and person.email_verified else None

@@ -136,10 +136,7 @@ class Imitated(Provider):
     )
 
     def routes(self) -> dict[str, Route]:
-        """Return the login endpoints, the API, and the metadata at both of its paths.
-
-        There is no discovery document.
-        """
+        """Return the login endpoints, the API, and the metadata at both paths. There is no discovery document."""
         return {
             "GET /login/oauth/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "GET POST /login/oauth/access_token": Route(Leg.TOKEN, self.token),
@@ -326,10 +323,7 @@ class Imitated(Provider):
     # API
 
     def api(self, handler: Handler, accepted: str = "") -> Handler:
-        """Wrap an API endpoint, so that it requires a User-Agent.
-
-        `accepted` lists the scopes that the endpoint accepts.
-        """
+        """Wrap an API endpoint, so that it requires a User-Agent. `accepted` lists the scopes that it accepts."""
 
         @wraps(handler)
         def answer(call: Call) -> Answer:
@@ -401,10 +395,7 @@ class Imitated(Provider):
         return json_answer(github_api.authorization(issued, client, user, self.addresses))
 
     def reset_token(self, call: Call) -> Answer:
-        """The endpoint that replaces one of the application's tokens.
-
-        It returns a new token and revokes the old one.
-        """
+        """The endpoint that revokes one of the application's tokens and returns a new one."""
         client, issued = self._own_token(call)
         if client is None or issued is None:
             return not_found(call)
@@ -449,9 +440,7 @@ class Imitated(Provider):
 
 
 def lies_below(uri: str, registered: str, *, any_port: bool) -> bool:
-    """Return whether a redirect URI has the scheme and host of the registered URI, and the same path or a path below
-    it.
-    """
+    """Return whether a redirect URI has the scheme and host of the registered URI, and its path or a path below."""
     asked, own = urlsplit(uri), urlsplit(registered)
     loopback = any_port and is_loopback(own.hostname or "")
     here, there = ((at.hostname if loopback else at.netloc) for at in (asked, own))

@@ -153,10 +153,7 @@ def zulu(seconds: float) -> str:
 
 
 def headers(grant: Grant | None, accepted: str, request_id: str, now: int) -> Headers:
-    """Return the headers of every response.
-
-    `accepted` lists the accepted scopes. Without a token, the limits are lower.
-    """
+    """Return the headers of every response. `accepted` lists the accepted scopes. Limits are lower without a token."""
     core = left(*limits_of(grant)["core"], now, used=1)
     return (
         ("x-oauth-scopes", ", ".join(grant.scopes) if grant else ""),

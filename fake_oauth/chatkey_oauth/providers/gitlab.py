@@ -65,10 +65,7 @@ TOKEN_INFO = "/oauth/token/info"  # noqa: S105 - a path, not a secret
 ID_CLAIMS = ("sub", "sub_legacy", "email", "email_verified")
 BAD_TOKEN = "The access token is invalid"  # noqa: S105 - words, not a secret
 DOORKEEPER = {Problem.EXPIRED: "expired", Problem.REVOKED: "was revoked"}
-"""The words with which a message describes an expired or a revoked access token.
-
-All other invalid tokens are "invalid".
-"""
+"""The words for an expired or a revoked access token in a message. All other invalid tokens are "invalid"."""
 GROUPS = "https://gitlab.org/claims/groups"
 
 
@@ -400,9 +397,7 @@ class Imitated(Provider):
         return Answer(429, b"Retry later\n", headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Return one of four errors: for a missing scope, an expired token, a revoked token, or any other invalid
-        token.
-        """
+        """Return a separate error for a missing scope, an expired token, a revoked token, or any other bad token."""
         match refusal.problem:
             case Problem.SCOPE:
                 description = "The request requires higher privileges than provided by the access token."

@@ -335,26 +335,17 @@ class Imitated(Provider):
         return json_answer({older: known[name] for name, older in TOKEN_INFO_V2.items() if name in known})
 
     def about_token(self, call: Call) -> dict[str, Any] | None:
-        """Return the description of the id_token or access token in the request.
-
-        If the token is not valid, return None.
-        """
+        """Return the description of the id_token or access token in the request, or None if the token is not valid."""
         params = call.query | call.form
         return self.about_id_token(params["id_token"]) if "id_token" in params else self.about_access_token(call)
 
     def about_id_token(self, text: str) -> dict[str, Any] | None:
-        """Return claims and header of an id_token that was signed here.
-
-        If the id_token is invalid or expired, return None.
-        """
+        """Return claims and header of an id_token that was signed here, or None if it is invalid or expired."""
         header, claims = self.keys.verified(text) or ({}, {})
         return claims | header if claims.get("exp", 0) > self.now else None
 
     def about_access_token(self, call: Call) -> dict[str, Any] | None:
-        """Return client, person, scopes and remaining lifetime of an access token.
-
-        If the token is not valid, return None.
-        """
+        """Return client, person, scopes and remaining lifetime of a token, or None if it is not valid."""
         try:
             issued = self.bearer(call)
         except BearerRefused:

@@ -15,10 +15,7 @@ MASK_MISSING = (
 
 
 def answer(claims: Mapping[str, Any], fields: Collection[str]) -> Answer:
-    """Return the person with the requested fields.
-
-    Unknown fields, and fields that the scopes do not allow, are omitted.
-    """
+    """Return the person with the requested fields. Unknown fields and fields without permission are omitted."""
     if not fields:
         return refusal(400, MASK_MISSING, "INVALID_ARGUMENT")
     subject = claims["sub"]

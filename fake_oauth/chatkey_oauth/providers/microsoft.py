@@ -257,10 +257,7 @@ class Imitated(Provider):
         raise TokenRefused(Reason.CONSENT, client.title if client else "")
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Add the lifetime during an outage, and hide `offline_access`.
-
-        A token for the application itself has no scope.
-        """
+        """Add the lifetime during an outage, and hide `offline_access`. Tokens for the application have no scope."""
         body = super().token_body(issued, id_token)
         body["scope"] = " ".join(scope for scope in issued.grant.scopes if scope != OFFLINE)
         if issued.grant.for_itself:
@@ -298,10 +295,7 @@ class Imitated(Provider):
         return json_answer(body, words.status, NO_STORE)
 
     def reason_of(self, call: Call, refusal: TokenRefused) -> Reason:
-        """Return the reason for a refusal.
-
-        For the `client_credentials` grant, a missing secret is a separate reason.
-        """
+        """Return the reason for a refusal. A secret that is missing for `client_credentials` is a separate reason."""
         machine = call.form.get("grant_type") == CLIENT_CREDENTIALS
         return Reason.PUBLIC_CLIENT if machine and refusal.reason is Reason.SECRET_MISSING else refusal.reason
 

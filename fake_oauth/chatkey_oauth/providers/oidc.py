@@ -77,10 +77,7 @@ class Imitated(Provider):
 
     @property
     def label(self) -> str:
-        """The name that people see.
-
-        The chat service has no name for this issuer, because it is not a social provider.
-        """
+        """The name that people see. The chat service has none, because this is not a social provider."""
         return "OpenID Connect"
 
     def routes(self) -> dict[str, Route]:

@@ -124,10 +124,7 @@ class Imitated(Provider):
         return blamed("client_key", "unauthorized_client")
 
     def redirect_allowed(self, client: Client, uri: str) -> bool:
-        """Allow URIs exactly as registered.
-
-        In a URI of a desktop application, `*` stands for any port on this machine.
-        """
+        """Allow registered URIs. In a URI of a desktop application, `*` stands for any port on this machine."""
         if super().redirect_allowed(client, uri):
             return True
         return client.kind == "desktop" and any(same_but_port(uri, known) for known in client.redirect_uris)

@@ -55,9 +55,7 @@ MISSING = "Missing required parameter [{member}]."
 
 
 class Window(msgspec.Struct):
-    """A period of the rate limit: how often one person's user has been read in this period, and when the period
-    ends.
-    """
+    """A period of the rate limit: how often one person's user has been read, and when the period ends."""
 
     ends: int
     used: int = 0
@@ -216,10 +214,7 @@ class Imitated(Provider):
         return envelope
 
     def profile(self, grant: Grant) -> dict[str, Any]:
-        """Return everything about the user that the client may read.
-
-        The URL of the picture contains the size `_normal`.
-        """
+        """Return everything about the user that the client may read. The picture's URL contains the size `_normal`."""
         person = self.person(grant)
         profile = {
             "id": self.subject(person, grant.client_id),

@@ -16,9 +16,7 @@ SOCIALS = ("google", "github")
 
 @pytest.fixture
 def business(make_business: MakeBusiness) -> Business:
-    """A business with custom login and two social logins: one with the service's keys and one with keys of the
-    business.
-    """
+    """A business with custom login and two social logins, one with the service's keys and one with its own keys."""
     return make_business(service_keys=SOCIALS[:1], own_keys=SOCIALS[1:])
 
 

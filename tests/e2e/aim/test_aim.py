@@ -62,10 +62,7 @@ def test_a_service_with_a_lab_has_agents_and_is_started_anew(tmp_path: Path) -> 
 
 @pytest.mark.long
 def test_where_the_smoke_fails_the_run_ends_and_says_where_to_look(tmp_path: Path) -> None:
-    """The secret of the business is wrong, so the server refuses the member.
-
-    The harness must not run other scenarios.
-    """
+    """The secret of the business is wrong, so the server refuses the member. No other scenario may run."""
     with foreign(tmp_path) as service:
         target = service.by_hand()
         wrong = dict.fromkeys(service.secrets, WRONG)

@@ -61,10 +61,7 @@ class Project:
         shutil.copytree(PROJECT, folder)
 
     def run(self, *args: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Run the project's tests as the project's owner would.
-
-        With two stacks on a slow machine, this takes minutes.
-        """
+        """Run the project's tests as its owner would. With two stacks on a slow machine, this takes minutes."""
         with self.running(*args, **environ) as process:
             output, errors = process.communicate(timeout=20 * PATIENCE)
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

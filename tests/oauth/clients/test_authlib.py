@@ -101,10 +101,7 @@ REFUSED = {
 
 
 class Login:
-    """One login with a new Authlib client.
-
-    Authlib's clients remember the grant type, so logins cannot share a client.
-    """
+    """One login with a new Authlib client. The client remembers the grant type, so logins cannot share it."""
 
     def __init__(self, name: str, base: str, client: Client, callback: str, secret: str) -> None:
         self.name = name

@@ -83,10 +83,7 @@ def _travel() -> Callable[..., Journey]:
 
 @pytest.fixture
 def arm(fake: App) -> Callable[..., Rule]:
-    """Return a function that arms a fault for the flow with the state `MINE`.
-
-    Keyword arguments are the fault's options.
-    """
+    """Return a function that arms a fault for the flow with the state `MINE`. Keyword arguments are its options."""
 
     def arm(fault: str, scope: Scope | None = None, times: int | None = 1, **options: Any) -> Rule:
         return fake.faults.arm(Order(fault=fault, scope=scope or Scope(state=MINE), times=times, with_=options))

@@ -1,7 +1,4 @@
-"""The page's event loop.
-
-It is Pyodide's loop, except that cancelling a timer also removes the timer from the browser.
-"""
+"""The page's event loop. It is Pyodide's loop, but cancelling a timer also removes it from the browser."""
 
 import asyncio
 from collections.abc import Callable

@@ -43,10 +43,7 @@ from chatkey_widget.runtime import Runtime
 from chatkey_widget.server_time import ServerTime
 
 PAGE_TIME = ServerTime()
-"""The server's time as the widgets of this page have learned it.
-
-Later widgets use it too, so a skew is reported only once.
-"""
+"""The server's time, for all widgets of this page. A skew is therefore reported only once."""
 
 
 def start(host: Any) -> Any:

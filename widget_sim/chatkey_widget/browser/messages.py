@@ -13,10 +13,7 @@ from chatkey_widget.texts import initials
 
 
 class Messages:
-    """A list of messages.
-
-    The element of a message is never replaced, so that screen readers do not read the message again.
-    """
+    """A list of messages. Elements are never replaced, so that screen readers do not read a message again."""
 
     def __init__(self, empty_list: Any, words: Words) -> None:
         self.element = empty_list

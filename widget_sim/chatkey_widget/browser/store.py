@@ -27,10 +27,7 @@ class BrowserStore:
         self._only_memory = True
 
     def read(self) -> str | None:
-        """Return the cached token.
-
-        A token in memory is newer than a token in localStorage that could not be replaced.
-        """
+        """Return the cached token. A token in memory is newer than one in localStorage."""
         if self.is_alone:
             return self._memory
         try:

@@ -11,9 +11,7 @@ from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.ports import Unreachable, WireListener
 
 HANDSHAKE_SECONDS: Final = 5.0
-"""The time in seconds that a socket has for opening, from the start of the attempt, if the socket is no longer
-needed.
-"""
+"""The time in seconds, from the start of the attempt, that an unneeded socket may take to open."""
 
 
 class BrowserWire:

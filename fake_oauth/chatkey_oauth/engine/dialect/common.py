@@ -1,6 +1,4 @@
-"""The base class of all parts of a dialect: name, hosts, grants and keys of the provider, and helpers for its
-formats.
-"""
+"""The base class of all parts of a dialect: name, hosts, grants and keys, and helpers for formats."""
 
 from __future__ import annotations
 
@@ -26,10 +24,7 @@ ALPHANUMERIC = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class Common:
-    """One provider of a running fake.
-
-    `grants` is everything that the provider has issued, `keys` are its signing keys.
-    """
+    """One provider of a running fake. `grants` is everything that it has issued, `keys` are its signing keys."""
 
     name: ClassVar[str]
     hosts: ClassVar[tuple[str, ...]]

@@ -57,10 +57,7 @@ class TokenDialect(Common):
         return True
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """Return the parameters of the token request.
-
-        Raises `TokenRefused` if the content type of the body is wrong.
-        """
+        """Return the parameters of the token request. Raises `TokenRefused` if the body has a wrong content type."""
         if call.is_json and not self.json_bodies:
             raise TokenRefused(Reason.CONTENT_TYPE, "content-type")
         return call.form
@@ -85,10 +82,7 @@ class TokenDialect(Common):
         return asked
 
     def owner(self) -> str:
-        """Return the id of the person who owns a token for the application itself.
-
-        The id is empty if nobody owns the token.
-        """
+        """Return the id of the person who owns a token for the application itself, or an empty string."""
         return ""
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:

@@ -79,9 +79,7 @@ class Nonces:
 
 
 class Association(AssociationMixin):
-    """A nonce of OpenID Connect. social-auth-core stores such a nonce as an association of the older OpenID
-    protocol.
-    """
+    """A nonce of OpenID Connect, which social-auth-core stores as an association of the older OpenID protocol."""
 
     def __init__(self, number: int, stored: Any) -> None:
         self.id = number

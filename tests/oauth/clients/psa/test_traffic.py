@@ -1,6 +1,4 @@
-"""Tests that compare the requests of social-auth-core's backends with requests recorded at an independent fake
-provider.
-"""
+"""Tests that social-auth-core's backends send the requests that were recorded at an independent fake provider."""
 
 from __future__ import annotations
 
