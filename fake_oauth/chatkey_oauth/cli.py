@@ -202,7 +202,7 @@ def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Cert
 
 
 def ready_made() -> Sequence[Client]:
-    """Return the clients that are registered if there is no clients file. The providers' modules define them."""
+    """Return the clients that are registered without a clients file. Each provider's module defines one client."""
     from chatkey_oauth.ready_made import READY_MADE
 
     return READY_MADE

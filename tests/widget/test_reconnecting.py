@@ -65,7 +65,7 @@ def test_jitter_scales_the_wait(visitor: Driver) -> None:
 
 @pytest.mark.parametrize("stage", ["hello", "ready"])
 def test_a_silent_server_is_left_after_10_seconds(make_widget: MakeWidget, stage: str) -> None:
-    """F139: if the server sends no `hello` or no `ready`, the widget must give up this connection and open another."""
+    """F139: if `hello` or `ready` is not received in time, the widget must close this connection and open another."""
     widget = make_widget(answers_frames=False)
     widget.start()
     ref = widget.last(effects.OpenSocket).ref

@@ -1,4 +1,7 @@
-"""Self-signed certificates for signing keys. They are separate because `cryptography.x509` is rarely needed."""
+"""Self-signed certificates for signing keys.
+
+Few clients request certificates, so `cryptography.x509` is imported only with this module.
+"""
 
 from __future__ import annotations
 

@@ -129,7 +129,8 @@ def closing_page(provider: Dialect) -> Answer:
 def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
     """Return a form that submits itself to the client (OAuth 2.0 Form Post Response Mode).
 
-    The page allows a referrer. Otherwise browsers would send `Origin: null`, unlike from the real providers' forms.
+    The page allows a referrer. Without a referrer, browsers would send `Origin: null`, which they do not send from the
+    real providers' forms.
     """
     inputs = "".join(
         f'<input type="hidden" name="{escape(name)}" value="{escape(clean(value))}">' for name, value in params.items()

@@ -53,7 +53,7 @@ class Provider(Dialect):
     def route(self, call: Call) -> Route:
         """Return the endpoint for a request.
 
-        For a CORS preflight to an endpoint that is open to pages, return an endpoint that answers the preflight.
+        For a CORS preflight, return an endpoint that answers it, if pages may call the requested endpoint.
         """
         path = self.canonical(call.path)
         if cors.is_preflight(call):

@@ -1,7 +1,6 @@
 """Random numbers that differ in every page.
 
-The start-up snapshot contains the state of the `random` module, so that module would give the same numbers in every
-page.
+The `random` module would give the same numbers in every page, because the start-up snapshot contains its state.
 """
 
 import secrets
