@@ -65,7 +65,7 @@ class SocialFlow:
     def blocked(self, ref: int) -> None:
         """Report that the browser opened no popup.
 
-        A browser that cannot store a key either is built into an app and never opens popups.
+        If the browser cannot store a key either, it is the built-in browser of an app, which never opens popups.
         """
         if not self._awaits(ref):
             return

@@ -242,7 +242,7 @@ class Imitated(Provider):
         return json_answer([], headers=self.rate_headers(call))
 
     def avatar_hash(self, person: Person) -> str | None:
-        """Return the hash in the avatar's CDN address. The prefix `a_` means animated, which only Rhea's avatar is."""
+        """Return the hash in the avatar's CDN address. It begins with `a_` if the avatar is animated, as Rhea's is."""
         if not person.picture:
             return None
         return ("a_" if person.id == "rhea" else "") + fingerprint(f"avatar {person.id}")
