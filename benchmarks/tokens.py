@@ -225,7 +225,7 @@ def processor_ratio(ours: list[Round], bare: list[Round]) -> float:
 
 @contextmanager
 def running(command: list[str], port: int, environ: dict[str, str]) -> Iterator[int]:
-    """Run a server during the context, and yield the process id. If the server fails, raise its output."""
+    """Run a server during the context, and yield the process id. If the server fails, raise its output as an error."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=output, stderr=output)
         share_processors(process.pid)

@@ -147,12 +147,12 @@ class Exchange:
 
     @property
     def text(self) -> str:
-        """The body as a browser's `response.text()` reads it."""
+        """The body in the form in which a browser's `response.text()` returns it."""
         return reading.body_text(self.response.body) if self.response else ""
 
     @property
     def json(self) -> object:
-        """The body as a browser's `response.json()` reads it. Raises `reading.Unreadable`."""
+        """The body as a browser's `response.json()` parses it. Raises `reading.Unreadable`."""
         if "json" not in self._memo:
             self._memo["json"] = reading.browser_json(self.text)
         return self._memo["json"]
@@ -179,7 +179,7 @@ class Exchange:
 
     @property
     def token(self) -> str | None:
-        """The token in the answer, or None. At its place, any string with at least two dots counts as a token."""
+        """The token in the answer, or None. At the token's place, any string with at least two dots counts."""
         member = self.member
         return member if isinstance(member, str) and member.count(".") >= 2 else None
 
@@ -237,5 +237,4 @@ def origin(url: str) -> str:
 
 
 def header_lines(headers: Iterable[Header]) -> str:
-    """Return headers as they appear in an HTTP message."""
     return "\n".join(f"{name}: {value}" for name, value in headers)

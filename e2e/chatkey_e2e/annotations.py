@@ -1,4 +1,4 @@
-"""Type names, for test signatures, of the fixtures that return a function."""
+"""The types of fixtures that return a function, for annotations in tests."""
 
 from collections.abc import Callable
 from typing import Any

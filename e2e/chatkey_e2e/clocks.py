@@ -18,7 +18,7 @@ class StillLoadingError(Exception):
 class Clocks:
     """The clocks of the servers and of one context's pages.
 
-    Create this object before a page loads, because it replaces the pages' clock.
+    Create this object before a page loads, because the object replaces the clock of the pages.
     """
 
     stack: Stack

@@ -351,8 +351,8 @@ def make_peer(stack: Stack, business: Business, chatkey_options: options.Options
 def advance(stack: Stack, context: BrowserContext, chatkey_options: options.Options) -> Iterator[Advance]:
     """Move the clocks of the servers and of all pages of `context`. Work that becomes due happens only then.
 
-    The fixture replaces the clock of the pages, so it must come before a page loads: name `advance` before `widget` in
-    a test's arguments.
+    The fixture replaces the clock of the pages, so the fixture must run before a page loads: name `advance` before
+    `widget` in a test's arguments.
     """
     needs.note("clock")
     if any(page.url != "about:blank" for page in context.pages):

@@ -66,7 +66,7 @@ def new_context(
     browser_type_launch_args: Members,
     chatkey_trust: str | None,
 ) -> Callable[..., BrowserContext]:
-    """Open a context. The harness watches it if the test uses a fixture of the harness."""
+    """Open a context. If the test uses a fixture of the harness, the harness watches the context."""
     if chatkey_trust is None:
         return new_context
     marker = request.node.get_closest_marker("browser_context_args")

@@ -6,7 +6,7 @@ from chatkey_stack.browsers import NO_BROWSER
 
 
 class Exit(IntEnum):
-    """The meaning of an exit status. A command uses a part of them; 2 is a mistake in the command line."""
+    """The meaning of an exit status. No command uses all of them. Status 2 is a mistake in the command line."""
 
     CLEAN = 0
     FAILED = 1

@@ -28,8 +28,9 @@ LOOK_SECONDS = 1.0
 def stack(*, folder: Path | None) -> None:
     """Run the service, the fake provider and the site, over TLS on three sites, until interrupted.
 
-    Once all servers answer, prints one line of JSON: their addresses and labs, the labs' token, and the CA. So tests in
-    any language can use them. On Ctrl-C, SIGTERM, SIGHUP, or the end of standard input, it stops all servers and exits.
+    Once all servers answer, prints one line of JSON: the addresses and labs of the servers, the labs' token, and the
+    CA. Tests in any language can read this line. On Ctrl-C, SIGTERM, SIGHUP, or the end of standard input, stops all
+    servers and exits.
     """
     from chatkey_oauth.client import LabError  # noqa: PLC0415  (`chatkey --help` need not wait for them)
     from chatkey_protocol.names import SOCIALS  # noqa: PLC0415

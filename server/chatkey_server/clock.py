@@ -76,7 +76,7 @@ class Clock:
         return self()
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Alarm:
-        """Call `callback` once this clock reaches `when`, also if it is moved. Checks at least once an hour."""
+        """Call `callback` once this clock reaches `when`, also if the clock is moved. Checks at least once an hour."""
         alarm = Alarm(self, when, callback)
         self.alarms.add(alarm)
         return alarm

@@ -47,7 +47,7 @@ class Allowance(Protocol):
     """Limits how many fragments, pings and pongs a peer may send."""
 
     def take(self, now: float, /) -> bool:
-        """Count one frame. Returns False if it exceeds the limit."""
+        """Count one frame. Returns False if the frame exceeds the limit."""
         ...
 
 

@@ -167,8 +167,8 @@ class Caller:
     def _without_company(self, failed: Exchange) -> Exchange:
         """Repeat a call that failed while others were under way.
 
-        If it succeeds alone, only one call at a time is made from then on. If the repeated call times out, calls that
-        time out are no longer repeated.
+        If the repeated call succeeds without other calls, only one call at a time is made from then on. If the repeated
+        call times out, calls that time out are no longer repeated.
         """
         with self.lanes.alone():
             done = self.wire.send(failed.request)

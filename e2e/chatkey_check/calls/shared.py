@@ -107,7 +107,7 @@ class Calls(Caller):
 
     @property
     def _same_browser(self) -> str:
-        """The jkt of the first call if there is one, because a second person in the same browser has the same jkt."""
+        """The jkt of the first call if there is one. A second person in the same browser has the same jkt."""
         return self.new_jkt() if self.target.login is None else self.first.request.jkt
 
     @property

@@ -13,7 +13,8 @@ from chatkey_check.model import Blocked
 class Token:
     """The token in an answer.
 
-    If a part cannot be read, its property raises `Blocked` with the id of the check that reports the reason.
+    If a part of the token cannot be read, the property for this part raises `Blocked` with the id of the check that
+    reports the reason.
     """
 
     answer: Exchange

@@ -55,7 +55,7 @@ def after_logout(run: Run) -> Finding:
 
 
 def _session(calls: Calls) -> Session:
-    """Return the session that the check logs out: a session of its own if possible, otherwise the given login."""
+    """Return the session that the check logs out: if possible a separate login, otherwise the given login."""
     try:
         own = calls.earlier.session
     except Skipped:

@@ -56,7 +56,7 @@ def garbage_session(run: Run) -> Finding:
 
 
 def _forged(calls: Calls) -> Finding | None:
-    """If a JWT alone is the login, call with the same JWT under a wrong signature. Return the failure, if any."""
+    """If a JWT alone is the login, call with this JWT and a wrong signature. Return the failure, if any."""
     signed = calls.member.keeping(lambda value: SIGNED.search(value) is not None)
     if not signed.headers or not calls.ask("the session's JWT alone", signed).minted:
         return None

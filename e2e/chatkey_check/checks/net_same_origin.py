@@ -27,7 +27,7 @@ from chatkey_check.run import Run
     },
 )
 def same_origin(run: Run) -> Finding:
-    """The widget's call carries cookies, and it is not designed for CORS."""
+    """The widget's call carries cookies, and the widget is not designed for CORS."""
     target = run.calls.target
     if target.page_origin is None:
         return passed(f"the page is assumed to be on {target.origin}")

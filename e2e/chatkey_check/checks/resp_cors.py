@@ -33,7 +33,7 @@ LOOPBACK = ("http://localhost:6123", "http://127.0.0.1:6123")
     needs=("net.latency",),
 )
 def cors(run: Run) -> Finding:
-    """If a page of another site can read the answer, it gets your visitor's token."""
+    """If a page of another site can read the answer, that page gets your visitor's token."""
     for asked, answer in _questions(run.calls):
         allowed = answer.response.get("access-control-allow-origin") if answer.response else None
         if allowed is None or allowed.strip() not in {asked, "*"}:

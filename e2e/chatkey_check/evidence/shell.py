@@ -45,7 +45,7 @@ def _longest_run(body: bytes) -> int:
 
 
 def _made(body: bytes) -> str:
-    """Return shell commands that print a body. A long run of the same byte is generated from its length."""
+    """Return shell commands that print a body. A long run of the same byte is written as a count."""
     pieces = re.split(rb"((?s:(.))\2{%d,})" % (RUN - 1), body)
     commands: list[str] = []
     for text, run in zip(pieces[::3], [*pieces[1::3], b""], strict=True):

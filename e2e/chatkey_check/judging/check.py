@@ -71,7 +71,7 @@ def also_second(judge: TokenJudge) -> Judge:
 
 
 def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
-    """Return the finding if the token in this answer fails the check; None if it passes or cannot be judged."""
+    """Return the finding if the token in this answer fails the check, otherwise None."""
     if not answer.minted:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Judges the times in a token: how wrong they are, whether they change, and which mistake explains them."""
+"""Judges the times in a token: how wrong the times are, whether they change, and which mistake explains them."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def zone_like(ahead: float) -> bool:
 
 
 def stands_still(calls: Calls, token: Token, name: str) -> bool:
-    """Return whether a time in the token equals that in a token that another browser got seconds later.
+    """Return whether a time in the token equals the same time in a token that another browser got seconds later.
 
-    A time that is rounded to the minute stays equal for a while, so it is not judged. If the time may be rounded to
-    fewer seconds, a further call is made after that many seconds.
+    A time that is rounded to the minute stays equal for a while, so such a time is not judged. If the time may be
+    rounded to fewer seconds, a further call is made after that many seconds.
     """
     first, later = seconds(token.claims, name), seconds(calls.later.claims, name)
     if first is None or first != later or first % MINUTE == 0:

@@ -63,10 +63,10 @@ Ask = Callable[[Session, Victim], Exchange]
 
 
 def believed(calls: Calls, where: str, ask: Ask) -> Finding:
-    """Make a call with and a call without the login, both naming another person.
+    """Make a call with the login and a call without it. Both calls name another person.
 
-    Fail if either gets that person's token. If there is a second login, its person is named, because an endpoint may
-    accept only people who exist.
+    Fail if either call gets that person's token. If there is a second login, its person is named, because an endpoint
+    may accept only people who exist.
     """
     attempts = list(_attempts(calls))
     logged_in = _logged_in(calls)

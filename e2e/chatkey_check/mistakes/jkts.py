@@ -1,4 +1,4 @@
-"""Recognises how a jkt was changed on its way into the token."""
+"""Recognises how the jkt of the call was changed before it was put into the token."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ OPTION: Final = "option"
 
 
 class Kind(StrEnum):
-    """The kind of an option's value, as the help names it."""
+    """The kind of an option's value, with the word that the help text uses."""
 
     ID = "ID"
     NAME = "NAME"

@@ -201,7 +201,7 @@ class _Judging:
         )
 
     def _blocked(self, check: Check, by: str) -> Outcome:
-        """Return a blocked outcome. Judge the check in the way first, so that its outcome is reported in any case."""
+        """Return a blocked outcome. Judge the blocking check first, so that its outcome is reported in any case."""
         outcome = self._outcome(self._checks[by]) if by in self._checks else None
         return Outcome(check, Verdict.BLOCKED, blocked_by=(outcome.blocked_by if outcome else "") or by)
 

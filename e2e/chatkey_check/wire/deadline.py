@@ -14,7 +14,7 @@ OPENED: Final = "connection.connect_tcp.complete"
 
 
 class Deadline:
-    """Limits the duration of a `with` block. At the end of this time, its connection is shut down, and reads end.
+    """Limits the duration of a `with` block. When the time is over, its connection is shut down, and reads end.
 
     The deadline keeps a copy of the connection's file descriptor, so it can shut the connection down even during a TLS
     handshake.

@@ -39,7 +39,7 @@ def contract_version() -> str:
 
 @cache
 def scored(revision: int) -> dict[str, frozenset[str]]:
-    """Return the sentences that are scored in a revision of the profile, by the side that they bind."""
+    """Return the sentences that are scored in a revision of the profile: those for services and those for widgets."""
     revisions = tomllib.loads((HERE / "scored.toml").read_text("utf-8"))["revision"]
     return {side: frozenset(ids) for side, ids in revisions[str(revision)].items()}
 

@@ -35,7 +35,7 @@ class Transcript:
         del self.steps[:-MOST_STEPS]
 
     def masked(self, text: str) -> str:
-        """Shorten a text, and mask tokens and secrets in it."""
+        """Shorten a text, and mask the tokens and secrets in the text."""
         return masked(text, self.secrets())
 
 

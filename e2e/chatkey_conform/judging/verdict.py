@@ -1,4 +1,4 @@
-"""The verdicts on cases and sentences, and the exceptions and checks from which they follow."""
+"""The verdicts on cases and sentences, and the exceptions and checks that lead to verdicts."""
 
 from __future__ import annotations
 

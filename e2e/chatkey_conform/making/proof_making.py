@@ -28,7 +28,7 @@ class Handshake:
     now: float
 
     def prove(self, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
-        """Return a valid proof with these changes to its header and claims."""
+        """Return a valid proof, except for these changes to its header and claims."""
         given: Json = {"nonce": self.nonce, "htu": self.htu, **claims}
         return self.key.prove(token=self.token, now=self.now, header=header, **given)
 

@@ -31,7 +31,7 @@ GROUPS: Final = {
 
 
 def document(result: Result, target: Target, capabilities: frozenset[str], *, suite: str, started: str) -> Json:
-    """Return the report. It contains no secrets or tokens."""
+    """Return the report, which contains no secrets or tokens."""
     judged = sum(result.counts[verdict] for verdict in JUDGED)
     return {
         "format": FORMAT,

@@ -88,7 +88,7 @@ class World:
         return time.time() + (self.skew or 0.0) + self.offset
 
     def learn_time(self, server_time: float) -> None:
-        """Correct the estimate from a frame that has just arrived, with the service's time when it was sent."""
+        """Correct the estimate from the service's time in a frame that was just received."""
         off = server_time - time.time()
         self.skew = off if self.skew is None else max(self.skew, off)
 

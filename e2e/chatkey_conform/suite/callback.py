@@ -227,7 +227,7 @@ def an_issuer_that_is_not_the_providers_is_400(subject: Subject) -> None:
 
 @FAMILY.judges("D-07/still-allowed", "5.7/state", rows=["OAC-008"])
 def a_state_is_good_at_the_callback_of_its_own_social_provider(subject: Subject) -> None:
-    """A state is answered with 400 at another social provider's callback and stays valid at the right callback."""
+    """A state is refused with 400 at another social provider's callback and stays valid at the right callback."""
     shop = subject.shop()
     others = [social for social in shop.business.socials if social != shop.social]
     if not others:

@@ -52,7 +52,7 @@ def until_pong(peer: Peer, *awaited: str) -> list[Json]:
 
 
 def stays(peer: Peer, frame: Json, code: str) -> None:
-    """Check that a request is refused with an `error` that has its `id`, and that the connection stays open."""
+    """Check that an `error` with the request's `id` refuses a request, and that the connection stays open."""
     answer = peer.ask({**frame, "id": "f-1"})
     came = (answer["type"], answer.get("code"), answer.get("id"))
     expect(came, ("error", code, "f-1"), "type, code and id of the answer")

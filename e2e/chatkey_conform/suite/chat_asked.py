@@ -69,7 +69,7 @@ def history_has_50_messages_at_most_and_knows_its_ends(subject: Subject) -> None
     },
 )
 def a_search_folds_letters_and_not_accents(subject: Subject, query: str, count: int) -> None:
-    """A search finds any part of a body, and ignores letter case and the encoding of accents, but not accents."""
+    """A search finds any part of a body, ignores letter case and how accents are encoded, and respects accents."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         write(peer, "N\u1d52\u00b9: Das Caf\u00e9 in der Langen Stra\u00dfe")

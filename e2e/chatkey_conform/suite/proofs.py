@@ -144,7 +144,7 @@ def iat_only_measures_how_far_the_clock_is_off(subject: Subject, seconds: int) -
 
 @FAMILY.judges("D-10/nonce", alone=True, needs=["clock"], rows=["PRF-066", "PRF-083"])
 def a_proof_is_no_better_later(subject: Subject) -> None:
-    """A proof from the future with an old nonce is refused, even when the time of its `iat` has come."""
+    """A proof with an old nonce and an `iat` in the future is refused, even when the time in `iat` has come."""
     shop = subject.shop()
     token = shop.token()
     with subject.socket() as first:
@@ -236,7 +236,7 @@ def the_nonce_of_another_connection_is_refused(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/nonce", "4.9/one-time", rows=["PRF-082"])
 def the_nonce_of_a_connection_to_another_business_is_refused(subject: Subject) -> None:
-    """A proof is refused if its nonce is that of a connection to another business."""
+    """A proof is refused if its nonce belongs to a connection to another business."""
     shop, elsewhere = subject.shop(), subject.another_shop()
     token = shop.token()
     with subject.joined(elsewhere) as other, subject.socket() as mine:

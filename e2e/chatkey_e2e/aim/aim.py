@@ -54,7 +54,7 @@ class Aim:
 
     @property
     def brings_files(self) -> bool:
-        """Whether the harness serves our own widget files, because the target names no script of its own."""
+        """Whether the harness serves our own widget files. It does if the target names no widget script."""
         widget = self.target.document.widget
         return not self.target.service.assets_url and not (widget and widget.script_url)
 

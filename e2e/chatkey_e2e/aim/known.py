@@ -9,7 +9,7 @@ import pytest
 
 
 class KnownFailures:
-    """The reasons for known failures, by the name of a scenario or by the id of the contract sentence that it tests."""
+    """The reasons for known failures, by the name of a scenario or by the id of a sentence of the contract."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
         self._reasons = reasons

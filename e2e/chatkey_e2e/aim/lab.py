@@ -96,7 +96,7 @@ class TargetLab(ServiceLab):
         return self._businesses.agent({"id": provider_id, "uid": uid, "do": do, **more})
 
     def set_application(self, application: Application) -> None:
-        """Raise `NotApplicable`, because the [social] table of TARGET.toml says which keys a service has."""
+        """Raise `NotApplicable`, because only TARGET.toml can set the keys of a service that is not ours."""
         raise NotApplicable(f"social:{application.social}")
 
     def add_agent(self, username: str, password: str) -> None:  # noqa: ARG002  (the lab's)

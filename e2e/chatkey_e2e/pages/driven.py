@@ -121,7 +121,7 @@ class DrivenWidget:
         self.until(lambda: ids <= set(self.witness.acknowledged), "an acknowledgement for every message")
 
     def until(self, happened: Callable[[], bool], what: str) -> None:
-        """Wait until `happened` returns true. If it never does, raise an `AssertionError` that contains `what`."""
+        """Wait until `happened` returns true. After the timeout, raise an `AssertionError` that contains `what`."""
         for _look in range(int(self._patience * 1000 / LOOK_MS)):
             if happened():
                 return

@@ -267,7 +267,7 @@ class WidgetPage:
 
     @property
     def reopen_button(self) -> Locator:
-        """The button that opens a blocked popup, in the notice about it."""
+        """The button in the notice about a blocked popup, which opens the popup."""
         return self.panel.get_by_role("alert").get_by_role("button", name="Open the sign-in window")
 
     def reopen(self) -> ConsentPage:

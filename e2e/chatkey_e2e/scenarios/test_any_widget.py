@@ -70,7 +70,7 @@ def key_of(connection: dict[str, str]) -> dict[str, str]:
 @pytest.mark.smoke
 @pytest.mark.contract("3/first-open", "2.3/silent", "2.3/uid-derived", "5.5/proof-matches", "1/visitor-always")
 def test_the_first_open_connects_a_visitor_named_after_its_key(driven: DrivenWidget) -> None:
-    """When first opened, the widget must get configuration and token, and connect with a proof by its key."""
+    """When first opened, the widget must get configuration and token, and connect with a proof signed by its key."""
     uid = driven.visit()
 
     connection = driven.connections[-1]
@@ -231,7 +231,7 @@ def test_an_agent_answers_a_member_who_is_away(driven: DrivenWidget, clerk: Cler
 def test_a_message_whose_acknowledgement_was_lost_is_sent_again_under_its_id(
     driven: DrivenWidget, stack: Stack
 ) -> None:
-    """If the connection ends before the ack, the widget must send the message again. It must be stored once."""
+    """If the connection ends before the ack, the widget must send the message again, but it must be stored once."""
     driven.visit()
     driven.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)

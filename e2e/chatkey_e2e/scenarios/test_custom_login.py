@@ -129,7 +129,7 @@ def test_logout_goes_back_to_the_same_visitor(shop: ShopPage, business: Business
 
 @pytest.mark.contract("3/logout")
 def test_leaving_the_shop_ends_the_member_session(shop: ShopPage, business: Business) -> None:
-    """When the shop signs its customer out, the next page connects as the visitor."""
+    """When the shop signs its customer out, the next page must connect as the visitor."""
     visitor = shop.open().uid
     shop.sign_in()
 

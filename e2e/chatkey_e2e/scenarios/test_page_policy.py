@@ -147,7 +147,7 @@ def test_a_file_that_cannot_be_used_is_told(
 
 
 def test_a_file_that_is_slow_is_told_and_still_awaited(listening: ShopPage) -> None:
-    """F078: if a file takes half a minute, the page must get an error, and the widget must run once it arrives."""
+    """F078: if a file takes half a minute, the page must get an error. The widget must run once the file has loaded."""
     held: list[Route] = []
     listening.page.clock.install()
     listening.page.context.route(re.compile(r"\.wasm$"), lambda route: held.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)

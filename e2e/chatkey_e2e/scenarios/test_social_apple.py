@@ -26,7 +26,7 @@ def forms(visitor: Visitor) -> list[str]:
 @pytest.mark.needs("own-keys", "social:apple")
 @pytest.mark.contract("4.5/get-and-post", "D-07/single-use")
 def test_the_way_back_is_a_form_posted_across_sites(visitor: Visitor, stack: Stack) -> None:
-    """F176: the callback must be a POST from another site with the code in the form. It needs and sets no cookie."""
+    """F176: the callback must be a POST from another site with the code in the form, and must need no cookie."""
     visitor.comes_in("apple")
 
     (request,) = visitor.witness.asked(OAUTH_CALLBACK_PATH.format(social="apple"))

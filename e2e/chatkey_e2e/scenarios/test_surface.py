@@ -121,7 +121,7 @@ def test_the_bundle_of_a_member_goes_into_a_ticket(page: Page, make_business: Ma
 
 @pytest.mark.contract("D-17/pinned")
 def test_a_page_that_pins_the_script_starts_the_widget_and_runs_no_other(page: Page, business: Business) -> None:
-    """With the published integrity hash, the widget must start. With another hash, the browser must block it."""
+    """With the published integrity hash, the script must start. With another hash, the script must be blocked."""
     pinned = business.stack.get("/assets/sdk.json").json()
     wrong = f"sha384-{'A' * 64}"
     right, spoilt = (

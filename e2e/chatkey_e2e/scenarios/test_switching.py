@@ -166,7 +166,7 @@ def test_a_custom_uid_that_looks_social_opens_nothing_of_the_social_member(
 def test_what_was_sent_before_a_logout_opens_no_socket_after_it(
     shop: ShopPage, witness: Witness, make_peer: MakePeer
 ) -> None:
-    """F194: after a logout, the old `connect` frame must be refused. The token is still valid with its key."""
+    """F194: after a logout, the old `connect` frame must be refused. The token must still be valid with its key."""
     shop.open()
     widget = shop.sign_in()
     old = witness.frames(Kind.CONNECT)[-1]

@@ -174,7 +174,7 @@ def test_a_frozen_tab_that_holds_the_lock_keeps_nobody_waiting_for_ever(
 def test_a_logout_is_one_in_all_tabs_within_a_second(
     context: BrowserContext, shop: ShopPage, open_beside: OpenBeside
 ) -> None:
-    """F190, WDG-011: a logout must reach all tabs at once. Each tab must report it and connect as the visitor."""
+    """F190, WDG-011: a logout must reach all tabs at once. Each tab must report it and become the visitor."""
     context.clock.install()
     visitor = shop.open().uid
     widgets = [shop.sign_in(), *(open_beside().widget for _ in range(2))]

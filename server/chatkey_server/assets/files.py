@@ -55,7 +55,7 @@ FOR_EVERY_PAGE: Final = (
 class Form:
     """One encoding of a file as it was when the server started. A later build or upgrade may replace the file.
 
-    The content is read at the first request for it, because most browsers ask for the same encoding.
+    The content is read at the first request for this encoding, because most browsers ask for the same encoding.
     """
 
     def __init__(self, path: Path) -> None:
@@ -84,14 +84,14 @@ class File:
 
 
 def hashed_files(built: Path, manifest: Manifest) -> dict[str, File]:
-    """Return the files with a hash in their names, by path below `/assets`. Browsers keep them for ever."""
+    """Return the files with a hash in their names, by path below `/assets`. Browsers keep these files for ever."""
     compressed = {name for name in manifest.sizes if PurePosixPath(name).suffix in ENCODED}
     plain = manifest.sizes.keys() - compressed - {SDK, DECLARATIONS}
     return {name: File(dict(_forms(built, name, compressed)), _headers(name, FOREVER)) for name in plain}
 
 
 def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
-    """Return `sdk.js` and its type declarations, whose names never change. Browsers keep them for a minute."""
+    """Return `sdk.js` and its type declarations, whose names never change. Browsers keep these files for a minute."""
     return {
         SDK: _fixed(SDK, _sdk(built, manifest, settings)),
         DECLARATIONS: _fixed(DECLARATIONS, (built / DECLARATIONS).read_bytes()),

@@ -1,4 +1,4 @@
-"""Reads messages that this process may have missed from the database, and sends them to the sockets that lack them."""
+"""Reads missed messages from the database, and sends each message to the sockets that lack it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Begun(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A message before it has a number."""
+    """A message that has no number yet."""
 
     id: str
     sender: Sender
@@ -89,7 +89,7 @@ async def lock_begun(identity: SocketIdentity) -> Locked | None:
 
 
 async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
-    """Store a message under the next number. If its id is stored already, return the stored message unchanged."""
+    """Store a message under the next number. If the message's id is already stored, return the stored message."""
     found = await Message.select(*ENTRY).where(Message.conversation == conversation.id, Message.message_id == draft.id)
     if found:
         return Appended(entry_of(found[0]), conversation.last_at)

@@ -1,4 +1,4 @@
-"""Reads what agents see: the conversations of their businesses, newest first, and their messages (D-21)."""
+"""Reads what agents see: the conversations of an agent's businesses, newest first, and their messages (D-21)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ async def overview(agent: SignedIn, wanted: Filter = EVERYTHING, before: Place |
 
 
 async def thread(agent: SignedIn, conversation: UUID, before: int | None = None) -> Thread:
-    """Return a conversation's newest messages below `before`. Raises `Refused(not_found)` if it is not the agent's."""
+    """Return a conversation's newest messages below `before`. Raises `Refused(not_found)` if the agent may not."""
     async with snapshot():
         columns = (Conversation.provider, Conversation.last_seq)
         found = await Conversation.select(*columns).where(Conversation.id == conversation).first()

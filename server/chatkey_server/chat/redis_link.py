@@ -86,7 +86,7 @@ class RedisLink:
 
     @asynccontextmanager
     async def running(self, hear: Hear, joined: Join) -> AsyncIterator[None]:
-        """Stay connected while the context lasts. It begins once a heartbeat arrives, or after `SILENT_BEATS`."""
+        """Stay connected while the context lasts, which begins with a heartbeat or after `SILENT_BEATS`."""
         self._hear = hear
         self._joined = joined
         self._heard = self._now()
@@ -102,7 +102,7 @@ class RedisLink:
             await asyncio.wait([staying], timeout=CONNECT_SECONDS + 2 * CLOSING_SECONDS)  # in case Redis hangs
 
     def say(self, channel: str, payload: bytes) -> None:
-        """Send a payload to every other process. During an outage, they later read the data from the database."""
+        """Send a payload to every other process. After an outage, the others read the data from the database."""
         if not self._hears_itself.is_set():
             self._is_lost = True
         elif len(self._unsaid) < MOST_UNSAID:

@@ -85,6 +85,6 @@ def _quoted(grams: list[str]) -> str:
 
 
 def _scope(conversation: UUID) -> str:
-    """Return three private-use characters for a conversation. They may not be unique, so results are checked."""
+    """Return three private-use characters for a conversation. They need not be unique; results are checked."""
     places = range(0, _GRAM * _SCOPE_BITS, _SCOPE_BITS)
     return "".join(chr(_PRIVATE_USE + (conversation.int >> place) % 2**_SCOPE_BITS) for place in places)

@@ -162,7 +162,7 @@ class Chat:
             yield
 
     async def _agents(self, agent: SignedIn, conversation: UUID) -> Locked:
-        """Lock a conversation. Raises `Refused` unless the agent is signed in and answers for its business."""
+        """Lock a conversation. Raises `Refused` if the agent is not signed in or may not see the conversation."""
         await agent_sessions.confirm(agent, self._now())
         held = await conversations.lock(conversation)
         if not agent.answers_for(held.provider):

@@ -40,7 +40,7 @@ NUMBERED: Final = """
 
 
 class Standing(NamedTuple):
-    """The number of the last message, when it was stored (in milliseconds), and the call in progress."""
+    """The number and the time (in milliseconds) of the last message, and the call in progress."""
 
     last_seq: int
     last_at: int
@@ -59,7 +59,7 @@ async def standings(people: Sequence[Person]) -> dict[Person, Standing]:
 
 
 async def numbered(wanted: Sequence[tuple[Person, int]]) -> list[tuple[Person, Entry]]:
-    """Return the messages with these numbers. Each person's messages have the order that they have in `wanted`."""
+    """Return the messages with these numbers. The messages of each person are in the order of `wanted`."""
     batches = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
     return [found for batch in batches for found in await _numbered(batch)]
 

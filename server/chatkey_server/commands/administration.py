@@ -42,7 +42,7 @@ def link_to_servers() -> Link | None:
 
 
 async def tell_servers(link: Link | None, news: tuple[str, bytes], otherwise: str) -> None:
-    """Publish a change, so that the servers notice it at once. Without Redis, print `otherwise` as a warning."""
+    """Publish a change, so that the servers notice the change at once. Without Redis, print the warning `otherwise`."""
     if link is None:
         return
     try:

@@ -127,7 +127,7 @@ class Workers:
         return status
 
     async def _hear(self, number: int, process: Process) -> None:
-        """Read a worker's output until it ends. Print `ready` once all workers are ready."""
+        """Read the output of a worker until the output ends. Print `ready` once all workers are ready."""
         if process.stdout is None:
             raise AssertionError("the worker was started without a pipe")
         async for line in process.stdout:

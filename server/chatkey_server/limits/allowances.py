@@ -35,7 +35,7 @@ class Allowances:
         return self._interval > 0
 
     def price(self, amount: float) -> tuple[float, float]:
-        """Return how many seconds it takes to refill `amount`, and how many to refill the whole allowance."""
+        """Return the seconds for refilling `amount`, and the seconds for refilling the whole allowance."""
         return self._cost(amount), self._at_once * self._interval
 
     def wait(self, name: str, amount: float, now: float) -> float:

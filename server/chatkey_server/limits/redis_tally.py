@@ -1,4 +1,4 @@
-"""Keeps the numbers of `limits.allowances` in Redis, where all processes share them."""
+"""Keeps the numbers of `limits.allowances` in Redis, where all processes share the numbers."""
 
 from __future__ import annotations
 

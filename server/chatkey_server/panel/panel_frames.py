@@ -28,7 +28,7 @@ class AskThread(TypedDict):
 
 
 class Answer(TypedDict):
-    """A message to the person. It is stored once per `id`."""
+    """A message to the person. A message is stored once per `id`."""
 
     type: Literal["answer"]
     conversation: UUID

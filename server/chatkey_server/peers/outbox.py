@@ -1,4 +1,4 @@
-"""Queues the frames that other sockets caused for one socket. They are sent in order and in the background."""
+"""Queues the frames that other sockets caused for one socket, and sends them in order in the background."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Peer(ABC):
             metrics.sockets(self.KIND).dec()
 
     async def guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work` for this socket. If it fails, send the reason and close the socket."""
+        """Run `work` for this socket. If the work fails, send the reason and close the socket."""
         try:
             await work()
         except Refused as refused:

@@ -51,7 +51,7 @@ class Seen:
         return not is_known
 
     def settle(self, seq: int) -> None:
-        """Raise the floor to `seq`: the socket was sent all messages up to this number, or can request them."""
+        """Raise the floor to `seq`, because the socket was sent all messages up to this number or can request them."""
         self.floor = max(seq, self.floor or 0)
         self._raise_floor()
 

@@ -47,8 +47,8 @@ class Answer:
 class DefaultHeaders:
     """An ASGI application that adds the headers that every HTTP response should have, and measures the latency.
 
-    Each request and each socket gets an id. The log lines of a request contain the id, and an HTTP response has it as a
-    header.
+    Each request and each socket gets an id. The log lines of a request contain the id, and an HTTP response has the id
+    in a header.
     """
 
     def __init__(self, app: ASGIApp) -> None:

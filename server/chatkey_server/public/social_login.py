@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def application_of(provider: ProviderView, social: SocialProvider) -> Application:
     """Return the OAuth application of the service or of the business (contract 1, modes 3 and 4).
 
-    Raises `Refused(social_disabled)` if the provider has not enabled this social login or its keys are missing, and
-    `Refused(provider_off)`.
+    Raises `Refused(social_disabled)` if the provider has not enabled this social login or the keys are missing, and
+    `Refused(provider_off)` if the provider is switched off.
     """
     if not provider.enabled:
         raise Refused(Code.PROVIDER_OFF, "This chat is switched off.", member="id")

@@ -13,7 +13,7 @@ from chatkey_serving.few_lines import PER_SECOND
 
 
 class SocialAddress(msgspec.Struct, frozen=True):
-    """The addresses of a social provider, for browsers and for this server, and its issuer.
+    """The addresses of a social provider, for browsers and for this server, and the provider's issuer.
 
     If all are None, the provider's real hosts are used. Otherwise each address replaces all hosts of the provider; the
     paths stay the same.

@@ -131,7 +131,7 @@ class Connection:
         return frames.Pong(type="pong", server_time=int(now))
 
     def tick(self, now: float) -> frames.Reauth | None:
-        """Return a request for a newer token if it is due. Raises `Refused` if the time for a token is over."""
+        """Return a request for a newer token if due. Raises `Refused` if `connect` is late or the token expired."""
         self._check_time(now)
         if self.state is not State.READY or self._asked_again or now < self.wakes_at:
             return None

@@ -28,7 +28,7 @@ ChatAnswer: TypeAlias = Ack | History | SearchResult | CallEvent | Error
 
 
 async def answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str) -> ChatAnswer:
-    """Return the answer to one frame. A refusal becomes an `error` with its id, and the socket stays open."""
+    """Return the answer to one frame. A refusal becomes an `error` with the frame's id, and the socket stays open."""
     try:
         return await _answer(chat, identity, frame, source, address)
     except Refused as refused:

@@ -149,7 +149,7 @@ async def set_domains(provider_id: str, domains: Iterable[str], *, now: float) -
 
 
 async def replace_domain(provider_id: str, old: str | None, new: str | None, *, now: float) -> None:
-    """Add a registered domain (if `old` is None), replace it, or remove it (if `new` is None)."""
+    """Add a registered domain (if `old` is None), replace the domain, or remove it (if `new` is None)."""
     async with transaction():
         rows = await RegisteredDomain.objects().where(RegisteredDomain.provider == provider_id)
         registered = [row.domain for row in rows]
@@ -223,7 +223,7 @@ async def change_application(vault: Vault, holder: str, social: str, application
 
 
 async def set_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
-    """Store the keys of an OAuth application. It belongs to a provider, or to the service if `holder` is `service`."""
+    """Store the keys of an OAuth application of a provider, or of the service if `holder` is `service`."""
     check_application(social, application)
     async with transaction():
         if holder != SERVICE:

@@ -75,7 +75,7 @@ def _derive(master_key: str, purpose: str) -> bytes:
 
 
 def _kept_key(data_dir: Path) -> str:
-    """Return the master key from the data folder. The first start creates its file, which only the owner can read."""
+    """Return the master key from the data folder. The first start creates it, readable only by the owner."""
     path = data_dir / KEY_FILE
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -96,7 +96,7 @@ def _kept_key(data_dir: Path) -> str:
 
 
 def _publish(path: Path, key: str) -> None:
-    """Write the key file atomically if it does not exist. If several processes start at once, one of them wins."""
+    """Write the key file atomically if it does not exist. If several processes start at once, only one writes it."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -50,7 +50,7 @@ class Editor:
 
 
 class ProviderEditor(Editor):
-    """Changes providers and switches them off. A separate form creates providers, because it can show the secret."""
+    """Changes providers and switches them off. A separate form creates providers and shows the secret."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -149,7 +149,7 @@ class SocialLoginEditor(Editor):
         return await self._save(new)
 
     async def change(self, row_id: str, given: Given) -> str:
-        """Change a row. If its ids are removed, the business's own keys are deleted."""
+        """Change a social login. If the ids of its keys are removed, delete the business's own keys."""
         old = _read(await _row(SocialLogins, row_id), SocialLogin)
         new = _merged(old, given)
         _same("provider", old.provider, new.provider)

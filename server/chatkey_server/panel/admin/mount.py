@@ -1,4 +1,4 @@
-"""Mounts the admin panel. The panel is built at the first request, because it imports a second web framework."""
+"""Mounts the admin panel. The panel is built at the first request, because building imports a second web framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One module per social provider, each with a `PROVIDER` that is imported at the first login (contract 4.4)."""
+"""One module per social provider, each with a `PROVIDER`. A module is imported at the first login (contract 4.4)."""
 
 from __future__ import annotations
 
