@@ -74,7 +74,7 @@ def test_a_component_imports_only_the_components_below_it(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["chatkey_stack", "chatkey_demo", "chatkey_e2e", "chatkey_check"])
-def test_of_the_fake_provider_others_know_its_client_only(package: str) -> None:
+def test_other_components_import_only_the_client_of_the_fake_provider(package: str) -> None:
     known = {name for module in modules(package) for name in imported(module) if name.startswith("chatkey_oauth")}
 
     assert known == {"chatkey_oauth.client"}
@@ -87,7 +87,7 @@ def test_the_guard_of_labs_needs_nothing_but_the_standard_library() -> None:
 
 
 @pytest.mark.parametrize("package", ["chatkey_protocol", "chatkey_widget"])
-def test_what_may_run_in_the_page_needs_nothing_but_the_standard_library(package: str) -> None:
+def test_code_for_the_page_imports_only_the_standard_library(package: str) -> None:
     allowed = sys.stdlib_module_names | OURS_ALLOWED[package] | {package}
 
     for module in modules(package):
@@ -95,7 +95,7 @@ def test_what_may_run_in_the_page_needs_nothing_but_the_standard_library(package
         assert roots(module) <= allowed | extra, module
 
 
-def test_the_rules_of_identity_know_no_framework() -> None:
+def test_the_identity_package_imports_no_framework() -> None:
     allowed = sys.stdlib_module_names | RULES_ALLOWED | {"chatkey_protocol"}
 
     for module in (HOMES["chatkey_server"] / "identity").glob("*.py"):
@@ -111,7 +111,7 @@ def test_component_folders_are_no_packages(component: str) -> None:
     assert not (ROOT / component / "conftest.py").exists()
 
 
-def test_the_linter_of_imports_is_told_of_every_component() -> None:
+def test_the_linter_knows_every_component() -> None:
     linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     (circles,) = (contract for contract in linter["contracts"] if contract["id"] == "circles")
 
@@ -120,7 +120,7 @@ def test_the_linter_of_imports_is_told_of_every_component() -> None:
 
 
 @pytest.mark.parametrize("tool", ["ruff", "import-linter"])
-def test_before_a_commit_the_same_versions_look_as_in_the_session(tool: str) -> None:
+def test_the_pre_commit_hooks_use_the_versions_of_the_lint_session(tool: str) -> None:
     locked = re.search(rf"^{tool}==(\S+)", (ROOT / "requirements" / "checks.txt").read_text(), re.MULTILINE)
     hooks = re.findall(rf"\[{tool}==(\S+?)\]", (ROOT / ".pre-commit-config.yaml").read_text())
 

@@ -46,7 +46,7 @@ def test_a_flood_of_one_kind_is_cut_off_and_other_kinds_are_not(few: FewLines) -
     assert few.admits("database.away")
 
 
-def test_after_a_flood_so_many_lines_a_second_are_written(few: FewLines, time: Time) -> None:
+def test_after_a_flood_lines_are_written_at_the_given_rate(few: FewLines, time: Time) -> None:
     for _ in range(300):
         few.admits("socket.refused")
     time.now = 1.0
@@ -70,11 +70,11 @@ def test_one_report_says_how_many_lines_of_each_kind_were_left_out(
     assert len(told) == 2
 
 
-def test_a_traceback_costs_as_much_as_ten_lines(few: FewLines) -> None:
+def test_a_traceback_counts_as_ten_lines(few: FewLines) -> None:
     assert [few.admits("request.failed", traceback=True) for _ in range(4)] == [True, True, False, False]
 
 
-def test_zero_is_no_limit(time: Time) -> None:
+def test_zero_means_no_limit(time: Time) -> None:
     few = FewLines(0, lambda *_: None, now=lambda: time.now, later=time.later)
 
     assert all(few.admits("x", traceback=True) for _ in range(1000))

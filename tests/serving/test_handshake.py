@@ -205,7 +205,7 @@ async def test_a_usual_handshake_is_answered_as_by_the_library(
         pytest.param(b"", id="nothing"),
     ],
 )
-def test_whatever_is_unusual_is_left_to_the_library(head: bytes) -> None:
+def test_unusual_handshakes_are_left_to_the_library(head: bytes) -> None:
     assert handshake.read(head) is None
 
 
@@ -218,7 +218,7 @@ async def test_the_library_refuses_what_is_wrong() -> None:
     assert line.scopes == []
 
 
-async def test_where_messages_may_be_compressed_the_library_says_how() -> None:
+async def test_handshakes_with_compression_are_answered_by_the_library() -> None:
     line = Line(echo, deflate=True)
 
     answer = await line.hear(request(USUAL))
@@ -227,7 +227,7 @@ async def test_where_messages_may_be_compressed_the_library_says_how() -> None:
     await line.lose()
 
 
-async def test_nothing_but_the_first_that_comes_is_a_handshake() -> None:
+async def test_only_the_first_request_of_a_connection_can_be_a_handshake() -> None:
     """Bytes after the head of an earlier request have not been validated as a handshake."""
     line = Line(echo)
 
@@ -236,7 +236,7 @@ async def test_nothing_but_the_first_that_comes_is_a_handshake() -> None:
     assert line.scopes == []
 
 
-async def test_what_the_app_says_at_once_leaves_with_the_answer() -> None:
+async def test_frames_sent_at_once_leave_in_the_packet_of_the_answer() -> None:
     async def eager(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         await send({"type": "websocket.accept"})
@@ -251,7 +251,7 @@ async def test_what_the_app_says_at_once_leaves_with_the_answer() -> None:
     await line.lose()
 
 
-async def test_who_leaves_before_the_app_accepts_is_accepted_by_nobody() -> None:
+async def test_a_peer_that_left_before_the_app_accepts_raises_a_disconnect() -> None:
     may_accept = asyncio.Event()
 
     async def late(scope: Any, receive: Any, send: Any) -> None:

@@ -28,13 +28,13 @@ SUBCLASSES = {
 }
 
 
-def test_the_installed_uvicorn_is_one_that_was_read() -> None:
+def test_the_installed_uvicorn_is_a_reviewed_version() -> None:
     assert version("uvicorn") in SpecifierSet(VERSIONS), (
         f"uvicorn {version('uvicorn')} was not read: see chatkey_serving/read.py before you allow it"
     )
 
 
-def test_no_other_uvicorn_can_be_installed_beside_us() -> None:
+def test_the_requirement_allows_only_reviewed_versions_of_uvicorn() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (uvicorn,) = (needed for text in project["dependencies"] if (needed := Requirement(text)).name == "uvicorn")
 
@@ -42,18 +42,18 @@ def test_no_other_uvicorn_can_be_installed_beside_us() -> None:
 
 
 @pytest.mark.parametrize("owner", LEANS_ON)
-def test_every_name_that_is_leaned_on_is_there(owner: str) -> None:
+def test_every_internal_name_that_is_used_exists(owner: str) -> None:
     assert not set(LEANS_ON[owner]) - members(owner)
 
 
 @pytest.mark.parametrize(("name", "base"), SUBCLASSES.items())
-def test_every_name_that_a_subclass_uses_of_uvicorns_is_written_down(name: str, base: str) -> None:
+def test_every_internal_name_that_a_subclass_uses_is_listed(name: str, base: str) -> None:
     (subclass,) = (found for found in classes() if found.name == name)
 
     assert used(subclass) & members(base) <= set(LEANS_ON[base])
 
 
-def test_every_subclass_of_uvicorns_is_known_here() -> None:
+def test_every_subclass_of_a_uvicorn_class_is_listed() -> None:
     bases = {name for path in ROOM.glob("*.py") for name in from_uvicorn(path)} | {"uvicorn.Server"}
 
     found = {each.name for each in classes() if bases & {ast.unparse(base) for base in each.bases}}
@@ -61,7 +61,7 @@ def test_every_subclass_of_uvicorns_is_known_here() -> None:
     assert found == SUBCLASSES.keys()
 
 
-def test_only_this_room_knows_more_of_uvicorn_than_its_public_names() -> None:
+def test_only_chatkey_serving_uses_internals_of_uvicorn() -> None:
     everywhere = (path for component in COMPONENTS for path in (ROOT / component).rglob("*.py"))
     elsewhere = [path for path in everywhere if ROOM not in path.parents]
 

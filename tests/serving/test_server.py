@@ -58,7 +58,7 @@ async def serving(leaving: Callable[[], Awaitable[None]] | None = None) -> Async
         await running
 
 
-async def test_it_is_ready_when_it_answers() -> None:
+async def test_the_server_reports_ready_when_it_answers() -> None:
     async with serving() as (server, port):
         _, writer = await answered(port)
 
@@ -66,7 +66,7 @@ async def test_it_is_ready_when_it_answers() -> None:
         writer.close()
 
 
-async def test_what_has_to_be_done_before_the_end_is_done_while_connections_are_there() -> None:
+async def test_the_work_before_the_stop_is_done_while_connections_are_open() -> None:
     there: list[bool] = []
 
     async def leaving() -> None:
@@ -80,7 +80,7 @@ async def test_what_has_to_be_done_before_the_end_is_done_while_connections_are_
     writer.close()
 
 
-async def test_a_connection_that_asks_nothing_keeps_no_server_from_its_end() -> None:
+async def test_a_silent_connection_does_not_keep_the_server_from_stopping() -> None:
     async with serving() as (_, port):
         silent, its_writer = await asyncio.open_connection("127.0.0.1", port)
         _, writer = await answered(port)
@@ -90,7 +90,7 @@ async def test_a_connection_that_asks_nothing_keeps_no_server_from_its_end() -> 
     writer.close()
 
 
-async def test_a_connection_that_asks_nothing_more_keeps_no_server_from_its_end() -> None:
+async def test_an_idle_connection_does_not_keep_the_server_from_stopping() -> None:
     async with serving() as (_, port):
         reader, writer = await answered(port)
 
@@ -98,7 +98,7 @@ async def test_a_connection_that_asks_nothing_more_keeps_no_server_from_its_end(
     writer.close()
 
 
-async def test_an_answer_that_is_withheld_keeps_no_server_from_its_end() -> None:
+async def test_an_unfinished_answer_does_not_keep_the_server_from_stopping() -> None:
     async with serving() as (_, port):
         reader, writer = await answered(port, REQUEST.replace(b"/ ", b"/held ", 1))
 

@@ -7,7 +7,7 @@ from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_stack.applications import Application, new_application
 
 
-def test_both_ends_share_a_secret_of_an_applications_own() -> None:
+def test_service_and_provider_share_a_secret_per_application() -> None:
     one, other = (new_application("github", "shop") for _ in range(2))
 
     assert one.for_service() == one.for_provider() == {"client_id": "shop", "client_secret": one.client_secret}
@@ -28,7 +28,7 @@ def test_at_apple_the_service_signs_and_the_provider_has_the_public_half() -> No
 
 
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS)
-def test_no_secret_is_in_its_repr(social: str) -> None:
+def test_the_repr_of_an_application_hides_its_secrets(social: str) -> None:
     application = new_application(social, "shop")
 
     assert application.secrets

@@ -51,7 +51,7 @@ def knows(**commands: str) -> Callable[[str], str | None]:
     return lambda name: commands.get(name.replace("-", "_"))
 
 
-def test_the_browser_that_is_named_wins(bare: Machine) -> None:
+def test_a_named_browser_is_used_before_any_other(bare: Machine) -> None:
     machine = replace(bare, environ={"CHATKEY_BROWSER": "/my/chrome"}, is_file=has("/my/chrome", str(PLAYWRIGHTS)))
 
     assert find(machine) == Found("chromium", "/my/chrome", "CHATKEY_BROWSER")
@@ -63,14 +63,14 @@ def test_a_named_command_is_found_on_the_path(bare: Machine) -> None:
     assert find(machine) == Found("firefox", "/usr/bin/firefox-esr", "CHATKEY_BROWSER")
 
 
-def test_a_named_browser_that_is_not_there_is_an_error_and_not_a_reason_to_look_on(bare: Machine) -> None:
+def test_a_missing_named_browser_is_an_error_even_if_there_are_others(bare: Machine) -> None:
     machine = replace(bare, environ={"CHATKEY_BROWSER": "/nope"}, is_file=has(str(PLAYWRIGHTS)))
 
     with pytest.raises(NoBrowserError, match="CHATKEY_BROWSER is '/nope', which is neither a file nor a command"):
         find(machine)
 
 
-def test_playwrights_own_comes_before_the_systems(bare: Machine) -> None:
+def test_playwrights_browser_is_used_before_the_systems(bare: Machine) -> None:
     machine = replace(bare, is_file=has(str(PLAYWRIGHTS)), which=knows(chromium="/usr/bin/chromium"))
 
     assert find(machine) == Found("chromium", None, "installed by Playwright")
@@ -81,7 +81,7 @@ def test_without_any_browser_the_message_says_what_to_do(bare: Machine) -> None:
         find(bare)
 
 
-def test_who_only_looks_changes_nothing(bare: Machine) -> None:
+def test_looking_for_a_browser_installs_nothing(bare: Machine) -> None:
     commands = Commands(succeed=True)
     machine = replace(bare, run=commands, which=knows(apt_get="/usr/bin/apt-get"), is_root=True)
 
@@ -98,7 +98,7 @@ def test_the_ca_is_trusted_by_key_and_no_other_error_is_ignored() -> None:
     assert "--ignore-certificate-errors" not in args
 
 
-def test_debians_chromium_without_windows_is_started_where_nobody_looks(bare: Machine) -> None:
+def test_debians_headless_shell_is_used_unless_headed(bare: Machine) -> None:
     found = find(replace(bare, which=knows(chromium="/bin/chromium", chromium_headless_shell="/bin/shell")))
 
     assert launch_options(found)["executable_path"] == "/bin/shell"
@@ -107,13 +107,13 @@ def test_debians_chromium_without_windows_is_started_where_nobody_looks(bare: Ma
     assert str(found) == "/bin/chromium, /bin/shell (installed on this machine)"
 
 
-def test_another_browser_is_not_mixed_with_debians(bare: Machine) -> None:
+def test_the_headless_shell_is_only_used_with_debians_chromium(bare: Machine) -> None:
     found = find(replace(bare, which=knows(google_chrome="/bin/chrome", chromium_headless_shell="/bin/shell")))
 
     assert launch_options(found)["executable_path"] == "/bin/chrome"
 
 
-def test_the_realistic_profile_takes_playwrights_conveniences_away() -> None:
+def test_the_realistic_profile_removes_playwrights_conveniences() -> None:
     found = Found("chromium", None, "")
 
     realistic = launch_options(found, REALISTIC)
@@ -162,11 +162,11 @@ def test_a_realistic_firefox_has_its_popup_blocker_and_slow_timers_back() -> Non
         ("/opt/firefox/chrome", "chromium"),
     ],
 )
-def test_what_is_wanted_says_which_kind(wanted: str, kind: Kind) -> None:
+def test_the_kind_of_a_browser_follows_from_its_name_or_path(wanted: str, kind: Kind) -> None:
     assert kind_of(wanted) == kind
 
 
-def test_the_name_of_a_kind_takes_playwrights_own_first(bare: Machine) -> None:
+def test_the_name_of_a_kind_prefers_playwrights_browser(bare: Machine) -> None:
     machine = replace(
         bare,
         environ={"CHATKEY_BROWSER": "firefox"},
@@ -177,7 +177,7 @@ def test_the_name_of_a_kind_takes_playwrights_own_first(bare: Machine) -> None:
     assert find(machine) == Found("firefox", None, "installed by Playwright")
 
 
-def test_the_path_of_playwrights_own_is_driven_as_such(bare: Machine) -> None:
+def test_the_path_of_playwrights_browser_is_driven_by_its_own_protocol(bare: Machine) -> None:
     own = str(OWN["firefox"])
     machine = replace(bare, environ={"CHATKEY_BROWSER": own}, is_file=has(own))
 
@@ -225,7 +225,7 @@ def test_a_newer_firefox_beside_an_old_one_is_taken(bare: Machine) -> None:
     assert found.executable == "/usr/bin/firefox"
 
 
-def test_the_version_of_a_browser_is_what_it_says(bare: Machine, tmp_path: Path) -> None:
+def test_the_version_of_a_browser_is_read_from_its_output(bare: Machine, tmp_path: Path) -> None:
     """A browser that reports no version is used anyway."""
     silent, old = tmp_path / "silent", tmp_path / "old"
     silent.write_text("#!/bin/sh\n")
@@ -238,7 +238,7 @@ def test_the_version_of_a_browser_is_what_it_says(bare: Machine, tmp_path: Path)
     assert versions == [None, 140, None]
 
 
-def test_webkit_is_playwrights_own_or_none(bare: Machine) -> None:
+def test_only_playwrights_webkit_is_used(bare: Machine) -> None:
     environ = {**bare.environ, "CHATKEY_BROWSER": "webkit"}
 
     with pytest.raises(NoBrowserError, match=r"--install webkit`. Playwright can drive only its own build, not Safari"):

@@ -107,7 +107,7 @@ async def drain(connection: ClientConnection) -> None:
         pass
 
 
-async def test_a_request_and_its_answer_pass_whole(running: Running) -> None:
+async def test_a_request_and_its_answer_pass_unchanged(running: Running) -> None:
     """The front must not change the path, the query, the host name that browsers use, or a header of the response."""
     answer = await get(running, "/v1/a%2Fb?uid=%C3%A9&uid=2")
 
@@ -140,7 +140,7 @@ async def test_a_handshake_that_is_refused_is_refused_with_that_status(running: 
     assert refused.value.response.status_code == 403
 
 
-async def test_a_service_that_is_not_there_is_a_bad_gateway() -> None:
+async def test_an_unreachable_service_is_a_502() -> None:
     (nobody,) = free_ports(1)
     async with fronted(f"http://{LOOPBACK}:{nobody}") as (url, _), httpx.AsyncClient(trust_env=False) as browser:
         answer = await browser.get(f"{url}/v1/x")
@@ -149,7 +149,7 @@ async def test_a_service_that_is_not_there_is_a_bad_gateway() -> None:
     assert answer.json()["error"]["code"] == "front_fault"
 
 
-async def test_a_path_is_answered_with_the_status_of_a_rule_so_many_times(running: Running) -> None:
+async def test_a_rule_sets_the_status_of_a_path_the_given_number_of_times(running: Running) -> None:
     await running.arm(where="/v1/x", action="status", status=503, times=2)
 
     statuses = [(await get(running, "/v1/x/token")).status_code for _ in range(3)]
@@ -189,7 +189,7 @@ async def test_a_frame_that_is_dropped_is_missing_and_the_next_comes(running: Ru
 
 
 @pytest.mark.parametrize(("action", "ending"), [("status", 503), ("close", 1013)])
-async def test_a_handshake_meets_a_rule(running: Running, action: str, ending: int) -> None:
+async def test_a_rule_applies_to_a_handshake(running: Running, action: str, ending: int) -> None:
     await running.arm(where="/v1/socket", action=action)
 
     if action == "status":
@@ -202,7 +202,7 @@ async def test_a_handshake_meets_a_rule(running: Running, action: str, ending: i
     assert running.seen == []
 
 
-async def test_what_is_disarmed_does_not_happen_and_a_frame_has_no_status(running: Running) -> None:
+async def test_a_disarmed_rule_does_not_act_and_a_frame_has_no_status(running: Running) -> None:
     await running.arm(where="/v1/x", action="status")
     await running.control.delete("/lab/faults")
 

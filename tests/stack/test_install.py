@@ -45,14 +45,14 @@ class Shelf:
         return Machine(environ, OWN, self.which, self.is_file, self.run, is_root, lambda _: self.version)
 
 
-def test_playwrights_own_is_got_before_anything_else() -> None:
+def test_playwrights_browser_is_installed_first() -> None:
     shelf = Shelf(has_playwrights=True, chromium="/usr/bin/chromium")
 
     assert install(shelf.machine()) == Found("chromium", None, "installed by Playwright")
     assert shelf.ran == [PLAYWRIGHT]
 
 
-def test_where_a_browser_is_nothing_is_installed() -> None:
+def test_nothing_is_installed_if_there_is_a_browser() -> None:
     shelf = Shelf(has_playwrights=True)
     found = Machine({}, OWN, lambda name: "/usr/bin/chrome" if name == "chrome" else None, lambda _: False, shelf.run)
 
@@ -61,7 +61,7 @@ def test_where_a_browser_is_nothing_is_installed() -> None:
 
 
 @pytest.mark.parametrize("shell", ["/usr/bin/chromium-headless-shell", None])
-def test_root_on_debian_gets_the_package_and_the_quick_one_where_there_is_one(shell: str | None) -> None:
+def test_root_on_debian_gets_chromium_and_the_headless_shell_if_available(shell: str | None) -> None:
     shelf = Shelf(chromium="/usr/bin/chromium", chromium_headless_shell=shell)
 
     found = install(shelf.machine())
@@ -81,7 +81,7 @@ def test_root_on_debian_gets_the_package_of_firefox() -> None:
     assert install(shelf.machine("firefox")) == Found("firefox", "/usr/bin/firefox-esr", "installed on this machine")
 
 
-def test_a_package_that_is_too_old_is_told_as_such() -> None:
+def test_a_package_that_is_too_old_is_reported() -> None:
     shelf = Shelf(version=140, firefox_esr="/usr/bin/firefox-esr")
 
     with pytest.raises(
@@ -98,12 +98,12 @@ def test_a_package_that_is_too_old_is_told_as_such() -> None:
         ("webkit", True, r"install webkit` failed, and there is no other build that Playwright can drive\.$"),
     ],
 )
-def test_what_cannot_be_had_is_told_with_what_was_tried(wanted: str, is_root: bool, said: str) -> None:
+def test_a_failed_installation_is_reported_with_what_was_tried(wanted: str, is_root: bool, said: str) -> None:
     with pytest.raises(NoBrowserError, match=said):
         install(Shelf().machine(wanted, is_root=is_root))
 
 
-def test_a_named_browser_that_is_not_there_is_an_error_and_no_reason_to_install_one() -> None:
+def test_a_missing_named_browser_is_an_error_and_installs_nothing() -> None:
     shelf = Shelf(has_playwrights=True)
 
     with pytest.raises(NoBrowserError, match="CHATKEY_BROWSER is '/nope', which is neither a file nor a command"):
@@ -120,7 +120,7 @@ class TestTheCommand:
         monkeypatch.delenv("CHATKEY_BROWSER", raising=False)
         return shelf
 
-    def test_it_says_what_to_type_and_changes_nothing(self, shelf: Shelf) -> None:
+    def test_without_install_the_command_prints_what_to_type_and_changes_nothing(self, shelf: Shelf) -> None:
         done = CliRunner().invoke(command.browser)
 
         assert done.exit_code == NO_BROWSER
@@ -129,12 +129,12 @@ class TestTheCommand:
         )
         assert (done.stdout, shelf.ran) == ("", [])
 
-    def test_it_installs_when_it_is_told_to_and_says_what_it_found(self) -> None:
+    def test_with_install_the_command_installs_and_prints_what_it_found(self) -> None:
         done = CliRunner().invoke(command.browser, ["--install"])
 
         assert (done.exit_code, done.stdout) == (0, "found /usr/bin/chromium (installed on this machine)\n")
 
-    def test_another_kind_is_looked_for_when_it_is_named(self) -> None:
+    def test_a_named_kind_of_browser_is_looked_for(self) -> None:
         done = CliRunner().invoke(command.browser, ["firefox", "--install"])
 
         assert done.exit_code == NO_BROWSER

@@ -71,7 +71,7 @@ def test_a_command_that_is_told_to_end_leaves_nothing(
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
-def test_one_that_is_ended_while_it_starts_leaves_nothing(tmp_path: Path, ending: signal.Signals) -> None:
+def test_a_command_that_is_ended_during_its_start_leaves_nothing(tmp_path: Path, ending: signal.Signals) -> None:
     with started(tmp_path, *FAKE_OAUTH) as process:
         ends_at = time.monotonic() + PATIENCE
         while not list(tmp_path.glob("*/*")):

@@ -17,11 +17,11 @@ def test_ports_differ_and_can_be_bound() -> None:
             listener.bind((LOOPBACK, port))
 
 
-def test_no_outgoing_connection_takes_one_before_its_server_starts() -> None:
+def test_ports_are_outside_the_range_of_outgoing_connections() -> None:
     assert not [port for port in free_ports(50) if port >= 32_768]
 
 
-def test_more_than_there_are_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_asking_for_more_ports_than_available_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports, "OFFERED", range(20_000, 20_003))
 
     with pytest.raises(OSError, match="does not have 4 free ports between 20000 and 20002"):

@@ -40,7 +40,7 @@ def test_a_file_that_others_could_read_is_replaced(tmp_path: Path, mode: int) ->
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+def test_a_link_is_replaced_and_its_target_stays(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("old")
     (tmp_path / "keys").symlink_to(elsewhere)
@@ -51,7 +51,7 @@ def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "keys").lstat().st_mode) == 0o600
 
 
-def test_one_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "keys").mkdir()
 
     with pytest.raises(IsADirectoryError):

@@ -59,7 +59,7 @@ def test_a_child_that_dies_before_it_is_ready_fails_with_its_output(make_process
     assert "child.log" in str(failure.value)
 
 
-def test_a_child_whose_output_ends_before_it_does_is_told_with_its_status(make_process: MakeProcess) -> None:
+def test_a_child_that_closes_its_output_first_is_reported_with_its_status(make_process: MakeProcess) -> None:
     """A child closes its output a moment before it ends. The test makes this moment long."""
     child = make_process("import os, time; os.close(1); os.close(2); time.sleep(0.2); os._exit(3)")
 
@@ -96,7 +96,7 @@ def test_a_restarted_child_is_a_new_one_that_is_ready(make_process: MakeProcess)
     assert child.output().count("ready http://x") == 2
 
 
-def test_check_tells_that_a_child_died_while_nobody_looked(make_process: MakeProcess) -> None:
+def test_check_reports_that_a_child_died_unnoticed(make_process: MakeProcess) -> None:
     child = make_process("import sys; print('ready http://x', flush=True); sys.stdin.read()")
 
     with child:
@@ -131,7 +131,7 @@ with ended_in_order(), Process("child", command, environ=os.environ, log=pathlib
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT], ids=lambda end: end.name)
-def test_a_tied_child_ends_with_whoever_started_it_however_he_ends(tmp_path: Path, end: signal.Signals) -> None:
+def test_a_tied_child_ends_with_its_parent_however_that_ends(tmp_path: Path, end: signal.Signals) -> None:
     (tmp_path / "serves.py").write_text(f"import fcntl; held = open('held', 'w'); fcntl.flock(held, 2); {SERVES}")
     command = [sys.executable, "-c", STARTS_A_TIED_CHILD]
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
@@ -160,7 +160,7 @@ def test_a_tied_child_that_is_asked_to_end_ends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("own", [signal.SIG_IGN, lambda *_: None], ids=["ignored", "handled"])
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP], ids=lambda ending: ending.name)
-def test_a_signal_that_is_ignored_or_handled_stays_so(ending: signal.Signals, own: Any) -> None:
+def test_ignored_and_handled_signals_are_left_unchanged(ending: signal.Signals, own: Any) -> None:
     before = signal.signal(ending, own)
     try:
         with ended_in_order():

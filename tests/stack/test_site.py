@@ -96,7 +96,7 @@ def test_a_title_cannot_break_out_of_the_page(client: Client) -> None:
 
 
 @pytest.mark.contract("4.7/response")
-def test_a_signed_in_customer_gets_a_token_and_nobody_else_does(client: Client) -> None:
+def test_only_a_signed_in_customer_gets_a_token(client: Client) -> None:
     open_shop(client)
 
     before = ask(client)
@@ -111,7 +111,7 @@ def test_a_signed_in_customer_gets_a_token_and_nobody_else_does(client: Client) 
     assert claims["avatar"] == "https://shop.localhost:7001/people/u-1001.svg"
 
 
-def test_the_session_cookie_is_the_shops_own_and_out_of_reach_of_scripts(client: Client) -> None:
+def test_the_session_cookie_belongs_to_one_shop_and_is_hidden_from_scripts(client: Client) -> None:
     open_shop(client, "alder")
     open_shop(client, "birch")
 
@@ -165,7 +165,7 @@ def test_tokens_are_issued_by_a_clock_that_the_harness_moves_and_puts_back(clien
 
 
 @pytest.mark.parametrize("slug", ["lab", "static", "people", "../x", "", "A"])
-def test_a_slug_that_is_no_path_of_its_own_is_refused(client: Client, slug: str) -> None:
+def test_a_slug_that_cannot_be_a_path_is_refused(client: Client, slug: str) -> None:
     answer = client.post("/lab/shops", json={"slug": slug, "provider_id": "p", "secret_key": SECRET})
 
     assert answer.status_code == 400
@@ -174,11 +174,11 @@ def test_a_slug_that_is_no_path_of_its_own_is_refused(client: Client, slug: str)
 
 
 @pytest.mark.parametrize("path", ["/alder/", "/lab/shops/alder", "/people/nobody.svg", "/static/../app.py"])
-def test_what_is_not_there_is_a_404(client: Client, path: str) -> None:
+def test_unknown_pages_are_404(client: Client, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
-def test_a_closed_shop_is_gone(client: Client) -> None:
+def test_a_closed_shop_is_404(client: Client) -> None:
     open_shop(client)
 
     client.delete("/lab/shops/alder")

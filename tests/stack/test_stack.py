@@ -85,7 +85,7 @@ def test_a_setting_the_service_refuses_is_shown_with_its_own_words(tmp_path: Pat
 
 
 @pytest.mark.contract("D-14/lab-token")
-def test_labs_with_a_token_answer_those_who_have_it(tmp_path: Path) -> None:
+def test_labs_with_a_token_refuse_requests_without_it(tmp_path: Path) -> None:
     with running(Flavour.PLAIN, folder=tmp_path, lab_token="a-token-of-the-labs-0123") as stack:
         without = [
             httpx.get(f"{server.local_url}/lab/clock", trust_env=False, timeout=PATIENCE) for server in stack.servers

@@ -37,11 +37,11 @@ def test_a_signed_in_person_gets_a_token_bound_to_the_key(backend: TokenBackend)
 
 
 @pytest.mark.contract("4.7/response")
-def test_nobody_signed_in_is_answered_with_null(backend: TokenBackend) -> None:
+def test_without_a_signed_in_person_the_token_is_null(backend: TokenBackend) -> None:
     assert backend.answer({"jkt": JKT}, None) == {"token": None}
 
 
-def test_claims_nobody_gave_are_left_out(backend: TokenBackend) -> None:
+def test_claims_that_were_not_given_are_left_out(backend: TokenBackend) -> None:
     token = backend.token_for(Person("u-2"), JKT)
 
     claims = jwt.decode(token, SECRET, algorithms=["HS256"], options={"verify_exp": False})

@@ -61,13 +61,15 @@ def test_a_broken_test_fails_the_run_and_nothing_is_listed(tmp_path: Path, flaky
     assert not flaky.exists()
 
 
-def test_many_failures_are_not_tried_again(tmp_path: Path, flaky: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_with_many_failures_nothing_is_repeated(tmp_path: Path, flaky: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, ALL_BROKEN, flaky) == 1
     assert "once more" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(("arguments", "status"), [(("-k", "nothing"), 5), (("--no-such-option",), 4)])
-def test_other_failures_of_pytest_stay(tmp_path: Path, flaky: Path, arguments: tuple[str, ...], status: int) -> None:
+def test_other_exit_statuses_of_pytest_are_returned_unchanged(
+    tmp_path: Path, flaky: Path, arguments: tuple[str, ...], status: int
+) -> None:
     assert run(tmp_path, CHANCE, flaky, *arguments) == status
 
 

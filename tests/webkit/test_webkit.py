@@ -81,7 +81,7 @@ def test_a_message_goes_to_the_agent_and_an_answer_comes_back(tab: Tab, business
     assert tab.lines(2) == ["Is the moss cup for tea?", "It is for coffee."]
 
 
-def test_a_customer_of_the_shop_is_the_member_and_stays_it_over_a_reload(tab: Tab, business: Business) -> None:
+def test_a_customer_of_the_shop_is_the_member_also_after_a_reload(tab: Tab, business: Business) -> None:
     tab.open(business.url)
     visitor = tab.uid
 
@@ -113,7 +113,7 @@ def test_a_social_login_by_popup(tab: Tab, make_business: MakeBusiness) -> None:
     assert tab.uid == member
 
 
-def test_a_declined_social_login_is_told(tab: Tab, make_business: MakeBusiness) -> None:
+def test_a_declined_social_login_is_reported(tab: Tab, make_business: MakeBusiness) -> None:
     business = make_business(get_token=False, service_keys=["google"])
     tab.open(business.url)
 
@@ -124,7 +124,7 @@ def test_a_declined_social_login_is_told(tab: Tab, make_business: MakeBusiness) 
     tab.wait_for_error("oauth_denied")
 
 
-def test_a_sign_in_window_that_is_closed_is_told(tab: Tab, make_business: MakeBusiness) -> None:
+def test_a_closed_sign_in_window_is_reported(tab: Tab, make_business: MakeBusiness) -> None:
     business = make_business(get_token=False, service_keys=["google"])
     tab.open(business.url)
 

@@ -43,20 +43,20 @@ def test_the_end_of_a_sentence_is_no_part_of_an_address(body: str, found: list[s
 
 
 @pytest.mark.parametrize("body", CASES["not_whole"])
-def test_what_is_no_whole_address_of_the_web_is_text(body: str) -> None:
+def test_an_incomplete_address_stays_text(body: str) -> None:
     """F216: only http and https addresses become links. The widget does not guess a missing scheme."""
     assert addresses(body) == []
 
 
 @pytest.mark.parametrize("body", [*CASES["elsewhere"], "https://shop.example/" + "x" * ADDRESS_CHARS])
-def test_an_address_that_could_lead_elsewhere_than_it_seems_is_text(body: str) -> None:
+def test_a_misleading_address_stays_text(body: str) -> None:
     """F216: the test covers a user before the host, a non-ASCII host, invisible characters, and hosts that browsers
     read differently.
     """
     assert addresses(body) == []
 
 
-def test_an_address_can_be_followed_exactly_if_browsers_read_its_host_as_it_is_written() -> None:
+def test_only_hosts_that_browsers_do_not_rewrite_become_links() -> None:
     """F216: this test uses all combinations of the parts of IPv4 addresses."""
     parts = ["0", "1", "07", "0x", "0xf", "a", "256", "."]
     hosts = ["".join(some) for length in range(1, 6) for some in product(parts, repeat=length)]
@@ -143,12 +143,12 @@ def work(body: str) -> int:
 
 
 @pytest.mark.parametrize(("body", "found"), CASES["odd"])
-def test_what_is_around_an_address_does_not_matter(body: str, found: list[str]) -> None:
+def test_an_address_is_found_between_other_characters(body: str, found: list[str]) -> None:
     assert addresses(body) == found
 
 
 @pytest.mark.parametrize("body", [*(body for body, _ in CASES["odd"]), *LONG])
-def test_the_pieces_of_a_message_are_the_message(body: str) -> None:
+def test_the_pieces_of_a_message_add_up_to_the_message(body: str) -> None:
     """The pieces must add up to the message, and no piece may be empty."""
     assert "".join(piece.text for piece in pieces(body)) == body
     assert all(piece.text for piece in pieces(body))

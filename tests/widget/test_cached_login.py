@@ -55,7 +55,7 @@ def test_a_cached_member_waits_for_the_sockets_address(make_widget: MakeWidget) 
         pytest.param({"type": "visitor"}, id="type"),
     ],
 )
-def test_a_cached_token_that_will_not_do_is_dropped_before_anything_connects(
+def test_an_unusable_cached_token_is_dropped_before_connecting(
     make_widget: MakeWidget, cached: dict[str, object]
 ) -> None:
     """F010, F068: the token must be deleted and must not be sent. The widget calls `getToken` with the current key."""
@@ -141,7 +141,7 @@ def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidge
     assert widget.errors() == []
 
 
-def test_a_token_judged_by_its_own_time_is_so_even_if_that_is_zero(make_widget: MakeWidget) -> None:
+def test_a_token_issued_at_time_zero_is_judged_by_its_own_time(make_widget: MakeWidget) -> None:
     """A backend whose clock starts at 1970 issues `iat: 0`.
 
     Until the widget knows the server's time, it treats this `iat` as the current time.

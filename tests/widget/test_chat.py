@@ -65,14 +65,14 @@ def test_the_members_name_travels_in_a_header(member: Driver, visitor: Driver) -
 
 
 @pytest.mark.parametrize("body", ["", "   ", "\n"])
-def test_nothing_is_not_sent(visitor: Driver, body: str) -> None:
+def test_an_empty_message_is_not_sent(visitor: Driver, body: str) -> None:
     visitor.feed(events.MessageWritten(body))
 
     assert visitor.frames(Kind.MESSAGE) == []
 
 
 @pytest.mark.contract("D-10/messages")
-def test_what_was_not_acknowledged_is_sent_again_with_its_id(anyone: Driver) -> None:
+def test_an_unacknowledged_message_is_sent_again_with_its_id(anyone: Driver) -> None:
     """The widget must send unacknowledged messages again, and must not repeat acknowledged ones."""
     anyone.feed(events.MessageWritten("one"), events.MessageWritten("two"))
     first, second = anyone.frames(Kind.MESSAGE)
@@ -174,7 +174,7 @@ def seqs(widget: Driver) -> list[int | None]:
 
 
 @pytest.mark.contract("D-15/deaf")
-def test_what_was_not_told_is_noticed_and_asked_for(anyone: Driver) -> None:
+def test_a_missing_message_is_noticed_and_requested(anyone: Driver) -> None:
     """If a number is missing, the widget waits a moment for the message, and then requests the history."""
     load(anyone, 1, 2)
     asked = len(anyone.frames(Kind.HISTORY))
@@ -203,7 +203,7 @@ def test_a_gap_below_ones_own_message_is_noticed(visitor: Driver) -> None:
 
 
 @pytest.mark.contract("D-15/deaf")
-def test_what_only_comes_out_of_order_is_not_asked_for(visitor: Driver) -> None:
+def test_messages_out_of_order_cause_no_request(visitor: Driver) -> None:
     load(visitor, 1)
     asked = len(visitor.frames(Kind.HISTORY))
 
@@ -232,7 +232,7 @@ def test_a_gap_of_many_pages_is_filled_page_by_page(visitor: Driver) -> None:
     assert visitor.frames(Kind.HISTORY)[-1]["before"] == 4
 
 
-def test_a_gap_that_the_server_cannot_fill_is_asked_for_once(visitor: Driver) -> None:
+def test_a_gap_that_the_server_cannot_fill_is_requested_once(visitor: Driver) -> None:
     load(visitor, 1, 2)
     visitor.frame(type="message", **entry(9, "nine", "agent"))
     visitor.advance(1)
@@ -261,7 +261,7 @@ def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None
     assert visitor.frames(Kind.HISTORY)[-1] == older
 
 
-def test_a_history_nobody_asked_for_is_ignored(visitor: Driver) -> None:
+def test_an_unrequested_history_is_ignored(visitor: Driver) -> None:
     """The widget must ignore a history answer whose id matches none of its requests."""
     visitor.frame(type="history", id="other", messages=[entry(1, "not mine")], more=False)
 
@@ -376,7 +376,7 @@ def test_a_clock_that_is_set_back_during_a_call_shows_no_negative_time(visitor: 
     assert visitor.view.call_seconds == 0
 
 
-def test_a_call_that_is_refused_is_over(visitor: Driver) -> None:
+def test_a_refused_call_ends(visitor: Driver) -> None:
     visitor.feed(events.CallAsked("start"))
     sent = visitor.frames(Kind.CALL)[0]
 
@@ -405,7 +405,7 @@ def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
     assert visitor.view.call == "calling"
 
 
-def test_a_search_that_is_refused_found_nothing(visitor: Driver) -> None:
+def test_a_refused_search_ends_without_results(visitor: Driver) -> None:
     """The search must end without results. Otherwise the person would wait forever."""
     visitor.feed(events.SearchAsked("tea"))
     asked = visitor.frames(Kind.SEARCH)[0]
@@ -464,7 +464,7 @@ def test_a_history_that_cannot_be_read_is_named(visitor: Driver) -> None:
     assert "'messages'" in str(visitor.emitted("error")[0]["message"])
 
 
-def test_frames_of_kinds_to_come_are_passed_over(visitor: Driver) -> None:
+def test_unknown_kinds_of_frames_are_ignored(visitor: Driver) -> None:
     """Future versions of the profile may add kinds of frames."""
     visitor.frame(type="typing", who="agent")
 
@@ -481,7 +481,7 @@ def test_the_screen_is_drawn_only_when_something_changed(visitor: Driver) -> Non
 
 
 @pytest.mark.contract("D-15/outage")
-def test_what_the_server_cannot_do_just_now_is_asked_again(visitor: Driver) -> None:
+def test_a_temporarily_refused_request_is_repeated(visitor: Driver) -> None:
     """While the database is unavailable, the message is shown as being sent.
 
     Afterwards the message is stored, and the history loads.
@@ -502,7 +502,7 @@ def test_what_the_server_cannot_do_just_now_is_asked_again(visitor: Driver) -> N
     assert visitor.errors() == ["unavailable", "unavailable"]
 
 
-def test_what_was_put_off_waits_for_the_connection(visitor: Driver) -> None:
+def test_postponed_requests_wait_for_the_next_connection(visitor: Driver) -> None:
     """Nothing is sent over a closed socket. On the next connection, the widget repeats these requests first."""
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
@@ -530,7 +530,7 @@ def test_a_name_that_is_new_goes_out_with_the_next_message(member: Driver) -> No
     assert next_one == {"name": "Ada King"} != first
 
 
-def test_a_message_that_comes_too_soon_is_sent_again_when_the_server_said(visitor: Driver) -> None:
+def test_a_rate_limited_message_is_sent_again_after_the_given_time(visitor: Driver) -> None:
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
     visitor.frame(type="error", id=sent["id"], code="rate_limited", message="Too much.", retryable=True, retry_after=36)
@@ -544,7 +544,7 @@ def test_a_message_that_comes_too_soon_is_sent_again_when_the_server_said(visito
     assert visitor.view.lines[0].state == "sending"
 
 
-def test_nobody_waits_longer_than_an_hour_for_the_next_attempt(visitor: Driver) -> None:
+def test_a_wait_before_the_next_attempt_is_at_most_an_hour(visitor: Driver) -> None:
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
     visitor.frame(

@@ -97,7 +97,7 @@ def test_a_token_that_had_ended_is_seen_by_the_servers_time(make_widget: MakeWid
 
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("seconds", [3 * HOUR, -3 * HOUR])
-def test_a_clock_that_is_set_does_not_end_a_membership(member: Driver, seconds: float) -> None:
+def test_changing_the_clock_does_not_end_a_membership(member: Driver, seconds: float) -> None:
     """F053: the page's clock jumps by three hours. The widget must not treat the new token as expired."""
     told = len(member.emitted("identity:changed"))
 
@@ -126,9 +126,7 @@ def test_a_token_that_had_ended_is_seen_after_sleep_too(member: Driver) -> None:
 
 @pytest.mark.contract("2.6/refresh", "D-10/reconnect")
 @pytest.mark.parametrize("timers_first", [True, False])
-def test_waking_up_for_several_reasons_at_once_is_one_request_and_one_socket(
-    visitor: Driver, *, timers_first: bool
-) -> None:
+def test_several_wake_ups_at_once_cause_one_request_and_one_socket(visitor: Driver, *, timers_first: bool) -> None:
     """WDG-019, F062: after three hours, the widget requests a token and then opens a socket, whatever the order of
     events.
     """
@@ -204,7 +202,7 @@ def test_how_often_a_short_lived_token_is_renewed(make_widget: MakeWidget, lifet
     assert clock_warnings(widget)[:1] == (["short_lifetime"] if lifetime < 60 else [])
 
 
-def test_the_time_is_whole_seconds_and_a_way_over_the_network() -> None:
+def test_small_differences_of_the_clock_are_no_skew() -> None:
     """A difference of two seconds is within the precision.
 
     The widget corrects for a difference of a minute without a warning.
@@ -218,7 +216,7 @@ def test_the_time_is_whole_seconds_and_a_way_over_the_network() -> None:
 
 
 @pytest.mark.contract("D-12/always-chat")
-def test_a_member_who_looks_in_for_a_moment_every_few_hours_stays_one(member: Driver) -> None:
+def test_a_member_who_opens_the_page_every_few_hours_stays_a_member(member: Driver) -> None:
     """F062: the token expired while the phone slept.
 
     The server has not refused the token, so the widget asks the page for a new token.
@@ -232,7 +230,7 @@ def test_a_member_who_looks_in_for_a_moment_every_few_hours_stays_one(member: Dr
     assert member.errors() == []
 
 
-def test_a_backend_whose_tokens_end_at_once_is_left_alone(member: Driver) -> None:
+def test_a_backend_with_tokens_that_end_at_once_is_asked_twice(member: Driver) -> None:
     """A token that expires within moments is useless. After two such tokens, the widget stops asking the page."""
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(exp=member.server_now + 20))
     calls = member.counts()["CallGetToken"]
@@ -248,9 +246,7 @@ def test_a_backend_whose_tokens_end_at_once_is_left_alone(member: Driver) -> Non
 
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize(("claims", "told"), [({"iat": int(NOW) + HOUR}, ["clock_skew"]), ({}, [])])
-def test_a_token_tells_the_time_only_if_it_says_when_it_was_made(
-    make_widget: MakeWidget, claims: dict[str, int], told: list[str]
-) -> None:
+def test_only_a_token_with_iat_gives_the_time(make_widget: MakeWidget, claims: dict[str, int], told: list[str]) -> None:
     """`iat` is optional. Without `iat`, the widget learns the time from the server's `hello`."""
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
     token = jwt(pid=PID, uid=KEY.uid, type="visitor", exp=int(NOW) + 2 * HOUR, **claims)

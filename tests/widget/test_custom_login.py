@@ -79,7 +79,7 @@ def test_a_useless_answer_is_named_and_leaves_the_visitor(
     assert widget.identity == VISITOR
 
 
-def test_an_identity_token_is_no_answer_of_get_token(make_widget: MakeWidget) -> None:
+def test_get_token_must_not_return_an_identity_token(make_widget: MakeWidget) -> None:
     """F108 in the page: the `type` claim distinguishes the kinds of tokens (D-05)."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.identity_token())
@@ -97,7 +97,7 @@ def test_an_identity_token_is_no_answer_of_get_token(make_widget: MakeWidget) ->
         pytest.param({"exp": int(NOW) - 1, "iat": int(NOW) - 3601}, Fault.TOKEN_EXPIRED, id="F051"),
     ],
 )
-def test_another_key_or_time_gets_one_second_try(
+def test_a_wrong_key_or_time_gets_one_second_try(
     make_widget: MakeWidget, changes: dict[str, object], code: Fault
 ) -> None:
     """A backend may cache tokens for too long. The widget calls `getToken` once more, and then stops."""
@@ -138,7 +138,7 @@ def test_a_throw_is_tried_again_with_backoff(make_widget: MakeWidget) -> None:
     assert widget.sockets() == 1
 
 
-def test_the_waits_are_scattered_by_chance(make_widget: MakeWidget) -> None:
+def test_the_waits_are_random(make_widget: MakeWidget) -> None:
     """F037: without random waits, many pages would call the backend at the same moment."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500"))
     widget.chance.value = 0.0
@@ -281,7 +281,7 @@ def test_a_member_without_a_name_goes_by_the_uid(make_widget: MakeWidget) -> Non
     assert (widget.view.person.member, widget.view.person.name) == (True, "ada")
 
 
-def test_a_member_sees_no_sign_in_page(make_widget: MakeWidget) -> None:
+def test_the_sign_in_page_closes_for_a_member(make_widget: MakeWidget) -> None:
     """The sign-in page was open when the page's `getToken` returned a token. The sign-in page must close."""
     widget = make_widget(custom_login=True).start()
     widget.feed(events.PageChosen("sign-in"))

@@ -56,7 +56,7 @@ def test_an_idle_widget_leaves_a_dead_connection_after_one_ping_without_an_answe
     assert (before, idle.emitted("socket:lost")) == ([], [{"why": "mute"}])
 
 
-def test_a_message_without_an_answer_puts_the_connection_in_doubt(idle: Driver) -> None:
+def test_a_message_without_an_answer_causes_a_check_of_the_connection(idle: Driver) -> None:
     """On the next connection, the widget must send the message again with the same id."""
     idle.answers_frames = False
     idle.feed(events.MessageWritten("Are you there?"))
@@ -72,7 +72,7 @@ def test_a_message_without_an_answer_puts_the_connection_in_doubt(idle: Driver) 
     assert idle.view.link == "online"
 
 
-def test_whoever_goes_on_writing_does_not_put_the_doubt_off(idle: Driver) -> None:
+def test_further_messages_do_not_postpone_the_check_of_the_connection(idle: Driver) -> None:
     idle.answers_frames = False
 
     for _ in range(5):
@@ -93,7 +93,7 @@ def test_a_message_that_is_answered_late_keeps_its_connection(idle: Driver) -> N
     assert (pings, idle.emitted("socket:lost"), idle.sockets()) == (1, [], 1)
 
 
-def test_a_conversation_that_falls_silent_is_asked_after_once(idle: Driver) -> None:
+def test_a_silent_conversation_causes_one_ping(idle: Driver) -> None:
     hear(idle)
 
     idle.advance(SILENCE_SECONDS - 0.01)
@@ -112,7 +112,7 @@ def test_a_connection_that_dies_in_a_conversation_is_left_within_seconds(idle: D
     assert idle.emitted("socket:lost") == [{"why": "mute"}]
 
 
-def test_a_lively_conversation_needs_no_ping(idle: Driver) -> None:
+def test_an_active_conversation_causes_no_ping(idle: Driver) -> None:
     for seq in range(1, 5):
         hear(idle, seq)
         idle.advance(SILENCE_SECONDS - 0.1)
@@ -120,7 +120,7 @@ def test_a_lively_conversation_needs_no_ping(idle: Driver) -> None:
     assert idle.frames(Kind.PING) == []
 
 
-def test_on_a_slow_network_a_ping_has_as_long_as_connecting_took(make_widget: MakeWidget) -> None:
+def test_the_timeout_of_a_ping_is_the_time_that_connecting_took(make_widget: MakeWidget) -> None:
     widget = make_widget(answers_frames=False).start()
     widget.advance(6)
     widget.socket = ref = widget.last(effects.OpenSocket).ref
@@ -136,7 +136,7 @@ def test_on_a_slow_network_a_ping_has_as_long_as_connecting_took(make_widget: Ma
     assert (before, widget.emitted("socket:lost")) == ([], [{"why": "mute"}])
 
 
-def test_after_a_loss_the_first_attempts_are_given_up_early(idle: Driver) -> None:
+def test_after_a_loss_the_first_attempts_have_a_short_timeout(idle: Driver) -> None:
     """The network may return at any moment.
 
     A connection attempt that began without a network would take too long to fail.

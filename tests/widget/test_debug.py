@@ -81,7 +81,7 @@ def test_the_state_is_in_the_bundle(make_widget: MakeWidget) -> None:
 
 
 @pytest.mark.contract("D-12/debug")
-def test_nothing_in_the_bundle_opens_a_door_or_names_a_person(make_widget: MakeWidget) -> None:
+def test_the_bundle_contains_no_secrets_and_no_personal_data(make_widget: MakeWidget) -> None:
     """The test puts tokens, nonces, names, addresses and messages into every input of the widget."""
     widget = well_known_member(make_widget)
     email, wrong_key = PERSONAL[1], jwt(cnf={"jkt": "x" * 43}, pid="prov_1", uid="a", type="user", exp=1)
@@ -114,7 +114,7 @@ def test_nothing_in_the_bundle_opens_a_door_or_names_a_person(make_widget: MakeW
         assert secret not in texts or secret.startswith("chance-")  # "chance-1" is a prefix of "chance-10"
 
 
-def test_troubles_outlive_the_list_of_events(make_widget: MakeWidget) -> None:
+def test_errors_stay_in_the_bundle_longer_than_events(make_widget: MakeWidget) -> None:
     """Errors from the beginning must still be listed after hundreds of later events."""
     widget = make_widget(custom_login=True, server_ahead=3600)
     widget.page = lambda call: events.GetTokenTimedOut(call.ref)
@@ -134,7 +134,7 @@ def test_troubles_outlive_the_list_of_events(make_widget: MakeWidget) -> None:
     assert {entry["name"] for entry in past} == {"logout"}
 
 
-def test_a_uid_that_is_an_address_is_not_told(make_widget: MakeWidget) -> None:
+def test_a_uid_that_is_an_address_is_hidden(make_widget: MakeWidget) -> None:
     """Some backends use the e-mail address as the id."""
     widget = well_known_member(make_widget, uid=PERSONAL[1])
 
@@ -155,17 +155,17 @@ def test_a_uid_that_is_an_address_is_not_told(make_widget: MakeWidget) -> None:
         ("https://x.example/a?code=1&b=2#c answered 404.", "https://x.example/a?hidden answered 404."),
     ],
 )
-def test_what_looks_like_a_secret_is_taken_out_and_nothing_else(text: str, shown: str) -> None:
+def test_only_text_that_looks_like_a_secret_is_removed(text: str, shown: str) -> None:
     assert redaction.plain(text) == shown
 
 
-def test_a_secret_is_taken_out_however_deep_it_lies() -> None:
+def test_secrets_are_removed_at_any_depth() -> None:
     """The detail of an event may contain lists and nested objects."""
     shown = redaction.detail({"tried": [{"said": "it is eyJhbGciOiJIUzI1NiJ9", "status": 404}]})
 
     assert shown == {"tried": [{"said": "it is hidden", "status": 404}]}
 
 
-def test_storage_that_keeps_nothing_is_in_the_bundle(make_widget: MakeWidget) -> None:
+def test_failing_storage_is_reported_in_the_bundle(make_widget: MakeWidget) -> None:
     """A failed storage explains why a member is a visitor after a reload."""
     assert bundle(make_widget(degraded="timeout").start())["storage"] == "degraded"

@@ -21,7 +21,7 @@ def shape(*lines: Line) -> str:
     return "".join("(" * each.is_first + "." + ")" * each.is_last for each in placed(lines))
 
 
-def test_no_message_has_no_group() -> None:
+def test_no_messages_form_no_group() -> None:
     assert list(placed(())) == []
 
 
@@ -31,7 +31,7 @@ def test_a_message_alone_is_first_and_last() -> None:
     assert list(placed((only,))) == [Placed(only, is_first=True, is_last=True)]
 
 
-def test_what_one_author_writes_within_minutes_belongs_together() -> None:
+def test_messages_of_one_author_within_minutes_form_a_group() -> None:
     assert shape(line(0), line(60), line(120)) == "(...)"
 
 
@@ -43,7 +43,7 @@ def test_two_agents_are_two_authors() -> None:
     assert shape(line(0), line(1, name="Tomás"), line(2, name=None)) == "(.)(.)(.)"
 
 
-def test_ones_own_messages_belong_together_under_any_name() -> None:
+def test_own_messages_form_a_group_under_any_name() -> None:
     """An unsent message has no name yet. A stored message has the name from the token."""
     assert shape(line(0, "customer", "Ada"), line(1, "customer", None), line(2, "customer", "Ada King")) == "(...)"
 
@@ -59,5 +59,5 @@ def test_a_pause_begins_a_new_group(seconds: float, groups: str) -> None:
     assert shape(line(0), line(seconds)) == groups
 
 
-def test_a_group_may_last_longer_than_the_pause_that_ends_one() -> None:
+def test_a_group_without_pauses_has_no_limit_in_time() -> None:
     assert shape(*(line(each * 200) for each in range(5))) == "(.....)"

@@ -67,13 +67,13 @@ def test_a_notice_is_in_the_readers_language() -> None:
     assert (widget.view.locale, widget.view.notice) == ("de", texts.LANGUAGES["de"].notices["switched_off"])
 
 
-def test_without_any_wish_the_businesss_language_is_spoken(make_widget: MakeWidget) -> None:
+def test_without_another_choice_the_businesss_language_is_used(make_widget: MakeWidget) -> None:
     assert make_widget().start().view.locale == "en"
 
 
 @pytest.mark.contract("D-12/language")
 @pytest.mark.parametrize("language", texts.LANGUAGES)
-def test_what_the_business_did_not_write_is_said_in_the_readers_language(language: str) -> None:
+def test_texts_missing_from_the_business_are_in_the_readers_language(language: str) -> None:
     """The widget translates the title, greeting and call title of a new business, and titles that are empty.
 
     An empty greeting stays empty.
@@ -92,7 +92,7 @@ def test_what_the_business_did_not_write_is_said_in_the_readers_language(languag
 
 
 @pytest.mark.contract("D-12/language")
-def test_what_the_business_wrote_is_shown_as_it_is() -> None:
+def test_texts_of_the_business_are_not_translated() -> None:
     widget = Driver(replace(SETTINGS, languages=("de",)))
     written = {"livechat": {"title": "Ahoy", "greeting": "What is it?"}, "service": {"title": "Shout"}}
 
@@ -103,7 +103,7 @@ def test_what_the_business_wrote_is_shown_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("language", texts.LANGUAGES)
-def test_every_language_says_everything(language: str) -> None:
+def test_every_language_has_every_text(language: str) -> None:
     """Every language must have every text, with the same placeholders.
 
     A text may be empty only if it is empty in all languages.
@@ -127,7 +127,7 @@ def test_no_text_is_left_in_english(language: str) -> None:
     assert same == set()
 
 
-def test_the_words_are_those_of_the_screen() -> None:
+def test_the_texts_are_exactly_those_that_the_screen_can_show() -> None:
     """Every state that the screen can show needs a text, and every text must be used."""
     assert set(get_args(Notice)) == set(Notices.__annotations__)
     assert set(get_args(Link)) == set(Links.__annotations__)
@@ -135,13 +135,13 @@ def test_the_words_are_those_of_the_screen() -> None:
     assert set(get_args(Line.__annotations__["state"])) == set(States.__annotations__)
 
 
-def test_every_notice_is_told_of_some_error() -> None:
+def test_every_notice_belongs_to_an_error() -> None:
     """A notice that no error leads to should be removed, so that nobody has to translate it."""
     assert {meaning.said for meaning in MEANINGS.values()} - {None} == set(get_args(Notice))
 
 
 @pytest.mark.parametrize("path", SCREEN, ids=lambda path: path.stem)
-def test_no_text_stands_in_the_code(path: Path) -> None:
+def test_no_text_is_in_the_code(path: Path) -> None:
     """Texts belong in the language files. No string literal in the screen's modules may look like words for people."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -79,7 +79,7 @@ def come(widget: Driver, uid: str) -> None:
 
 
 @pytest.mark.contract("D-12/always-chat")
-def test_what_a_member_wrote_offline_is_sent_when_the_member_is_back(away: Driver) -> None:
+def test_offline_messages_of_a_member_are_sent_when_the_member_returns(away: Driver) -> None:
     """F064, F142: the visitor must not see the message. The widget sends the message under Ada's name."""
     shown, sent = away.view.lines, away.frames(Kind.MESSAGE)
     away.page = lambda call: events.GetTokenReturned(call.ref, away.custom())
@@ -111,7 +111,7 @@ def another_member(widget: Driver) -> None:
 
 @pytest.mark.contract("2.7/history-apart")
 @pytest.mark.parametrize("end", [logged_out, logged_out_elsewhere, nobody_there, another_member])
-def test_what_a_member_wrote_offline_is_forgotten_with_the_login(away: Driver, end: Callable[[Driver], None]) -> None:
+def test_offline_messages_of_a_member_are_dropped_with_the_login(away: Driver, end: Callable[[Driver], None]) -> None:
     """F189: the widget must not send any of Ada's messages later, even if she logs in again."""
     end(away)
 
@@ -153,7 +153,7 @@ def test_a_login_in_another_tab_is_followed(visitor: Driver) -> None:
     assert visitor.all(effects.StoreToken) == []
 
 
-def test_garbage_written_by_someone_else_is_no_login(visitor: Driver) -> None:
+def test_garbage_in_the_cache_causes_no_login(visitor: Driver) -> None:
     """F017: the test writes invalid data to the cache while the page is open."""
     visitor.feed(events.StoredTokenChanged("{"))
 

@@ -100,7 +100,7 @@ def test_a_flapping_network_costs_one_socket_a_time_and_no_call_of_get_token(
     assert len(set(nonces(widget))) == len(nonces(widget))
 
 
-def test_waking_up_again_and_again_does_not_put_off_the_next_attempt(make_widget: MakeWidget) -> None:
+def test_repeated_wake_ups_do_not_delay_the_next_attempt(make_widget: MakeWidget) -> None:
     """F094: a sign that the network is back may only bring the next attempt forward."""
     widget = make_widget(answers_frames=False).start()
     widget.socket = widget.last(effects.OpenSocket).ref
@@ -114,7 +114,7 @@ def test_waking_up_again_and_again_does_not_put_off_the_next_attempt(make_widget
     assert widget.counts()["OpenSocket"] == 2
 
 
-def test_a_network_that_is_back_does_not_bring_everybody_back_at_once(visitor: Driver) -> None:
+def test_after_a_network_outage_widgets_reconnect_at_random_moments(visitor: Driver) -> None:
     """F094: when all widgets of an office come online together, they reconnect at random moments within a second."""
     visitor.close(1006)
     visitor.chance.value = 0.4
@@ -143,7 +143,7 @@ def test_a_network_that_is_back_during_a_failing_attempt_is_tried_again_soon(mak
     assert later == pytest.approx(0.9 * SOCKET_CAP)
 
 
-def test_whoever_looked_at_the_page_before_a_restart_waits_with_the_crowd(visitor: Driver) -> None:
+def test_waking_up_before_a_restart_does_not_shorten_the_wait_after_it(visitor: Driver) -> None:
     """F143: when the page becomes visible, only the current wait becomes shorter. Later waits keep their length."""
     visitor.chance.value = 0.9
     visitor.feed(events.Woken("visible"))
@@ -158,13 +158,13 @@ def fail_to_open(widget: Driver) -> None:
     widget.close(1006)
 
 
-def test_a_line_that_is_down_for_days_is_still_tried() -> None:
+def test_attempts_go_on_after_days_without_a_connection() -> None:
     """After any number of failures, the wait stays at its maximum."""
     assert full_jitter(100_000, fraction=1.0) == SOCKET_CAP
     assert equal_jitter(100_000, fraction=1.0) == GET_TOKEN_CAP
 
 
-def test_a_notice_about_the_line_goes_when_the_line_is_back(make_widget: MakeWidget) -> None:
+def test_a_notice_about_the_connection_disappears_when_it_is_back(make_widget: MakeWidget) -> None:
     widget = make_widget(answers_frames=False).start()
     for _ in range(3):
         drop(widget, 1006)
@@ -203,7 +203,7 @@ def test_offline_at_the_start_begins_by_itself_once_there_is_a_network() -> None
 
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
 @pytest.mark.parametrize("code", [Close.RESTART, Close.TRY_LATER])
-def test_a_crowd_that_a_server_lost_at_once_comes_back_scattered(code: Close) -> None:
+def test_widgets_disconnected_together_reconnect_at_scattered_times(code: Close) -> None:
     """F143: of 200 widgets, about a tenth must reconnect in each of the next ten seconds."""
     crowd = [Driver(SETTINGS, chance=SeededChance(seed)).start() for seed in range(200)]
 
@@ -268,7 +268,7 @@ def test_a_provider_the_widget_does_not_know_is_not_offered() -> None:
     assert appearance(data).socials == ("github", "google")
 
 
-def test_an_exchange_that_the_service_calls_malformed_is_told_as_such(make_widget: MakeWidget) -> None:
+def test_a_400_at_the_exchange_is_reported_with_its_code(make_widget: MakeWidget) -> None:
     """F089: status 400 means a fault of the widget or the service.
 
     The widget reports the service's code and keeps the login.
@@ -291,7 +291,7 @@ def test_an_exchange_that_the_service_calls_malformed_is_told_as_such(make_widge
 
 
 @pytest.mark.contract("D-10/auth-timeout", "D-10/nonce")
-def test_three_seconds_on_every_frame_are_borne(make_widget: MakeWidget) -> None:
+def test_a_delay_of_three_seconds_per_frame_is_tolerated(make_widget: MakeWidget) -> None:
     """F095: the widget must connect with one socket and one proof. No timeout may end the connection."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
@@ -306,7 +306,7 @@ def test_three_seconds_on_every_frame_are_borne(make_widget: MakeWidget) -> None
     assert widget.emitted("socket:lost") == []
 
 
-def test_a_server_that_wants_no_pause_between_pings_is_given_one(make_widget: MakeWidget) -> None:
+def test_pings_are_at_least_a_second_apart(make_widget: MakeWidget) -> None:
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -352,7 +352,7 @@ def test_a_token_that_comes_while_an_older_one_is_judged_follows_at_once(make_wi
     assert [frame["token"] for frame in widget.frames(Kind.REFRESH)] == [newer]
 
 
-def test_a_token_that_comes_before_the_proof_is_the_one_that_is_proved(make_widget: MakeWidget) -> None:
+def test_a_token_that_arrives_before_the_proof_is_used_for_it(make_widget: MakeWidget) -> None:
     """The widget must open the socket with the newest token, without a refresh."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
@@ -367,7 +367,7 @@ def test_a_token_that_comes_before_the_proof_is_the_one_that_is_proved(make_widg
     assert widget.frames(Kind.REFRESH) == []
 
 
-def test_the_refusal_of_an_older_token_says_nothing_about_the_newer(make_widget: MakeWidget) -> None:
+def test_the_refusal_of_an_older_token_does_not_affect_the_newer(make_widget: MakeWidget) -> None:
     """The widget must try the newer token on a new socket, without calling `getToken`."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
@@ -391,7 +391,9 @@ def test_the_refusal_of_an_older_token_says_nothing_about_the_newer(make_widget:
 
 
 @pytest.mark.parametrize(("code", "close"), [("token_expired", Close.TOKEN_EXPIRED), ("token_signature", Close.TOKEN)])
-def test_a_token_of_the_services_own_is_no_fault_of_get_token(make_widget: MakeWidget, code: str, close: Close) -> None:
+def test_a_refused_token_of_the_service_is_not_blamed_on_get_token(
+    make_widget: MakeWidget, code: str, close: Close
+) -> None:
     """F206: the likely cause is a service worker that answers from its cache. The error must name this cause."""
     widget = make_widget(verdict=lambda _: (code, close)).start()
 
@@ -402,7 +404,7 @@ def test_a_token_of_the_services_own_is_no_fault_of_get_token(make_widget: MakeW
     assert "service worker" in str(told[0]["remediation"])
 
 
-def test_a_social_sign_in_that_has_ended_is_told_as_such(grace: Driver) -> None:
+def test_an_expired_social_sign_in_is_reported(grace: Driver) -> None:
     """The page's code is not at fault, so the error must ask the person to sign in again."""
     grace.answers_tokens = False
     grace.close(1006)

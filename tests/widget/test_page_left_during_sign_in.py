@@ -32,7 +32,7 @@ def test_the_next_page_of_the_tab_takes_the_sign_in(left: tuple[Driver, dict[str
     assert widget.sign_in is None
 
 
-def test_what_the_window_said_before_the_key_was_there_counts(left: tuple[Driver, dict[str, object]]) -> None:
+def test_a_message_of_the_window_before_the_key_is_ready_is_used(left: tuple[Driver, dict[str, object]]) -> None:
     """F209: a page takes a while to load, so the window may send its message before the key is ready."""
     _, message = left
     widget = Driver(SETTINGS, sign_in=f"google {message['nonce']}")
@@ -43,7 +43,7 @@ def test_what_the_window_said_before_the_key_was_there_counts(left: tuple[Driver
     assert widget.identity == GOOGLE
 
 
-def test_a_refusal_is_told_to_the_next_page(left: tuple[Driver, dict[str, object]]) -> None:
+def test_the_next_page_gets_the_refusal(left: tuple[Driver, dict[str, object]]) -> None:
     """F209: a refusal must also end the sign-in."""
     widget, message = left
     declined = {**message, "token": None, "error": {"code": "oauth_denied", "message": "Declined."}}
@@ -56,7 +56,9 @@ def test_a_refusal_is_told_to_the_next_page(left: tuple[Driver, dict[str, object
 
 
 @pytest.mark.parametrize("changes", [{"nonce": "another"}, {"social": "github"}, {"providerId": f"{PID}x"}])
-def test_another_sign_in_is_nobodys(left: tuple[Driver, dict[str, object]], changes: dict[str, object]) -> None:
+def test_the_message_of_another_sign_in_is_ignored(
+    left: tuple[Driver, dict[str, object]], changes: dict[str, object]
+) -> None:
     """F175: the widget must accept only the sign-in that this tab has begun."""
     widget, message = left
 
@@ -66,7 +68,7 @@ def test_another_sign_in_is_nobodys(left: tuple[Driver, dict[str, object]], chan
     assert widget.errors() == []
 
 
-def test_another_origin_says_nothing(left: tuple[Driver, dict[str, object]]) -> None:
+def test_the_message_of_another_origin_is_ignored(left: tuple[Driver, dict[str, object]]) -> None:
     """F168: the widget must ignore a message from another origin, even if the message contains the nonce."""
     widget, message = left
 
@@ -90,7 +92,7 @@ def test_a_logout_or_another_sign_in_ends_it(left: tuple[Driver, dict[str, objec
 
 
 @pytest.mark.parametrize("kept", ["", "google", " ", "google "])
-def test_garbage_in_its_place_is_no_sign_in(make_widget: MakeWidget, kept: str) -> None:
+def test_garbage_in_the_storage_starts_no_sign_in(make_widget: MakeWidget, kept: str) -> None:
     """The page's scripts can write to this storage, too."""
     widget = make_widget(sign_in=kept).start()
 

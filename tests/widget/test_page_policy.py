@@ -69,7 +69,7 @@ def test_opening_the_panel_tries_again_what_the_policy_blocked(make_widget: Make
     assert widget.view.notice is None
 
 
-def test_a_request_that_fails_late_is_no_news_where_the_policy_was_told(make_widget: MakeWidget) -> None:
+def test_a_request_that_fails_after_the_policy_error_is_not_reported(make_widget: MakeWidget) -> None:
     """F208: on a slow computer, the request may fail after the panel was opened.
 
     The widget must report only the policy.
@@ -84,7 +84,7 @@ def test_a_request_that_fails_late_is_no_news_where_the_policy_was_told(make_wid
 
 
 @pytest.mark.parametrize("address", ["https://chat.test.evil/v1", "https://shop.test/api", "wss", "inline", ""])
-def test_what_the_policy_blocks_of_the_pages_own_is_the_pages(make_widget: MakeWidget, address: str) -> None:
+def test_blocked_requests_of_the_page_itself_are_ignored(make_widget: MakeWidget, address: str) -> None:
     """Pages often violate their own policies. The widget must ignore such violations."""
     widget = make_widget(answers_tokens=False).start()
 
@@ -94,7 +94,7 @@ def test_what_the_policy_blocks_of_the_pages_own_is_the_pages(make_widget: MakeW
     assert widget.view.link == "connecting"
 
 
-def test_a_picture_that_the_policy_blocks_keeps_nobody_from_chatting(make_widget: MakeWidget) -> None:
+def test_a_blocked_picture_does_not_stop_the_chat(make_widget: MakeWidget) -> None:
     widget = make_widget(answers_tokens=False).start()
 
     widget.feed(events.PolicyBlocked("https://chat.test/avatar.png", "img-src"))
@@ -102,7 +102,7 @@ def test_a_picture_that_the_policy_blocks_keeps_nobody_from_chatting(make_widget
     assert widget.errors() == []
 
 
-def test_a_connected_widget_minds_no_policy(visitor: Driver) -> None:
+def test_a_connected_widget_ignores_policy_errors(visitor: Driver) -> None:
     """The policy blocks another address of the service, but not this connection."""
     visitor.feed(events.PolicyBlocked("https://chat.test/v1/else", "connect-src"))
 

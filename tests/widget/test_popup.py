@@ -132,7 +132,7 @@ def test_a_message_that_is_not_the_popups_own_is_ignored(
 
 
 @pytest.mark.parametrize("data", [None, "wf:oauth", 5, [], {}])
-def test_a_message_of_any_shape_is_harmless(visitor: Driver, data: object) -> None:
+def test_a_malformed_message_is_ignored(visitor: Driver, data: object) -> None:
     click(visitor)
 
     post(visitor, data)
@@ -141,7 +141,7 @@ def test_a_message_of_any_shape_is_harmless(visitor: Driver, data: object) -> No
 
 
 @pytest.mark.contract("D-09/accepted-once")
-def test_a_message_counts_once(grace: Driver) -> None:
+def test_a_message_is_used_once(grace: Driver) -> None:
     """F169: after a logout, the same message must not sign anyone in."""
     message = click(grace)
     post(grace, message)
@@ -190,7 +190,7 @@ def test_the_second_click_replaces_the_first(visitor: Driver) -> None:
         pytest.param({"exp": ...}, id="no-exp"),
     ],
 )
-def test_an_identity_token_that_will_not_do_is_not_taken(visitor: Driver, changes: dict[str, object]) -> None:
+def test_an_unusable_identity_token_is_refused(visitor: Driver, changes: dict[str, object]) -> None:
     """The widget reports the token, and neither stores nor exchanges it. The button works again."""
     message = click(visitor) | {"token": visitor.identity_token(**changes)}
 
@@ -244,7 +244,7 @@ def test_a_blocked_popup_is_said(visitor: Driver) -> None:
     assert visitor.view.blocked is None
 
 
-def test_the_offer_to_open_a_blocked_popup_stays_no_longer_than_its_sentence(visitor: Driver) -> None:
+def test_the_offer_to_open_a_blocked_popup_disappears_with_its_notice(visitor: Driver) -> None:
     """F160: the offer must disappear with the notice, whether the person closes the notice or another notice replaces
     it.
     """
@@ -285,7 +285,7 @@ def test_a_popup_that_is_gone_is_said(
     assert visitor.identity == GRACE
 
 
-def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
+def test_events_of_a_replaced_popup_do_not_affect_the_open_one(visitor: Driver) -> None:
     """F170: the first popup has shown its provider's page. The second popup has not."""
     click(visitor, "google")
     first = visitor.last(effects.OpenPopup).ref
@@ -300,7 +300,7 @@ def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor:
     assert visitor.errors() == [Fault.POPUP_LOST]
 
 
-def test_a_blocked_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
+def test_a_replaced_blocked_popup_is_not_reported(visitor: Driver) -> None:
     """A blocked window must be reported only for the newest click."""
     click(visitor, "google")
     first = visitor.last(effects.OpenPopup).ref

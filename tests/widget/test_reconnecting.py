@@ -54,7 +54,7 @@ def test_reconnecting_backs_off_with_jitter_and_a_cap(make_widget: MakeWidget) -
     assert widget.emitted("error")[0]["retryable"] is True
 
 
-def test_jitter_scales_the_wait(visitor: Driver) -> None:
+def test_the_wait_is_a_random_fraction_of_its_maximum(visitor: Driver) -> None:
     """The wait is a random fraction of its maximum, from 0 to 1."""
     visitor.chance.value = 0.25
 
@@ -103,7 +103,7 @@ def test_waking_up_with_a_living_socket_changes_nothing(visitor: Driver) -> None
     assert visitor.counts()["OpenSocket"] == 1
 
 
-def test_a_jump_in_time_refreshes_first_and_reconnects_second(visitor: Driver) -> None:
+def test_after_a_jump_in_time_the_token_is_refreshed_before_reconnecting(visitor: Driver) -> None:
     """After three hours of sleep, the widget requests one token and opens one socket, as the same visitor."""
     before = len(visitor.done)
 
@@ -283,9 +283,7 @@ def test_a_second_answer_for_one_token_changes_nothing(
         events.SocketClosed(1, Close.TOKEN),
     ],
 )
-def test_what_a_socket_says_before_it_is_opened_does_not_end_the_attempt(
-    make_widget: MakeWidget, early: events.Event
-) -> None:
+def test_a_frame_before_the_socket_opens_does_not_end_the_attempt(make_widget: MakeWidget, early: events.Event) -> None:
     """While the widget waits for the token, there is no socket that could be lost or refused."""
     widget = make_widget(answers_tokens=False).start()
     assert widget.last(effects.LoadVisitorToken).ref == 1
@@ -321,7 +319,7 @@ def test_a_refusal_long_ago_is_forgotten(visitor: Driver) -> None:
     assert visitor.errors() == []
 
 
-def test_a_token_that_ended_is_no_refusal(visitor: Driver) -> None:
+def test_an_expired_token_does_not_count_as_a_refusal(visitor: Driver) -> None:
     """Several tokens expire one after another. The widget must continue, because the next token may be valid."""
     for _ in range(3):
         visitor.close(Close.TOKEN_EXPIRED)

@@ -49,7 +49,7 @@ def test_nobody_is_connected_when_the_key_comes(member_of_a_business_that_is_off
 
 
 @pytest.mark.contract("D-12/always-chat")
-def test_opening_the_panel_begins_as_a_reload_would(member_of_a_business_that_is_off: Driver) -> None:
+def test_opening_the_panel_starts_again_like_a_reload(member_of_a_business_that_is_off: Driver) -> None:
     """The business is on again. Opening the panel connects the member, and the notice disappears."""
     widget = member_of_a_business_that_is_off
 
@@ -60,7 +60,7 @@ def test_opening_the_panel_begins_as_a_reload_would(member_of_a_business_that_is
     assert widget.view.notice is None
 
 
-def test_a_business_that_is_still_off_is_told_again(member_of_a_business_that_is_off: Driver) -> None:
+def test_a_business_that_is_still_off_is_reported_again(member_of_a_business_that_is_off: Driver) -> None:
     """Opening the panel sends one request. The widget stops again after the refusal."""
     widget = member_of_a_business_that_is_off
     widget.answers_frames = False
@@ -74,7 +74,7 @@ def test_a_business_that_is_still_off_is_told_again(member_of_a_business_that_is
     assert widget.view.notice == "The chat is switched off at the moment."
 
 
-def test_what_was_written_meanwhile_goes_out_then() -> None:
+def test_messages_written_meanwhile_are_sent_then() -> None:
     """The widget keeps these messages as long as the page is open."""
     widget = Driver(SETTINGS)
     widget.machine.handle(events.Started(secure=True), NOW)

@@ -46,7 +46,7 @@ def test_a_short_lived_token_is_not_renewed_in_a_rush(make_widget: MakeWidget) -
 
 
 @pytest.mark.contract("D-10/refresh")
-def test_another_uid_on_renewal_is_another_person(member: Driver) -> None:
+def test_another_uid_on_renewal_switches_the_person(member: Driver) -> None:
     """F046: the widget must not send a `refresh` frame.
 
     It closes the old socket, clears the screen, and opens a new socket.
@@ -129,7 +129,7 @@ def test_a_reauth_asks_the_page_at_once(member: Driver) -> None:
         pytest.param("token_claims", Close.TOKEN, id="F059"),
     ],
 )
-def test_a_member_refused_for_ever_costs_two_calls(make_widget: MakeWidget, code: str, close: Close) -> None:
+def test_a_member_who_is_always_refused_causes_two_calls(make_widget: MakeWidget, code: str, close: Close) -> None:
     """F138, F044, WDG-007: after two tokens, the widget must be a visitor who can chat, and must not call `getToken`
     again.
     """
@@ -147,7 +147,7 @@ def test_a_member_refused_for_ever_costs_two_calls(make_widget: MakeWidget, code
 
 
 @pytest.mark.contract("D-12/no-hammering")
-def test_tokens_that_are_called_ended_long_before_their_end_cost_two_calls(member: Driver) -> None:
+def test_tokens_refused_as_expired_long_before_their_end_cause_two_calls(member: Driver) -> None:
     """F205: close code 4419 for a token that is valid for another hour is a refusal, even on an old connection.
 
     The widget may call `getToken` once more.
@@ -161,7 +161,7 @@ def test_tokens_that_are_called_ended_long_before_their_end_cost_two_calls(membe
     assert member.identity == VISITOR
 
 
-def test_a_token_that_lasted_until_its_renewal_makes_good_an_earlier_refusal(member: Driver) -> None:
+def test_a_token_valid_until_its_renewal_clears_earlier_refusals(member: Driver) -> None:
     """F112, F113: a business may rotate its secret every few hours. Its members must not become visitors."""
     for _ in range(3):
         member.close(Close.TOKEN)
@@ -171,7 +171,7 @@ def test_a_token_that_lasted_until_its_renewal_makes_good_an_earlier_refusal(mem
 
 
 @pytest.mark.contract("D-12/no-hammering")
-def test_everyone_refused_for_ever_costs_four_sockets(make_widget: MakeWidget) -> None:
+def test_if_everyone_is_refused_four_sockets_are_opened(make_widget: MakeWidget) -> None:
     """F138: the widget may open at most four sockets and call `getToken` at most twice in five minutes."""
     widget = make_widget(custom_login=True, verdict=lambda _: ("token_signature", Close.TOKEN))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -184,7 +184,7 @@ def test_everyone_refused_for_ever_costs_four_sockets(make_widget: MakeWidget) -
     assert widget.view.link == "stopped"
 
 
-def test_a_rotated_secret_is_survived_without_becoming_a_visitor(member: Driver) -> None:
+def test_after_a_rotated_secret_a_member_stays_a_member(member: Driver) -> None:
     """F112, F113: after one refusal and one call, the widget must be a member again.
 
     The page must not receive a visitor event in between.

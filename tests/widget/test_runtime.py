@@ -154,7 +154,7 @@ async def test_a_refresh_asks_the_page_whatever_another_tab_stored(world: World)
 
 
 @pytest.mark.contract("D-12/tabs")
-async def test_two_that_ask_at_once_make_one_call(world: World) -> None:
+async def test_simultaneous_refreshes_cause_one_call(world: World) -> None:
     """WDG-008: two components of the page report at once that the user may have changed.
 
     The runtime must ask the page once.
@@ -200,7 +200,7 @@ async def test_an_aborted_get_token_is_cancelled(world: World) -> None:
     driven.feed(events.ShutdownAsked())
 
 
-async def test_a_get_token_that_throws_is_told_with_its_reason(world: World) -> None:
+async def test_a_get_token_that_throws_is_reported_with_its_reason(world: World) -> None:
     """F036, F037, WDG-006: this holds for exceptions and for rejected promises."""
     world.page = lambda: HostFailed("Error: 500")
     driven = run(world)
@@ -221,7 +221,7 @@ async def test_a_get_token_that_throws_is_told_with_its_reason(world: World) -> 
         (RuntimeError("a bug"), Fault.WIDGET_FAILED),
     ],
 )
-async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Exception, code: Fault) -> None:
+async def test_faults_of_the_key_are_reported(world: World, refuse: Exception, code: Fault) -> None:
     """The page and `debug()` must report faults of the widget, in addition to the traceback in the console."""
     shown: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: shown.append(context))
@@ -327,7 +327,7 @@ async def test_a_service_that_answers_too_late_is_unreachable(world: World, monk
 
 
 @pytest.mark.parametrize("text", [None, "", "null", "[]", "{", "[" * 100_000, '{"a":' * 100_000, "9" * 5000])
-async def test_what_the_server_sends_that_is_no_object_is_fed_as_such(world: World, text: str | None) -> None:
+async def test_a_frame_that_is_no_object_is_passed_on_as_unreadable(world: World, text: str | None) -> None:
     """F141: binary, malformed or endlessly nested data must not raise an exception in the page."""
     machine = Wishing(effects.OpenSocket(1, URI))
     machine.drive(world)
@@ -403,7 +403,7 @@ async def test_shutdown_ends_everything_it_started(world: World, timers: list[as
     assert never.cancelled()
 
 
-async def test_shutdown_ends_what_the_service_has_not_answered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_shutdown_cancels_unanswered_requests(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """F073: shutdown must cancel running requests."""
     never = asyncio.get_running_loop().create_future()
 
@@ -421,7 +421,7 @@ async def test_shutdown_ends_what_the_service_has_not_answered(world: World, mon
     assert never.cancelled()
 
 
-async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World, timers: list[asyncio.TimerHandle]) -> None:
+async def test_a_timer_is_limited_to_a_day(world: World, timers: list[asyncio.TimerHandle]) -> None:
     """Browsers immediately fire timers longer than 2^31 ms, so a timer lasts at most a day."""
     machine = Wishing(effects.SetTimer("renew", 1e9), effects.SetTimer("call", -5), effects.TearDown())
     now = asyncio.get_running_loop().time()
@@ -448,7 +448,7 @@ async def test_an_identity_token_is_exchanged_for_one_of_this_key(world: World) 
     assert (answered.ref, answered.socket_uri) == (7, URI)
 
 
-async def test_a_token_that_is_dropped_is_stored_no_more(world: World) -> None:
+async def test_only_the_dropped_token_is_removed_from_the_storage(world: World) -> None:
     """Another tab may have stored a newer token meanwhile, which must stay."""
     world.stored = TOKEN
 
@@ -460,7 +460,7 @@ async def test_a_token_that_is_dropped_is_stored_no_more(world: World) -> None:
     assert world.stored is None
 
 
-async def test_a_socket_that_was_closed_is_told_with_its_code_and_takes_nothing_more(world: World) -> None:
+async def test_a_closed_socket_is_reported_with_its_code_and_sends_nothing_more(world: World) -> None:
     """In a browser, sending on a closed socket would raise an exception."""
     machine = Wishing(effects.OpenSocket(1, URI))
     driven = machine.drive(world)
@@ -497,7 +497,7 @@ async def test_a_socket_that_opens_is_told(world: World) -> None:
     assert machine.told[0] == events.SocketOpened(1)
 
 
-async def test_a_timer_that_comes_due_is_told_once_by_its_name(world: World) -> None:
+async def test_a_timer_fires_once_with_its_name(world: World) -> None:
     """The runtime must then forget the timer, so that it never cancels a timer that has fired."""
     machine = Wishing(effects.SetTimer("call", 0))
 

@@ -38,7 +38,7 @@ def test_a_configuration_is_read() -> None:
         {"ui": {"colour": "red;}", "position": "top", "locale": 5}, "auth": {"oauth_providers": {"google": True}}},
     ],
 )
-def test_what_is_missing_or_odd_has_a_default(data: dict[str, object]) -> None:
+def test_missing_and_invalid_members_get_a_default(data: dict[str, object]) -> None:
     """F088: the configuration of a newer or faulty service must not break the widget."""
     assert appearance(data) == Appearance()
 

@@ -69,7 +69,7 @@ def test_a_member_who_was_here_before_has_no_name_before_the_server_agrees_again
         ("أدا 🌿", "أدا 🌿"),
     ],
 )
-def test_a_name_is_one_line_of_text_wherever_it_is_told(make_widget: MakeWidget, name: str, shown: str) -> None:
+def test_a_name_is_one_line_of_text_everywhere(make_widget: MakeWidget, name: str, shown: str) -> None:
     """F203: the rule holds on the screen, in the page's events, and in a message's header.
 
     The server normalises names in the same way.
@@ -109,7 +109,7 @@ def test_only_the_address_of_a_picture_is_an_avatar(make_widget: MakeWidget, ava
 # messages dropped with a member
 
 
-def test_a_message_that_is_dropped_with_its_member_is_told(unjudged: Driver) -> None:
+def test_a_message_dropped_with_its_member_is_reported(unjudged: Driver) -> None:
     """F201: the person writes a message before the server has checked the member's token.
 
     The server refuses the token twice. The visitor's conversation must not contain the message, and the widget must
@@ -127,7 +127,7 @@ def test_a_message_that_is_dropped_with_its_member_is_told(unjudged: Driver) -> 
     assert widget.view.notice == "You are no longer signed in. A message you wrote may not have arrived."
 
 
-def test_a_logout_with_a_message_on_its_way_is_told(member: Driver) -> None:
+def test_a_logout_with_a_pending_message_is_reported(member: Driver) -> None:
     """The widget does not know whether the server received the message, and the member's conversation is no longer on
     the screen.
     """
@@ -136,7 +136,7 @@ def test_a_logout_with_a_message_on_its_way_is_told(member: Driver) -> None:
     assert member.errors() == [Fault.MESSAGE_DROPPED]
 
 
-def test_a_logout_with_every_message_delivered_is_silent(member: Driver) -> None:
+def test_a_logout_without_pending_messages_reports_nothing(member: Driver) -> None:
     """No message is pending, so there is nothing to report."""
     member.feed(events.MessageWritten("Is the oak table in stock?"))
     member.frame(type="ack", id=member.frames(Kind.MESSAGE)[-1]["id"], seq=1, sent_at=200)
@@ -147,7 +147,7 @@ def test_a_logout_with_every_message_delivered_is_silent(member: Driver) -> None
     assert member.view.notice is None
 
 
-def test_a_message_that_a_visitor_wrote_stays_theirs(make_widget: MakeWidget) -> None:
+def test_messages_of_a_visitor_survive_signing_in_and_out(make_widget: MakeWidget) -> None:
     widget = make_widget().start()
     widget.feed(events.MessageWritten("Is the oak table in stock?"))
 

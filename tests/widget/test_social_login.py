@@ -53,7 +53,7 @@ def test_the_members_token_is_refreshed_every_50_seconds(grace: Driver) -> None:
 
 
 @pytest.mark.contract("3/reuse-across-loads")
-def test_a_reload_is_the_member_at_once(make_widget: MakeWidget) -> None:
+def test_after_a_reload_the_member_is_connected_at_once(make_widget: MakeWidget) -> None:
     """The widget exchanges the cached identity token.
 
     It must not connect as a visitor, open a popup, or call `getToken`.
@@ -102,7 +102,7 @@ def test_a_social_member_refused_at_the_socket_gets_one_more_token(make_widget: 
 
 
 @pytest.mark.contract("D-06/identity-cached")
-def test_when_the_identity_token_ends_the_widget_is_a_visitor_again(make_widget: MakeWidget) -> None:
+def test_after_the_end_of_the_identity_token_the_widget_is_a_visitor(make_widget: MakeWidget) -> None:
     """From then on, the endpoint answers 401."""
     widget = make_widget()
     widget.stored = widget.identity_token()
@@ -188,7 +188,7 @@ def test_a_member_who_signs_in_again_keeps_the_conversation(grace: Driver) -> No
     assert [line.body for line in grace.view.lines] == ["of grace"]
 
 
-def test_what_only_the_pages_author_can_mend_takes_no_sentence_off_the_screen(make_widget: MakeWidget) -> None:
+def test_an_error_of_get_token_does_not_replace_the_notice_on_the_screen(make_widget: MakeWidget) -> None:
     """`getToken` fails while the screen explains why no window opened."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
     click(widget)
@@ -200,7 +200,7 @@ def test_what_only_the_pages_author_can_mend_takes_no_sentence_off_the_screen(ma
     assert "blocked" in str(widget.view.notice)
 
 
-def test_a_401_that_is_not_the_services_own_is_tried_again(make_widget: MakeWidget) -> None:
+def test_a_401_of_a_gateway_is_tried_again(make_widget: MakeWidget) -> None:
     """F087: the 401 comes from a gateway, which cannot judge a token."""
     widget = make_widget(answers_tokens=False)
     widget.stored = token = widget.identity_token()

@@ -45,7 +45,7 @@ async def test_a_token_that_is_not_stored_still_makes_the_member() -> None:
     driven.feed(events.ShutdownAsked())
 
 
-def test_storage_that_fails_again_and_again_is_told_once(member: Driver) -> None:
+def test_storage_that_keeps_failing_is_reported_once(member: Driver) -> None:
     """The widget cannot store any of the renewed tokens, and must report this only once."""
     for _ in range(3):
         member.feed(events.TokenNotStored("SecurityError"))

@@ -158,7 +158,7 @@ def test_one_tab_renews_for_all(make_tabs: Callable[..., Tabs]) -> None:
 
 @pytest.mark.contract("D-12/tabs", "D-12/no-hammering")
 @pytest.mark.parametrize("slow", [False, True])
-def test_tabs_that_slept_past_the_end_of_their_token_ask_once_and_nobody_is_logged_out(
+def test_tabs_that_slept_past_the_end_of_their_token_ask_once_and_stay_logged_in(
     make_tabs: Callable[..., Tabs], *, slow: bool
 ) -> None:
     """F043: the last tab to resume must not delete the new token of the first tab, and must not treat the new token as
@@ -189,7 +189,9 @@ def test_tabs_that_slept_while_their_user_left_are_visitors(make_tabs: Callable[
 
 
 @pytest.mark.contract("D-12/no-hammering")
-def test_tabs_do_not_keep_each_other_asking(make_tabs: Callable[..., Tabs], make_widget: MakeWidget) -> None:
+def test_refused_tokens_of_other_tabs_do_not_cause_endless_calls(
+    make_tabs: Callable[..., Tabs], make_widget: MakeWidget
+) -> None:
     """WDG-007 in four tabs: the server refuses every token, and each tab adopts the other tabs' tokens.
 
     The calls must end.
@@ -229,7 +231,7 @@ def test_a_rotated_secret_logs_nobody_out_in_any_tab(make_tabs: Callable[..., Ta
 
 
 @pytest.mark.contract("D-12/tabs", "2.8/deleted-by-logout")
-def test_a_logout_is_one_in_all_tabs(make_tabs: Callable[..., Tabs]) -> None:
+def test_a_logout_applies_once_in_all_tabs(make_tabs: Callable[..., Tabs]) -> None:
     """F190, WDG-011: each tab must log out once, whichever event the tab receives first."""
     tabs = make_tabs()
 
@@ -242,7 +244,7 @@ def test_a_logout_is_one_in_all_tabs(make_tabs: Callable[..., Tabs]) -> None:
 
 
 @pytest.mark.contract("D-12/tabs")
-def test_a_logout_does_not_reach_who_logs_in_right_after_it(make_tabs: Callable[..., Tabs]) -> None:
+def test_a_logout_does_not_affect_a_login_right_after_it(make_tabs: Callable[..., Tabs]) -> None:
     """F196: one user logs out, and then another user logs in.
 
     The other tabs receive both events late, and must become the second user.
@@ -386,7 +388,7 @@ def test_a_page_without_a_user_ends_no_social_login_that_waits_for_the_time(in_d
 
 @pytest.mark.contract("D-12/tabs")
 @pytest.mark.parametrize(("fraction", "seconds"), [(0.0, LOCK_SECONDS), (0.5, 1.5 * LOCK_SECONDS)])
-def test_tabs_do_not_wait_for_a_frozen_one_for_ever_nor_end_waiting_together(
+def test_tabs_stop_waiting_for_a_frozen_tab_at_different_times(
     make_widget: MakeWidget, fraction: float, seconds: float
 ) -> None:
     """F043: each tab waits longer than a `getToken` call may take.
@@ -471,7 +473,7 @@ def test_a_token_found_after_the_logout_is_not_taken(make_widget: MakeWidget) ->
     assert widget.all(effects.CallGetToken) == []
 
 
-def test_the_turn_of_a_call_that_was_replaced_is_not_its_successors(make_widget: MakeWidget) -> None:
+def test_the_lock_of_a_replaced_call_does_not_start_the_next(make_widget: MakeWidget) -> None:
     """The widget may call `getToken` only while it holds the lock for the current call."""
     widget = make_widget(custom_login=True, turn=lambda _: None).start()
     replaced = widget.last(effects.AwaitTurn).ref
@@ -485,7 +487,7 @@ def test_the_turn_of_a_call_that_was_replaced_is_not_its_successors(make_widget:
     assert widget.calls() == [("refresh", 1)]
 
 
-def test_a_token_that_is_known_already_is_no_news(member: Driver) -> None:
+def test_a_known_token_causes_nothing(member: Driver) -> None:
     """The widget must neither send nor adopt the token again."""
     member.feed(events.StoredTokenChanged(member.stored))
 

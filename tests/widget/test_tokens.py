@@ -148,7 +148,7 @@ def test_time_is_judged_to_the_second(now: float, margin: float, *, good: bool) 
         assert caught.value.code == Fault.TOKEN_EXPIRED
 
 
-def test_a_token_does_not_show_in_what_is_printed() -> None:
+def test_the_repr_of_a_token_hides_it() -> None:
     """The `repr` of a principal, an event or an effect must not contain the token."""
     token = jwt(**CLAIMS)
     claims = tokens.read(token)

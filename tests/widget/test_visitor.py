@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.contract("3/first-open", "2.3/silent", "1/mode-visitor", "5.2/visitor")
-def test_the_first_open_connects_as_the_visitor_of_the_key(visitor: Driver) -> None:
+def test_the_widget_first_connects_as_the_visitor_of_its_key(visitor: Driver) -> None:
     """The widget derives the uid from the key.
 
     The service issues a token for the uid, and the widget opens the socket with this token.
@@ -62,7 +62,7 @@ def test_an_insecure_page_connects_nothing_and_says_why(make_widget: MakeWidget)
     assert widget.view.notice == "The chat needs a secure (https) page."
 
 
-def test_a_browser_without_keys_is_told_once(make_widget: MakeWidget) -> None:
+def test_a_browser_without_keys_is_reported_once(make_widget: MakeWidget) -> None:
     """F002: without a key there is no connection. The widget reports one error."""
     widget = make_widget()
 
@@ -74,7 +74,7 @@ def test_a_browser_without_keys_is_told_once(make_widget: MakeWidget) -> None:
 
 
 @pytest.mark.contract("D-12/always-chat")
-def test_a_key_in_memory_only_is_told_and_used(make_widget: MakeWidget) -> None:
+def test_a_key_in_memory_only_is_reported_and_used(make_widget: MakeWidget) -> None:
     """F003, F009: the widget reports that storage failed or is corrupted. The visitor can chat anyway."""
     widget = make_widget()
 
@@ -117,7 +117,7 @@ def test_an_unknown_provider_stops_the_widget(make_widget: MakeWidget) -> None:
     assert widget.counts()["LoadVisitorToken"] == 1
 
 
-def test_a_configuration_that_fails_is_asked_again_and_told_once(make_widget: MakeWidget) -> None:
+def test_a_failing_configuration_is_requested_again_and_reported_once(make_widget: MakeWidget) -> None:
     """F086: the widget stays hidden, and the visitor is connected."""
     widget = make_widget()
     widget.feed(events.ConfigurationFailed(500), events.ConfigurationFailed(500))
@@ -142,7 +142,7 @@ def test_an_admin_change_reaches_an_open_panel_within_a_minute_or_so(visitor: Dr
     assert 2 < visitor.counts()["LoadConfiguration"] <= 4
 
 
-def test_a_server_that_accepts_someone_else_is_not_believed(make_widget: MakeWidget) -> None:
+def test_a_ready_frame_for_another_person_is_refused(make_widget: MakeWidget) -> None:
     """If the server calls a visitor a member, the widget must drop the connection so that identities are not mixed."""
     widget = make_widget(answers_frames=False).start()
     ref = widget.last(effects.OpenSocket).ref
@@ -158,7 +158,7 @@ def test_a_server_that_accepts_someone_else_is_not_believed(make_widget: MakeWid
     assert widget.emitted("ready") == []
 
 
-def test_answers_that_nobody_awaits_are_ignored(visitor: Driver) -> None:
+def test_unexpected_answers_are_ignored(visitor: Driver) -> None:
     """A token, frame or close of an earlier connection must change nothing."""
     visitor.close(1006)
     visitor.advance(1)
@@ -176,7 +176,7 @@ def test_answers_that_nobody_awaits_are_ignored(visitor: Driver) -> None:
 
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [3600, -3600, 5 * 365 * 86_400, -86_400])
-def test_a_wrong_clock_is_told_once_and_does_no_harm(make_widget: MakeWidget, ahead: float) -> None:
+def test_a_wrong_clock_is_reported_once_and_the_widget_connects(make_widget: MakeWidget, ahead: float) -> None:
     """F053: the widget learns the server's time, uses this time for the proof's `iat`, and warns once."""
     widget = make_widget(server_ahead=ahead).start()
 
@@ -242,7 +242,7 @@ def test_a_configuration_is_not_asked_for_again_too_soon(
 
 
 @pytest.mark.contract("4.9/one-time")
-def test_a_proof_has_an_id_of_its_own(visitor: Driver) -> None:
+def test_every_proof_has_its_own_id(visitor: Driver) -> None:
     visitor.close(1006)
     visitor.advance(2)
 
@@ -253,7 +253,7 @@ def test_a_proof_has_an_id_of_its_own(visitor: Driver) -> None:
 
 
 @pytest.mark.contract("4.9/proof")
-def test_a_server_that_accepts_before_the_proof_is_not_believed(make_widget: MakeWidget) -> None:
+def test_a_ready_frame_before_the_proof_is_refused(make_widget: MakeWidget) -> None:
     """The server cannot know yet who the person is."""
     widget = make_widget(answers_frames=False).start()
     ready = {"type": "ready", "identity": "visitor", "uid": KEY.uid, "expires_at": widget.server_now + 60}
