@@ -50,7 +50,7 @@ def entries() -> list[Entry]:
 
 
 def marked_tests() -> dict[str, list[str]]:
-    """Return the tests marked with each id, as `path::name`: cases of the suite, and tests, whose sources are read."""
+    """Return the tests and the suite's cases that are marked with each id, as `path::name`."""
     found: dict[str, list[str]] = defaultdict(list)
     for case in cases():
         for contract_id in case.sentences:

@@ -36,7 +36,7 @@ def commands() -> str:
 
 
 def _extras(found: list[EntryPoint]) -> str:
-    """Return a table of the commands by the extra that installs them."""
+    """Return a table of the commands, grouped by the extra that installs them."""
     names: dict[str, list[str]] = {}
     for command in found:
         what = f"chatkey[{','.join(sorted(command.extras))}]" if command.extras else "chatkey"

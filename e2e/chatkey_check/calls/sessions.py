@@ -175,7 +175,7 @@ def _deletes(value: str, attributes: list[str], response: Response) -> bool:
 
 
 def _has_ended(expires: str, date: str) -> bool:
-    """Return whether a cookie had already expired when the answer was sent, by the server's own clock."""
+    """Return whether, by the server's clock, a cookie had already expired when the answer was sent."""
     end, said = moment(expires), moment(date)
     return "1970" in expires or (end is not None and said is not None and end <= said)
 

@@ -45,14 +45,14 @@ def seconds(claims: Mapping[str, object], name: str) -> int | None:
 
 
 def left(calls: Calls, exchange: Exchange) -> float:
-    """Return the seconds until a call's token expires, by the clock of the server that issued it."""
+    """Return the seconds until a call's token expires, by the clock of the server that issued the token."""
     return (seconds(exchange.claims, "exp") or 0) - calls.record.now_at(exchange)
 
 
 def shift(calls: Calls, exchange: Exchange) -> float | None:
     """Return how many seconds iat is ahead of the issuing server's clock, or None if exp is not an hour after iat.
 
-    If this is not zero, the lifetime is right, but the time that it starts from is wrong.
+    If the result is not zero, the lifetime is right, but its start is wrong.
     """
     issued, ends = seconds(exchange.claims, "iat"), seconds(exchange.claims, "exp")
     if issued is None or ends is None or not SHORTEST <= ends - issued <= LONGEST:

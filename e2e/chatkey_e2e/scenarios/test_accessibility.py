@@ -241,7 +241,7 @@ emulates_preferences = pytest.mark.skip_browser("firefox", because="Firefox's dr
 @pytest.mark.needs("social:google", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_nothing_moves_for_whoever_asks_for_less_motion(page: Page, shop: ShopPage) -> None:
-    """With `prefers-reduced-motion`, no element of the widget has an animation or a transition."""
+    """With `prefers-reduced-motion`, no element of the widget may have an animation or a transition."""
     page.emulate_media(reduced_motion="no-preference")
     shop.open().open()
     moving = motions(page)

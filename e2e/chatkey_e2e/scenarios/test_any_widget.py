@@ -127,7 +127,7 @@ def test_each_connection_is_proved_anew(driven: DrivenWidget) -> None:
 
 @pytest.mark.contract("2.3/uid-derived", "2.8/key-pair")
 def test_a_reload_is_the_same_visitor(driven: DrivenWidget) -> None:
-    """After a reload, the same browser has the same key and therefore the same uid."""
+    """After a reload, the same browser must have the same key and therefore the same uid."""
     assert driven.visit() == driven.reload()
 
 

@@ -317,7 +317,7 @@ def test_htm_020_a_page_that_cuts_its_popups_off_is_told_which_header_to_change(
 
 @pytest.mark.needs("social:google")
 def test_htm_020_a_page_that_lets_its_popups_be_may_cut_itself_off_from_others(shop: ShopPage, stack: Stack) -> None:
-    """F164: with COOP `same-origin-allow-popups` on the shop's page, the login works."""
+    """F164: with COOP `same-origin-allow-popups` on the shop's page, the login must work."""
     with_headers(shop, stack, cross_origin_opener_policy="same-origin-allow-popups")
     widget = shop.open()
 

@@ -137,7 +137,7 @@ def test_htm_006_what_a_provider_says_of_an_error_is_not_shown(opener: Opener, s
     ids=["quote", "script", "apostrophe", "path", "star", "backslash"],
 )
 def test_htm_010_an_origin_that_would_not_be_one_is_not_registered(stack: Stack, domain: str) -> None:
-    """A domain that is not a valid host cannot be registered as an origin."""
+    """A domain that is not a valid host must not be registered as an origin."""
     with pytest.raises(LabError, match="cannot be registered") as refused:
         stack.service_lab.add_provider(domains=[domain])
 

@@ -57,7 +57,7 @@ def by_social_login(shop: ShopPage) -> WidgetPage:
 def test_chat_and_search_are_the_same_in_every_mode(
     page: Page, make_business: MakeBusiness, enter: Enter, members: dict[str, object]
 ) -> None:
-    """In every mode, messages are stored, found by a search, and still there after a reload."""
+    """In every mode, messages must be stored, found by a search, and still be there after a reload."""
     shop = ShopPage(page, make_business(**members))
     widget = enter(shop)
     uid = widget.uid
@@ -164,7 +164,7 @@ def test_a_call_rings_is_taken_and_ends(widget: WidgetPage, agent: AgentPage) ->
 @pytest.mark.needs("agent", "calls")
 @pytest.mark.contract("D-10/history-search-call")
 def test_a_call_that_an_agent_ends_is_over(widget: WidgetPage, clerk: Clerk) -> None:
-    """A call ends for the visitor when an agent ends it."""
+    """A call must end for the visitor when an agent ends the call."""
     widget.call()
 
     clerk.end_call(widget.uid)

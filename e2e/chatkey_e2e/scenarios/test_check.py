@@ -80,7 +80,7 @@ def desk(business: Business) -> Iterator[str]:
 
 
 def test_on_the_page_of_ui_a_call_is_changed_and_sent_again(desk: str, page: Page) -> None:
-    """The page of `--ui` shows requests and answers, and can send a changed request again."""
+    """The page of `--ui` must show requests and answers, and send a changed request again."""
     page.goto(desk)
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("passed"))
     expect(page.get_by_label("Headers")).to_have_value(re.compile("^Cookie: •••$", re.MULTILINE))
@@ -95,7 +95,7 @@ def test_on_the_page_of_ui_a_call_is_changed_and_sent_again(desk: str, page: Pag
 
 
 def test_on_the_page_of_ui_a_pasted_token_is_explained(desk: str, page: Page, business: Business) -> None:
-    """The page of `--ui` explains a pasted token without sending it to another server."""
+    """The page of `--ui` must explain a pasted token without sending the token to another server."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(desk)

@@ -14,7 +14,7 @@ from chatkey_stack.stack import Stack
 def test_an_admins_change_is_there_after_a_minute(
     advance: Advance, shop: ShopPage, business: Business, stack: Stack
 ) -> None:
-    """A social login that an administrator enables appears on the sign-in page within 60 seconds."""
+    """A social login that an administrator enables must appear on the sign-in page within 60 seconds."""
     widget = shop.open()
     before = widget.wait_for_event("configuration:loaded")["socials"]
     stack.service_lab.change_provider(business.provider.id, socials={"gitlab": SocialKeys("service")})
@@ -27,7 +27,7 @@ def test_an_admins_change_is_there_after_a_minute(
 
 @pytest.mark.contract("4.8/sdk")
 def test_the_widget_runs_under_the_strictest_policy(shop: ShopPage) -> None:
-    """The widget works on a page whose policy requires nonces and forbids `unsafe-inline` and `unsafe-eval`."""
+    """The widget must work on a page whose policy requires nonces and forbids `unsafe-inline` and `unsafe-eval`."""
     widget = shop.open(csp="strict")
 
     assert widget.identity["identity"] == "visitor"
@@ -44,7 +44,7 @@ def test_the_configuration_may_come_after_the_script(shop: ShopPage) -> None:
 
 @pytest.mark.contract("4.8/config", "D-12/handle")
 def test_init_service_is_idempotent(shop: ShopPage, business: Business) -> None:
-    """Calling `initService` again returns the same handle and opens no second socket."""
+    """Calling `initService` again must return the same handle and open no second socket."""
     widget = shop.open()
 
     same = widget.page.evaluate(

@@ -64,7 +64,7 @@ def test_a_reload_reuses_the_cached_token_without_a_second_gettoken(
 def test_the_token_is_renewed_before_it_ends_on_the_same_socket(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """A minute before the token expires, the widget calls `getToken` and sends the new token over the open socket."""
+    """A minute before the token expires, the widget must call `getToken` and send the new token on the open socket."""
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": short_lived(business, route)}), times=1)
     widget = shop.open()
     widget.wait_for("member")
@@ -101,7 +101,7 @@ def test_null_leaves_the_visitor_and_is_not_asked_again(advance: Advance, shop: 
 def test_a_failing_backend_leaves_the_visitor_and_is_asked_again_later(
     page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
-    """If the backend fails, the visitor can chat, and the widget calls `getToken` again later."""
+    """If the backend fails, the visitor can chat, and the widget must call `getToken` again later."""
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(status=500, body="broken"), times=1)
     widget = shop.open()
     widget.wait_for_event("error")

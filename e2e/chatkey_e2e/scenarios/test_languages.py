@@ -149,7 +149,7 @@ def test_without_a_wish_of_page_or_business_the_browser_is_asked(
 def test_the_businesss_language_comes_before_the_browsers(
     new_context: NewContext, business: Business, stack: Stack
 ) -> None:
-    """The language chosen for the business takes precedence over the browser's."""
+    """The language that is set for the business must take precedence over the browser's language."""
     stack.service_lab.change_provider(business.provider.id, ui_locale="ar")
     shop = ShopPage(new_context(locale="de-AT").new_page(), business)
 
@@ -178,7 +178,7 @@ def test_a_language_that_changes_while_one_writes_takes_nothing_away(
 
 @pytest.mark.needs("widget-languages")
 def test_a_locale_that_is_no_text_is_told_and_the_chat_is_there(shop: ShopPage) -> None:
-    """A `locale` that is not a string causes `config_invalid`, and the visitor can chat in another language."""
+    """A `locale` that is not a string must cause `config_invalid`, and the visitor can chat in another language."""
     shop.page.add_init_script(f"({WISH})(49)")
 
     widget = shop.open()

@@ -71,7 +71,7 @@ def test_a_configuration_that_fails_hides_the_widget_until_it_comes(
 def test_an_overloaded_token_endpoint_is_not_asked_before_its_time(
     page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage
 ) -> None:
-    """F087: the widget can read `Retry-After` across origins, and waits at least that long."""
+    """F087: the widget must read `Retry-After` across origins, and wait at least that long."""
     busy = iter([(503, "20"), (429, "30")])
 
     def answer(route: Route) -> None:

@@ -168,7 +168,7 @@ def test_a_page_rendered_ahead_asks_for_nothing_until_it_is_looked_at(
 
 
 def test_a_page_with_a_service_worker_has_a_widget_like_any_other(shop: ShopPage) -> None:
-    """With a service worker that handles all requests, the widget starts from the snapshot, and the member can chat."""
+    """With a service worker that handles all requests, the snapshot must start, and the chat must work."""
     shop.visit()
     shop.page.evaluate(BE_SERVED_BY_A_WORKER, "worker.js")
 

@@ -55,7 +55,7 @@ def test_a_page_of_ones_own_has_the_widget(page: Page, business: Business) -> No
 
 @pytest.mark.only_browser("chromium", because="the virtual authenticator needs CDP, which only Chromium has")
 def test_a_shop_may_have_passkeys(context: BrowserContext, shop: ShopPage) -> None:
-    """Chromium's virtual authenticator can create and find a passkey in a page with the widget."""
+    """Chromium's virtual authenticator must create and find a passkey in a page with the widget."""
     shop.open()
     session = context.new_cdp_session(shop.page)
     session.send("WebAuthn.enable")

@@ -62,7 +62,7 @@ BUSY = "() => { setTimeout(() => { const end = performance.now() + 2500; while (
 def test_the_button_works_by_keyboard_and_the_popup_blocker_lets_its_window_through(
     widget: WidgetPage, key: str
 ) -> None:
-    """A key press on the button counts as a user action, so the popup blocker allows the window."""
+    """A key press on the button must count as a user action, so that the popup blocker allows the window."""
     widget.sign_in_by_key("google", key).approve()
 
     widget.wait_for("member")

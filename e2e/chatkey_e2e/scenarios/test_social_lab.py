@@ -91,7 +91,7 @@ def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> No
 @pytest.mark.skip_browser("firefox", because="Firefox's driver cannot emulate user preferences")
 @pytest.mark.needs("own-keys", "social:google")
 def test_the_timeline_of_a_login_is_light_or_dark(visitor: Visitor, stack: Stack) -> None:
-    """The timeline follows the light or dark preference of the person."""
+    """The timeline must follow the person's preference for light or dark colours."""
     visitor.comes_in("google")
 
     page = timeline_of(visitor, stack)

@@ -136,7 +136,7 @@ def test_signing_out_goes_back_to_the_visitor(shop: ShopPage, business: Business
 @pytest.mark.needs("member-records", "social:google")
 @pytest.mark.contract("2.7/same-record")
 def test_a_second_login_updates_the_same_record(shop: ShopPage, business: Business, stack: Stack) -> None:
-    """A second login updates the member's record instead of creating another."""
+    """A second login must update the member's record and create no other record."""
     widget = shop.open()
     for _ in range(2):
         widget.sign_in_with("google").approve("Omar Haddad")

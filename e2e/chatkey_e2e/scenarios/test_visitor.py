@@ -50,7 +50,7 @@ def test_the_key_cannot_be_exported_and_survives_a_reload(shop: ShopPage) -> Non
 
 @pytest.mark.contract("2.3/uid-derived")
 def test_a_reload_keeps_the_visitor(shop: ShopPage) -> None:
-    """The same browser is the same visitor after a reload."""
+    """The same browser must be the same visitor after a reload."""
     before = shop.open().uid
 
     after = shop.reload().uid
@@ -60,7 +60,7 @@ def test_a_reload_keeps_the_visitor(shop: ShopPage) -> None:
 
 @pytest.mark.contract("2.3/cleared")
 def test_a_cleared_key_makes_a_new_visitor(shop: ShopPage) -> None:
-    """If the key is deleted, the next load creates a new visitor."""
+    """If the key is deleted, the next load must create a new visitor."""
     widget = shop.open()
     before = widget.uid
     widget.clear_key()

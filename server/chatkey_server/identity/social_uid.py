@@ -15,7 +15,7 @@ class SocialUid(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, uid: str) -> SocialUid | None:
-        """Split a uid. Returns None if it is not a social provider's name, a colon and a subject."""
+        """Split a uid. Returns None unless the uid is a social provider's name, a colon and a subject."""
         social, _, sub = uid.partition(":")
         return cls(social, sub) if social in SOCIALS and sub else None
 

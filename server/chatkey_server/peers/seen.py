@@ -66,7 +66,7 @@ class Seen:
         return True
 
     def knows_call(self, call_id: str, state: str) -> bool:
-        """Return whether this is the last state of the call that the socket was sent."""
+        """Return whether `state` is the last state of this call that the socket was sent."""
         return self._calls.get(call_id) == state
 
     def open_calls(self) -> set[str]:

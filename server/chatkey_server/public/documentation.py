@@ -70,7 +70,7 @@ def _only_the_document(connection: AnyConnection, _: BaseRouteHandler) -> None:
 
 
 class Channel(msgspec.Struct, frozen=True):
-    """A channel of the widget: the live chat, or the service's own."""
+    """A channel of the widget: the live chat, or the channel of the service."""
 
     enabled: bool
     title: str

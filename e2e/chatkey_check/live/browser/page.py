@@ -66,7 +66,7 @@ def document(fetched: Exchange | None, service: Service, set_cookies: Iterable[s
 
 
 def with_service(policies: str, url: str) -> str:
-    """Return a Content-Security-Policy that allows the service in every directive that allows any other address."""
+    """Return a Content-Security-Policy in which every directive that lists addresses also lists the service."""
     return ", ".join("; ".join(_directives(policy, url)) for policy in policies.split(","))
 
 
