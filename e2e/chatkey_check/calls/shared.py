@@ -30,7 +30,7 @@ WORKERS: Final = 6
 
 
 class Earlier(NamedTuple):
-    """The result of two logins in one browser, one person after the other."""
+    """The results of two logins in the same browser, first by one person and then by another."""
 
     session: Session
     of_member: Exchange
