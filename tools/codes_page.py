@@ -65,8 +65,8 @@ OAUTH: Final = ("oauth_", "social_", "state_")
 
 INTRODUCTION: Final = """\
 The page receives these errors in the handle's `error` event and in `service:error`, as `{code, phase, message,
-remediation, retryable}`. The script reports what happens before the widget starts, and rejects `ready` with it. The
-widget passes the server's codes on. The text for the person is shown in the panel, in [one of three
+remediation, retryable}`. The script reports errors that happen before the widget starts, and rejects `ready` with
+them. The widget passes the server's codes on. The text for the person is shown in the panel, in [one of three
 languages](decisions.md#d-12-what-the-widget-promises).
 """
 SERVER: Final = """\

@@ -142,7 +142,7 @@ class PatientHttp(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Check the size of the headers, the pipeline and `Host`. uvicorn answers 400 to any exception raised here."""
+        """Check the pipeline, `Host`, and the size of the headers. uvicorn answers 400 to any exception raised here."""
         around = len(self.headers) * len(b": \r\n")
         head = len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + around
         if head > self._most_in_head or len(self.pipeline) >= PIPELINED:

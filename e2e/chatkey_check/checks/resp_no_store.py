@@ -66,7 +66,7 @@ def _of_visitors(calls: Calls) -> Finding:
         said = _said(answer, name)
         if answer.succeeded and KEPT.search(said) and not {"no-store", "no-cache"} & _directives(said):
             hint = "Send no-store to visitors too. Otherwise they may get the stored null after they log in."
-            return warned(f"A visitor's answer may be stored: {name} is {said!r}.", answer, hint=hint)
+            return warned(f"Caches may store the answer that a visitor gets: {name} is {said!r}.", answer, hint=hint)
     return passed()
 
 

@@ -169,7 +169,7 @@ def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBusiness, tmp_path: Path) -> None:
-    """axe must find no serious problem in the HTML report of `chatkey check`, with a failure and all details open."""
+    """axe must find no serious problem in a complete HTML report of `chatkey check` that contains a failure."""
     business = make_business()
     report = tmp_path / "report.html"
     command = [sys.executable, "-m", "chatkey_server", "check", f"{business.url}chat/token", "--ca"]

@@ -14,7 +14,8 @@ object as JSON. Sources:
 - A missing client id or secret: github.com/openid/AppAuth-iOS/issues/226,
   github.com/googleapis/google-api-nodejs-client/issues/1582.
 - A missing or empty scope is reported as a missing parameter: github.com/olivierbon/Placid/issues/25.
-- An invalid scope, which a refresh may have too: github.com/googleapis/google-auth-library-python/issues/999.
+- The error for an invalid scope, which can also occur at a refresh:
+  github.com/googleapis/google-auth-library-python/issues/999.
 - A scope that the refresh token does not have: github.com/kelproject/pykube/issues/86,
   github.com/openid/AppAuth-Android/issues/419.
 - id_tokens use either form of the issuer: github.com/coreos/go-oidc/issues/125,

@@ -81,7 +81,7 @@ def test_a_backend_fits_on_a_screen(name: str) -> None:
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.contract("4.7/request", "4.7/response", "2.4/claims")
 def test_a_backend_passes_every_check_without_a_warning(reports: Reports, name: str, given: str) -> None:
-    """The checks that need a missing option must be reported as not judged. All other checks must pass."""
+    """A check that needs an option which was not given must be reported as not judged. All other checks must pass."""
     outcomes = reports(name)[given].outcomes
 
     findings = [f"{o.check.id}: {o.verdict} {o.message}" for o in outcomes if o.verdict not in {"pass", "skip"}]

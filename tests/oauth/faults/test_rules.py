@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         (
             {"fault": "slow", "scope": {"client_id": "ours"}, "with": {"leg": "discovery"}},
             "scope.client_id",
-            "requests for discovery belong to no flow",
+            "requests for discovery do not belong to a flow",
         ),
     ],
 )

@@ -48,7 +48,7 @@ class Broker:
         return heard
 
     def hears(self, channel: str) -> bool:
-        """Return whether a channel is subscribed under the name that each key gives it."""
+        """Each key gives the channel another name. Return whether all these names are subscribed."""
         return self.listening.issuperset(SEAL.names(channel))
 
 

@@ -50,7 +50,7 @@ async def connected(open_socket: Fixture, browser: Fixture, client: Fixture, sec
 async def test_a_rotated_secret_is_valid_in_the_other_process_at_once(
     two: Fixture, open_socket: Fixture, browser: Fixture, clock: Fixture
 ) -> None:
-    """The clock stands still, so no process reads the provider again because of its age."""
+    """The clock stands still, so the cached provider never becomes old enough to be read again."""
     one, other = two
     _, before = await connected(open_socket, browser, other, "s" * 32)
     known = asyncio.Event()

@@ -43,7 +43,7 @@ class ApprovalDialect(Common):
         return self.declinable
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the scopes that are granted if a person approves these scopes."""
+        """Return the scopes that the provider grants after a person approved `scopes`."""
         del request, person
         return scopes
 
