@@ -212,6 +212,6 @@ def test_http_1_0_opens_no_socket(service: Service) -> None:
 @pytest.mark.parametrize(
     "path", [b"/v1/socket/", b"/v1/socket2", b"/socket", b"/V1/socket", b"/v1/%73ocket", b"//v1/socket"]
 )
-def test_there_is_no_socket_anywhere_else(service: Service, path: bytes) -> None:
+def test_a_socket_at_another_path_is_refused(service: Service, path: bytes) -> None:
     assert statuses(upgrade(service, path))[0] in {403, 404}
     assert statuses(upgrade(service)) == [101]

@@ -42,7 +42,7 @@ def test_a_mac_made_with_the_decoded_secret_is_refused_and_the_mistake_named(ser
         ),
     ],
 )
-def test_what_is_no_secret_is_not_configured(service: Service, secret: str, message: str) -> None:
+def test_an_unusable_secret_is_refused(service: Service, secret: str, message: str) -> None:
     assert service.shop(secret_key="k" * 32).id
 
     answer = service.http.post("/lab/providers", json={"secret_key": secret})
