@@ -20,7 +20,7 @@ TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build
 BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
 LONG_CHECKS = ("long", "e2e-long", "mutants", "firefox", "webkit")
-"""Checks that take too long for the default run. `firefox-long`, `coverage`, `newest` and `lowest` are separate."""
+"""Checks too long for the default run. `all` has no `firefox-long`, `coverage`, `mutation`, `newest` and `lowest`."""
 
 OF_DOCS, OF_WEBKIT = "tests/docs", "tests/webkit"
 """Folders of tests, each run by the session of the same name."""
@@ -191,6 +191,14 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def mutation(session: nox.Session) -> None:
+    """Change the rules, the socket and the widget in every way mutmut knows; takes an hour. Names choose mutants."""
+    _install(session, "dev", "checks", "mutation")
+    _install_project(session)
+    session.run("python", "-m", "tools.mutation", *session.posargs)
+
+
+@nox.session
 def build(session: nox.Session) -> None:
     """Build wheel and sdist, install the wheel in an empty environment, and start its programs."""
     session.install("uv")
@@ -260,6 +268,7 @@ def lock(session: nox.Session) -> None:
         "dev": (*whole, "--group", "dev"),
         "checks": ("--group", "checks"),
         "load": ("--constraint", "requirements/dev.txt", "pyproject.toml", "--extra", "load"),
+        "mutation": (*(f"--constraint=requirements/{name}.txt" for name in ("dev", "checks")), "--group", "mutation"),
         "lowest": ("--resolution", "lowest-direct", *whole, "--group", "dev"),
     }.items():
         session.run("uv", "pip", "compile", *common, "--upgrade", *sources, "-o", f"requirements/{name}.txt")

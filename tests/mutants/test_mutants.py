@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -79,6 +80,16 @@ def test_an_unreadable_or_incomplete_pattern_is_refused(changes: dict[str, str])
 
     with pytest.raises(MutantError):
         mutant.of("f()\n")
+
+
+def test_the_settings_of_mutmut_name_what_is_there() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    packages = {package: folder for folder in PACKAGES for package in PACKAGES[folder]}
+
+    for pattern in settings["only_mutate"]:
+        _, package, *rest = pattern.removesuffix("/*").split("/")
+        assert ROOT.joinpath(packages[package], package, *rest).is_dir()
+    assert all((ROOT / path).exists() for path in settings["pytest_add_cli_args_test_selection"])
 
 
 def _repeated(values: Iterable[object]) -> list[object]:
