@@ -158,7 +158,8 @@ def test_the_amount_that_one_address_can_store_is_limited(settings: dict[str, st
             with service.socket() as peer:
                 visitor(service, shop, peer)
                 for message in range(10):
-                    answer = peer.ask({"type": "message", "id": f"m{number}-{message}", "body": "x" * 4000})
+                    peer.say({"type": "message", "id": f"m{number}-{message}", "body": "x" * 4000})
+                    answer = peer.next()
                     if answer["type"] == "error":
                         return message, answer
             return 10, {}

@@ -71,10 +71,14 @@ async def test_it_is_read_as_strictly_as_it_is_declared(join, browser):
     refused = await socket.ask({"type": "tally", "id": "two words"})
 
     assert refused["code"] == "frame_invalid"
-    assert refused["message"].startswith("The frame is wrong at id")
+    assert refused["message"].startswith("The frame is invalid at id")
 """
 OF_THE_WIDGET: Final = """
+from tests.widget.declared import DETAILS
+
 from chatkey_protocol.frames import Kind
+
+DETAILS["message:tally"] = {"count": "number"}  # what an event for integrators would add to sdk.d.ts
 
 
 def test_it_is_asked_and_told(visitor):

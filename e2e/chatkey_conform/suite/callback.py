@@ -51,7 +51,7 @@ DAMAGED: Final[dict[str, Callable[[str], str]]] = {
     "OAC-002-mac": lambda state: _bent(state, max(0, len(state) - 20)),
     "OAC-002-last": lambda state: _bent(state, len(state) - 1),
     "OAC-002-truncated": lambda state: state[:-1],
-    "OAC-002-no-mac": lambda state: state.partition(".")[0],
+    "OAC-002-no-mac": lambda state: state.partition(".")[0] if "." in state else state[1:],
     "OAC-002-empty-mac": lambda state: state.partition(".")[0] + ".",
     "OAC-002-no-payload": lambda state: "." + state.partition(".")[2],
     "OAC-002-dot": lambda state: state + ".",

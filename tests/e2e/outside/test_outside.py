@@ -320,7 +320,7 @@ def test_the_asynchronous_twin_is_left_out_or_refused(twin: str, tmp_path: Path)
     assert "pytest-playwright and pytest-playwright-asyncio are not compatible" in both.stderr + both.stdout
     assert ours.returncode == 0, ours.stdout
     assert theirs.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "`-p no:playwright-asyncio`: the harness drives Playwright's synchronous API." in theirs.stderr
+    assert "`-p no:playwright-asyncio`: the harness uses Playwright's synchronous API." in theirs.stderr
 
 
 def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
