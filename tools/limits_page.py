@@ -13,15 +13,17 @@ from chatkey_server.settings import SETTINGS, Setting
 from chatkey_server.socket.connection import REAUTH_SECONDS
 
 HEAD: Final = """\
-A service may have other limits. A client that exceeds one receives the code in the last column, and for rates also
-`Retry-After` or `retry_after`. The first table lists the limits that are [settings](settings.md), with their defaults.
-The second table lists fixed limits, which are part of [the profile](protocol.md).
+The first table on this page lists the limits that are [settings](settings.md) of our service, with their defaults. The
+second table lists fixed limits, which are part of [the profile](protocol.md). Another service may have other limits. A
+client that exceeds a limit receives the code in the last column. If a rate is exceeded, the client also receives
+`Retry-After` (HTTP) or `retry_after` (socket).
 
-Rates are allowances that refill evenly, so the whole allowance may be used in one burst. They are counted per person,
-or per client address (for IPv6 per network of 64 bits). Each process counts separately, with two exceptions that are
-counted over all processes if Redis is configured: limits that say so below, and password guesses for agents and
-administrators (ten per minute from one client address). While Redis is down, each process counts these separately too,
-starting from its own counts.
+A rate is an allowance that refills evenly. A client may use the whole allowance at once. Requests are counted per
+person, or per client address. All IPv6 addresses with the same first 64 bits are counted as one address. Each process
+of the service counts alone, with two exceptions. If Redis is configured, all processes together count the limits that
+say so in the table. They also count together how often passwords of agents and administrators are guessed (ten times
+per minute from one client address). While Redis is down, each process counts these limits alone, too, and begins with
+its own previous count.
 """
 
 BEYOND: Final = {
