@@ -11,12 +11,12 @@ from chatkey_check.model import Question, Severity
 from chatkey_check.reports import summary
 
 INTRODUCTION: Final = """\
-These are the checks that [`chatkey check`](integrators.md#check-your-endpoint) makes of a `getToken` endpoint, in a
-useful order for debugging. `chatkey check --explain ID` explains one check in the terminal.
+[`chatkey check`](integrators.md#check-your-endpoint) makes the following checks of a `getToken` endpoint, in an order
+that helps with debugging. `chatkey check --explain ID` explains one check in the terminal.
 
-If a **must** check fails, nobody can sign in, or somebody can who should not. If a **should** or **info** check fails,
-the endpoint works but can be improved; this is a warning. A normal call is `POST {"jkt": …}` with the session of the
-login, `Content-Type: application/json` and the page's own `Origin`.
+If a **must** check fails, people cannot sign in, or the wrong people can sign in. If a **should** or **info** check
+fails, the endpoint works but can be improved, and the checker reports a warning. A normal call is `POST {"jkt": …}`
+with the session of the login, `Content-Type: application/json` and the page's own `Origin`.
 """
 LANGUAGES: Final = {"Python": "python", "Node.js": "js", "PHP": "php", "nginx": "nginx", "Vite": "js", "page": "js"}
 

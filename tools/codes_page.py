@@ -64,15 +64,16 @@ OAUTH: Final = ("oauth_", "social_", "state_")
 
 
 INTRODUCTION: Final = """\
-The page receives these errors in the handle's `error` event and in `service:error`, as `{code, phase, message,
-remediation, retryable}`. The script reports errors that happen before the widget starts, and rejects `ready` with
-them. The widget passes the server's codes on. The text for the person is shown in the panel, in [one of three
-languages](decisions.md#d-12-what-the-widget-promises).
+The page receives the following errors in the handle's `error` event and in `service:error`, as `{code, phase, message,
+remediation, retryable}`. If an error happens before the widget starts, the script reports the error, and rejects the
+promise `ready` with the error. The widget passes the server's codes on. The panel shows the text for the person in
+[one of three languages](decisions.md#d-12-what-the-widget-promises).
 """
 SERVER: Final = """\
-Over HTTP, the code is in `error.code`, with the status. On the socket, it is in an `error` frame, followed by the
-close code. In the message to the opener, it is in `error.code`. A code that only endpoints use never comes with its
-close code. `error.message` names the wrong member.
+In an HTTP answer, the code is in `error.code`, and the status belongs to the code. On the socket, the code is in an
+`error` frame. If the error ends the connection, the socket closes with the close code. In the message to the opener,
+the code is in `error.code`. If only endpoints use a code, no socket ever closes with the close code in this table. The
+text in `error.message` names the wrong member.
 """
 
 

@@ -24,9 +24,9 @@ HEAD = """\
 
 Generated from [contract.toml](contract.toml) by `nox -s docs -- --write`; do not edit.
 
-Each row is one normative sentence of the public contract, or one decision of the kit where the contract is silent
-(`D-…`, see [decisions](decisions.md)), with the tests that show it. **must** and **should** rows are the contract's,
-**kit** rows are ours.
+Each row contains one sentence and the tests that show the sentence. The levels **must** and **should** mark the
+normative sentences of the public contract. The level **kit** marks a decision of this kit where the contract is silent
+(`D-…`, explained on the page of [decisions](decisions.md)).
 """
 
 

@@ -10,10 +10,11 @@ from typing import Final
 
 HERE: Final = Path(__file__).parents[1] / "tests" / "refusals"
 INTRODUCTION: Final = """\
-Inputs that server, socket and popup must refuse, one per row, and the result of each. Every row is a test under its id,
-with an honest counterpart that is accepted: `python -m pytest tests -k JWT-151`. Rows `HTM-…` run in a real browser, in
-`nox -s e2e`. If a rule of the kit makes a row pointless, the row says so. [Threats](threats.md) lists the rows by
-attack.
+Each row describes one input that the server, the socket or the popup must refuse, and the result of the refusal. For
+every row, a test with the row's id sends the invalid input and a similar valid input. For example,
+`python -m pytest tests -k JWT-151` runs the test of the row `JWT-151`. The tests of the rows `HTM-…` run in a real
+browser, in `nox -s e2e`. If a rule of the kit makes a row pointless, the row says so. [Another page](threats.md) groups
+the rows by attack.
 """
 
 

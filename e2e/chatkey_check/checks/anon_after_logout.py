@@ -18,7 +18,7 @@ from chatkey_check.run import Run
     sent="a request to --logout-url with the session (with --login-url: an earlier session of the same person), then a "
     "normal call with the same cookies",
     passes="no token, and no status of 500 or above",
-    hint="End the session on the server. If only the cookie is deleted, a copy of it still works.",
+    hint="End the session on the server. If you only delete the cookie, a copy of the cookie still works.",
     mistakes=(
         "the logout only deletes the cookie",
         "the session is a signed cookie, which the server cannot revoke",

@@ -23,7 +23,7 @@ NONE = b'{"alg":"none","typ":"JWT"}'
     sent="the call with a made-up value in every cookie of the login, and with empty cookies; if a cookie is a JWT, "
     "also with another signature, and with none",
     passes="no token, and no status of 500 or above",
-    hint="Look the session up. The presence of a cookie proves nothing.",
+    hint="Look up the session that the cookie names. The presence of a cookie proves nothing.",
     mistakes=(
         "the handler only checks whether there is a cookie",
         "a session that is a JWT is decoded, but its signature is not verified",
@@ -36,7 +36,7 @@ NONE = b'{"alg":"none","typ":"JWT"}'
     needs=("anon.null",),
 )
 def garbage_session(run: Run) -> Finding:
-    """Anyone can send a cookie, so the mere presence of a cookie does not prove a login."""
+    """Anyone can send a cookie. Therefore the mere presence of a cookie does not prove a login."""
     calls = run.calls
     if not calls.member.headers:
         raise Skipped("the login has no cookie and no header that could be changed")

@@ -15,12 +15,12 @@ from chatkey_check.run import Run
     severity=Severity.SHOULD,
     sent='the call of a visitor: POST {"jkt": …} without cookies; once more if it took a second',
     passes="the faster of the two takes less than 1 second; 5 seconds or more is a failure",
-    hint="Check first whether there is a session. Without one, answer at once.",
+    hint="Check first whether there is a session. Without a session, answer at once.",
     mistakes=("the handler searches several stores for a session that does not exist",),
     needs=("anon.no-5xx",),
 )
 def latency(run: Run) -> Finding:
-    """Most people on a page are not logged in, and the page waits for this answer for them, too."""
+    """Most people on a page are not logged in, and the page waits for the endpoint's answer for these people too."""
     calls = run.calls
     answer = calls.anonymous
     if answer.seconds < SLOW:

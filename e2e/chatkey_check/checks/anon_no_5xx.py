@@ -15,7 +15,7 @@ from chatkey_check.run import Run
     section="4.7",
     sent='the call of a visitor: POST {"jkt": …} without cookies',
     passes="a status below 500",
-    hint="Check first whether somebody is logged in: the handler reads a user that does not exist.",
+    hint="Check first whether somebody is logged in. At present, the handler reads a user that does not exist.",
     mistakes=("the code reads user.id although user is None, undefined or null",),
     mend={
         "Python": 'if user is None:\n    return {"token": None}',
@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     needs=("req.post-json", "req.no-redirect"),
 )
 def no_5xx(run: Run) -> Finding:
-    """Most people on a page are not logged in, so most calls are of this kind."""
+    """Most people on a page are not logged in. Therefore most calls come from people who are not logged in."""
     answer = run.calls.anonymous
     if answer.response is None:
         return failed(f"A visitor gets no answer: {answer.broken}.", answer)

@@ -15,7 +15,7 @@ from chatkey_check.run import Run
     section="4.7",
     sent='the call of a visitor: POST {"jkt": …} without cookies',
     passes="no 3xx, unless the logged-in call gets the same",
-    hint='Exempt the route from the redirect to the login page: answer {"token": null} there.',
+    hint='Exempt the route from the redirect to the login page, and answer {"token": null}.',
     mistakes=("@login_required, or a guard for the whole site, covers the route",),
     mend={
         "Python": 'if user is None:\n    return {"token": None}',

@@ -19,7 +19,7 @@ from chatkey_check.run import Run
     section="4.7",
     sent='the call of a visitor: POST {"jkt": …} without cookies',
     passes="`token` is null (with a 4xx status it may be missing), and there is no token elsewhere in the answer",
-    hint='Return {"token": null}: not "", "null", false, {} or a guest\'s token.',
+    hint='If nobody is logged in, return {"token": null}, and not "", "null", false, {} or a guest\'s token.',
     mistakes=(
         '`token` is an empty string, or the string "null"',
         "`token` is a token for a guest user",

@@ -16,7 +16,7 @@ from chatkey_check.run import Run
     section="3, 4.7",
     sent='the call of a visitor: POST {"jkt": …} without cookies',
     passes="a 2xx status",
-    hint='Answer 200 {"token": null}: another status works only if your getToken turns it into null.',
+    hint='Answer 200 with {"token": null}. Another status works only if your getToken turns the status into null.',
     mistakes=("a guard in front of the route answers 401",),
     mend={
         "Python": 'return {"token": None}',
@@ -26,7 +26,7 @@ from chatkey_check.run import Run
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
 def status_200(run: Run) -> Finding:
-    """If getToken throws, the widget calls it again at growing intervals for as long as the page is open."""
+    """If getToken throws, the widget calls getToken again at growing intervals for as long as the page is open."""
     answer = run.calls.anonymous
     if answer.succeeded:
         return passed()

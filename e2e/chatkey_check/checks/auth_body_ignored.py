@@ -21,7 +21,8 @@ PLACES = ("user", "currentUser", "profile", "account", "customer", "member", "id
     sent="the call with another person's uid, user_id, email, name, type, pid, exp and claims in the body, and with an "
     "object that contains them, such as user or profile; each logged in and logged out",
     passes="uid and claims do not change, and the logged-out call gets no token of that person",
-    hint="Take the user from the session, never from the request. Otherwise anyone can take over an account.",
+    hint="Take the user from the session, never from the request. If you trust the request, anyone can take over an "
+    "account.",
     mistakes=(
         "the page sends the user's id, and the endpoint trusts it",
         "the whole body is merged into the claims",
@@ -34,7 +35,7 @@ PLACES = ("user", "currentUser", "profile", "account", "customer", "member", "id
     needs=("claim.uid-stable",),
 )
 def body_ignored(run: Run) -> Finding:
-    """Anyone can write a request body, so it must not decide who the user is."""
+    """Anyone can write a request body. Therefore a request body must not decide who the user is."""
     calls = run.calls
 
     def ask(session: Session, victim: Victim) -> Exchange:

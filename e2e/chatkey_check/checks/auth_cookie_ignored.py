@@ -20,7 +20,7 @@ from chatkey_check.run import Run
     sent="the call with another person's id in cookies such as uid and user_id, and in the login's own cookies, where "
     "uid, e-mail and name are replaced as plain text, base64 and hex; each logged in and logged out",
     passes="uid does not change, and the logged-out call gets no token of that person",
-    hint="Keep the user in a session that is stored on your server or signed: anyone can write a cookie.",
+    hint="Keep the user in a session that your server stores or signs, because anyone can write a cookie.",
     mistakes=(
         "the handler reads the uid from a cookie that is meant for the page's scripts",
         "the session cookie is the user's id, as plain text or base64",

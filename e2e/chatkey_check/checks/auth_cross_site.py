@@ -15,7 +15,7 @@ from chatkey_check.run import Run
     severity=Severity.SHOULD,
     sent=f"the call with Sec-Fetch-Site: cross-site and Origin: {FOREIGN}, logged in",
     passes="no token, or the session's cookie is SameSite=Lax or Strict",
-    hint="Set the session's cookie with SameSite=Lax, or refuse an Origin that is not yours.",
+    hint="Set the session's cookie with SameSite=Lax, or refuse a request whose Origin is not your own.",
     mistakes=("the session's cookie is SameSite=None, for pages that are embedded in other sites",),
     mend={
         "Python": 'response.set_cookie("sid", sid, httponly=True, secure=True, samesite="Lax")',

@@ -60,7 +60,8 @@ EMAIL_NAMES = (
     sent="the call with another person's id in headers such as X-User-Id and X-Forwarded-User, logged in and logged "
     "out; and logged out with the login's uid in Authorization",
     passes="uid does not change, and the logged-out call gets no token of that person",
-    hint="Strip identity headers at the gateway, and take the user from the session: anyone can send a header.",
+    hint="Remove identity headers at the gateway, and take the user from the session, because anyone can send a "
+    "header.",
     mistakes=("a gateway sets X-Forwarded-User, but does not strip the one that the client sent",),
     mend={
         "nginx": 'proxy_set_header X-Forwarded-User "";',
@@ -68,7 +69,7 @@ EMAIL_NAMES = (
     needs=("claim.uid-stable",),
 )
 def header_ignored(run: Run) -> Finding:
-    """If your gateway sets such a header, anyone who gets past the gateway can set it, too."""
+    """If your gateway sets a header that names the user, anyone who gets past the gateway can set the header too."""
 
     def ask(session: Session, victim: Victim) -> Exchange:
         headers = [*((name, victim.uid) for name in NAMES), *((name, victim.email) for name in EMAIL_NAMES)]

@@ -17,7 +17,8 @@ from chatkey_check.run import Run
     section="4.7",
     sent="the call with another person's ?uid=…&user=… in the address, logged in and logged out",
     passes="uid does not change, and the logged-out call gets no token of that person",
-    hint="Take the user from the session, never from the address. Otherwise anyone can take over an account.",
+    hint="Take the user from the session, never from the address. If you trust the address, anyone can take over an "
+    "account.",
     mistakes=("?uid= was added for testing and never removed",),
     mend={
         "Python": "user = request.user",
@@ -27,7 +28,7 @@ from chatkey_check.run import Run
     needs=("claim.uid-stable",),
 )
 def query_ignored(run: Run) -> Finding:
-    """The query string is under the caller's control, so it must not decide who the user is."""
+    """The caller controls the query string. Therefore the query string must not decide who the user is."""
 
     def ask(session: Session, victim: Victim) -> Exchange:
         query = [*((name, victim.uid) for name in ID_NAMES), ("email", victim.email)]

@@ -18,7 +18,8 @@ NAMES = ("sid", "session", "session_id", "sessionid", "access_token")
     section="4.7",
     sent="the call without cookies, but with the login's cookies in the address: ?sid=…",
     passes="no token",
-    hint="Read the session only from its cookie: addresses end up in logs, in the browser's history and in links.",
+    hint="Read the session only from its cookie, because addresses end up in logs, in the browser's history and in "
+    "links.",
     mistakes=(
         "the framework also accepts the session in the address, for browsers without cookies",
         "?sid= was added for an app and never removed",

@@ -17,7 +17,8 @@ from chatkey_check.run import Run
     section="5.3",
     sent="the call without a login, with the token of the first call in Authorization, and then in every cookie",
     passes="no token; and --whoami, called in the same way, does not answer 200",
-    hint="Sign sessions with another key, and check that a session token is one: this token is for the chat only.",
+    hint="Sign session tokens with another key, and check that a token is a session token. The chat token is only for "
+    "the chat.",
     mistakes=(
         "your own sessions are also signed with secret_key",
         "a middleware accepts any token with a valid signature as a login",
@@ -31,7 +32,7 @@ from chatkey_check.run import Run
 def token_no_login(run: Run) -> Finding:
     """Every script of the page can read the chat token.
 
-    If the shop accepted the chat token as a login, these scripts would have access to the whole account.
+    If the shop accepted the chat token as a login, every script of the page would have access to the whole account.
     """
     calls = run.calls
     for answer in _answers(calls):

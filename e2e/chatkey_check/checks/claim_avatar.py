@@ -21,7 +21,7 @@ MOST = 2048
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="avatar is absent or an absolute http or https address; https if the page is https",
-    hint="Send an absolute http or https address: javascript:, data: and relative ones are not shown.",
+    hint="Send an absolute http or https address. The chat does not show javascript:, data: and relative addresses.",
     mistakes=(
         "the address is a path without scheme and host",
         "avatar is an empty string instead of absent",

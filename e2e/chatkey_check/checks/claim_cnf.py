@@ -38,7 +38,7 @@ HINT = "Add the claim cnf: {jkt: <the jkt you received>}."
 )
 @also_second
 def cnf(_run: Run, token: Token) -> Finding:
-    """Without cnf.jkt, anyone who copied the token could use it. Therefore the socket refuses such a token."""
+    """The socket refuses a token without cnf.jkt, because anyone who copied the token could use it."""
     claims = token.claims
     wrong = _wrong(claims)
     if not wrong:

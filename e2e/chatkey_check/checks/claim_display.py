@@ -28,7 +28,7 @@ ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5})
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="name and email are absent, or strings of at most 255 characters without control characters or HTML escapes",
-    hint="Send strings, and leave out values that you do not have.",
+    hint="Send name and email as strings, and omit a value that you do not have.",
     mistakes=(
         "the name is an object with first and last name",
         "undefined or None was turned into a string",

@@ -17,7 +17,7 @@ from chatkey_check.run import Run
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="exp is a time in seconds since 1970: ten digits",
-    hint="Set exp to the time at which the token expires, in seconds since 1970: now + 3600.",
+    hint="Set exp to the time at which the token expires, in seconds since 1970, for example to now + 3600.",
     mistakes=(
         "exp is in milliseconds: Date.now() was not divided by 1000",
         "exp is the lifetime itself: 3600",
@@ -31,7 +31,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def exp_absolute(_run: Run, token: Token) -> Finding:
-    """As exp, 3600 means an hour into 1970, and a value in milliseconds means a day after the year 50,000."""
+    """An exp of 3600 means 01:00 on 1 January 1970, and an exp in milliseconds is after the year 50,000."""
     value = whole(token.claims, "exp") or 0
     if value in TEN_DIGITS:
         return passed()

@@ -10,7 +10,7 @@ from chatkey_check.judging.times import whole
 from chatkey_check.model import LIFETIME, Finding, Severity
 from chatkey_check.run import Run
 
-NOW = "Set exp to the time of expiry in whole seconds since 1970: now + 3600."
+NOW = "Set exp to the time of expiry in whole seconds since 1970, for example to now + 3600."
 
 
 @check(
@@ -35,7 +35,7 @@ NOW = "Set exp to the time of expiry in whole seconds since 1970: now + 3600."
 )
 @also_second
 def exp_type(_run: Run, token: Token) -> Finding:
-    """exp must be a number: without it the token never expires, and a string cannot be compared with the time."""
+    """exp must be a number. Without exp, the token never expires, and a string cannot be compared with the time."""
     claims = token.claims
     if whole(claims, "exp") is not None:
         return passed()

@@ -23,7 +23,8 @@ BROWSERS = "Do not limit the browsers of a person: each private window counts as
     section="3",
     sent="a call with a new jkt, a second after the first",
     passes="at least 45 minutes are left, and iat or exp has changed",
-    hint="Read the clock in each request: the times were computed at program start, or the token was cached.",
+    hint="Read the clock in each request. At present, your backend computes the times at program start, or caches the "
+    "token.",
     mistakes=(
         "the clock is read at program start: at the top of a module, or as the default of a parameter",
         "the token is cached for longer than a few minutes",

@@ -36,7 +36,7 @@ from chatkey_check.words import duration
 def iat(run: Run, token: Token) -> Finding:
     """The socket refuses a token whose iat is in the future.
 
-    Without a usable iat, the socket cannot compute the token's lifetime, and refuses the token, too.
+    Without a usable iat, the socket cannot compute the token's lifetime, and also refuses the token.
     """
     calls = run.calls
     claims = token.claims

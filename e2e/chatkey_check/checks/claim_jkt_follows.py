@@ -17,7 +17,7 @@ from chatkey_check.run import Run
     section="2.4",
     sent="a second call with another jkt, and a third with the first jkt in swapped upper and lower case",
     passes="cnf.jkt is the jkt that was sent",
-    hint="Create a token for each call, or cache it by user and jkt together.",
+    hint="Create a token for each call, or cache tokens by user and jkt together.",
     mistakes=(
         "tokens are cached by user",
         "the account stores the first browser's jkt",

@@ -17,7 +17,7 @@ from chatkey_check.run import Run
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="cnf.jkt is the jkt that was sent, byte for byte",
-    hint="Copy the jkt into the token unchanged: do not hash, lower-case, trim, pad or truncate it.",
+    hint="Copy the jkt into the token unchanged. Do not hash, lower-case, trim, pad or truncate the jkt.",
     mistakes=(
         "the jkt is hashed again, although it already is a hash",
         "the jkt is lower-cased, trimmed or padded, or cut by a database column",

@@ -18,7 +18,7 @@ from chatkey_check.words import duration
     severity=Severity.MUST,
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="nbf is absent, or a time in whole seconds since 1970, at most 60 seconds ahead",
-    hint="Remove nbf, or set it to iat.",
+    hint="Remove nbf, or set nbf to the value of iat.",
     mistakes=(
         "nbf is set a little ahead as a precaution",
         "nbf is in milliseconds, or a string",
@@ -32,7 +32,7 @@ from chatkey_check.words import duration
 )
 @also_second
 def nbf(run: Run, token: Token) -> Finding:
-    """The widget connects as soon as it has the token, so the token must be valid by then."""
+    """The widget connects as soon as it receives the token. Therefore the token must be valid at once."""
     claims = token.claims
     if claims.get("nbf") is None:
         return passed()

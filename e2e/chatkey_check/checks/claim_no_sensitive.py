@@ -89,7 +89,7 @@ OURS = frozenset({"cnf"})
     severity=Severity.MUST,
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="no claim has the name or the form of a password, a hash, a secret, a key or a card number",
-    hint="Remove it: the payload is encoded but not encrypted, so anyone can read it.",
+    hint="Remove the sensitive value. The payload is encoded but not encrypted, and anyone can read the payload.",
     mistakes=("the whole database row is copied into the claims, with password hash, tokens and keys",),
     mend={
         "Python": 'claims |= {"name": user.name, "email": user.email}',
@@ -100,7 +100,7 @@ OURS = frozenset({"cnf"})
 )
 @also_second
 def no_sensitive(run: Run, token: Token) -> Finding:
-    """The token is kept in the browser's storage, where every script of the page can read it."""
+    """The browser's storage contains the token, and every script of the page can read the storage."""
     for path, value in _leaves(token.claims):
         if isinstance(value, str) and _holds_login(run.calls, value):
             hint = "Remove it: anyone who reads the token could take over the session. Use the user's id as uid."

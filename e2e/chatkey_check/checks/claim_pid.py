@@ -17,7 +17,7 @@ from chatkey_check.run import Run
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="pid is the provider id, a string",
-    hint="Set pid to your provider id, as a string: the same value as providerId on the page.",
+    hint="Set pid to your provider id, as a string. The value must be the same as providerId on the page.",
     mistakes=(
         "the pid is of another environment",
         "the pid is a number, or the name of the shop",
@@ -32,7 +32,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def pid(run: Run, token: Token) -> Finding:
-    """The provider id says which secret verifies the token."""
+    """The provider id determines which secret verifies the token."""
     wanted, got = run.calls.target.provider_id, token.claims.get("pid")
     if "pid" not in token.claims:
         near = next((name for name in token.claims if name.lower() in ALIKE), None)

@@ -19,7 +19,7 @@ from chatkey_check.words import duration
     section="3",
     sent="a call with the first jkt, a second after the first",
     passes="exp is not earlier than in the first call, and not fixed",
-    hint="Compute exp in each request: the widget asks again before the token expires and needs a later exp.",
+    hint="Compute exp in each request, because the widget calls again before the token expires and needs a later exp.",
     mistakes=(
         "exp is an hour after the login",
         "exp is the end of the session",
@@ -33,7 +33,7 @@ from chatkey_check.words import duration
     phase=Phase.LATER,
 )
 def renew(run: Run) -> Finding:
-    """Shortly before the token expires, the widget calls again.
+    """Shortly before the token expires, the widget calls getToken again.
 
     If the new token has the same exp, the member is logged out of the chat.
     """

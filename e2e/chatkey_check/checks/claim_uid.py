@@ -20,7 +20,7 @@ NOBODY = frozenset(
     }
 )
 ALIKE = frozenset({"sub", "user_id", "userid", "user", "id", "uuid"})
-STABLE = "Set uid to your own stable id of the user, as a string: String(user.id)."
+STABLE = "Set uid to the stable id that your site gives the user, as a string such as String(user.id)."
 
 
 @check(

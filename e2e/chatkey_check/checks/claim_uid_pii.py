@@ -20,7 +20,7 @@ PHONE = re.compile(r"(?:tel:)?\+\d[\d ().-]{6,}")
     severity=Severity.INFO,
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="uid is not an e-mail address or a telephone number",
-    hint="Use an id without personal data: uids end up in logs, and addresses change.",
+    hint="Use an id without personal data, because uids end up in logs, and e-mail addresses change.",
     mistakes=("the login name is used as uid, and it is the e-mail address or the telephone number",),
     needs=("claim.uid",),
 )

@@ -18,7 +18,8 @@ from chatkey_protocol.names import SOCIALS
     section="2.5",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="uid does not have the form of a social provider's name, a colon and an id",
-    hint="Use your own id of the user: this form is reserved for social logins.",
+    hint="Use your site's id of the user. A uid that begins with a social provider's name and a colon is reserved for "
+    "social logins.",
     mistakes=("the id from your own social login is used as uid, such as google:… or facebook:…",),
     mend={
         "Python": 'claims["uid"] = str(user.id)',
@@ -29,7 +30,7 @@ from chatkey_protocol.names import SOCIALS
 )
 @also_second
 def uid_reserved(_run: Run, token: Token) -> Finding:
-    """People who read a list of members would mistake this member for somebody who used a social login."""
+    """If the uid looks like a social login's uid, people think that the member used a social login."""
     uid = str(token.uid)
     social, colon, _ = uid.partition(":")
     if colon and social.lower() in SOCIALS:

@@ -29,7 +29,7 @@ PROFILE = ("name", "email", "avatar")
     section="2.4",
     sent=f"{PARALLEL} calls at once, each with its own jkt, by two logins, or by one login and a visitor",
     passes="each token has the jkt and the uid of its own call",
-    hint="Keep jkt and user in local variables: at present, requests share a variable that holds one of them.",
+    hint="Keep jkt and user in local variables. At present, requests share a variable that contains jkt or user.",
     mistakes=(
         "the jkt or the user is in a module variable, a singleton or a field of the handler",
         "several calls at once fail because the database connections run out",
@@ -41,7 +41,10 @@ PROFILE = ("name", "email", "avatar")
     needs=("claim.jkt-follows",),
 )
 def isolated(run: Run) -> Finding:
-    """If two requests share a variable, one of them gets the other's value. This shows only under load."""
+    """If two requests share a variable, one request can get the value of the other request.
+
+    The fault appears only under load.
+    """
     calls = run.calls
     for exchange, what in _mixed(calls):
         return failed(what, exchange)

@@ -36,7 +36,7 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def socket_accepts(run: Run) -> Finding:
-    """The socket makes the final decision. This check uses the token and the key as a visitor's browser does."""
+    """The socket makes the final decision. The checker uses the token and the key like a visitor's browser."""
     try:
         service, answer = run.live.service, run.live.answer
         if answer.token is None:

@@ -15,15 +15,17 @@ from chatkey_check.run import Run
     section="5.5",
     sent="the same token on another socket, with a proof by another key",
     passes="refused",
-    hint="Your endpoint is correct, but the service does not check cnf.jkt. Report this to the service's operator.",
+    hint="Your endpoint is correct, but the service does not check cnf.jkt. Report the missing check to the service's "
+    "operator.",
     mistakes=("the service does not compare the proof's key with cnf.jkt",),
     needs=("e2e.socket-accepts",),
     phase=Phase.LATER,
 )
 def socket_refuses_other_key(run: Run) -> Finding:
-    """A person who copies a token does not have its key, so this connection must fail.
+    """A person who copies a token does not have the token's key.
 
-    If it succeeds, the result of e2e.socket-accepts means nothing.
+    Therefore a connection with another key must fail. If the connection succeeds, the result of e2e.socket-accepts
+    means nothing.
     """
     from chatkey_peer.key import BrowserKey  # noqa: PLC0415 - cryptography is not needed before
 

@@ -16,7 +16,7 @@ from chatkey_check.run import Run
     section="3",
     sent="a reload of the same page",
     passes="the widget is the member again, without another call of the endpoint",
-    hint="Do not clear localStorage, where the widget keeps the token, and let the token live for an hour.",
+    hint="Do not clear localStorage, because the widget keeps the token there. Let the token live for an hour.",
     mistakes=(
         "the page clears the browser's storage when it loads",
         "the token expires in less than an hour",
@@ -25,7 +25,10 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def widget_reload(run: Run) -> Finding:
-    """A token is valid for an hour and for many pages, so a visit to many pages costs you a single call."""
+    """A token is valid for an hour and for many pages.
+
+    Therefore a visit to many pages needs only one call of your endpoint.
+    """
     visit = run.live.visit
     try:
         visit.reload()

@@ -21,7 +21,8 @@ BEFORE_THE_END = 30.0
     section="3",
     sent="the page's clock is moved to 30 seconds before the token expires",
     passes="the widget calls the endpoint again, gets another token and is still the member",
-    hint="Answer every call of the widget like the first: it calls again before the token expires.",
+    hint="Answer every call of the widget like the first call, because the widget calls again before the token "
+    "expires.",
     mistakes=(
         "the endpoint refuses a second call in the same session",
         "getToken caches its first answer",

@@ -17,7 +17,7 @@ from chatkey_check.run import Run
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="alg in the token's header is exactly HS256",
-    hint="Sign with HS256. The socket refuses HS384, HS512, RS256, none and other spellings.",
+    hint="Sign with HS256. The socket refuses HS384, HS512, RS256, none, and the name HS256 in any other form.",
     mistakes=(
         "the library's default is another algorithm",
         "the algorithm was set to none for a test",
@@ -32,7 +32,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def alg(_run: Run, token: Token) -> Finding:
-    """If a server believed the algorithm that a token names, an attacker could choose one that needs no secret."""
+    """If a server trusted the alg in a token, an attacker could choose an algorithm without a secret."""
     try:
         header = token.header
     except Blocked:

@@ -17,7 +17,7 @@ from chatkey_check.run import Run
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="the token is three base64url segments separated by dots, without padding, white space or a prefix",
-    hint="Return the string from your JWT library's encode() unchanged: the widget does not modify it.",
+    hint="Return the string from your JWT library's encode() unchanged, because the widget does not repair the token.",
     mistakes=(
         "the token has the prefix Bearer, quotes or a newline",
         "the segments are base64 with padding, or with + and /",

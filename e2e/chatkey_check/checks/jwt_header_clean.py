@@ -21,7 +21,7 @@ TYPES = (None, "jwt", "application/jwt")
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="no crit, b64, zip or enc; typ is absent or JWT; no repeated member; no key and no address of a key",
-    hint="Put only alg and typ into the header, and kid if you need it.",
+    hint="Put only alg and typ into the header, and kid if you need kid.",
     mistakes=(
         "typ is a name of your own",
         "the header contains a key or the address of a key",
@@ -34,7 +34,7 @@ TYPES = (None, "jwt", "application/jwt")
 def header_clean(_run: Run, token: Token) -> Finding:
     """The socket refuses header members that change the meaning of a token.
 
-    The socket ignores a key in the header, so such a key only misleads readers.
+    The socket ignores a key in the header. Therefore a key in the header only misleads readers.
     """
     try:
         header = reading.strict_object(token.compact.header)

@@ -17,7 +17,7 @@ from chatkey_check.run import Run
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="the payload is a JSON object in UTF-8, without a byte order mark and without repeated members",
-    hint="Pass your JWT library a dictionary of claims, and let it write the JSON.",
+    hint="Pass your JWT library a dictionary of claims, and let the library write the JSON.",
     mistakes=(
         "the claims are put together from strings, so a claim is repeated",
         "a claim is NaN, or another value that JSON does not have",
@@ -33,7 +33,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def payload(_run: Run, token: Token) -> Finding:
-    """If a claim appears twice, verifiers disagree about which value counts."""
+    """If a claim appears twice, two programs that verify the token may use different values."""
     try:
         claims = reading.strict_object(token.compact.payload)
     except reading.Unreadable as unreadable:

@@ -20,8 +20,8 @@ from chatkey_check.run import Run
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="the signature is the HMAC-SHA256 of the first two segments, with the UTF-8 bytes of secret_key as its key",
-    hint="Sign with secret_key exactly as you were given it, without decoding or adding anything. None of the known "
-    "mistakes matches, so it may be the secret of another environment (--other-secret-env).",
+    hint="Sign with secret_key exactly as you received it, without decoding it or adding anything. None of the known "
+    "mistakes matches. Your backend may use the secret of another environment (--other-secret-env).",
     mistakes=(
         "the code decodes the secret from base64 or hex",
         "the secret was read with a newline, a space or quotes from a file or the environment",
@@ -38,7 +38,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def signature(run: Run, token: Token) -> Finding:
-    """Anyone who has the secret can sign in as anyone. A token signed with anything else is rejected."""
+    """Anyone who has the secret can sign in as anyone. The socket rejects a token that is signed with another key."""
     target, compact = run.calls.target, token.compact
     secret = target.secret
     if secret is None:

@@ -18,7 +18,8 @@ TOO_LARGE = 8192
     severity=Severity.SHOULD,
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="the token has at most 4,096 characters; more than 8,192 are a failure",
-    hint="Send only pid, uid, type, cnf, iat, exp, name, email and avatar: no roles, pictures or other profile data.",
+    hint="Put only pid, uid, type, cnf, iat, exp, name, email and avatar into the token, and no roles, pictures or "
+    "other profile data.",
     mistakes=(
         "roles or permissions are copied into the token",
         "avatar contains the picture instead of its address",

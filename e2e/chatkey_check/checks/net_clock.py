@@ -17,7 +17,8 @@ TOLERATED = 30.0
     severity=Severity.INFO,
     sent="no extra request: the Date header of an answer is compared with this machine's clock",
     passes="they differ by at most 30 seconds",
-    hint="Run NTP on the server and on this machine. The times in the tokens are judged by the server's clock anyway.",
+    hint="Run NTP on the server and on this machine. The checker judges the times in the tokens by the server's clock "
+    "in any case.",
     mistakes=(
         "the server's clock is not synchronised (NTP)",
         "a virtual machine was suspended",

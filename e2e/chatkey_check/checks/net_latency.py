@@ -24,7 +24,8 @@ SAMPLES = 5
     severity=Severity.SHOULD,
     sent="two normal calls; three more if one of them took a second",
     passes="the median is below 1 second; 5 seconds or more is a failure",
-    hint="Make the call faster: the visitor waits for it. Cache the look-up of the user, but not the token.",
+    hint="Make the call faster, because the visitor waits for the answer. Cache the look-up of the user, but not the "
+    "token.",
     mistakes=(
         "the handler looks up the user or their orders in a slow system",
         "the handler reads the secret from a secret store in every call",
@@ -33,7 +34,7 @@ SAMPLES = 5
     needs=("net.resolves", "net.tls", "net.same-origin", "net.session-works"),
 )
 def latency(run: Run) -> Finding:
-    """Until the answer arrives, the member appears as a visitor. The widget stops waiting after 10 seconds."""
+    """Until the endpoint answers, the member appears as a visitor. The widget stops waiting after 10 seconds."""
     samples: list[Exchange] = []
     for sample in islice(_calls(run.calls), SAMPLES):
         samples.append(sample)

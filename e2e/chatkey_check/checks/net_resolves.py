@@ -23,7 +23,7 @@ from chatkey_check.wire.http import Unreachable
     ),
 )
 def resolves(run: Run) -> Finding:
-    """Without a connection, nothing can be checked."""
+    """Without a connection, the checker cannot check anything."""
     target = run.calls.target
     try:
         address = run.calls.wire.reach(target.url)

@@ -15,8 +15,8 @@ from chatkey_check.run import Run
     section="4.7",
     sent="no request: the origins of the endpoint and of the page (--page-origin) are compared",
     passes="scheme, host and port are equal",
-    hint="Serve the endpoint on the page's own origin, for example through your web server. Then the session cookie "
-    "is sent, and CORS is not needed.",
+    hint="Serve the endpoint on the page's own origin, for example through your web server. On the page's own origin, "
+    "the browser sends the session cookie, and you need no CORS.",
     mistakes=(
         "the endpoint is on api.…, the page on www.…",
         "the page is on another port while you develop",

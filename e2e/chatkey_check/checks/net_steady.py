@@ -15,7 +15,7 @@ from chatkey_check.words import plural
     severity=Severity.MUST,
     sent="a repeat of every call that got a 5xx status or no answer",
     passes="no failed call succeeds when it is repeated; one is a warning",
-    hint="Look in the backend's log for the failed calls. One of several workers may have other settings.",
+    hint="Look in the backend's log for the failed calls. One of several workers may have wrong settings.",
     mistakes=(
         "one of several workers lacks a setting, a table or a file",
         "the database connections run out, or are closed while they are idle",
@@ -25,7 +25,7 @@ from chatkey_check.words import plural
     phase=Phase.LAST,
 )
 def steady(run: Run) -> Finding:
-    """If the call fails from time to time, members sometimes appear as visitors."""
+    """If some calls of the endpoint fail, members sometimes appear as visitors."""
     calls = run.calls
     flaky = calls.record.unsteady
     if not flaky:

@@ -20,7 +20,8 @@ LAB = "In a lab, --ca FILE trusts your own certificate authority, and --insecure
     section="5.6",
     sent="a TLS handshake; no request for http on localhost",
     passes="the certificate chain is valid, or the host is this machine",
-    hint="Serve page and endpoint over https or from localhost: browsers offer keys only in secure contexts.",
+    hint="Serve the page and the endpoint over https or from localhost, because browsers offer keys only in secure "
+    "contexts.",
     mistakes=(
         "the page is served over plain http in the local network",
         "the certificate has expired, is for another name, or is sent without its intermediate certificate",
@@ -29,7 +30,7 @@ LAB = "In a lab, --ca FILE trusts your own certificate authority, and --insecure
     needs=("net.resolves",),
 )
 def tls(run: Run) -> Finding:
-    """The widget creates its key with crypto.subtle, which browsers offer in secure contexts only."""
+    """The widget creates its key with crypto.subtle, which browsers offer only in secure contexts."""
     target = run.calls.target
     if target.url.startswith("http:"):
         if is_loopback(target.host):

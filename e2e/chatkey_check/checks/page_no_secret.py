@@ -30,7 +30,7 @@ IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
     section="5.3",
     sent="GET --page-url, logged in, and its scripts of the same origin",
     passes="none of them contains the secret",
-    hint="secret_key must never reach a browser. Rotate it now, and sign on the server.",
+    hint="secret_key must never reach a browser. Rotate secret_key now, and sign tokens on the server.",
     mistakes=(
         "the build copies every environment variable into the script",
         "the page signs the token in the browser",
@@ -38,7 +38,7 @@ IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
     needs=("net.latency",),
 )
 def page_no_secret(run: Run) -> Finding:
-    """Everybody can read what a script of your page can read."""
+    """Everybody can read everything that a script of your page can read."""
     calls = run.calls
     address, secret = calls.target.page_url, calls.target.secret
     if address is None:

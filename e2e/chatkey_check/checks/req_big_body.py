@@ -22,7 +22,7 @@ QUICK = 2.0
     severity=Severity.SHOULD,
     sent="a jkt of 10,000 characters, and a body of one megabyte with a valid jkt",
     passes="no token, a status below 500, within 2 seconds",
-    hint="Limit the size of the body before parsing it. A kilobyte is enough.",
+    hint="Limit the size of the body before you parse the body. A kilobyte is enough.",
     mistakes=(
         "the size of request bodies is not limited",
         "a regular expression or a hash takes long for a long string",
@@ -34,7 +34,7 @@ QUICK = 2.0
     needs=("req.post-json", "req.no-redirect"),
 )
 def big_body(run: Run) -> Finding:
-    """If you read large bodies, anyone can keep your workers busy with a few requests."""
+    """If your endpoint reads large bodies, anyone can keep your workers busy with a few requests."""
     calls = run.calls
     return without_body(calls) or _judged(calls)
 

@@ -27,9 +27,9 @@ from chatkey_check.run import Run
     needs=("claim.jkt-follows",),
 )
 def body_wins(run: Run) -> Finding:
-    """Addresses are kept in logs and links.
+    """Logs and links contain addresses.
 
-    If the jkt in the address counted, the author of a link could choose the key.
+    If your endpoint used a jkt from the address, the author of a link could choose the key.
     """
     calls = run.calls
     if not calls.target.shape.in_body:

@@ -22,7 +22,8 @@ SIMPLE = {**{kind: kind for kind in ("text/plain", FORM, "multipart/form-data")}
     section="4.7",
     sent="the same JSON as text/plain, as a form and without Content-Type, and a real form with the field jkt",
     passes="no token",
-    hint="Require application/json: a page of another site cannot send that without a CORS preflight.",
+    hint="Require application/json, because a page of another site cannot send application/json without a CORS "
+    "preflight.",
     mistakes=("the handler parses the body whatever its Content-Type: force=True, or type: () => true",),
     mend={
         "Python": 'if request.mimetype != "application/json":\n    abort(415)',

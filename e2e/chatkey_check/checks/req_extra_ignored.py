@@ -17,12 +17,12 @@ from chatkey_check.run import Run
     section="4.7",
     sent='{"jkt": …, "x_unknown": 1}, logged in',
     passes="a token",
-    hint="Ignore unknown members: the widget may add some.",
+    hint="Ignore unknown members, because a newer widget may send more members.",
     mistakes=("a strict schema forbids unknown members",),
     needs=("jwt.compact",),
 )
 def extra_ignored(run: Run) -> Finding:
-    """A widget that is newer than your backend may send more members. The call must still work."""
+    """A widget that is newer than your backend may send more members. A call with more members must still work."""
     calls = run.calls
     return without_body(calls) or _judged(calls)
 

@@ -18,7 +18,7 @@ from chatkey_check.run import Run
     section="RFC 7638",
     sent="a jkt with 42 characters, 44 characters, `=`, `+`, a space, a newline, or a letter that is not ASCII",
     passes="no token",
-    hint="Accept only ^[A-Za-z0-9_-]{43}$, in ASCII: \\w and \\d may match other alphabets.",
+    hint="Accept only ^[A-Za-z0-9_-]{43}$ in ASCII. The patterns \\w and \\d may match characters of other alphabets.",
     mistakes=(
         "the handler checks only the length, or nothing",
         "the pattern uses \\w, which matches the letters of every alphabet",

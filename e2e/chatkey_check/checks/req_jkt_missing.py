@@ -16,7 +16,7 @@ from chatkey_check.shape import LEFT_OUT
     section="4.7",
     sent="{}, logged in",
     passes="no token",
-    hint="Answer 400: the socket refuses a token without cnf.jkt anyway.",
+    hint="Answer 400, because the socket refuses a token without cnf.jkt in any case.",
     mistakes=("the handler does not check whether jkt is present",),
     mend={
         "Python": "if not isinstance(jkt, str):\n    abort(400)",
@@ -26,6 +26,6 @@ from chatkey_check.shape import LEFT_OUT
     needs=("jwt.compact",),
 )
 def jkt_missing(run: Run) -> Finding:
-    """Anyone who copied a token without a key could use it."""
+    """Anyone who copied a token without a jkt could use the token."""
     answer = run.calls.ask("no jkt", run.calls.member, jkt=LEFT_OUT)
     return failed("A body without jkt gets a token.", answer) if answer.minted else passed(f"{answer.status}")

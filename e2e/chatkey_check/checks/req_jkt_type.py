@@ -20,7 +20,7 @@ VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")
     section="4.7",
     sent='jkt as null, 42, true, ["x"], {"a": 1} and ""',
     passes="no token, and a status below 500",
-    hint="Check the type first: typeof jkt === 'string', isinstance(jkt, str), is_string($jkt).",
+    hint="Check the type first, for example with typeof jkt === 'string', isinstance(jkt, str) or is_string($jkt).",
     mistakes=(
         "the handler turns any jkt into a string",
         "the handler uses the first item of a list",
@@ -34,7 +34,7 @@ VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")
     needs=("req.jkt-missing",),
 )
 def jkt_type(run: Run) -> Finding:
-    """If another type is converted to a string, the token contains a thumbprint that matches no key."""
+    """If your code converts another type to a string, the token contains a thumbprint that matches no key."""
     calls, texts = run.calls, [reading.shown(value) for value in VALUES]
     asks = (
         partial(calls.ask, f"jkt is {shown}", calls.member, jkt=value)

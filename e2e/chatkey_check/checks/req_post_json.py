@@ -61,7 +61,7 @@ HINTS = {
     needs=("net.latency",),
 )
 def post_json(run: Run) -> Finding:
-    """This call is the only thing that the widget needs from your endpoint."""
+    """A POST with a JSON body is the only call that the widget needs from your endpoint."""
     answer = run.calls.first
     if answer.redirected:
         raise Blocked("req.no-redirect")

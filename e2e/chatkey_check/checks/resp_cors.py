@@ -23,7 +23,7 @@ LOOPBACK = ("http://localhost:6123", "http://127.0.0.1:6123")
     section="4.7",
     sent=f"the call with the Origin {FOREIGN}, names similar to the page's, null and {LOOPBACK[0]}; and a preflight",
     passes="no Access-Control-Allow-Origin for these origins",
-    hint="Remove CORS from this route: page and endpoint have the same origin.",
+    hint="Remove CORS from this route, because page and endpoint have the same origin.",
     mistakes=(
         "CORS is enabled for the whole site with *",
         "the request's Origin is copied into the answer",
@@ -33,7 +33,7 @@ LOOPBACK = ("http://localhost:6123", "http://127.0.0.1:6123")
     needs=("net.latency",),
 )
 def cors(run: Run) -> Finding:
-    """If a page of another site can read the answer, that page gets your visitor's token."""
+    """If a page of another site can read the answer, the other site gets your visitor's token."""
     for asked, answer in _questions(run.calls):
         allowed = answer.response.get("access-control-allow-origin") if answer.response else None
         if allowed is None or allowed.strip() not in {asked, "*"}:

@@ -18,7 +18,7 @@ from chatkey_check.words import plural
     section="2.1, 5.3",
     sent="no extra request: every header and body is searched, except those of the page",
     passes="none contains the secret: unchanged, as base64, base64url or hex, URL-encoded, or inside a token",
-    hint="Rotate secret_key now, then remove it from the response.",
+    hint="Rotate secret_key now, then remove secret_key from the response.",
     mistakes=(
         "an error page shows the configuration",
         "a debug header or a claim was added for testing and never removed",

@@ -22,7 +22,8 @@ KEPT = re.compile(r"(?:max-age|s-maxage)\s*=\s*\"?0*[1-9]", re.IGNORECASE)
     severity=Severity.SHOULD,
     sent='a normal call: POST {"jkt": …}, logged in; and a visitor\'s',
     passes="Cache-Control has no-store, no header lets a CDN store the answer, and visitors' answers are not stored",
-    hint="Send Cache-Control: no-store. Otherwise a proxy may store one person's token and send it to another.",
+    hint="Send Cache-Control: no-store. Without no-store, a proxy may store one person's token and send the token to "
+    "another person.",
     mistakes=(
         "the header is missing, or has only private or no-cache",
         "CDN-Cache-Control or Surrogate-Control allows storing",
@@ -36,7 +37,7 @@ KEPT = re.compile(r"(?:max-age|s-maxage)\s*=\s*\"?0*[1-9]", re.IGNORECASE)
     needs=("jwt.compact",),
 )
 def no_store(run: Run) -> Finding:
-    """A token belongs to one person, so a cache must not give it to another person."""
+    """A token belongs to one person. Therefore a cache must not give the token to another person."""
     found = _of_members(run)
     return found if found.verdict is not Verdict.PASS else _of_visitors(run.calls)
 

@@ -16,7 +16,8 @@ from chatkey_check.run import Run
     severity=Severity.SHOULD,
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="no header contains the token, such as Set-Cookie, Location or Link",
-    hint="Return the token only in the body: headers end up in logs, and a cookie is sent with every request.",
+    hint="Return the token only in the body, because headers end up in logs, and the browser sends a cookie with "
+    "every request.",
     mistakes=(
         "the token is also set as a cookie",
         "the token is also sent in a header for another program",
@@ -24,7 +25,7 @@ from chatkey_check.run import Run
     needs=("jwt.compact",),
 )
 def no_token_elsewhere(run: Run) -> Finding:
-    """The widget reads the token from the body. A copy elsewhere is only another place where the token can leak."""
+    """The widget reads the token from the body. If the token is also elsewhere, it can leak from there."""
     token = run.calls.token
     signed = token.text.rpartition(".")[0]
     for name, value in token.answer.response.headers if token.answer.response else ():

@@ -26,7 +26,8 @@ CLEARS = {
     sent="a second normal call; if the first answer deletes cookies, also a call without these cookies",
     passes="the session still works in the second call; the login's cookies are not deleted; and Clear-Site-Data does "
     "not delete cookies or storage",
-    hint="Only read the session in this handler: do not log out, and do not delete or replace its cookie.",
+    hint="Only read the session in this handler. Do not log the person out, and do not delete or replace the "
+    "session's cookie.",
     mistakes=(
         "the endpoint ends the session that it was called with, like a single sign-on",
         "the framework starts a new, empty session for JSON requests",
@@ -35,7 +36,7 @@ CLEARS = {
     needs=("resp.json-object",),
 )
 def session_kept(run: Run) -> Finding:
-    """The widget may call on every page.
+    """The widget may call your endpoint on every page.
 
     If the call ended the session, every page of your shop would log your customer out.
     """

@@ -39,7 +39,7 @@ REPEATED = re.compile(r"(.{1,8})\1{3,}.{0,7}", re.DOTALL)
     section="RFC 7518 3.2",
     sent="no request: the secret is examined on this machine",
     passes="the secret has at least 32 bytes and is not a well-known word, a pattern or a PEM key",
-    hint="Rotate secret_key, and use the generated one: HS256 needs 256 random bits.",
+    hint="Rotate secret_key, and use the generated secret, because HS256 needs 256 random bits.",
     mistakes=(
         "the secret is a word or an example from a manual",
         "a person made up the secret",
