@@ -38,7 +38,7 @@ HINT = "Add the claim cnf: {jkt: <the jkt you received>}."
 )
 @also_second
 def cnf(_run: Run, token: Token) -> Finding:
-    """The socket refuses a token without cnf.jkt, because anyone who copied the token could use it."""
+    """The socket refuses a token without cnf.jkt, because anyone could use a copy of the token."""
     claims = token.claims
     wrong = _wrong(claims)
     if not wrong:

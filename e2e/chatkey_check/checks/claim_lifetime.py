@@ -53,7 +53,7 @@ SLACK = 5
 def lifetime(run: Run, token: Token) -> Finding:
     """If a token expires after much less than an hour, the widget has to call again and again.
 
-    If a token expires after much more than an hour, anyone who copied the token can use it for longer.
+    If a token expires after much more than an hour, anyone who copied the token can use the copy for longer.
     """
     calls = run.calls
     span = left(calls, token.answer)

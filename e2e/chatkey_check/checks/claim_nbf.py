@@ -32,7 +32,7 @@ from chatkey_check.words import duration
 )
 @also_second
 def nbf(run: Run, token: Token) -> Finding:
-    """The widget connects as soon as it receives the token. Therefore the token must be valid at once."""
+    """The widget connects immediately after receiving the token. Therefore the token must be valid at once."""
     claims = token.claims
     if claims.get("nbf") is None:
         return passed()

@@ -16,7 +16,8 @@ from chatkey_check.run import Run
     section="3",
     sent="a reload of the same page",
     passes="the widget is the member again, without another call of the endpoint",
-    hint="Do not clear localStorage, because the widget keeps the token there. Let the token live for an hour.",
+    hint="Do not clear localStorage, because the widget keeps the token in localStorage. Let the token live for an "
+    "hour.",
     mistakes=(
         "the page clears the browser's storage when it loads",
         "the token expires in less than an hour",

@@ -20,8 +20,9 @@ from chatkey_check.run import Run
     section="2.4",
     sent='a normal call: POST {"jkt": …}, logged in',
     passes="the signature is the HMAC-SHA256 of the first two segments, with the UTF-8 bytes of secret_key as its key",
-    hint="Sign with secret_key exactly as you received it, without decoding it or adding anything. None of the known "
-    "mistakes matches. Your backend may use the secret of another environment (--other-secret-env).",
+    hint="Sign with secret_key exactly as you received the key. Do not decode the key and do not add anything. The "
+    "signature matches none of the known mistakes. Your backend may use the secret of another environment "
+    "(--other-secret-env).",
     mistakes=(
         "the code decodes the secret from base64 or hex",
         "the secret was read with a newline, a space or quotes from a file or the environment",

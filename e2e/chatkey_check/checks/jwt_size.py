@@ -29,7 +29,10 @@ TOO_LARGE = 8192
 )
 @also_second
 def size(_run: Run, token: Token) -> Finding:
-    """The browser stores the token and sends it with every connection. The socket reads at most 8,192 characters."""
+    """The browser stores the token and sends the token with every connection.
+
+    The socket reads at most 8,192 characters.
+    """
     length = len(token.text)
     if length <= LARGE:
         return passed(f"{length} characters")

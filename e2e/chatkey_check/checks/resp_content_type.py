@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     needs=("resp.json-object",),
 )
 def content_type(run: Run) -> Finding:
-    """If the answer declares its JSON as text/html, a browser can display text in the answer as a page of your site."""
+    """If the Content-Type is text/html, a browser can display text in the answer as a page of your site."""
     answer = run.calls.first
     if not answer.request.token_at:
         return passed("the answer is the token itself")

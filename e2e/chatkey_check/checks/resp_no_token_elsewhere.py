@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     needs=("jwt.compact",),
 )
 def no_token_elsewhere(run: Run) -> Finding:
-    """The widget reads the token from the body. If the token is also elsewhere, it can leak from there."""
+    """The widget reads the token from the body. A copy of the token in another place can leak from there."""
     token = run.calls.token
     signed = token.text.rpartition(".")[0]
     for name, value in token.answer.response.headers if token.answer.response else ():
