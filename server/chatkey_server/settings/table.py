@@ -62,7 +62,7 @@ def _general() -> Iterator[Setting]:
         "CHATKEY_TRUSTED_PROXIES",
         read.networks,
         "Addresses and networks of reverse proxies, with commas between them. Their `X-Forwarded-For` names "
-        "the client for the limits. Without this setting, all clients behind a proxy count as one.",
+        "the client for the limits. Without this setting, all clients behind a proxy count as one client.",
     )
     yield Setting("CHATKEY_DATA_DIR", Path, "The folder of the embedded database and of the generated master key.")
     yield Setting(
@@ -71,7 +71,7 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_REDIS_URL",
         read.redis,
-        "Redis, for fan-out between several processes or hosts, and for limits that they count together.",
+        "Redis, for fan-out between several processes or hosts, and for limits that apply to all of them together.",
         secret=True,
     )
     yield Setting(
@@ -243,12 +243,12 @@ def _socials() -> Iterator[Setting]:
         yield Setting(
             f"{start}_BROWSER_URL",
             partial(read.address, path=True),
-            f"The address at which browsers find {social}. Default: the real one.",
+            f"The address at which browsers find {social}. Default: the real address.",
         )
         yield Setting(
             f"{start}_SERVER_URL",
             partial(read.address, path=True, insecure=True),
-            f"The address at which this server finds {social}. Default: the real one.",
+            f"The address at which this server finds {social}. Default: the real address.",
         )
         yield Setting(
             f"{start}_ISSUER",
