@@ -22,7 +22,7 @@ LEVELS = ("must", "should", "kit")
 HEAD = """\
 # The contract, sentence by sentence
 
-Generated from [contract.toml](contract.toml) by `nox -s docs -- --write`; do not edit.
+The command `nox -s docs -- --write` writes this page from [contract.toml](contract.toml). Do not edit the page.
 
 Each row contains one sentence and the tests that show the sentence. The levels **must** and **should** mark the
 normative sentences of the public contract. The level **kit** marks a decision of this kit where the contract is silent

@@ -10,8 +10,8 @@ from typing import Final
 
 HERE: Final = Path(__file__).parents[1] / "tests" / "refusals"
 INTRODUCTION: Final = """\
-Each row describes one input that the server, the socket or the popup must refuse, and the result of the refusal. For
-every row, a test with the row's id sends the invalid input and a similar valid input. For example,
+Each row describes one input that the server, the socket or the popup must refuse, and the result of the refusal. The
+test of a row has the row's id, and sends the invalid input and a similar valid input. For example,
 `python -m pytest tests -k JWT-151` runs the test of the row `JWT-151`. The tests of the rows `HTM-…` run in a real
 browser, in `nox -s e2e`. If a rule of the kit makes a row pointless, the row says so. [Another page](threats.md) groups
 the rows by attack.
