@@ -31,7 +31,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def exp_absolute(_run: Run, token: Token) -> Finding:
-    """An exp of 3600 means 01:00 on 1 January 1970, and an exp in milliseconds is after the year 50,000."""
+    """An exp of 3600 is 01:00 on 1 January 1970, and an exp in milliseconds is a time after the year 50,000."""
     value = whole(token.claims, "exp") or 0
     if value in TEN_DIGITS:
         return passed()
