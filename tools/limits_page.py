@@ -19,11 +19,11 @@ client that exceeds a limit receives the code in the last column. If a rate is e
 `Retry-After` (HTTP) or `retry_after` (socket).
 
 A rate is an allowance that refills evenly. A client may use the whole allowance at once. Requests are counted per
-person, or per client address. All IPv6 addresses with the same first 64 bits are counted as one address. Each process
-of the service counts alone, with two exceptions. If Redis is configured, all processes together count the limits that
-say so in the table. With Redis, all processes also count together how often somebody guesses passwords of agents and
-administrators (ten times per minute from one client address). While Redis is down, each process counts these limits
-alone, too, and begins with its own previous count.
+person, or per client address. All IPv6 addresses with the same first 64 bits are counted as one address. The limits
+apply to each process of the service separately, with two exceptions. If Redis is configured, the limits that say so in
+the table apply to all processes together. The limit on password guesses for agents and administrators (ten per minute
+from one client address) then also applies to all processes together. While Redis is down, these limits apply to each
+process separately, too. Each process then begins with its own previous count.
 """
 
 BEYOND: Final = {
