@@ -11,7 +11,10 @@ from chatkey_build.builder import Built, built_folder
 
 @dataclass
 class Checkout:
-    """A checkout whose Pyodide and snapshot have a few bytes. `steps` lists the slow build steps that were run."""
+    """A checkout in which Pyodide and the snapshot have only a few bytes.
+
+    `steps` lists the slow build steps that were run.
+    """
 
     root: Path
     steps: list[str] = field(default_factory=list)

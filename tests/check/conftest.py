@@ -48,14 +48,13 @@ def url(base: str) -> str:
 
 @pytest.fixture
 def target(url: str) -> Target:
-    """An endpoint without faults, with its provider id, its secret, and two logins."""
+    """The target of an endpoint without faults, with its provider id, its secret and two logins."""
     ada, bo = (Login((("Cookie", f"sid={SESSIONS[name]}"),)) for name in ("ada", "bo"))
     return Target(url, PROVIDER, SECRET, login=ada, login_b=bo)
 
 
 @pytest.fixture
 def make_run(clock: Clock) -> Iterator[MakeRun]:
-    """Return a function that opens runs with the shared clock."""
     with ExitStack() as ending:
 
         def make(

@@ -144,7 +144,7 @@ def not_passed(report: Report) -> list[str]:
 
 
 def failure(report: Report) -> Outcome:
-    """Return the failed check. All later checks must be blocked by this failure."""
+    """Return the failed check, and assert that this failure blocks all later checks."""
     (failed,) = (outcome for outcome in report.outcomes if outcome.verdict is Verdict.FAIL)
     names = [MEMBER, RELOAD, RENEW, LOGOUT]
     after = [report.of(name) for name in names[names.index(failed.check.id) + 1 :]]
@@ -155,8 +155,9 @@ def failure(report: Report) -> Outcome:
 
 @pytest.mark.contract("3/get-token", "3/reuse-across-loads", "3/renewal", "3/logout")
 def test_a_correct_endpoint_passes_login_reload_and_logout(visit: Any) -> None:
-    """The browser must call the endpoint once for the first page, not at all for the second page, and again after most
-    of an hour.
+    """The browser must call the endpoint for the first page, but not for the second page.
+
+    After most of an hour, the browser must call the endpoint again.
     """
     site = Site()
 

@@ -44,7 +44,7 @@ def test_the_needs_of_a_check_exist_and_contain_no_cycle(check: Check) -> None:
 
 
 def needed(check: Check, seen: set[str]) -> set[str]:
-    """Return the ids of all checks that a check needs, directly or indirectly."""
+    """Return the ids of all checks on which a check depends, directly or indirectly."""
     for name in set(check.needs) - seen:
         seen.add(name)
         needed(checks.load_one(name), seen)

@@ -26,7 +26,10 @@ SESSION = f"Cookie: sid={SESSIONS['ada']}"
 
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Run:
-    """Return a function that runs the command with the secret in CHAT_SECRET and the endpoint's clock."""
+    """Return a function that runs the command.
+
+    CHAT_SECRET contains the secret, and the command uses the endpoint's clock.
+    """
 
     monkeypatch.setattr(invocation, "opened", partial(opened, now=clock.now, sleep=clock.sleep))
 

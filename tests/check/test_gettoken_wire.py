@@ -1,4 +1,4 @@
-"""Tests of connections: names under .localhost lead to this machine, and certificates are verified as in browsers."""
+"""Tests of connections: names under .localhost resolve to this machine. Certificates are verified as in browsers."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def test_while_a_call_waits_to_be_repeated_no_other_is_made(make_run: Callable[.
 
     class Wide(Lanes):
         def narrow(self) -> None:
-            """Keep the number of parallel calls, so that only the waiting call can block other calls."""
+            """Never reduce the number of parallel calls, so that only the waiting call can block other calls."""
 
     class Limited(HttpWire):
         def send(self, request: Request) -> Exchange:

@@ -56,7 +56,7 @@ def at(target: Target, service: str | None, **changes: Any) -> Target:
 
 @pytest.mark.contract("5.5/proof-matches", "2.4/cnf.jkt")
 def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_run: Any, target: Target) -> None:
-    """The run has the provider's secret.
+    """The test gives the run the provider's secret.
 
     The run must start a service that accepts the token only with the key to which the token is bound.
     """
@@ -111,7 +111,6 @@ def test_a_run_that_wants_no_socket_starts_nothing(make_run: Any, target: Target
 def test_a_secret_that_the_reference_server_refuses_is_no_fault_of_the_endpoint(
     make_run: Any, target: Target, endpoints: Server, clock: Clock
 ) -> None:
-    """The check secret.strength reports what is wrong with the secret."""
     base = endpoints.add("short-secret", Backend(clock, "short").handle)
 
     accepts, _ = judged(make_run(at(target, None, url=f"{base}/chat/token", secret="short")))

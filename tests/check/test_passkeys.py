@@ -45,7 +45,7 @@ class PasskeysOnly(Backend):
 
 @pytest.fixture
 def shop(endpoints: Server, tmp_path: Path) -> Target:
-    """The shop, under a host name that allows passkeys, and a file for passkeys."""
+    """The shop as a target. The shop's host name allows passkeys, and the passkeys are stored in a file."""
     base = endpoints.add("passkeys", PasskeysOnly(Clock()).handle).replace("127.0.0.1", "localhost")
     live = LiveOptions(browser=True, by_hand=True, passkeys=tmp_path / "passkeys.json")
     return Target(f"{base}/chat/token", page_url=f"{base}/", live=live)

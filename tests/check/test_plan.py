@@ -1,4 +1,4 @@
-"""Tests of the plan, which lists the requests of a clean run without sending them."""
+"""Tests of the plan. The plan lists the requests that a run without failures would send."""
 
 from __future__ import annotations
 

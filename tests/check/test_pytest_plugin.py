@@ -56,7 +56,7 @@ Run = Callable[..., Done]
 
 
 class Everyday(Clock):
-    """The real time, because the checker uses the real clock when it runs under pytest."""
+    """The real clock, which the checker also uses when the checker runs under pytest."""
 
     def sleep(self, seconds: float) -> None: ...
 

@@ -1,6 +1,6 @@
 """Tests of the checker's parsers.
 
-They are strict with tokens, like the socket, and lenient with responses, like a browser.
+The parsers must be strict with tokens, as the server's socket is, and lenient with responses, as browsers are.
 """
 
 from __future__ import annotations

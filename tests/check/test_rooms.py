@@ -1,4 +1,7 @@
-"""Tests that imports between the checker's packages only go down the table in docs/architecture.md."""
+"""Tests of the imports between the checker's packages.
+
+Imports may only lead to lower rows of the table in docs/architecture.md.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def clock() -> Clock:
 def check_of(
     name: str, judge: Judge, *, needs: tuple[str, ...] = (), phase: Phase = Phase.FIRST, group: str = ANSWERS
 ) -> Check:
-    """Return a check with this function and placeholder texts."""
+    """Return a check that calls `judge`. The texts of the check are placeholders."""
     return Check(name, group, Severity.MUST, "", "sent", "passes", "The hint.", "Why.", (), {}, needs, phase, judge)
 
 

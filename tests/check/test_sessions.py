@@ -81,7 +81,10 @@ def test_a_made_up_session_has_the_same_shape_and_other_values() -> None:
 
 
 def test_a_made_up_cookie_keeps_what_is_percent_encoded() -> None:
-    """Changed digits could encode a line break, which a header with the decoded cookie cannot contain."""
+    """If the digits after a `%` were changed, they could encode a line break.
+
+    Line breaks are not allowed in a header.
+    """
     session = Session("ada", [("Cookie", "XSRF-TOKEN=c%2B79%3D%3d-100%")])
 
     made = session.garbage().cookies["XSRF-TOKEN"]

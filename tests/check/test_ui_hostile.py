@@ -163,7 +163,6 @@ def _quiet(server: UiServer, capsys: pytest.CaptureFixture[str]) -> Iterator[Non
 
 
 def posted(server: UiServer, place: str, asked: object) -> httpx.Response:
-    """Send a POST request to the server as the page does."""
     content = asked if isinstance(asked, bytes) else json.dumps(asked).encode()
     headers = {"Origin": server.origin, "Content-Type": "application/json"}
     return httpx.post(f"{server.url}{place}", headers=headers, content=content, timeout=PATIENCE)

@@ -77,7 +77,7 @@ def target_of(folder: Path, home: Path, wishes: Wishes, declared: Mapping[str, i
 
 
 def wished(port: int, limits: Mapping[str, int], base: str = "") -> Wishes:
-    """Return settings for a service with social logins. Nothing calls the addresses of its social providers."""
+    """Return settings for a service with social logins. No request is sent to the addresses of the social providers."""
     return Wishes(base or f"http://{LOOPBACK}:{port}", port, socials=places(NOBODY, NOBODY), limits=limits)
 
 

@@ -82,7 +82,7 @@ def test_every_variable_that_a_step_reads_is_passed_to_it() -> None:
 
 
 def test_every_variable_of_the_template_is_declared_and_used() -> None:
-    """Every variable needs a description. GitLab shows it when somebody starts a pipeline by hand."""
+    """Every variable needs a description. GitLab shows the description when somebody starts a pipeline by hand."""
     jobs = yaml.safe_dump({name: job for name, job in GITLAB.items() if name != "variables"})
 
     assert set(re.findall(r"CONFORM_[A-Z_]+", jobs)) == set(GITLAB["variables"])
@@ -91,7 +91,7 @@ def test_every_variable_of_the_template_is_declared_and_used() -> None:
 
 @pytest.mark.parametrize("name", JOBS)
 def test_every_job_of_the_template_runs_only_where_it_is_asked_for(name: str) -> None:
-    """Each job needs a stage, a rule, and reports that are also kept if the job fails."""
+    """Each job needs a stage, a rule, and reports that GitLab keeps even if the job fails."""
     job = JOBS[name]
 
     assert {"stage", "image", "script", "rules"} <= job.keys()
@@ -109,14 +109,16 @@ def test_every_script_can_be_read_by_its_shell(script: str) -> None:
 
 @cache
 def of_pytest() -> frozenset[str]:
-    """Return the options of the pytest that `chatkey e2e` runs, without their inner dashes: its help shows one form."""
+    """Return pytest's options in the folder of the scenarios, without dashes.
+
+    The help shows an option in only one of several forms.
+    """
     command = [sys.executable, "-m", "pytest", "--help", "-c", "pytest.ini"]
     shown = subprocess.run(command, cwd=SCENARIOS, capture_output=True, text=True, check=True, timeout=4 * PATIENCE)
     return frozenset(map(bare, re.findall(r"(?<![\w-])--?[a-z][\w-]*", shown.stdout)))
 
 
 def bare(option: str) -> str:
-    """Return an option without its dashes."""
     return option.replace("-", "")
 
 
@@ -134,7 +136,6 @@ def test_every_option_in_a_script_exists(script: str) -> None:
 
 
 def test_pytests_options_are_known_and_a_misspelt_one_is_not() -> None:
-    """So a misspelt option in a call of `chatkey e2e` would be found."""
     assert set(map(bare, ("--output", "--junitxml", "--junit-xml", "--headed"))) <= of_pytest()
     assert bare("--junitxlm") not in of_pytest()
 

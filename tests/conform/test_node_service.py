@@ -104,7 +104,7 @@ def test_a_message_is_stored_found_and_delivered(visitor: Callable[[BrowserKey],
 
 
 def test_history_comes_in_pages(visitor: Callable[[BrowserKey], Peer]) -> None:
-    """The newest messages come first, then the page before them."""
+    """The first page must contain the newest messages, and the second page the messages before them."""
     socket = visitor(BrowserKey())
     for number in range(1, 6):
         socket.send({"type": "message", "id": f"m-{number}", "body": str(number)})

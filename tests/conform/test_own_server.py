@@ -58,7 +58,7 @@ def wrong(result: Result) -> list[tuple[str, str]]:
 
 
 def absent(result: Result) -> set[str]:
-    """Return the undeclared capabilities that made cases not applicable."""
+    """Return the capabilities that some cases need and that the target does not declare."""
     reasons = [outcome.reason for outcome in result.of(Verdict.NOT_APPLICABLE)]
     return {reason.partition("not declared: ")[2].partition(" ")[0] for reason in reasons if "not declared" in reason}
 

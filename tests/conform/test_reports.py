@@ -1,4 +1,4 @@
-"""Tests of a run's results: verdicts, the share of judged sentences, the exit status, and report formats."""
+"""Tests of a run's results: verdicts, the share of judged sentences of the contract, exit status, and reports."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def case(name: str, *sentences: str) -> Case:
 
 
 def result(*verdicts: Verdict, known: dict[str, str] | None = None) -> Result:
-    """Return a run with two sentences.
+    """Return the result of a run that judged two sentences of the contract.
 
-    The cases of the first sentence have these verdicts, and the case of the second passed.
+    `verdicts` are the verdicts of the first sentence's cases. The only case of the second sentence passed.
     """
     steps = (Step("GET /v1", "200 <b>no</b>"),)
     outcomes = [

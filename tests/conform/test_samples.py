@@ -114,7 +114,6 @@ def test_the_adapter_in_python_makes_a_business(by_python: Ask, tmp_path: Path) 
 
 @pytest.mark.parametrize("language", ["by_node", "by_python"])
 def test_an_unknown_verb_gets_an_error_that_names_it(language: str, request: pytest.FixtureRequest) -> None:
-    """For an unknown verb, the error must name the verb, and the exit status must be 1."""
     ask: Ask = request.getfixturevalue(language)
 
     assert "dance" in ask("dance")["error"]["message"]

@@ -15,7 +15,7 @@ LISTENS, CONNECTED = "0A", "01"
 
 
 def consecutive() -> int:
-    """Return a base port for the demo. All ports that the demo counts from this base port are free."""
+    """Return a base port for the demo. All ports that the demo derives from the base port are free."""
     for port in range(18_800, 60_000, 100):
         if not any(is_busy(port + offset) for offset in (0, 1, 2, 11, 12, 13, 14)):
             return port

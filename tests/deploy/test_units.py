@@ -28,7 +28,7 @@ def example() -> dict[str, str]:
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not on this machine")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: str(unit.name))
 def test_systemd_takes_the_units(unit: Path, tmp_path: Path) -> None:
-    """The test puts Python in place of chatkey in each unit, because chatkey is not installed."""
+    """The test replaces chatkey with Python in each unit, because chatkey is not installed."""
     copied = tmp_path / unit.name
     copied.write_text(unit.read_text().replace("/opt/chatkey/bin/chatkey", sys.executable))
 

@@ -1,4 +1,4 @@
-"""Fixtures for tests that kill a server or take its database away while browsers send messages."""
+"""Fixtures for tests that kill a server or make its database unavailable while browsers send messages."""
 
 from __future__ import annotations
 

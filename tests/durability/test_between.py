@@ -132,7 +132,10 @@ async def frame_of(page: Fixture, kind: str) -> Any:
 async def test_messages_stored_by_a_host_with_a_slow_clock_reach_open_pages(
     seconds: int, servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
-    """The server that stores the message has a slow clock. Pages must get the message even without a loaded history."""
+    """The server that stores the message has a slow clock.
+
+    Pages must get the message even if they have not loaded the history.
+    """
     behind, here = servers
     shop = behind.open_shop()
     for server in servers:

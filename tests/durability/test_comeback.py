@@ -49,7 +49,7 @@ class Chance:
 
 
 def second_of_return(seed: int, close: int, person: Fixture, token: str) -> int:
-    """Report a closed socket to a widget, and return the whole seconds that the widget waits before it reconnects."""
+    """Report a closed socket to a widget, and return the number of whole seconds until the widget reconnects."""
     address = f"http://localhost:{person.shop.server.port}"
     machine = Machine(Settings(address, address, "http://localhost", person.shop.id), Chance(seed))
     done: list[effects.Effect] = []

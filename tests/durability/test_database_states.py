@@ -52,7 +52,10 @@ class Database:
         return {"DATABASE_URL": self.url, "MASTER_KEY": "m" * 40}
 
     async def sql(self, *statements: str, inside: bool = False) -> Any:
-        """Run statements as the superuser, and return the last value. If `inside` is true, use this database."""
+        """Run statements as the superuser, and return the last value.
+
+        If `inside` is true, the statements run in this database.
+        """
         connection = await asyncpg.connect(self.postgres.get_uri(self.name if inside else None))
         try:
             values = [await connection.fetchval(statement) for statement in statements]
@@ -71,7 +74,10 @@ State = Callable[[Database], AbstractAsyncContextManager[None]]
 
 
 def altered(set_: str, reset: str, *, cut: bool = True, inside: bool = False) -> State:
-    """Return a state that `set_` begins and `reset` ends. In them, `$` is the name of the database and of its owner."""
+    """Return a state that the statement `set_` begins and the statement `reset` ends.
+
+    In both statements, `$` stands for the name of the database, which is also the name of the database's owner.
+    """
 
     @asynccontextmanager
     async def state(database: Database) -> AsyncIterator[None]:

@@ -190,7 +190,10 @@ async def conversations_locked(url: str) -> AsyncIterator[None]:
 async def test_a_ping_is_answered_while_a_message_waits_for_the_database(
     server: Fixture, database_kind: str, database_settings: dict[str, str]
 ) -> None:
-    """Widgets keep a connection only if the pong arrives in time. When nothing waits, responses must come in order."""
+    """A widget closes a connection if the pong is late.
+
+    If no frame waits for the database, the server must send the responses in the order of the requests.
+    """
     shop = server.open_shop()
     server.start()
     ada = shop.person("ada")

@@ -1,6 +1,6 @@
-"""Tests of reading a window that may close while it is read.
+"""Tests how the harness reads a window that may close meanwhile.
 
-A closed window must give the default, and any other error must be raised.
+If the window is closed, the default must be returned. Any other error must be raised.
 """
 
 from typing import cast

@@ -1,4 +1,4 @@
-"""Tests of rebuilding stale browser files. They must be rebuilt in a checkout, and only there."""
+"""Tests of rebuilding stale browser files. Stale files must be rebuilt in a checkout, and nowhere else."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Tests of returning people.
+"""Tests of people who return with the same browser profile.
 
-A profile can be open in only one browser at a time. The recordings of the browser are saved when it closes.
+A profile can be open in only one browser at a time. The recordings are saved when the browser closes.
 """
 
 from pathlib import Path

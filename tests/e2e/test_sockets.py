@@ -1,4 +1,4 @@
-"""Tests of how the reports of a page's script about its sockets are turned into sockets and frames."""
+"""Tests how the harness turns a page script's reports about sockets into sockets and frames."""
 
 from collections.abc import Callable
 from typing import Any, cast

@@ -75,7 +75,7 @@ class FakeStack:
 
 
 def make_witness(written: str = "") -> Witness:
-    """Return a function that makes a witness. The witness has recorded a socket opened with each kind of token."""
+    """Return a witness that has recorded a socket opened with each kind of token."""
     witness = Witness(cast("Stack", FakeStack([FakeServer(FakeProcess(written=written))])), {SECRET})
     witness.sent += [Sent(URI, json.dumps({"type": "connect", "token": token})) for token in (VISITOR, CUSTOM, SOCIAL)]
     witness.requests.append(cast("Request", FakeRequest(f"{EXCHANGE}?auth={IDENTITY}&jkt=x")))

@@ -26,7 +26,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests that measure CPU time, except on Linux. Other systems have no CPU clock of another process."""
+    """Skip the tests that measure CPU time, except on Linux.
+
+    Other systems do not report the CPU time of another process.
+    """
     if not sys.platform.startswith("linux"):
         reason = pytest.mark.skip(reason="another process's processor time is read as Linux tells it")
         for item in items:

@@ -1,4 +1,4 @@
-"""Tests how much an anonymous caller can log: at most one line per request, and few lines of one kind per second."""
+"""Tests how many log lines an anonymous caller can cause: one for each request, and few of one kind per second."""
 
 from __future__ import annotations
 

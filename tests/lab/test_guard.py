@@ -57,13 +57,13 @@ PASSED = (200, "")
 
 @pytest.fixture
 def here() -> LabGuard:
-    """The access control of a lab that only this machine may use. There is no token."""
+    """The access control of a lab without a token. Only this machine may use the lab."""
     return LabGuard(lab)
 
 
 @pytest.fixture
 def anywhere() -> LabGuard:
-    """The access control of a lab that other machines may use too. There is a token."""
+    """The access control of a lab with a token. Other machines may use the lab too."""
     return LabGuard(lab, token=TOKEN)
 
 

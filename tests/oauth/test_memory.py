@@ -46,7 +46,7 @@ def shrink(app: App) -> None:
 
 
 def kept(app: App) -> Counter[str]:
-    """Count an application's structs by type, and all of its objects."""
+    """Return the number of the application's structs by type, and the total number of the application's objects."""
     kinds = Counter(type(one).__name__ for one in owned(app) if isinstance(one, msgspec.Struct))
     return kinds + Counter(objects=sum(1 for _ in owned(app)))
 

@@ -23,7 +23,10 @@ def test_every_social_provider_of_the_contract_has_a_sign_of_its_own() -> None:
 
 @pytest.mark.parametrize(("social", "shape"), SHAPES)
 def test_a_logo_consists_of_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
-    """Paths must be absolute, and areas closed. A colour is either that of the button's text or the logo's own."""
+    """Paths must be absolute, and areas closed.
+
+    Each colour must be the button's text colour or a fixed colour of the logo.
+    """
     assert re.fullmatch(r"[MLHVACQZz0-9. -]+", shape.path), social
     assert all(-1 <= float(number) <= 25 for number in NUMBER.findall(shape.path))
     assert shape.path.endswith("z") or shape.width is not None

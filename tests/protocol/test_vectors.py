@@ -36,7 +36,10 @@ def cases(group: str, **only: str) -> list[Any]:
 
 
 def judged(where: str, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of `read`. If `read` refuses, return the code with the `close` code or the `status`."""
+    """Return the result of `read`.
+
+    If `read` raises a refusal, return the refusal's code and its close code or HTTP status.
+    """
     try:
         return read()
     except Refused as refused:

@@ -68,7 +68,7 @@ def test_a_cancelled_login_ends_with_the_consent_page(visitor, stack, context):
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree to which the recipe has added a page object, with a scenario that uses it."""
+    """A copy of the tree to which the recipe has added a page object, with a scenario that uses the page object."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
     follow(tree, RECIPE)
     (tree / "e2e/chatkey_e2e/scenarios/test_timeline_page.py").write_text(SCENARIO.lstrip())

@@ -35,7 +35,7 @@ def recipe(title: str) -> str:
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeOAuth]:
-    """A fake provider started as on the page. It approves every request as the person `rhea`."""
+    """A fake provider, started as the page describes. The fake approves every request as the person `rhea`."""
     with running(auto_approve="rhea") as one:
         yield one
 

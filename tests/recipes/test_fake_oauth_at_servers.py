@@ -1,4 +1,7 @@
-"""Runs recipes for the fake provider exactly as printed. Each needs its own server: one in Django, two in Node."""
+"""Runs recipes for the fake provider exactly as printed.
+
+One recipe needs a Django server, and two recipes need a Node server each.
+"""
 
 from __future__ import annotations
 

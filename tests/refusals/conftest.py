@@ -1,7 +1,8 @@
 """Fixtures that run the shipped server and make honest callers (keys, tokens, proofs, peers) without the server's code.
 
 Refusals that every service must make are cases of the suite (`chatkey_conform.suite`). `test_suite.py` runs these cases
-against our service. The other tests cover only our service: crowds, raw requests, limits, the log, commands.
+against our service. All other tests are about our service only: many peers at once, raw requests, limits, the log, and
+commands.
 
 A test takes `service` and creates a business with `service.shop()`. The test sends an honest input, which must be
 accepted, and the same input with one fault, which must be refused. A case carries the id of its row in `rows.toml`, as

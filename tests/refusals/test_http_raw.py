@@ -1,4 +1,7 @@
-"""Tests of ambiguous HTTP requests (RFC 9112 6.3, 11.2). The server must refuse them or read them as one request."""
+"""Tests of ambiguous HTTP requests (RFC 9112 6.3, 11.2).
+
+The server must refuse such a request or read it as one request.
+"""
 
 from __future__ import annotations
 

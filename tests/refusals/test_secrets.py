@@ -68,7 +68,7 @@ def test_the_command_line_refuses_a_weak_secret_too(service: Service, weak: str)
 
 @pytest.mark.row("JWT-164", "WSK-055")
 def test_after_a_rotation_without_an_overlap_only_open_sockets_outlive_the_old_secret(service: Service) -> None:
-    """F113: an open socket needs the new secret only for its next token, so that not all sockets reconnect at once."""
+    """F113: an open socket must stay open until its next token. Otherwise all sockets would reconnect at once."""
     shop = service.shop()
     identity, token = shop.identity_token(), shop.token()
     assert shop.exchange(identity).status_code == 200

@@ -38,7 +38,10 @@ NONCE: Final = re.compile(rb'"nonce":"([\w-]+)"')
 
 @pytest.fixture(scope="module")
 def busy(make_service: MakeService) -> Iterator[Service]:
-    """A server that allows each address a share of the crowd's connections, with the usual limit on open files."""
+    """A server with the usual limit on open files.
+
+    Each client address may open an equal share of the crowd's connections.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (USUAL_FILES, hard))  # the server inherits this limit, and raises it
     try:

@@ -1,4 +1,4 @@
-"""Tests of the limits for one peer, over the network, against a server with low limits. Each limit is a setting."""
+"""Tests of the limits for one peer over the network. The server has low limits. Each limit is a setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the server's time, and of waiting by this time."""
+"""Tests of the server's clock, and of waits that use this clock."""
 
 from __future__ import annotations
 

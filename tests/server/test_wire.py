@@ -260,7 +260,7 @@ CLOSING = REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 @pytest.mark.contract("D-20/patience")
 @pytest.mark.parametrize("sent", [REQUEST, CLOSING, b"no request\r\n\r\n"], ids=["keep-alive", "close", "refused"])
 async def test_a_peer_that_leaves_the_last_of_its_answer_unread_is_cut_off(sent: bytes) -> None:
-    """So little data remains that the server is never told to pause writing. A timer must end the connection."""
+    """The unread data is so short that the transport never pauses the server. A timer must end the connection."""
     wire = Stuck(unread=10)
     protocol = connected(wire)
 

@@ -1,4 +1,7 @@
-"""Tests of the limit on log lines of one kind. A burst is written, a flood is counted, other kinds are unaffected."""
+"""Tests of the limit on log lines of one kind.
+
+A burst must be logged, a flood must only be counted, and other kinds of lines must not be affected.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tests of our WebSocket handshake. Usual requests must get the library's response. Others go to the library."""
+"""Tests of our WebSocket handshake.
+
+Our code must answer usual requests as the library would, and must pass all other requests to the library.
+"""
 
 from __future__ import annotations
 

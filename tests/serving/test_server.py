@@ -44,7 +44,11 @@ async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[
 
 @asynccontextmanager
 async def serving(leaving: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[tuple[Server, int]]:
-    """Run a server. Yields the server and its port once it is ready. At its end, the context waits for the server."""
+    """Run a server.
+
+    Yields the server and its port when the server is ready. When the context ends, it waits until the server has
+    stopped.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     ready = asyncio.Event()
     http = cast("type[asyncio.Protocol]", partial(Cuttable, "a.line", Held))

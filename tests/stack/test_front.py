@@ -1,4 +1,4 @@
-"""Tests of the front, a proxy before the service. Without fault rules, the front must change no traffic."""
+"""Tests of the front, a proxy in front of the service. Without fault rules, the front must change no traffic."""
 
 import asyncio
 import json
@@ -75,7 +75,7 @@ async def running() -> AsyncIterator[Running]:
 
 @asynccontextmanager
 async def fronted(service: str) -> AsyncIterator[tuple[str, str]]:
-    """Run a front before `service`. Yields the address of the front and the address of its control API."""
+    """Run a front in front of `service`. Yields the address of the front and the address of its control API."""
     port, control = free_ports(2)
     app = Front(Upstream(service, HOST, trust(None)), control)
     config = uvicorn.Config(app, log_config=None, ws="websockets-sansio", date_header=False, server_header=False)

@@ -1,4 +1,4 @@
-"""A single number must decide how long the harness and the tests wait."""
+"""Tests that one number determines how long the harness and the tests wait."""
 
 import pytest
 

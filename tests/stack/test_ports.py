@@ -1,4 +1,4 @@
-"""Tests of the search for free ports for servers."""
+"""Tests how free ports for servers are found."""
 
 import socket
 

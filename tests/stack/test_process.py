@@ -60,7 +60,7 @@ def test_a_child_that_dies_before_it_is_ready_fails_with_its_output(make_process
 
 
 def test_a_child_that_closes_its_output_first_is_reported_with_its_status(make_process: MakeProcess) -> None:
-    """A child closes its output a moment before it ends. The test makes this moment long."""
+    """A child process closes its output shortly before it exits. The test prolongs this interval."""
     child = make_process("import os, time; os.close(1); os.close(2); time.sleep(0.2); os._exit(3)")
 
     with pytest.raises(ProcessError, match=r"child ended before it was ready \(exit status 3\)"), child:

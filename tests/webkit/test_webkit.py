@@ -142,7 +142,6 @@ def test_a_closed_sign_in_window_is_reported(tab: Tab, make_business: MakeBusine
 
 @pytest.mark.parametrize("identity", ["visitor", "member"])
 def test_a_logout_is_followed_in_the_other_tab(tab: Tab, business: Business, identity: str) -> None:
-    """When a visitor logs out, the visitor keeps the same uid."""
     tab.open(business.url)
     if identity == "member":
         tab.press_in_page("Ada")

@@ -13,7 +13,7 @@ from chatkey_widget.context import Settings
 def make_widget() -> MakeWidget:
     """Return a function that makes a widget.
 
-    With `custom_login=True`, the page has a `getToken`, which returns what `page` says.
+    With `custom_login=True`, the page has a `getToken`, and the driver's `page` determines the results of `getToken`.
     """
 
     def make(*, custom_login: bool = False, **options: object) -> Driver:

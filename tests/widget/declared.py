@@ -35,7 +35,7 @@ def emitted(name: str, detail: Mapping[str, object]) -> None:
 
 
 def _is_of(kind: str, value: object) -> bool:
-    """Return whether a value is of a type. Of a type with a name, it may be anything but null."""
+    """Return whether a value has a type. For a named type, every value except null is accepted."""
     return any(_is_one_of(each.strip(), value) for each in kind.split("|"))
 
 

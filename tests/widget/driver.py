@@ -145,7 +145,7 @@ class Driver:
         self.now = end
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass as on a sleeping laptop. Every timer that became due fires once, at the end."""
+        """Let time pass as on a sleeping laptop. When the laptop wakes up, every timer that is due fires once."""
         self.now += seconds
         overdue: list[Timer] = [name for name, due in self.timers.items() if due <= self.now]
         for name in overdue:

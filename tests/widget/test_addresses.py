@@ -38,13 +38,13 @@ def test_an_address_of_the_web_can_be_followed(body: str, found: list[str]) -> N
 
 @pytest.mark.parametrize(("body", "found"), CASES["ends_of_sentences"])
 def test_the_end_of_a_sentence_is_no_part_of_an_address(body: str, found: list[str]) -> None:
-    """A closing bracket belongs to the address only if the opening bracket does, too."""
+    """A closing bracket belongs to the address only if the opening bracket also belongs to it."""
     assert addresses(body) == found
 
 
 @pytest.mark.parametrize("body", CASES["not_whole"])
 def test_an_incomplete_address_stays_text(body: str) -> None:
-    """F216: only http and https addresses become links. The widget does not guess a missing scheme."""
+    """F216: only http and https addresses may become links. The widget must not guess a missing scheme."""
     assert addresses(body) == []
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/reuse-across-loads", "2.8/exp-before-reuse", "D-12/visitor-beside", "4.2/not-for-members")
 def test_a_cached_token_connects_the_member_directly(make_widget: MakeWidget) -> None:
-    """WDG-009: the widget requests no visitor token, does not call `getToken`, and opens one socket."""
+    """WDG-009: the widget must not request a visitor token or call `getToken`. It must open one socket."""
     widget = make_widget(custom_login=True)
     widget.stored = widget.custom()
 
@@ -58,7 +58,10 @@ def test_a_cached_member_waits_for_the_sockets_address(make_widget: MakeWidget) 
 def test_an_unusable_cached_token_is_dropped_before_connecting(
     make_widget: MakeWidget, cached: dict[str, object]
 ) -> None:
-    """F010, F068: the token must be deleted and must not be sent. The widget calls `getToken` with the current key."""
+    """F010, F068: the widget must delete the token without sending it.
+
+    Then the widget must call `getToken` with the current key.
+    """
     widget = make_widget(custom_login=True)
     useless = widget.stored = widget.custom(**cached)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(uid="bob"))
@@ -85,8 +88,9 @@ def test_garbage_in_the_cache_is_dropped(make_widget: MakeWidget, garbage: str) 
 
 @pytest.mark.contract("D-12/clock-skew")
 def test_a_fast_page_clock_does_not_throw_a_good_cached_token_away(make_widget: MakeWidget) -> None:
-    """F053, WDG-013: a token that seems expired is kept until the first response of the service tells the server's
-    time.
+    """F053, WDG-013: by the page's clock, the token has expired.
+
+    The widget must keep the token until a response contains the server's time.
     """
     widget = make_widget(custom_login=True, server_ahead=-86_400)
     widget.stored = widget.custom()
@@ -100,9 +104,9 @@ def test_a_fast_page_clock_does_not_throw_a_good_cached_token_away(make_widget: 
 
 @pytest.mark.contract("D-12/clock-skew", "2.8/exp-before-reuse")
 def test_a_slow_page_clock_does_not_keep_a_dead_cached_token(make_widget: MakeWidget) -> None:
-    """The token seems valid but has expired by the server's time.
+    """By the page's clock the token is valid, but by the server's time it has expired.
 
-    The widget must not send it, and must call `getToken` once.
+    The widget must not send the token, and must call `getToken` once.
     """
     widget = make_widget(custom_login=True, server_ahead=86_400)
     widget.stored = widget.custom(iat=int(NOW), exp=int(NOW) + 3600)
@@ -116,7 +120,7 @@ def test_a_slow_page_clock_does_not_keep_a_dead_cached_token(make_widget: MakeWi
 
 
 def test_a_cached_token_that_has_ended_is_dropped_at_once_where_the_time_is_known(make_widget: MakeWidget) -> None:
-    """A widget that is restarted on the same page already knows the server's time."""
+    """The widget is restarted on the same page, so it already knows the server's time."""
     page = ServerTime()
     make_widget(page_time=page).start().feed(events.ShutdownAsked())
     widget = make_widget(custom_login=True, page_time=page)

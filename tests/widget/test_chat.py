@@ -32,7 +32,10 @@ def anyone(request: pytest.FixtureRequest) -> Driver:
 
 @pytest.mark.contract("D-10/messages")
 def test_a_message_is_shown_at_once_and_acknowledged(anyone: Driver) -> None:
-    """The message is first shown as being sent. It is shown as sent when the server has stored it."""
+    """Until the server has stored the message, the screen must show it as being sent.
+
+    After that, the screen must show it as sent.
+    """
     anyone.feed(events.MessageWritten("  Hello  "))
     sent = anyone.frames(Kind.MESSAGE)[0]
     assert bodies(anyone) == [("Hello", "sending")]
@@ -85,7 +88,7 @@ def test_an_unacknowledged_message_is_sent_again_with_its_id(anyone: Driver) -> 
 
 
 def test_a_message_written_offline_is_sent_when_the_connection_is_back(visitor: Driver) -> None:
-    """Without a connection, the message is shown as waiting."""
+    """Without a connection, the screen must show the message as waiting."""
     visitor.close(1006)
     visitor.feed(events.MessageWritten("later"))
     assert visitor.frames(Kind.MESSAGE) == []
@@ -96,7 +99,7 @@ def test_a_message_written_offline_is_sent_when_the_connection_is_back(visitor: 
 
 
 def test_a_message_longer_than_the_limit_is_cut_off(visitor: Driver) -> None:
-    """The composer has the same limit. Text from other sources is cut to this length."""
+    """The composer has the same limit. The widget must shorten text from other sources to this limit."""
     visitor.feed(events.MessageWritten("x" * (MESSAGE_CHARS + 1)))
 
     assert visitor.frames(Kind.MESSAGE)[0]["body"] == "x" * MESSAGE_CHARS
@@ -125,7 +128,7 @@ def test_a_message_whose_acknowledgement_was_lost_is_found_in_the_history(anyone
 
 
 def test_a_refused_message_says_nothing_about_the_connection(visitor: Driver) -> None:
-    """If the socket closes a moment later, the cause is not the refused message."""
+    """The socket closes a moment later. The widget must not report the refused message as the cause."""
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
 
@@ -175,7 +178,7 @@ def seqs(widget: Driver) -> list[int | None]:
 
 @pytest.mark.contract("D-15/deaf")
 def test_a_missing_message_is_noticed_and_requested(anyone: Driver) -> None:
-    """If a number is missing, the widget waits a moment for the message, and then requests the history."""
+    """If a number is missing, the widget must wait a moment for the message, and then request the history."""
     load(anyone, 1, 2)
     asked = len(anyone.frames(Kind.HISTORY))
 
@@ -191,7 +194,7 @@ def test_a_missing_message_is_noticed_and_requested(anyone: Driver) -> None:
 
 @pytest.mark.contract("D-15/deaf")
 def test_a_gap_below_ones_own_message_is_noticed(visitor: Driver) -> None:
-    """The missing number belongs to a message that an agent sent just before the visitor's message."""
+    """Just before the visitor's message, an agent sent a message that the widget has not received."""
     load(visitor, 1)
     visitor.feed(events.MessageWritten("three"))
     visitor.frame(type="ack", id=visitor.frames(Kind.MESSAGE)[0]["id"], seq=3, sent_at=200)
@@ -217,7 +220,10 @@ def test_messages_out_of_order_cause_no_request(visitor: Driver) -> None:
 
 @pytest.mark.contract("D-15/deaf")
 def test_a_gap_of_many_pages_is_filled_page_by_page(visitor: Driver) -> None:
-    """After a night without a connection, the newest page of history does not reach back to the last known message."""
+    """The widget was disconnected for a night.
+
+    The newest page of history does not reach back to the last known message.
+    """
     load(visitor, 1, 2)
     visitor.close(1006)
     visitor.advance(2)
@@ -245,7 +251,7 @@ def test_a_gap_that_the_server_cannot_fill_is_requested_once(visitor: Driver) ->
 
 
 def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None:
-    """The widget requests earlier pages until there are no more messages."""
+    """The widget must request earlier pages until there are no more messages."""
     ask = visitor.frames(Kind.HISTORY)[-1]
     page = [entry(7, "seven"), entry(8, "eight"), entry(9, "nine")]
     visitor.frame(type="history", id=ask["id"], messages=page, more=True)
@@ -262,14 +268,13 @@ def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None
 
 
 def test_an_unrequested_history_is_ignored(visitor: Driver) -> None:
-    """The widget must ignore a history answer whose id matches none of its requests."""
     visitor.frame(type="history", id="other", messages=[entry(1, "not mine")], more=False)
 
     assert visitor.view.lines == ()
 
 
 def test_unread_messages_of_agents_are_counted_while_the_panel_is_closed(visitor: Driver) -> None:
-    """A message counts once, and not at all if it was sent from another tab. Opening the panel resets the count."""
+    """A message counts once. A message from another tab does not count. Opening the panel must reset the count."""
     counted = []
     for line in (entry(1, "hi", "agent"), entry(1, "hi", "agent"), entry(2, "me"), entry(3, "you?", "agent")):
         visitor.frame(type="message", **line)
@@ -283,7 +288,7 @@ def test_unread_messages_of_agents_are_counted_while_the_panel_is_closed(visitor
 
 
 def test_a_line_says_who_wrote_it_when_and_under_which_name(visitor: Driver) -> None:
-    """It is so whether the message came by itself, in the history, or is one's own and acknowledged."""
+    """This must hold for messages of others, messages in the history, and the person's own acknowledged messages."""
     ask = visitor.frames(Kind.HISTORY)[-1]
     visitor.frame(type="history", id=ask["id"], messages=[entry(1, "Hello", "agent", name="Kim")], more=False)
     visitor.frame(type="message", **entry(2, "Hi", name=None))
@@ -314,7 +319,7 @@ def test_without_a_gap_nothing_waits_to_fill_one(visitor: Driver) -> None:
 
 
 def test_a_search_shows_what_was_found(anyone: Driver) -> None:
-    """Only the answer to the newest query counts. An empty query ends the search."""
+    """Only the answer to the newest query may be shown. An empty query must end the search."""
     anyone.feed(events.PageChosen("search"), events.SearchAsked("tea"), events.SearchAsked(" teapot "))
     first, second = anyone.frames(Kind.SEARCH)
 
@@ -331,7 +336,7 @@ def test_a_search_shows_what_was_found(anyone: Driver) -> None:
 
 
 def test_a_call_rings_is_answered_and_ends(anyone: Driver) -> None:
-    """The screen shows each state of the call. The end of the call disappears after a while."""
+    """The screen must show each state of the call. After a while, it must no longer show that the call has ended."""
     states = []
     anyone.feed(events.CallAsked("start"))
     states.append(anyone.view.call)
@@ -367,7 +372,7 @@ def test_a_call_is_timed_from_its_answer(anyone: Driver) -> None:
 
 
 def test_a_clock_that_is_set_back_during_a_call_shows_no_negative_time(visitor: Driver) -> None:
-    """The duration starts again at zero."""
+    """The duration must start again at zero."""
     visitor.frame(type="call", call_id="c1", state="active")
 
     visitor.now -= 60
@@ -396,7 +401,10 @@ def test_a_message_that_is_refused_ends_no_call(visitor: Driver) -> None:
 
 
 def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
-    """The screen hides the end of a call after a while. A second call must stay on the screen."""
+    """The first call has ended, and a second call begins before the screen removes the first.
+
+    The second call must stay on the screen.
+    """
     visitor.frame(type="call", call_id="c1", state="ended")
 
     visitor.feed(events.CallAsked("start"))
@@ -406,7 +414,6 @@ def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
 
 
 def test_a_refused_search_ends_without_results(visitor: Driver) -> None:
-    """The search must end without results. Otherwise the person would wait forever."""
     visitor.feed(events.SearchAsked("tea"))
     asked = visitor.frames(Kind.SEARCH)[0]
 
@@ -418,7 +425,7 @@ def test_a_refused_search_ends_without_results(visitor: Driver) -> None:
 
 
 def test_nothing_is_shown_before_the_server_has_accepted_the_person(make_widget: MakeWidget) -> None:
-    """Messages that are received before `ready` cannot be assigned to a person."""
+    """If a message is received before `ready`, the widget does not know to whom the message belongs."""
     widget = make_widget(answers_frames=False).start()
     ref = widget.last(effects.OpenSocket).ref
 
@@ -457,7 +464,7 @@ def test_a_chat_frame_that_cannot_be_read_is_named(visitor: Driver, frame: dict[
 
 
 def test_a_history_that_cannot_be_read_is_named(visitor: Driver) -> None:
-    """The history answer matches the request, but does not contain a list of messages."""
+    """The history answer has the id of the request, but does not contain a list of messages."""
     visitor.frame(type="history", id=visitor.frames(Kind.HISTORY)[-1]["id"], messages=["one"], more=False)
 
     assert visitor.errors() == [Fault.FRAME_UNREADABLE]
@@ -482,9 +489,9 @@ def test_the_screen_is_drawn_only_when_something_changed(visitor: Driver) -> Non
 
 @pytest.mark.contract("D-15/outage")
 def test_a_temporarily_refused_request_is_repeated(visitor: Driver) -> None:
-    """While the database is unavailable, the message is shown as being sent.
+    """While the database is unavailable, the screen must show the message as being sent.
 
-    Afterwards the message is stored, and the history loads.
+    When the database is available again, the message must be stored, and the history must load.
     """
     visitor.feed(events.MessageWritten("Hello"))
     sent, history = visitor.frames(Kind.MESSAGE)[0], visitor.frames(Kind.HISTORY)[-1]
@@ -503,7 +510,10 @@ def test_a_temporarily_refused_request_is_repeated(visitor: Driver) -> None:
 
 
 def test_postponed_requests_wait_for_the_next_connection(visitor: Driver) -> None:
-    """Nothing is sent over a closed socket. On the next connection, the widget repeats these requests first."""
+    """The widget must send nothing over a closed socket.
+
+    On the next connection, it must first repeat the postponed requests.
+    """
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
     visitor.frame(type="error", id=sent["id"], code="unavailable", message="Away.", retryable=True)
@@ -519,7 +529,7 @@ def test_postponed_requests_wait_for_the_next_connection(visitor: Driver) -> Non
 
 @pytest.mark.contract("2.7/custom-on-first")
 def test_a_name_that_is_new_goes_out_with_the_next_message(member: Driver) -> None:
-    """F200: the same person has a new name. Agents see the new name with the next message."""
+    """F200: the person's name has changed. Agents must see the new name with the next message."""
     member.feed(events.MessageWritten("Hello"))
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(name="Ada King"))
 

@@ -45,7 +45,10 @@ def clock_warnings(*widgets: Driver) -> list[object]:
 
 @pytest.mark.contract("D-12/clock-skew")
 def test_a_skew_is_told_once_for_each_page(make_widget: MakeWidget) -> None:
-    """F053: a new socket or a restarted widget on the same page does not repeat the warning. A new page does."""
+    """F053: the widget must not repeat the warning for a new socket, or after a restart on the same page.
+
+    On a new page, it must warn again.
+    """
     page = ServerTime()
     first = make_widget(server_ahead=HOUR, page_time=page).start()
     first.close(1006)
@@ -62,7 +65,7 @@ def test_a_skew_is_told_once_for_each_page(make_widget: MakeWidget) -> None:
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [HOUR, -HOUR, -5 * 365 * 24 * HOUR])
 def test_a_member_on_a_wrong_clock_is_renewed_as_on_a_right_one(make_widget: MakeWidget, ahead: float) -> None:
-    """F053: the widget calls `getToken` once an hour, a minute before the token expires."""
+    """F053: the widget must call `getToken` once an hour, a minute before the token expires."""
     widget = make_widget(custom_login=True, server_ahead=ahead)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
 
@@ -77,9 +80,9 @@ def test_a_member_on_a_wrong_clock_is_renewed_as_on_a_right_one(make_widget: Mak
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [0, -5 * 365 * 24 * HOUR])
 def test_a_token_that_had_ended_is_seen_by_the_servers_time(make_widget: MakeWidget, ahead: float) -> None:
-    """F051: the server's `hello` shows that the token has expired.
+    """F051: according to the server's `hello`, the token has expired.
 
-    The widget does not send the token, and requests at most two new tokens.
+    The widget must not send the token, and must request at most two new tokens.
     """
     widget = make_widget(custom_login=True, server_ahead=ahead, answers_tokens=False)
     ended = {"iat": widget.server_now - 2 * HOUR, "exp": widget.server_now - HOUR}
@@ -112,7 +115,10 @@ def test_changing_the_clock_does_not_end_a_membership(member: Driver, seconds: f
 
 
 def test_a_token_that_had_ended_is_seen_after_sleep_too(member: Driver) -> None:
-    """F051: after a sleep, the backend returns an expired token. The widget asks twice, and then becomes a visitor."""
+    """F051: after a sleep, the backend returns an expired token.
+
+    The widget must ask twice, and must then become a visitor.
+    """
     old = member.custom()
     member.page = lambda call: events.GetTokenReturned(call.ref, old)
 
@@ -127,8 +133,9 @@ def test_a_token_that_had_ended_is_seen_after_sleep_too(member: Driver) -> None:
 @pytest.mark.contract("2.6/refresh", "D-10/reconnect")
 @pytest.mark.parametrize("timers_first", [True, False])
 def test_several_wake_ups_at_once_cause_one_request_and_one_socket(visitor: Driver, *, timers_first: bool) -> None:
-    """WDG-019, F062: after three hours, the widget requests a token and then opens a socket, whatever the order of
-    events.
+    """WDG-019, F062: after three hours, the widget must request a token and then open a socket.
+
+    Any event may be the first.
     """
     before = len(visitor.done)
     if timers_first:
@@ -150,7 +157,10 @@ def test_several_wake_ups_at_once_cause_one_request_and_one_socket(visitor: Driv
 @pytest.mark.contract("2.6/refresh")
 @pytest.mark.parametrize("open_for", [0, 1, 24, 26, 49])
 def test_a_hidden_tab_is_refreshed_a_little_later_and_stays_connected(visitor: Driver, open_for: int) -> None:
-    """F061: browsers fire timers once a minute, so a refresh may be a minute late. The socket must stay open."""
+    """F061: in a hidden tab, browsers fire timers once a minute, so a refresh may be a minute late.
+
+    The socket must stay open.
+    """
     visitor.advance(open_for)
     in_hidden_tab(visitor, minutes=30)
 
@@ -160,9 +170,9 @@ def test_a_hidden_tab_is_refreshed_a_little_later_and_stays_connected(visitor: D
 
 
 def test_a_hidden_tab_answers_the_server_at_once(visitor: Driver) -> None:
-    """F061: the widget receives the server's frames even when timers are delayed.
+    """F061: a hidden tab receives frames without delay, although its timers are delayed.
 
-    A frame can therefore trigger the renewal of an expiring token.
+    A frame must therefore trigger the renewal of an expiring token.
     """
     visitor.now += 30
     visitor.frame(type="reauth", deadline=visitor.server_now + 30)
@@ -174,7 +184,7 @@ def test_a_hidden_tab_answers_the_server_at_once(visitor: Driver) -> None:
 def test_a_member_in_a_hidden_tab_is_renewed_before_the_end(member: Driver) -> None:
     """F061: timers may be up to a minute late.
 
-    The widget requests the next token a minute before the current token expires.
+    The widget must request the next token a minute before the current token expires.
     """
     member.advance(59)
     in_hidden_tab(member, minutes=59)
@@ -190,7 +200,7 @@ def test_a_member_in_a_hidden_tab_is_renewed_before_the_end(member: Driver) -> N
     [pytest.param(20, 6, id="20-s"), pytest.param(70, 2, id="70-s"), pytest.param(1, 6, id="1-s")],
 )
 def test_how_often_a_short_lived_token_is_renewed(make_widget: MakeWidget, lifetime: int, calls: int) -> None:
-    """F056: the widget renews the token after half its lifetime, but not within ten seconds."""
+    """F056: the widget must renew the token after half of the token's lifetime, but not within ten seconds."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(exp=widget.server_now + lifetime))
     widget.start()
@@ -203,9 +213,9 @@ def test_how_often_a_short_lived_token_is_renewed(make_widget: MakeWidget, lifet
 
 
 def test_small_differences_of_the_clock_are_no_skew() -> None:
-    """A difference of two seconds is within the precision.
+    """A difference of two seconds is within the precision of the measurement.
 
-    The widget corrects for a difference of a minute without a warning.
+    The widget must correct a difference of a minute, but must not warn about it.
     """
     time = ServerTime()
 
@@ -219,7 +229,7 @@ def test_small_differences_of_the_clock_are_no_skew() -> None:
 def test_a_member_who_opens_the_page_every_few_hours_stays_a_member(member: Driver) -> None:
     """F062: the token expired while the phone slept.
 
-    The server has not refused the token, so the widget asks the page for a new token.
+    The server has not refused the token, so the widget must ask the page for a new one.
     """
     for _ in range(3):
         member.now += 3 * HOUR
@@ -231,7 +241,7 @@ def test_a_member_who_opens_the_page_every_few_hours_stays_a_member(member: Driv
 
 
 def test_a_backend_with_tokens_that_end_at_once_is_asked_twice(member: Driver) -> None:
-    """A token that expires within moments is useless. After two such tokens, the widget stops asking the page."""
+    """A token that expires within moments is useless. After two such tokens, the widget must stop asking the page."""
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(exp=member.server_now + 20))
     calls = member.counts()["CallGetToken"]
 
@@ -247,7 +257,7 @@ def test_a_backend_with_tokens_that_end_at_once_is_asked_twice(member: Driver) -
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize(("claims", "told"), [({"iat": int(NOW) + HOUR}, ["clock_skew"]), ({}, [])])
 def test_only_a_token_with_iat_gives_the_time(make_widget: MakeWidget, claims: dict[str, int], told: list[str]) -> None:
-    """`iat` is optional. Without `iat`, the widget learns the time from the server's `hello`."""
+    """`iat` is optional. If a token has no `iat`, the widget must get the time from the server's `hello`."""
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
     token = jwt(pid=PID, uid=KEY.uid, type="visitor", exp=int(NOW) + 2 * HOUR, **claims)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/get-token", "2.4/unchanged", "D-12/visitor-beside", "4.8/get-token-argument")
 def test_a_token_makes_a_member_and_is_used_unchanged_and_cached(member: Driver) -> None:
-    """The visitor is connected first. When the token is received, the widget opens a new connection as the member."""
+    """The widget first connects as the visitor. With the token, it must open a new connection as the member."""
     token = member.stored
 
     assert token is not None
@@ -30,8 +30,9 @@ def test_a_token_makes_a_member_and_is_used_unchanged_and_cached(member: Driver)
 
 @pytest.mark.contract("3/get-token-null", "4.8/get-token-argument")
 def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget) -> None:
-    """F030, WDG-006: there must be no error, and no second call until the page reports that its user may have
-    changed.
+    """F030, WDG-006: the widget must report no error.
+
+    It must not call `getToken` again until the page reports that its user may have changed.
     """
     widget = make_widget(custom_login=True).start()
 
@@ -65,9 +66,9 @@ def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget)
 def test_a_useless_answer_is_named_and_leaves_the_visitor(
     make_widget: MakeWidget, value: str | events.Unusable, code: Fault
 ) -> None:
-    """WDG-006: the widget reports one error after one call.
+    """WDG-006: the widget must report one error after one call.
 
-    It neither stores nor sends the token, and the visitor can chat.
+    It must not store or send the token, and the visitor must be able to chat.
     """
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenReturned(call.ref, value)).start()
 
@@ -100,7 +101,7 @@ def test_get_token_must_not_return_an_identity_token(make_widget: MakeWidget) ->
 def test_a_wrong_key_or_time_gets_one_second_try(
     make_widget: MakeWidget, changes: dict[str, object], code: Fault
 ) -> None:
-    """A backend may cache tokens for too long. The widget calls `getToken` once more, and then stops."""
+    """A backend may cache tokens for too long. The widget must call `getToken` once more, and then stop."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(**changes))
     widget.start()
@@ -124,9 +125,9 @@ def test_the_second_try_may_succeed(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("3/get-token-failed", "D-12/get-token-bounds", "D-12/always-chat")
 def test_a_throw_is_tried_again_with_backoff(make_widget: MakeWidget) -> None:
-    """F037: the widget retries after 1, 2, 4 … 60 seconds and increments the attempt each time.
+    """F037: the widget must retry after 1, 2, 4 … 60 seconds and increment the attempt each time.
 
-    The visitor stays connected.
+    The visitor must stay connected.
     """
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
 
@@ -139,7 +140,7 @@ def test_a_throw_is_tried_again_with_backoff(make_widget: MakeWidget) -> None:
 
 
 def test_the_waits_are_random(make_widget: MakeWidget) -> None:
-    """F037: without random waits, many pages would call the backend at the same moment."""
+    """F037: if the waits were not random, many pages would call the backend at the same moment."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500"))
     widget.chance.value = 0.0
 
@@ -153,7 +154,6 @@ def test_the_waits_are_random(make_widget: MakeWidget) -> None:
 
 
 def test_recovering_after_throws_makes_the_member(make_widget: MakeWidget) -> None:
-    """The widget must become a member when the backend works again."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
 
@@ -164,7 +164,7 @@ def test_recovering_after_throws_makes_the_member(make_widget: MakeWidget) -> No
 
 @pytest.mark.contract("D-12/get-token-bounds")
 def test_a_late_answer_is_ignored(make_widget: MakeWidget) -> None:
-    """F038, F039, WDG-006: after the timeout, an answer must not change the identity."""
+    """F038, F039, WDG-006: an answer after the timeout must not change the identity."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -176,7 +176,7 @@ def test_a_late_answer_is_ignored(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("D-12/tabs")
 def test_only_one_call_is_in_flight(member: Driver) -> None:
-    """F042, WDG-008: if there are other reasons to call `getToken`, they wait for the answer to the running call."""
+    """F042, WDG-008: a second reason to call `getToken` must wait for the answer to the running call."""
     member.page = lambda _: None
     member.feed(events.RefreshAsked())
 
@@ -188,7 +188,10 @@ def test_only_one_call_is_in_flight(member: Driver) -> None:
 
 @pytest.mark.contract("D-12/get-token-bounds")
 def test_the_answer_of_a_call_that_was_replaced_is_ignored(make_widget: MakeWidget) -> None:
-    """F196: the page has reported that its user may have changed. Only the answer to the newer call counts."""
+    """F196: the page has reported that its user may have changed.
+
+    The widget must use only the answer to the newer call.
+    """
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     replaced = widget.last(effects.CallGetToken).ref
     widget.feed(events.RefreshAsked())
@@ -201,7 +204,7 @@ def test_the_answer_of_a_call_that_was_replaced_is_ignored(make_widget: MakeWidg
 
 
 def test_a_late_failure_is_ignored(make_widget: MakeWidget) -> None:
-    """Once the page has answered, a failure of the same call must be ignored."""
+    """The page has already answered the call. A later failure of the same call must be ignored."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -213,7 +216,7 @@ def test_a_late_failure_is_ignored(make_widget: MakeWidget) -> None:
 
 
 def test_a_retry_that_was_planned_is_not_made_besides_another_call(member: Driver) -> None:
-    """F042: another call replaces the planned retry."""
+    """F042: another call must replace the planned retry."""
     member.page = lambda call: events.GetTokenFailed(call.ref, "503")
     member.frame(type="reauth", deadline=member.server_now + 30)
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom())
@@ -225,7 +228,7 @@ def test_a_retry_that_was_planned_is_not_made_besides_another_call(member: Drive
 
 
 def test_a_refresh_asked_by_the_page_switches_accounts(member: Driver) -> None:
-    """F196: when the page reports a new user, the widget drops running calls and becomes the new user."""
+    """F196: when the page reports a new user, the widget must drop the running call and become the new user."""
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="bob"))
 
     member.feed(events.RefreshAsked())
@@ -235,7 +238,7 @@ def test_a_refresh_asked_by_the_page_switches_accounts(member: Driver) -> None:
 
 
 def test_a_refresh_asked_early_waits_for_the_key(make_widget: MakeWidget) -> None:
-    """The page may queue calls before the widget runs."""
+    """The page may make calls before the widget runs. These calls are queued."""
     widget = make_widget(custom_login=True, page=lambda _: None)
 
     widget.feed(events.RefreshAsked(), events.Started(secure=True))
@@ -247,7 +250,7 @@ def test_a_refresh_asked_early_waits_for_the_key(make_widget: MakeWidget) -> Non
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_token_of_another_tab_is_adopted(make_widget: MakeWidget) -> None:
-    """F043: another tab has received a token while this tab waited for the lock.
+    """F043: another tab received a token while this tab waited for the lock.
 
     This tab must use that token without calling `getToken`.
     """
@@ -261,7 +264,7 @@ def test_a_token_of_another_tab_is_adopted(make_widget: MakeWidget) -> None:
 
 
 def test_renewal_by_another_tab_keeps_the_socket(member: Driver) -> None:
-    """The storage event delivers a newer token of the same member."""
+    """The storage event contains a newer token of the same member."""
     opened = member.sockets()
     member.advance(100)
 
@@ -282,7 +285,7 @@ def test_a_member_without_a_name_goes_by_the_uid(make_widget: MakeWidget) -> Non
 
 
 def test_the_sign_in_page_closes_for_a_member(make_widget: MakeWidget) -> None:
-    """The sign-in page was open when the page's `getToken` returned a token. The sign-in page must close."""
+    """The sign-in page is open when the page's `getToken` returns a token."""
     widget = make_widget(custom_login=True).start()
     widget.feed(events.PageChosen("sign-in"))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())

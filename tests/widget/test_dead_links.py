@@ -83,7 +83,7 @@ def test_further_messages_do_not_postpone_the_check_of_the_connection(idle: Driv
 
 
 def test_a_message_that_is_answered_late_keeps_its_connection(idle: Driver) -> None:
-    """The service is slow to acknowledge the message, but answers the ping."""
+    """The service acknowledges the message late, but answers the ping in time."""
     idle.feed(events.MessageWritten("Are you there?"))
 
     idle.advance(ANSWER_SECONDS + PROBE_SECONDS)
@@ -137,9 +137,9 @@ def test_the_timeout_of_a_ping_is_the_time_that_connecting_took(make_widget: Mak
 
 
 def test_after_a_loss_the_first_attempts_have_a_short_timeout(idle: Driver) -> None:
-    """The network may return at any moment.
+    """When a connection is lost, the network may return at any moment.
 
-    A connection attempt that began without a network would take too long to fail.
+    An attempt that began without a network would take too long to fail.
     """
     idle.answers_frames = False
     before = len(idle.all(effects.SetTimer))

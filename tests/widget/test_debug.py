@@ -167,5 +167,5 @@ def test_secrets_are_removed_at_any_depth() -> None:
 
 
 def test_failing_storage_is_reported_in_the_bundle(make_widget: MakeWidget) -> None:
-    """A failed storage explains why a member is a visitor after a reload."""
+    """If the storage fails, a member becomes a visitor after a reload. The bundle must explain this."""
     assert bundle(make_widget(degraded="timeout").start())["storage"] == "degraded"

@@ -17,7 +17,7 @@ def line(at: float, sender: Sender = "agent", name: str | None = "Maya") -> Line
 
 
 def shape(*lines: Line) -> str:
-    """Return one dot for each message, with `(` before the first and `)` after the last message of each group."""
+    """Draw the groups: one dot for each message, `(` before the first and `)` after the last message of each group."""
     return "".join("(" * each.is_first + "." + ")" * each.is_last for each in placed(lines))
 
 
@@ -44,7 +44,7 @@ def test_two_agents_are_two_authors() -> None:
 
 
 def test_own_messages_form_a_group_under_any_name() -> None:
-    """An unsent message has no name yet. A stored message has the name from the token."""
+    """The unsent message has no name yet. The stored message has the name from the token."""
     assert shape(line(0, "customer", "Ada"), line(1, "customer", None), line(2, "customer", "Ada King")) == "(...)"
 
 
@@ -54,7 +54,7 @@ def test_own_messages_form_a_group_under_any_name() -> None:
 def test_a_pause_begins_a_new_group(seconds: float, groups: str) -> None:
     """The pause is measured from the previous message.
 
-    By the page's clock, an unsent message may seem earlier than the message before it.
+    By the page's clock, an unsent message may seem older than the previous message.
     """
     assert shape(line(0), line(seconds)) == groups
 

@@ -13,14 +13,14 @@ def nested(levels: int) -> str:
 
 
 def test_json_nested_up_to_the_limit_is_read() -> None:
-    """Any number of arrays and objects may stand side by side."""
+    """The number of arrays and objects on the same level is not limited."""
     assert json.dumps(read_json(nested(DEEPEST)), separators=(",", ":")) == nested(DEEPEST)
     assert read_json(f"[{','.join(['[{}]'] * 1000)}]") == [[{}]] * 1000
 
 
 @pytest.mark.parametrize("text", [nested(DEEPEST + 2), "[" * 100_000, '{"a":' * 100_000])
 def test_json_nested_too_deep_is_refused(text: str) -> None:
-    """F141: this also holds if the brackets are never closed."""
+    """F141: the parser must also refuse brackets that are never closed."""
     with pytest.raises(ValueError, match="nested too deep"):
         read_json(text)
 

@@ -47,9 +47,9 @@ KEYS = {"Enter", "Escape"}
 def test_the_pages_choice_comes_before_the_businesss_and_the_browsers(
     page: str, business: str, browser: tuple[str, ...], chosen: str
 ) -> None:
-    """The widget uses the first language for which it has texts.
+    """The widget must use the first language for which it has texts.
 
-    Times follow the region of this language, or the reader's region.
+    The format of times must follow the region of this language, or else the reader's region.
     """
     assert texts.choose((page, business, *browser)) == chosen
 
@@ -74,9 +74,9 @@ def test_without_another_choice_the_businesss_language_is_used(make_widget: Make
 @pytest.mark.contract("D-12/language")
 @pytest.mark.parametrize("language", texts.LANGUAGES)
 def test_texts_missing_from_the_business_are_in_the_readers_language(language: str) -> None:
-    """The widget translates the title, greeting and call title of a new business, and titles that are empty.
+    """The widget must translate the title, greeting and call title of a new business.
 
-    An empty greeting stays empty.
+    It must also translate empty titles, but an empty greeting must stay empty.
     """
     words = texts.LANGUAGES[language]
     widget = Driver(replace(SETTINGS, languages=(language,)))
@@ -119,7 +119,7 @@ def test_every_language_has_every_text(language: str) -> None:
 
 @pytest.mark.parametrize("language", sorted(set(texts.LANGUAGES) - {"en"}))
 def test_no_text_is_left_in_english(language: str) -> None:
-    """A failure lists the texts that still need a translation."""
+    """If the test fails, it lists the texts that still need a translation."""
     english = dict(_texts("en"))
 
     same = {name for name, text in _texts(language) if text and text == english[name] and name != "direction"}
@@ -142,7 +142,10 @@ def test_every_notice_belongs_to_an_error() -> None:
 
 @pytest.mark.parametrize("path", SCREEN, ids=lambda path: path.stem)
 def test_no_text_is_in_the_code(path: Path) -> None:
-    """Texts belong in the language files. No string literal in the screen's modules may look like words for people."""
+    """All texts belong in the language files.
+
+    No string literal in the screen's modules may look like text for people.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout", "4.8/logout", "1/logout-visitor")
 def test_logout_makes_the_same_visitor_again(member: Driver) -> None:
-    """F189: the widget deletes the token, closes the socket with 1000, and connects the visitor with the same key."""
+    """F189: the widget must delete the token, close the socket with 1000, and connect the visitor with the same key."""
     member.feed(events.LogoutAsked())
 
     assert member.stored is None
@@ -31,7 +31,7 @@ def test_logout_makes_the_same_visitor_again(member: Driver) -> None:
 
 
 def test_after_a_logout_the_page_is_not_asked_on_its_own(member: Driver) -> None:
-    """Otherwise the page's `getToken` would log the person in again."""
+    """Otherwise, the page's `getToken` would log the person in again."""
     asked = member.counts()["CallGetToken"]
 
     member.feed(events.LogoutAsked())
@@ -58,9 +58,9 @@ def test_the_members_history_leaves_the_screen_and_the_visitors_comes_back(make_
 
 @pytest.fixture
 def away(member: Driver) -> Driver:
-    """Ada writes a message offline.
+    """Ada has written a message offline.
 
-    Then her token expires and `getToken` fails once, so the widget continues as the visitor.
+    Then her token expired and `getToken` failed once, so the widget is now the visitor.
     """
     member.page = lambda call: events.GetTokenFailed(call.ref, "503")
     member.close(1006)
@@ -80,7 +80,10 @@ def come(widget: Driver, uid: str) -> None:
 
 @pytest.mark.contract("D-12/always-chat")
 def test_offline_messages_of_a_member_are_sent_when_the_member_returns(away: Driver) -> None:
-    """F064, F142: the visitor must not see the message. The widget sends the message under Ada's name."""
+    """F064, F142: the visitor must not see the message.
+
+    When Ada returns, the widget must send the message under her name.
+    """
     shown, sent = away.view.lines, away.frames(Kind.MESSAGE)
     away.page = lambda call: events.GetTokenReturned(call.ref, away.custom())
     away.advance(4)
@@ -112,7 +115,7 @@ def another_member(widget: Driver) -> None:
 @pytest.mark.contract("2.7/history-apart")
 @pytest.mark.parametrize("end", [logged_out, logged_out_elsewhere, nobody_there, another_member])
 def test_offline_messages_of_a_member_are_dropped_with_the_login(away: Driver, end: Callable[[Driver], None]) -> None:
-    """F189: the widget must not send any of Ada's messages later, even if she logs in again."""
+    """F189: the widget must never send one of Ada's messages after the logout, even if she logs in again."""
     end(away)
 
     come(away, "ada")
@@ -162,7 +165,7 @@ def test_garbage_in_the_cache_causes_no_login(visitor: Driver) -> None:
 
 
 def test_a_token_that_comes_after_the_logout_is_dropped(make_widget: MakeWidget) -> None:
-    """F191: the widget aborts the running `getToken` call, and ignores the answer."""
+    """F191: the widget must abort the running `getToken` call, and ignore its answer."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -174,7 +177,7 @@ def test_a_token_that_comes_after_the_logout_is_dropped(make_widget: MakeWidget)
 
 
 def test_a_logout_ends_a_sign_in_under_way(visitor: Driver) -> None:
-    """F192: the widget closes the popup, and ignores the popup's message."""
+    """F192: the widget must close the popup, and ignore the popup's message."""
     visitor.feed(events.SocialClicked("google"))
 
     visitor.feed(events.LogoutAsked())
@@ -184,7 +187,7 @@ def test_a_logout_ends_a_sign_in_under_way(visitor: Driver) -> None:
 
 
 def test_a_logout_before_the_key_is_ready_counts(make_widget: MakeWidget) -> None:
-    """The page may queue calls before the widget runs. The cached member must never appear."""
+    """The page may log out before the widget runs. The cached member must never appear."""
     widget = make_widget()
     widget.stored = widget.custom()
 
@@ -196,7 +199,7 @@ def test_a_logout_before_the_key_is_ready_counts(make_widget: MakeWidget) -> Non
 
 
 def test_a_logout_offline_is_remembered(member: Driver) -> None:
-    """F193: the widget deletes the token and informs the page at once. The connection changes later."""
+    """F193: the widget must delete the token and inform the page at once. The connection can change only later."""
     member.answers_tokens = False
 
     member.feed(events.LogoutAsked())
@@ -207,7 +210,6 @@ def test_a_logout_offline_is_remembered(member: Driver) -> None:
 
 
 def test_a_visitor_who_logs_out_stays_connected(visitor: Driver) -> None:
-    """There is no member to log out, so the socket stays open."""
     visitor.feed(events.LogoutAsked())
 
     assert visitor.counts()["OpenSocket"] == 1
@@ -215,7 +217,7 @@ def test_a_visitor_who_logs_out_stays_connected(visitor: Driver) -> None:
 
 
 def test_a_retry_that_was_planned_ends_with_the_logout(make_widget: MakeWidget) -> None:
-    """F191: `getToken` failed, and a retry was planned. The retry would log the person in again."""
+    """F191: `getToken` has failed, and the widget has planned a retry. The retry would log the person in again."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
 
     widget.feed(events.LogoutAsked())

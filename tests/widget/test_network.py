@@ -78,7 +78,10 @@ def drop(widget: Driver, code: int) -> None:
 def test_a_flapping_network_costs_one_socket_a_time_and_no_call_of_get_token(
     make_widget: MakeWidget, seed: int
 ) -> None:
-    """F094: there are 20 outages in a minute. Each proof must have a new nonce, and the token must stay the same."""
+    """F094: the test causes 20 outages in a minute.
+
+    Each proof must have a new nonce, and the token must stay the same.
+    """
     widget = make_widget(custom_login=True, chance=SeededChance(seed))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
     widget.start()
@@ -101,7 +104,7 @@ def test_a_flapping_network_costs_one_socket_a_time_and_no_call_of_get_token(
 
 
 def test_repeated_wake_ups_do_not_delay_the_next_attempt(make_widget: MakeWidget) -> None:
-    """F094: a sign that the network is back may only bring the next attempt forward."""
+    """F094: a sign that the network is back may only shorten the wait for the next attempt."""
     widget = make_widget(answers_frames=False).start()
     widget.socket = widget.last(effects.OpenSocket).ref
     widget.close(1006)
@@ -115,7 +118,7 @@ def test_repeated_wake_ups_do_not_delay_the_next_attempt(make_widget: MakeWidget
 
 
 def test_after_a_network_outage_widgets_reconnect_at_random_moments(visitor: Driver) -> None:
-    """F094: when all widgets of an office come online together, they reconnect at random moments within a second."""
+    """F094: all widgets of an office come online together. They must reconnect at random moments within a second."""
     visitor.close(1006)
     visitor.chance.value = 0.4
 
@@ -125,7 +128,7 @@ def test_after_a_network_outage_widgets_reconnect_at_random_moments(visitor: Dri
 
 
 def test_a_network_that_is_back_during_a_failing_attempt_is_tried_again_soon(make_widget: MakeWidget) -> None:
-    """F094: the attempt begins without a network. The network comes back before the browser gives up the attempt."""
+    """F094: the attempt begins without a network. The network comes back before the attempt has failed."""
     widget = make_widget(answers_frames=False).start()
     widget.chance.value = 0.9
     for _ in range(8):
@@ -144,7 +147,10 @@ def test_a_network_that_is_back_during_a_failing_attempt_is_tried_again_soon(mak
 
 
 def test_waking_up_before_a_restart_does_not_shorten_the_wait_after_it(visitor: Driver) -> None:
-    """F143: when the page becomes visible, only the current wait becomes shorter. Later waits keep their length."""
+    """F143: if the page becomes visible, only the current wait may become shorter.
+
+    Later waits must keep their length.
+    """
     visitor.chance.value = 0.9
     visitor.feed(events.Woken("visible"))
 
@@ -159,7 +165,7 @@ def fail_to_open(widget: Driver) -> None:
 
 
 def test_attempts_go_on_after_days_without_a_connection() -> None:
-    """After any number of failures, the wait stays at its maximum."""
+    """After any number of failures, the wait must stay at its maximum."""
     assert full_jitter(100_000, fraction=1.0) == SOCKET_CAP
     assert equal_jitter(100_000, fraction=1.0) == GET_TOKEN_CAP
 
@@ -178,8 +184,9 @@ def test_a_notice_about_the_connection_disappears_when_it_is_back(make_widget: M
 
 
 def test_offline_at_the_start_begins_by_itself_once_there_is_a_network() -> None:
-    """F091: after ten minutes offline, the first sign of a network makes the widget load token and configuration within
-    a second.
+    """F091: the widget is offline for ten minutes.
+
+    At the first sign of a network, it must load token and configuration within a second.
     """
     widget = Unplugged(SETTINGS)
     widget.start()
@@ -221,9 +228,9 @@ def test_widgets_disconnected_together_reconnect_at_scattered_times(code: Close)
 
 @pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
 def test_a_handshake_that_never_succeeds_is_tried_a_few_times_a_minute(make_widget: MakeWidget) -> None:
-    """F092: the widget reports the failure once, and the screen shows that the widget keeps trying.
+    """F092: the widget must report the failure once, and the screen must show that the widget keeps trying.
 
-    The average wait is 15 s.
+    The average wait must be 15 s.
     """
     widget = make_widget(answers_frames=False, chance=SeededChance(1)).start()
     begun = widget.now
@@ -239,7 +246,7 @@ def test_a_handshake_that_never_succeeds_is_tried_a_few_times_a_minute(make_widg
 
 @pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
 def test_a_socket_that_is_dropped_as_soon_as_it_is_accepted_is_tried_ever_more_rarely(visitor: Driver) -> None:
-    """F092: only a connection that lasts resets the count of failures."""
+    """F092: only a connection that lasts may reset the count of failures."""
     for _ in range(6):
         drop(visitor, 1006)
 
@@ -248,7 +255,7 @@ def test_a_socket_that_is_dropped_as_soon_as_it_is_accepted_is_tried_ever_more_r
 
 @pytest.mark.contract("D-10/sockets")
 def test_a_service_that_says_why_it_takes_no_socket_is_quoted(make_widget: MakeWidget) -> None:
-    """There are too many sockets. The widget must report this reason once, and keep trying."""
+    """The service says that there are too many sockets. The widget must report this reason once, and keep trying."""
     widget = make_widget(answers_frames=False).start()
     error = {"type": "error", "code": "too_many_sockets", "message": "Too many.", "retryable": True}
 
@@ -262,7 +269,7 @@ def test_a_service_that_says_why_it_takes_no_socket_is_quoted(make_widget: MakeW
 
 
 def test_a_provider_the_widget_does_not_know_is_not_offered() -> None:
-    """F088: known providers are offered in the configured order."""
+    """F088: known providers must be offered in the configured order."""
     data = {"auth": {"oauth_providers": ["github", "myspace", 5, None, "google"]}}
 
     assert appearance(data).socials == ("github", "google")
@@ -271,7 +278,7 @@ def test_a_provider_the_widget_does_not_know_is_not_offered() -> None:
 def test_a_400_at_the_exchange_is_reported_with_its_code(make_widget: MakeWidget) -> None:
     """F089: status 400 means a fault of the widget or the service.
 
-    The widget reports the service's code and keeps the login.
+    The widget must report the service's code and keep the login.
     """
     widget = make_widget(answers_tokens=False)
     widget.stored = identity_token = widget.identity_token()
@@ -335,9 +342,9 @@ def test_a_second_challenge_in_one_connection_gets_no_second_proof(make_widget: 
 
 @pytest.mark.contract("D-10/refresh")
 def test_a_token_that_comes_while_an_older_one_is_judged_follows_at_once(make_widget: MakeWidget) -> None:
-    """F065: the proof is for the older token.
+    """F065: the widget has sent a proof for the older token.
 
-    When the socket is ready, the widget sends the newer token in a `refresh` frame.
+    When the socket is ready, the widget must send the newer token in a `refresh` frame.
     """
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = older = widget.custom()
@@ -353,7 +360,7 @@ def test_a_token_that_comes_while_an_older_one_is_judged_follows_at_once(make_wi
 
 
 def test_a_token_that_arrives_before_the_proof_is_used_for_it(make_widget: MakeWidget) -> None:
-    """The widget must open the socket with the newest token, without a refresh."""
+    """The widget must open the socket with the newest token, without a `refresh` frame."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -405,7 +412,7 @@ def test_a_refused_token_of_the_service_is_not_blamed_on_get_token(
 
 
 def test_an_expired_social_sign_in_is_reported(grace: Driver) -> None:
-    """The page's code is not at fault, so the error must ask the person to sign in again."""
+    """The page's code is not at fault. The error must ask the person to sign in again."""
     grace.answers_tokens = False
     grace.close(1006)
     grace.advance(31)

@@ -23,7 +23,10 @@ def left(visitor: Driver) -> tuple[Driver, dict[str, object]]:
 
 
 def test_the_next_page_of_the_tab_takes_the_sign_in(left: tuple[Driver, dict[str, object]]) -> None:
-    """F209: the person who approved becomes the member. Origin and nonce identify the window."""
+    """F209: the person who approved the sign-in must become the member.
+
+    Origin and nonce identify the sign-in window.
+    """
     widget, message = left
 
     post(widget, message, from_popup=False)
@@ -33,7 +36,7 @@ def test_the_next_page_of_the_tab_takes_the_sign_in(left: tuple[Driver, dict[str
 
 
 def test_a_message_of_the_window_before_the_key_is_ready_is_used(left: tuple[Driver, dict[str, object]]) -> None:
-    """F209: a page takes a while to load, so the window may send its message before the key is ready."""
+    """F209: a page takes a while to load, so the sign-in window may send its message before the key is ready."""
     _, message = left
     widget = Driver(SETTINGS, sign_in=f"google {message['nonce']}")
 
@@ -81,7 +84,7 @@ def test_the_message_of_another_origin_is_ignored(left: tuple[Driver, dict[str, 
     "ending", [events.LogoutAsked(), events.LogoutAsked(heard=True), events.SocialClicked("github")]
 )
 def test_a_logout_or_another_sign_in_ends_it(left: tuple[Driver, dict[str, object]], ending: events.Event) -> None:
-    """F192: the person no longer wants the earlier sign-in."""
+    """F192: after either action, the person no longer wants the earlier sign-in."""
     widget, message = left
 
     widget.feed(ending)

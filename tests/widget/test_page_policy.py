@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 def test_a_policy_that_blocks_the_service_is_told_once_and_nothing_is_tried_again(
     make_widget: MakeWidget, address: str, source: str
 ) -> None:
-    """F208: a page's policy never changes.
-
-    The widget must not report requests that the policy blocks as an unreachable service.
-    """
+    """F208: a page's policy never changes. The widget must not report a blocked request as an unreachable service."""
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
     configured = {"socket_uri": "wss://sockets.test/v1/socket"}
     widget.feed(events.ConfigurationLoaded(configured), events.PolicyBlocked(address, "connect-src"))
@@ -58,7 +55,10 @@ def test_a_retry_that_was_planned_before_is_not_made(make_widget: MakeWidget) ->
 
 @pytest.mark.contract("D-12/always-chat")
 def test_opening_the_panel_tries_again_what_the_policy_blocked(make_widget: MakeWidget) -> None:
-    """F208: each opening tries once. If the policy allows the service by then, the visitor can chat."""
+    """F208: each time the panel is opened, the widget must try once.
+
+    If the policy allows the service by then, the visitor can chat.
+    """
     widget = make_widget(answers_tokens=False).start()
     widget.feed(events.PolicyBlocked("https://chat.test/v1/public/provider/prov_1/token?uid=v_1", "connect-src"))
     widget.answers_tokens = True
@@ -103,7 +103,7 @@ def test_a_blocked_picture_does_not_stop_the_chat(make_widget: MakeWidget) -> No
 
 
 def test_a_connected_widget_ignores_policy_errors(visitor: Driver) -> None:
-    """The policy blocks another address of the service, but not this connection."""
+    """The policy blocks another address of the service. The open connection is not affected."""
     visitor.feed(events.PolicyBlocked("https://chat.test/v1/else", "connect-src"))
 
     assert visitor.errors() == []

@@ -20,7 +20,7 @@ HOURS = 3 * 3600.0
 
 
 def come_back(widget: Driver, *, after: float, stored: str | None) -> None:
-    """Show the page again after a time in which the page's timers did not run.
+    """Show the page again after some time in which the page's timers did not run.
 
     The browser reports the closed socket last.
     """
@@ -32,9 +32,9 @@ def come_back(widget: Driver, *, after: float, stored: str | None) -> None:
 
 @pytest.mark.contract("2.8/exp-before-reuse")
 def test_a_member_whose_token_ended_meanwhile_is_asked_for_before_anything_connects(member: Driver) -> None:
-    """F081: the stored token has expired, so the widget asks the page for its user.
+    """F081: the stored token has expired, so the widget must ask the page for its user.
 
-    If the page has no user, the widget becomes the visitor.
+    If the page has no user, the widget must become the visitor.
     """
     member.page = lambda call: events.GetTokenReturned(call.ref, None)
     before = len(member.done)
@@ -50,7 +50,10 @@ def test_a_member_whose_token_ended_meanwhile_is_asked_for_before_anything_conne
 
 @pytest.mark.contract("2.8/deleted-by-logout")
 def test_a_member_who_logged_out_meanwhile_is_the_visitor_at_once(member: Driver) -> None:
-    """F081: the stored token is gone. The screen must show the visitor before the one new socket opens."""
+    """F081: the storage no longer contains the token.
+
+    The screen must show the visitor before the one new socket opens.
+    """
     before = len(member.done)
 
     come_back(member, after=MINUTES, stored=None)

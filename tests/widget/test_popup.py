@@ -45,7 +45,10 @@ def test_nothing_but_a_click_opens_the_popup(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("4.6/popup", "4/paths")
 def test_the_popup_opens_the_start_endpoint_within_the_click(visitor: Driver) -> None:
-    """The address must contain provider, social, origin, jkt and a nonce. The click itself must cause the effect."""
+    """The widget must open the window within the click.
+
+    The address must contain provider, social, origin, jkt and a nonce.
+    """
     opened = [
         effect
         for effect in visitor.machine.handle(events.SocialClicked("github"), visitor.now)
@@ -90,8 +93,9 @@ def test_nothing_is_kept_of_a_sign_in_that_is_complete(visitor: Driver) -> None:
 
 
 def test_no_window_is_opened_without_its_opener() -> None:
-    """F162: with `noopener`, `window.open` returns null, and the callback page has no `opener` to which it can send its
-    message. The widget uses `noopener` only for links in messages.
+    """F162: with `noopener`, `window.open` would return null, and the callback page would have no opener.
+
+    The widget may use `noopener` only for links in messages.
     """
     said = [text for module in WIDGET.rglob("*.py") for text in texts_of(module)] + [SDK.read_text()]
 
@@ -119,7 +123,7 @@ def test_a_message_that_is_not_the_popups_own_is_ignored(
 ) -> None:
     """F168, F175: the message must cause neither an error nor a login.
 
-    The popup's real message must still be accepted afterwards.
+    Afterwards, the widget must still accept the popup's real message.
     """
     message = click(visitor)
 
@@ -153,7 +157,7 @@ def test_a_message_is_used_once(grace: Driver) -> None:
 
 
 def test_a_double_click_is_one_click(visitor: Driver) -> None:
-    """F170: browsers would block a second window. A later click is a second attempt."""
+    """F170: browsers would block a second window. A click some time later must count as a second attempt."""
     message = click(visitor)
     visitor.advance(0.5)
 
@@ -191,7 +195,10 @@ def test_the_second_click_replaces_the_first(visitor: Driver) -> None:
     ],
 )
 def test_an_unusable_identity_token_is_refused(visitor: Driver, changes: dict[str, object]) -> None:
-    """The widget reports the token, and neither stores nor exchanges it. The button works again."""
+    """The widget must report the token, and must neither store nor exchange it.
+
+    After that, the button must work again.
+    """
     message = click(visitor) | {"token": visitor.identity_token(**changes)}
 
     post(visitor, message)
@@ -215,7 +222,7 @@ def test_an_unusable_identity_token_is_refused(visitor: Driver, changes: dict[st
     ],
 )
 def test_an_error_of_the_callback_is_said_in_plain_words(visitor: Driver, error: object, code: str, said: str) -> None:
-    """The page gets the code, and the person sees a sentence. The visitor stays connected."""
+    """The page must get the code, and the person must see a sentence. The visitor must stay connected."""
     message = {**click(visitor), "token": None, "error": error}
 
     post(visitor, message)
@@ -230,7 +237,7 @@ def test_an_error_of_the_callback_is_said_in_plain_words(visitor: Driver, error:
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_blocked_popup_is_said(visitor: Driver) -> None:
-    """F160: the notice offers to open the window. The next click removes notice and offer."""
+    """F160: the notice must offer to open the window. The next click must remove the notice and the offer."""
     click(visitor)
 
     visitor.feed(events.PopupBlocked(visitor.last(effects.OpenPopup).ref))
@@ -270,7 +277,7 @@ def test_the_offer_to_open_a_blocked_popup_disappears_with_its_notice(visitor: D
 def test_a_popup_that_is_gone_is_said(
     visitor: Driver, after: float, code: Fault, *, reached: bool, blank: bool
 ) -> None:
-    """The person has closed the window, or the browser detached it from the page."""
+    """Either the person has closed the window, or the browser has detached the window from the page."""
     click(visitor)
     ref = visitor.last(effects.OpenPopup).ref
     visitor.advance(after)
@@ -286,7 +293,7 @@ def test_a_popup_that_is_gone_is_said(
 
 
 def test_events_of_a_replaced_popup_do_not_affect_the_open_one(visitor: Driver) -> None:
-    """F170: the first popup has shown its provider's page. The second popup has not."""
+    """F170: the first popup has already shown its provider's page. The second popup has not."""
     click(visitor, "google")
     first = visitor.last(effects.OpenPopup).ref
     visitor.feed(events.PopupReached(first))
@@ -313,7 +320,7 @@ def test_a_replaced_blocked_popup_is_not_reported(visitor: Driver) -> None:
 
 
 def test_a_popup_that_stays_open_is_waited_for(visitor: Driver) -> None:
-    """F172: while the window is open, the widget reports nothing and the button works.
+    """F172: while the window is open, the widget must report nothing, and the button must work.
 
     The window's message must be accepted.
     """
@@ -336,7 +343,7 @@ def test_the_popup_closing_after_its_message_is_no_error(grace: Driver) -> None:
 
 
 def test_a_click_before_the_key_is_ready_opens_nothing(make_widget: MakeWidget) -> None:
-    """The configuration may be loaded before the key is ready. The buttons are then already visible."""
+    """If the configuration is loaded before the key is ready, the buttons are already visible."""
     widget = make_widget()
     widget.machine.handle(events.Started(secure=True), widget.now)
     widget.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))

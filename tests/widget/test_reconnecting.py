@@ -24,7 +24,7 @@ URI = "wss://chat.test/v1/socket"
 @pytest.mark.parametrize("code", [1006, 1001, 1011, Close.RESTART, Close.TRY_LATER, Close.NONCE, Close.AUTH_TIMEOUT])
 @pytest.mark.contract("D-10/close-codes", "D-10/reconnect")
 def test_a_lost_socket_is_reopened_with_a_fresh_token(visitor: Driver, code: int) -> None:
-    """Only the close codes about tokens affect the identity."""
+    """Only the close codes about tokens may affect the identity."""
     visitor.close(code)
 
     links = [visitor.view.link]
@@ -37,9 +37,9 @@ def test_a_lost_socket_is_reopened_with_a_fresh_token(visitor: Driver, code: int
 
 @pytest.mark.contract("D-10/reconnect")
 def test_reconnecting_backs_off_with_jitter_and_a_cap(make_widget: MakeWidget) -> None:
-    """The waits double up to 30 seconds, and each is multiplied by a random fraction.
+    """The maximum wait must double up to 30 seconds. Each wait must be a random fraction of the maximum.
 
-    The widget reports the unreachable service once.
+    The widget must report the unreachable service once.
     """
     widget = make_widget(answers_frames=False)
     widget.start()
@@ -55,7 +55,6 @@ def test_reconnecting_backs_off_with_jitter_and_a_cap(make_widget: MakeWidget) -
 
 
 def test_the_wait_is_a_random_fraction_of_its_maximum(visitor: Driver) -> None:
-    """The wait is a random fraction of its maximum, from 0 to 1."""
     visitor.chance.value = 0.25
 
     visitor.close(1006)
@@ -84,7 +83,10 @@ def test_a_silent_server_is_left_after_10_seconds(make_widget: MakeWidget, stage
 
 
 def test_waking_up_probes_the_socket_once(visitor: Driver) -> None:
-    """F062: three events at the same moment cause one ping. If there is no answer, the socket is replaced after 3 s."""
+    """F062: three events at the same moment must cause one ping.
+
+    If there is no answer, the widget must replace the socket after 3 s.
+    """
     visitor.answers_frames = False
 
     visitor.feed(events.Woken("visible"), events.Woken("online"), events.Woken("pageshow"))
@@ -95,7 +97,6 @@ def test_waking_up_probes_the_socket_once(visitor: Driver) -> None:
 
 
 def test_waking_up_with_a_living_socket_changes_nothing(visitor: Driver) -> None:
-    """The server answers the ping, so the socket stays open."""
     visitor.feed(events.Woken("online"))
     visitor.advance(20)
 
@@ -104,7 +105,7 @@ def test_waking_up_with_a_living_socket_changes_nothing(visitor: Driver) -> None
 
 
 def test_after_a_jump_in_time_the_token_is_refreshed_before_reconnecting(visitor: Driver) -> None:
-    """After three hours of sleep, the widget requests one token and opens one socket, as the same visitor."""
+    """After three hours of sleep, the widget must request one token and open one socket, as the same visitor."""
     before = len(visitor.done)
 
     visitor.sleep(10_800)
@@ -118,7 +119,7 @@ def test_after_a_jump_in_time_the_token_is_refreshed_before_reconnecting(visitor
 
 @pytest.mark.contract("D-12/no-hammering")
 def test_a_refused_visitor_is_not_tried_for_ever(make_widget: MakeWidget) -> None:
-    """F138: if 4401 follows every attempt, the widget must stop after two attempts, and show a notice."""
+    """F138: the server answers every attempt with 4401. After two attempts, the widget must stop and show a notice."""
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
 
     widget.advance(300)
@@ -130,7 +131,7 @@ def test_a_refused_visitor_is_not_tried_for_ever(make_widget: MakeWidget) -> Non
 
 @pytest.mark.parametrize("code", ["provider_off", "origin_not_allowed", "insecure_origin"])
 def test_a_refusal_of_the_page_or_provider_stops_at_once(make_widget: MakeWidget, code: str) -> None:
-    """The server would also refuse another token, so the widget must not request one."""
+    """The server would refuse every other token too, so the widget must not request one."""
     widget = make_widget(verdict=lambda _: (code, Close.FORBIDDEN)).start()
 
     widget.advance(300)
@@ -153,7 +154,7 @@ def test_a_refusal_of_the_page_or_provider_stops_at_once(make_widget: MakeWidget
 def test_a_token_endpoint_that_fails_is_asked_again(
     make_widget: MakeWidget, status: int, code: str | None, retry_after: float | None, waits: float
 ) -> None:
-    """F087: the widget waits at least as long as `Retry-After` says."""
+    """F087: the widget must wait at least as long as `Retry-After` says."""
     widget = make_widget(answers_tokens=False).start()
     ref = widget.last(effects.LoadVisitorToken).ref
 
@@ -168,7 +169,7 @@ def test_a_token_endpoint_that_fails_is_asked_again(
 
 
 def test_a_refresh_that_fails_keeps_the_socket(visitor: Driver) -> None:
-    """The token may be received a second later, so the widget keeps the connection."""
+    """The next attempt may succeed a second later, so the widget must keep the connection."""
     visitor.answers_tokens = False
     visitor.advance(50)
 
@@ -181,7 +182,7 @@ def test_a_refresh_that_fails_keeps_the_socket(visitor: Driver) -> None:
 
 
 def test_a_refresh_that_fails_is_not_asked_again_within_the_second(visitor: Driver) -> None:
-    """Even with the smallest random wait, the widget waits a second before it calls a failing endpoint again."""
+    """Even with the smallest random wait, the widget must wait a second before it calls a failing endpoint again."""
     visitor.chance.value = 0.0
     visitor.answers_tokens = False
     visitor.advance(50)
@@ -206,7 +207,6 @@ def test_a_refresh_under_way_is_not_asked_for_twice(visitor: Driver) -> None:
 
 
 def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    """The answer belongs to a closed connection and must not delay the next one."""
     visitor.answers_tokens = False
     visitor.advance(50)
     ref = visitor.last(effects.LoadVisitorToken).ref
@@ -219,7 +219,6 @@ def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) ->
 
 
 def test_a_late_refusal_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    """The refusal belongs to a closed connection. The widget must ignore it and continue to connect."""
     visitor.answers_tokens = False
     visitor.advance(50)
     ref = visitor.last(effects.LoadVisitorToken).ref
@@ -245,9 +244,9 @@ def test_a_frame_that_cannot_be_read_leads_to_a_new_connection(
 
 
 def test_a_token_of_the_service_that_cannot_be_read_is_told_and_left_to_the_server(make_widget: MakeWidget) -> None:
-    """The widget does not verify the token, so it sends the token anyway.
+    """The error must say what is wrong with the token.
 
-    The error must say what is wrong with the token.
+    The widget does not verify tokens, so it must send the token anyway.
     """
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
 
@@ -284,7 +283,7 @@ def test_a_second_answer_for_one_token_changes_nothing(
     ],
 )
 def test_a_frame_before_the_socket_opens_does_not_end_the_attempt(make_widget: MakeWidget, early: events.Event) -> None:
-    """While the widget waits for the token, there is no socket that could be lost or refused."""
+    """While the widget waits for the token, there is no socket that the server could close."""
     widget = make_widget(answers_tokens=False).start()
     assert widget.last(effects.LoadVisitorToken).ref == 1
 

@@ -1,4 +1,7 @@
-"""Tests of a business that is switched off. The service refuses before the widget has a key and an identity."""
+"""Tests of a business that is switched off.
+
+The service refuses the first request, before the widget has a key or an identity.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ OFF = events.ConfigurationFailed(403, "provider_off", "Switched off.")
 
 @pytest.fixture(params=["cached", "asked"])
 def member_of_a_business_that_is_off(request: pytest.FixtureRequest) -> Driver:
-    """A person with a cached login or a `getToken` login. The page belongs to a business that is switched off."""
+    """A person with a cached login or with `getToken`, on the page of a business that is switched off."""
 
     def page(call: CallGetToken) -> events.Event:
         return events.GetTokenReturned(call.ref, widget.custom())
@@ -33,7 +36,7 @@ def member_of_a_business_that_is_off(request: pytest.FixtureRequest) -> Driver:
 
 
 def test_nobody_is_connected_when_the_key_comes(member_of_a_business_that_is_off: Driver) -> None:
-    """F207: the panel must say that chat is off, and must show no one as signed in.
+    """F207: the panel must say that chat is off, and must not show a person as signed in.
 
     The widget must send no more requests.
     """
@@ -50,7 +53,10 @@ def test_nobody_is_connected_when_the_key_comes(member_of_a_business_that_is_off
 
 @pytest.mark.contract("D-12/always-chat")
 def test_opening_the_panel_starts_again_like_a_reload(member_of_a_business_that_is_off: Driver) -> None:
-    """The business is on again. Opening the panel connects the member, and the notice disappears."""
+    """The business has been switched on again.
+
+    When the panel is opened, the member must be connected, and the notice must disappear.
+    """
     widget = member_of_a_business_that_is_off
 
     widget.feed(events.PanelToggled(open=True))
@@ -61,7 +67,7 @@ def test_opening_the_panel_starts_again_like_a_reload(member_of_a_business_that_
 
 
 def test_a_business_that_is_still_off_is_reported_again(member_of_a_business_that_is_off: Driver) -> None:
-    """Opening the panel sends one request. The widget stops again after the refusal."""
+    """When the panel is opened, the widget must send one request. After the refusal, it must stop again."""
     widget = member_of_a_business_that_is_off
     widget.answers_frames = False
 
@@ -75,7 +81,7 @@ def test_a_business_that_is_still_off_is_reported_again(member_of_a_business_tha
 
 
 def test_messages_written_meanwhile_are_sent_then() -> None:
-    """The widget keeps these messages as long as the page is open."""
+    """The widget must keep these messages as long as the page is open."""
     widget = Driver(SETTINGS)
     widget.machine.handle(events.Started(secure=True), NOW)
     widget.feed(OFF, events.KeyReady(KEY, None), events.MessageWritten("Are you there?"))

@@ -1,5 +1,6 @@
-"""Tests of a member whose token expires or is refused: how often the widget asks the page, and which identity it has
-meanwhile.
+"""Tests of a member whose token expires or is refused.
+
+They check how often the widget calls `getToken`, and which identity it uses meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/renewal", "5.3/renews")
 def test_the_token_is_renewed_before_its_end_on_the_same_socket(member: Driver) -> None:
-    """One minute before `exp`, the widget calls `getToken` again and sends the new token in a `refresh` frame."""
+    """One minute before `exp`, the widget must call `getToken` again and send the new token in a `refresh` frame."""
     opened, told = member.sockets(), len(member.emitted("identity:changed"))
 
     member.advance(3539)
@@ -34,7 +35,7 @@ def test_the_token_is_renewed_before_its_end_on_the_same_socket(member: Driver) 
 
 
 def test_a_short_lived_token_is_not_renewed_in_a_rush(make_widget: MakeWidget) -> None:
-    """F056: renewals are at least 10 seconds apart. The widget warns the page once."""
+    """F056: renewals must be at least 10 seconds apart. The widget must warn the page once."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(exp=widget.server_now + 20))
 
@@ -49,7 +50,7 @@ def test_a_short_lived_token_is_not_renewed_in_a_rush(make_widget: MakeWidget) -
 def test_another_uid_on_renewal_switches_the_person(member: Driver) -> None:
     """F046: the widget must not send a `refresh` frame.
 
-    It closes the old socket, clears the screen, and opens a new socket.
+    It must close the old socket, clear the screen, and open a new socket.
     """
     member.feed(events.MessageWritten("of ada"))
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="bob", name="Bob"))
@@ -67,7 +68,7 @@ def test_another_uid_on_renewal_switches_the_person(member: Driver) -> None:
 
 @pytest.mark.contract("2.7/history-apart")
 def test_null_on_renewal_ends_the_membership(member: Driver) -> None:
-    """The page has no user. The widget must become a visitor, and delete the cached token and the conversation."""
+    """`getToken` returns null. The widget must become a visitor, and delete the cached token and the conversation."""
     member.feed(events.MessageWritten("from ada"))
     member.page = lambda call: events.GetTokenReturned(call.ref, None)
 
@@ -83,9 +84,9 @@ def test_null_on_renewal_ends_the_membership(member: Driver) -> None:
 
 
 def test_failing_renewals_keep_the_member_until_the_token_ends(member: Driver) -> None:
-    """F037, F142: the connection lasts until `exp`.
+    """F037, F142: the connection must last until `exp`.
 
-    The server then closes it with 4419, and the widget becomes a visitor without another call.
+    When the server closes it with 4419, the widget must become a visitor without another call.
     """
     member.page = lambda call: events.GetTokenFailed(call.ref, "503")
     member.advance(3590)
@@ -162,7 +163,7 @@ def test_tokens_refused_as_expired_long_before_their_end_cause_two_calls(member:
 
 
 def test_a_token_valid_until_its_renewal_clears_earlier_refusals(member: Driver) -> None:
-    """F112, F113: a business may rotate its secret every few hours. Its members must not become visitors."""
+    """F112, F113: even if a business rotates its secret every few hours, its members must not become visitors."""
     for _ in range(3):
         member.close(Close.TOKEN)
         member.advance(3600)
@@ -187,7 +188,7 @@ def test_if_everyone_is_refused_four_sockets_are_opened(make_widget: MakeWidget)
 def test_after_a_rotated_secret_a_member_stays_a_member(member: Driver) -> None:
     """F112, F113: after one refusal and one call, the widget must be a member again.
 
-    The page must not receive a visitor event in between.
+    Meanwhile, the page must not receive a visitor event.
     """
     told, opened, old = len(member.emitted("identity:changed")), member.sockets(), member.stored
     member.advance(1)
@@ -205,7 +206,7 @@ def test_after_a_rotated_secret_a_member_stays_a_member(member: Driver) -> None:
 
 
 def test_waking_after_the_token_ended_renews_before_connecting(member: Driver) -> None:
-    """The laptop has slept for three hours. The widget must call `getToken` first, and then open one socket."""
+    """The laptop has slept for three hours. The widget must first call `getToken`, and then open one socket."""
     before = len(member.done)
 
     member.sleep(10_800)

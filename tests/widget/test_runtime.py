@@ -99,7 +99,7 @@ async def test_a_visitor_is_connected_through_the_ports(world: World) -> None:
 
 @pytest.mark.contract("D-12/tabs")
 async def test_get_token_is_called_under_the_browsers_lock_and_stored_before_it_is_let_go(world: World) -> None:
-    """The next tab that gets the lock must find the token."""
+    """The next tab that gets the lock must find the token in the storage."""
     stored_at_release: list[str | None] = []
     world.page = lambda: TOKEN
     driven = run(world)
@@ -126,7 +126,7 @@ async def test_a_token_that_another_tab_stored_spares_the_call(world: World) -> 
 
 
 async def test_a_renewal_asks_the_page_although_the_old_token_is_stored(world: World) -> None:
-    """The call may be skipped only for a token that is new to this tab."""
+    """The runtime may skip the call only if the stored token is new to this tab."""
     world.page = lambda: TOKEN
     driven = run(world)
     await world.until(lambda: world.names().count("socket:ready") and world.stored == TOKEN)
@@ -141,7 +141,7 @@ async def test_a_renewal_asks_the_page_although_the_old_token_is_stored(world: W
 
 
 async def test_a_refresh_asks_the_page_whatever_another_tab_stored(world: World) -> None:
-    """The page itself reports that its user may have changed (F196)."""
+    """The page itself reports that its user may have changed (F196), so a stored token must not replace the call."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names() and "released" in world.held)
     world.stored = TOKEN
@@ -155,9 +155,9 @@ async def test_a_refresh_asks_the_page_whatever_another_tab_stored(world: World)
 
 @pytest.mark.contract("D-12/tabs")
 async def test_simultaneous_refreshes_cause_one_call(world: World) -> None:
-    """WDG-008: two components of the page report at once that the user may have changed.
+    """WDG-008: two components of the page report at the same time that the user may have changed.
 
-    The runtime must ask the page once.
+    The runtime must call `getToken` once.
     """
     driven = run(world)
     await world.until(lambda: "ready" in world.names() and "released" in world.held)
@@ -201,7 +201,7 @@ async def test_an_aborted_get_token_is_cancelled(world: World) -> None:
 
 
 async def test_a_get_token_that_throws_is_reported_with_its_reason(world: World) -> None:
-    """F036, F037, WDG-006: this holds for exceptions and for rejected promises."""
+    """F036, F037, WDG-006: this must hold for exceptions and for rejected promises."""
     world.page = lambda: HostFailed("Error: 500")
     driven = run(world)
 
@@ -222,7 +222,7 @@ async def test_a_get_token_that_throws_is_reported_with_its_reason(world: World)
     ],
 )
 async def test_faults_of_the_key_are_reported(world: World, refuse: Exception, code: Fault) -> None:
-    """The page and `debug()` must report faults of the widget, in addition to the traceback in the console."""
+    """The page and `debug()` must report internal errors of the widget. The console must show the traceback."""
     shown: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: shown.append(context))
     world.refuse = refuse
@@ -353,7 +353,10 @@ async def test_a_socket_that_cannot_be_opened_is_tried_again(world: World, monke
 
 
 async def test_events_that_effects_cause_keep_their_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A listener may call the widget. The resulting event must wait until all effects of the current event are done."""
+    """A listener may call the widget.
+
+    The resulting event must wait until the runtime has carried out all effects of the current event.
+    """
     driven = run(world)
     await world.until(lambda: "ready" in world.names())
     emit, more = world.emit, ["two"]
@@ -422,7 +425,7 @@ async def test_shutdown_cancels_unanswered_requests(world: World, monkeypatch: p
 
 
 async def test_a_timer_is_limited_to_a_day(world: World, timers: list[asyncio.TimerHandle]) -> None:
-    """Browsers immediately fire timers longer than 2^31 ms, so a timer lasts at most a day."""
+    """Browsers fire a timer of more than 2^31 ms at once."""
     machine = Wishing(effects.SetTimer("renew", 1e9), effects.SetTimer("call", -5), effects.TearDown())
     now = asyncio.get_running_loop().time()
 
@@ -449,7 +452,7 @@ async def test_an_identity_token_is_exchanged_for_one_of_this_key(world: World) 
 
 
 async def test_only_the_dropped_token_is_removed_from_the_storage(world: World) -> None:
-    """Another tab may have stored a newer token meanwhile, which must stay."""
+    """Meanwhile, another tab may have stored a newer token. The newer token must stay."""
     world.stored = TOKEN
 
     Wishing(effects.DropToken("another")).drive(world)
@@ -498,7 +501,7 @@ async def test_a_socket_that_opens_is_told(world: World) -> None:
 
 
 async def test_a_timer_fires_once_with_its_name(world: World) -> None:
-    """The runtime must then forget the timer, so that it never cancels a timer that has fired."""
+    """The runtime must forget a timer that has fired, so that it never cancels this timer."""
     machine = Wishing(effects.SetTimer("call", 0))
 
     driven = machine.drive(world)

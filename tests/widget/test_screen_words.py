@@ -56,7 +56,7 @@ def test_missing_and_invalid_members_get_a_default(data: dict[str, object]) -> N
     ],
 )
 def test_text_on_the_businesss_colour_is_readable(colour: str, text: str) -> None:
-    """The text is dark or light, whichever has more contrast."""
+    """The text must be dark or light, whichever has more contrast."""
     assert text_on(colour) == text
 
 
@@ -64,7 +64,7 @@ def test_text_on_the_businesss_colour_is_readable(colour: str, text: str) -> Non
     ("name", "letters"), [("Ada Lovelace", "AL"), ("ada", "A"), ("Ada B. Lovelace", "AL"), ("", ""), ("😀 !", "")]
 )
 def test_initials_stand_for_a_name(name: str, letters: str) -> None:
-    """There are at most two letters. A person without a name has none."""
+    """There may be at most two letters. A person without a name has no initials."""
     assert texts.initials(name) == letters
 
 

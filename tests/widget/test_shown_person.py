@@ -50,7 +50,7 @@ def test_the_next_member_has_no_name_before_the_server_agreed(member: Driver) ->
 
 
 def test_a_member_who_was_here_before_has_no_name_before_the_server_agrees_again(member: Driver) -> None:
-    """After the logout, the member has a new token, which the server has not accepted yet."""
+    """After the logout, the member has a new token. The server has not accepted the new token yet."""
     member.answers_frames = False
 
     member.feed(events.LogoutAsked(), events.RefreshAsked())
@@ -70,7 +70,7 @@ def test_a_member_who_was_here_before_has_no_name_before_the_server_agrees_again
     ],
 )
 def test_a_name_is_one_line_of_text_everywhere(make_widget: MakeWidget, name: str, shown: str) -> None:
-    """F203: the rule holds on the screen, in the page's events, and in a message's header.
+    """F203: the rule must hold on the screen, in the page's events, and in a message's header.
 
     The server normalises names in the same way.
     """
@@ -96,7 +96,7 @@ def test_a_name_is_one_line_of_text_everywhere(make_widget: MakeWidget, name: st
     ],
 )
 def test_only_the_address_of_a_picture_is_an_avatar(make_widget: MakeWidget, avatar: str, told: str | None) -> None:
-    """F204: a page must be able to use the avatar as the URL of a picture without a check."""
+    """F204: a page must be able to use the avatar as a picture's URL without checking it."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(avatar=avatar))
 
@@ -112,8 +112,9 @@ def test_only_the_address_of_a_picture_is_an_avatar(make_widget: MakeWidget, ava
 def test_a_message_dropped_with_its_member_is_reported(unjudged: Driver) -> None:
     """F201: the person writes a message before the server has checked the member's token.
 
-    The server refuses the token twice. The visitor's conversation must not contain the message, and the widget must
-    inform the person.
+    Then the server refuses the token twice.
+
+    The widget must inform the person. The visitor's conversation must not contain the message.
     """
     widget = unjudged
     widget.feed(events.MessageWritten("Is the oak table in stock?"))
@@ -128,8 +129,9 @@ def test_a_message_dropped_with_its_member_is_reported(unjudged: Driver) -> None
 
 
 def test_a_logout_with_a_pending_message_is_reported(member: Driver) -> None:
-    """The widget does not know whether the server received the message, and the member's conversation is no longer on
-    the screen.
+    """The screen no longer shows the member's conversation.
+
+    The widget does not know whether the server has the message.
     """
     member.feed(events.MessageWritten("Is the oak table in stock?"), events.LogoutAsked())
 
@@ -137,7 +139,6 @@ def test_a_logout_with_a_pending_message_is_reported(member: Driver) -> None:
 
 
 def test_a_logout_without_pending_messages_reports_nothing(member: Driver) -> None:
-    """No message is pending, so there is nothing to report."""
     member.feed(events.MessageWritten("Is the oak table in stock?"))
     member.frame(type="ack", id=member.frames(Kind.MESSAGE)[-1]["id"], seq=1, sent_at=200)
 
@@ -159,7 +160,7 @@ def test_messages_of_a_visitor_survive_signing_in_and_out(make_widget: MakeWidge
 
 
 def test_a_member_who_comes_back_finds_the_message(member: Driver) -> None:
-    """While `getToken` fails, the widget keeps the member's messages, and shows no notice about them."""
+    """While `getToken` fails, the widget must keep the member's messages, and must not show a notice about them."""
     member.page = lambda call: events.GetTokenFailed(call.ref, "offline")
     member.answers_frames = False
     member.feed(events.MessageWritten("Is the oak table in stock?"))

@@ -28,7 +28,7 @@ def test_only_enabled_providers_are_shown_and_work(visitor: Driver) -> None:
 
 @pytest.mark.contract("3/social-click", "4.6/exchange", "4.3/exchange", "D-06/identity-cached", "2.6/memory-only")
 def test_the_identity_token_is_cached_and_exchanged(grace: Driver) -> None:
-    """The member connects with the token from the endpoint. The widget stores only the identity token."""
+    """The member must connect with the token from the endpoint. The widget must store only the identity token."""
     stored = grace.last(effects.StoreToken).token
 
     assert grace.identity == GRACE
@@ -42,7 +42,10 @@ def test_the_identity_token_is_cached_and_exchanged(grace: Driver) -> None:
 
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_the_members_token_is_refreshed_every_50_seconds(grace: Driver) -> None:
-    """As for the visitor, the socket stays open, the endpoint issues a new token, and the widget stores nothing."""
+    """As for a visitor, the endpoint must issue a new token and the socket must stay open.
+
+    The widget must store nothing.
+    """
     opened = grace.counts()["OpenSocket"]
 
     grace.advance(155)
@@ -54,7 +57,7 @@ def test_the_members_token_is_refreshed_every_50_seconds(grace: Driver) -> None:
 
 @pytest.mark.contract("3/reuse-across-loads")
 def test_after_a_reload_the_member_is_connected_at_once(make_widget: MakeWidget) -> None:
-    """The widget exchanges the cached identity token.
+    """The widget must exchange the cached identity token.
 
     It must not connect as a visitor, open a popup, or call `getToken`.
     """
@@ -103,7 +106,7 @@ def test_a_social_member_refused_at_the_socket_gets_one_more_token(make_widget: 
 
 @pytest.mark.contract("D-06/identity-cached")
 def test_after_the_end_of_the_identity_token_the_widget_is_a_visitor(make_widget: MakeWidget) -> None:
-    """From then on, the endpoint answers 401."""
+    """After the identity token has expired, the endpoint answers 401."""
     widget = make_widget()
     widget.stored = widget.identity_token()
     widget.start()
@@ -120,7 +123,7 @@ def test_after_the_end_of_the_identity_token_the_widget_is_a_visitor(make_widget
 
 @pytest.mark.contract("D-12/latest-act")
 def test_signing_in_wins_over_a_get_token_still_under_way(make_widget: MakeWidget) -> None:
-    """F197: the person's click is the more recent action, so the widget drops the page's late answer."""
+    """F197: the person's click is the more recent action, so the widget must ignore the late answer of `getToken`."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     call = widget.last(effects.CallGetToken)
 
@@ -133,7 +136,7 @@ def test_signing_in_wins_over_a_get_token_still_under_way(make_widget: MakeWidge
 
 @pytest.mark.contract("D-12/latest-act")
 def test_the_pages_own_login_wins_when_it_comes_later(make_widget: MakeWidget) -> None:
-    """If `getToken` returns a token after `refreshIdentity()`, the custom-login member replaces the social member."""
+    """`getToken` returns a token after `refreshIdentity()`. The custom-login member must replace the social member."""
     widget = make_widget(custom_login=True).start()
     post(widget, click(widget))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -144,7 +147,7 @@ def test_the_pages_own_login_wins_when_it_comes_later(make_widget: MakeWidget) -
 
 
 def test_a_refresh_without_a_user_leaves_the_social_member(make_widget: MakeWidget) -> None:
-    """`null` means that the page has no user. The person has signed in with a social login, which must stay."""
+    """`getToken` returns null because the page has no user. The social login must stay."""
     widget = make_widget(custom_login=True).start()
     post(widget, click(widget))
 
@@ -169,7 +172,7 @@ def test_a_custom_uid_that_looks_social_is_not_the_social_member(make_widget: Ma
 
 @pytest.mark.contract("D-12/latest-act")
 def test_a_member_who_signs_in_is_not_renewed_as_before(member: Driver) -> None:
-    """F197: a renewal was planned for the page's user. This renewal would end the social login."""
+    """F197: the widget has planned a renewal for the page's user. This renewal would end the social login."""
     post(member, click(member))
 
     member.advance(3600)

@@ -15,7 +15,7 @@ ELSEWHERE = "open this page in your browser"
 
 
 async def test_a_key_in_memory_keeps_its_token_in_memory_too() -> None:
-    """F003, F004: the key of the stored token may be readable again later.
+    """F003, F004: the key of the stored token may become readable again later.
 
     The widget must neither use nor overwrite this token.
     """
@@ -33,7 +33,7 @@ async def test_a_key_in_memory_keeps_its_token_in_memory_too() -> None:
 
 @pytest.mark.contract("D-12/always-chat")
 async def test_a_token_that_is_not_stored_still_makes_the_member() -> None:
-    """F016, WDG-012: localStorage cannot store the token. The widget informs the page, and the member connects."""
+    """F016, WDG-012: localStorage cannot store the token. The widget must inform the page and connect the member."""
     world = World(page=lambda: TOKEN, write_refused="QuotaExceededError")
 
     driven = run(world)
@@ -55,7 +55,7 @@ def test_storage_that_keeps_failing_is_reported_once(member: Driver) -> None:
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_browser_without_storage_and_windows_shows_where_to_sign_in(make_widget: MakeWidget) -> None:
-    """F023: the first click opens no window. From then on, a sentence replaces the buttons."""
+    """F023: the first click opens no window. From then on, the panel must show a sentence in place of the buttons."""
     widget = make_widget(degraded="missing").start()
     assert not widget.view.sign_in_elsewhere
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Tabs:
     """Tabs with a common cache.
 
-    A tab learns late of changes by other tabs. A lock allows only one tab at a time to call `getToken`.
+    A tab receives the changes of other tabs late. A lock allows only one tab at a time to call `getToken`.
     """
 
     make_widget: MakeWidget
@@ -137,7 +137,10 @@ def sleep(seconds: float) -> Callable[[Driver], None]:
 
 @pytest.mark.contract("D-12/tabs")
 def test_tabs_that_were_opened_together_ask_once(make_tabs: Callable[..., Tabs]) -> None:
-    """F043: the first tab calls `getToken`. The other tabs use the first tab's token, and become the same member."""
+    """F043: the first tab must call `getToken`.
+
+    The other tabs must use the first tab's token, and become the same member.
+    """
     tabs = make_tabs()
 
     assert tabs.identities == [ADA] * 4
@@ -146,7 +149,7 @@ def test_tabs_that_were_opened_together_ask_once(make_tabs: Callable[..., Tabs])
 
 @pytest.mark.contract("D-12/tabs", "3/renewal")
 def test_one_tab_renews_for_all(make_tabs: Callable[..., Tabs]) -> None:
-    """F043: a minute before expiry, one tab calls `getToken`, and all tabs send the new token."""
+    """F043: a minute before expiry, one tab must call `getToken`, and all tabs must send the new token."""
     tabs = make_tabs()
 
     tabs.each(lambda tab: tab.advance(3541))
@@ -161,8 +164,9 @@ def test_one_tab_renews_for_all(make_tabs: Callable[..., Tabs]) -> None:
 def test_tabs_that_slept_past_the_end_of_their_token_ask_once_and_stay_logged_in(
     make_tabs: Callable[..., Tabs], *, slow: bool
 ) -> None:
-    """F043: the last tab to resume must not delete the new token of the first tab, and must not treat the new token as
-    a logout.
+    """F043: the first tab to resume gets a new token.
+
+    The last tab to resume must not delete this token, or treat it as a logout.
     """
     tabs = make_tabs()
     tabs.slow = slow
@@ -192,9 +196,9 @@ def test_tabs_that_slept_while_their_user_left_are_visitors(make_tabs: Callable[
 def test_refused_tokens_of_other_tabs_do_not_cause_endless_calls(
     make_tabs: Callable[..., Tabs], make_widget: MakeWidget
 ) -> None:
-    """WDG-007 in four tabs: the server refuses every token, and each tab adopts the other tabs' tokens.
+    """WDG-007 in four tabs: the server refuses every token, and each tab uses the tokens of the other tabs.
 
-    The calls must end.
+    The calls of `getToken` must end.
     """
 
     def refusing(**options: object) -> Driver:
@@ -215,7 +219,7 @@ def test_refused_tokens_of_other_tabs_do_not_cause_endless_calls(
 def test_a_rotated_secret_logs_nobody_out_in_any_tab(make_tabs: Callable[..., Tabs]) -> None:
     """F112: the server refuses one tab after another.
 
-    One new token makes all tabs members again, even if the token is late.
+    One new token must make all tabs members again, even if the token is late.
     """
     tabs = make_tabs()
     tabs.slow = True
@@ -289,7 +293,7 @@ def test_a_logout_elsewhere_drops_a_call_that_began_before_it(make_widget: MakeW
 def test_a_token_of_another_tab_does_not_stop_what_the_page_asked_for(member: Driver) -> None:
     """F196: the page reports a new user.
 
-    A token that another tab got for the previous user must not count as the answer.
+    If another tab got a token for the previous user, the widget must not use it as the answer.
     """
     answers: list[str] = []
     member.page = lambda call: None
@@ -333,9 +337,9 @@ def test_a_token_that_has_ended_may_be_deleted_by_any_tab(member: Driver) -> Non
 
 
 def waiting_for_the_time(widget: Driver, token: str) -> Driver:
-    """Start a widget with a cached token and a wrong clock.
+    """Start a widget with a cached token on a page with a wrong clock.
 
-    The widget needs the service's time to know whether the token has expired.
+    The widget cannot decide whether the token has expired until it knows the service's time.
     """
     widget.stored = token
     return widget.start()
@@ -391,9 +395,9 @@ def test_a_page_without_a_user_ends_no_social_login_that_waits_for_the_time(in_d
 def test_tabs_stop_waiting_for_a_frozen_tab_at_different_times(
     make_widget: MakeWidget, fraction: float, seconds: float
 ) -> None:
-    """F043: each tab waits longer than a `getToken` call may take.
+    """F043: each tab must wait longer than a `getToken` call may take.
 
-    The additional time is random and differs between tabs.
+    The additional time must be random and differ between tabs.
     """
     widget = make_widget(custom_login=True)
     widget.chance.value = fraction
@@ -405,7 +409,7 @@ def test_tabs_stop_waiting_for_a_frozen_tab_at_different_times(
 
 @pytest.mark.contract("D-12/force")
 def test_a_forced_refresh_shows_nothing_of_the_last_user_while_the_page_is_asked(member: Driver) -> None:
-    """F196: token, member and conversation must disappear at once in all tabs. Then the new user appears."""
+    """F196: token, member and conversation must disappear at once in all tabs. Then the new user must appear."""
     member.feed(events.MessageWritten("of ada"))
     member.page = lambda _: None
 
@@ -425,7 +429,10 @@ def test_a_forced_refresh_shows_nothing_of_the_last_user_while_the_page_is_asked
 def test_a_forced_refresh_ends_a_social_login_too(
     make_widget: MakeWidget, force: bool, identity: tuple[str, str]
 ) -> None:
-    """F197: `force` means that the current person is not the page's user. Without `force`, a social member stays."""
+    """F197:
+
+    `force` means that the current person is not the page's user. Without `force`, a social member must stay.
+    """
     widget = make_widget(custom_login=True)
     widget.stored = widget.identity_token()
     widget.start()
@@ -437,7 +444,10 @@ def test_a_forced_refresh_ends_a_social_login_too(
 
 
 def test_a_token_of_another_tab_is_taken_while_the_time_is_in_doubt(member: Driver) -> None:
-    """F043, F053: the page's clock was changed. The other tab's token is new, so its `iat` tells the time."""
+    """F043, F053: the page's clock was changed.
+
+    The other tab's token is new, so the widget must get the time from the token's `iat`.
+    """
     member.page = lambda _: None
     member.server_ahead = 10_800
     member.frame(type="pong", server_time=member.server_now)
@@ -452,7 +462,7 @@ def test_a_token_of_another_tab_is_taken_while_the_time_is_in_doubt(member: Driv
 
 
 def test_a_token_of_another_tab_ends_the_call_under_way(make_widget: MakeWidget) -> None:
-    """F043: the page's later answer is no longer needed and must change nothing."""
+    """F043: the widget must ignore the page's later answer."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -488,7 +498,6 @@ def test_the_lock_of_a_replaced_call_does_not_start_the_next(make_widget: MakeWi
 
 
 def test_a_known_token_causes_nothing(member: Driver) -> None:
-    """The widget must neither send nor adopt the token again."""
     member.feed(events.StoredTokenChanged(member.stored))
 
     assert member.frames(Kind.REFRESH) == []

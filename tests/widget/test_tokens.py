@@ -41,7 +41,7 @@ def test_a_social_token_has_its_avatar_and_provider_in_data() -> None:
 
 @pytest.mark.contract("2.4/display")
 def test_names_are_read_in_any_script() -> None:
-    """Names are UTF-8 in base64url. The token of this test contains both characters that differ from plain base64."""
+    """Names are UTF-8 in base64url. The token in this test contains both characters that base64 does not have."""
     token = raw(json.dumps(CLAIMS | {"name": "Zoë ≥ 愛 ???>>>???"}, ensure_ascii=False).encode())
     assert {"-", "_"} <= set(token)
 
@@ -137,7 +137,7 @@ def test_a_token_of_this_provider_and_key_passes() -> None:
     ("now", "margin", "good"), [(4599, 0, True), (4600, 0, False), (4589, 10, True), (4590, 10, False)]
 )
 def test_time_is_judged_to_the_second(now: float, margin: float, *, good: bool) -> None:
-    """A token expires exactly at `exp`. If there is a margin, the token expires earlier by this margin."""
+    """A token must expire exactly at `exp`. With a margin, the token must expire earlier by this margin."""
     claims = tokens.read(jwt(**CLAIMS))
 
     if good:

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/first-open", "2.3/silent", "1/mode-visitor", "5.2/visitor")
 def test_the_widget_first_connects_as_the_visitor_of_its_key(visitor: Driver) -> None:
-    """The widget derives the uid from the key.
-
-    The service issues a token for the uid, and the widget opens the socket with this token.
-    """
+    """The widget must derive the uid from the key, get a token for the uid, and open the socket with this token."""
     assert visitor.last(effects.LoadVisitorToken).uid == KEY.uid
     assert visitor.all(effects.CallGetToken) == []
     assert visitor.identity == VISITOR
@@ -33,7 +30,7 @@ def test_the_widget_first_connects_as_the_visitor_of_its_key(visitor: Driver) ->
 
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_the_token_is_refreshed_every_50_seconds_and_the_socket_stays(visitor: Driver) -> None:
-    """In two and a half minutes, the widget sends three `refresh` frames with new tokens on one socket."""
+    """In two and a half minutes, the widget must send three `refresh` frames with new tokens on one socket."""
     visitor.advance(155)
 
     assert len(visitor.frames(Kind.REFRESH)) == 3
@@ -50,9 +47,9 @@ def test_tokens_of_our_endpoints_are_never_stored(visitor: Driver) -> None:
 
 @pytest.mark.contract("5.6/secure-context")
 def test_an_insecure_page_connects_nothing_and_says_why(make_widget: MakeWidget) -> None:
-    """F001: the widget reports one error that says what to do.
+    """F001: the widget must report one error that says what to do.
 
-    It creates no key, sends no request, and does not call `getToken`.
+    It must not create a key, send a request, or call `getToken`.
     """
     widget = make_widget(custom_login=True).start(secure=False)
 
@@ -63,7 +60,7 @@ def test_an_insecure_page_connects_nothing_and_says_why(make_widget: MakeWidget)
 
 
 def test_a_browser_without_keys_is_reported_once(make_widget: MakeWidget) -> None:
-    """F002: without a key there is no connection. The widget reports one error."""
+    """F002: the widget cannot connect without a key. It must report one error."""
     widget = make_widget()
 
     widget.machine.handle(events.Started(secure=True), widget.now)
@@ -75,7 +72,10 @@ def test_a_browser_without_keys_is_reported_once(make_widget: MakeWidget) -> Non
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_key_in_memory_only_is_reported_and_used(make_widget: MakeWidget) -> None:
-    """F003, F009: the widget reports that storage failed or is corrupted. The visitor can chat anyway."""
+    """F003, F009: the widget must report that the storage failed or is corrupted.
+
+    The visitor must be able to chat anyway.
+    """
     widget = make_widget()
 
     widget.machine.handle(events.Started(secure=True), widget.now)
@@ -98,7 +98,7 @@ def test_a_configuration_without_provider_starts_nothing() -> None:
 
 
 def test_a_get_token_that_is_no_function_leaves_the_visitor(make_widget: MakeWidget) -> None:
-    """F048: the widget reports `config_invalid`, and the visitor can chat."""
+    """F048: the widget must report `config_invalid`, and the visitor must be able to chat."""
     widget = make_widget()
 
     widget.feed(events.Started(secure=True, fault=WidgetError(Fault.CONFIG_INVALID, "getToken must be a function.")))
@@ -118,7 +118,7 @@ def test_an_unknown_provider_stops_the_widget(make_widget: MakeWidget) -> None:
 
 
 def test_a_failing_configuration_is_requested_again_and_reported_once(make_widget: MakeWidget) -> None:
-    """F086: the widget stays hidden, and the visitor is connected."""
+    """F086: the widget must stay hidden, and the visitor must be connected."""
     widget = make_widget()
     widget.feed(events.ConfigurationFailed(500), events.ConfigurationFailed(500))
 
@@ -130,7 +130,7 @@ def test_a_failing_configuration_is_requested_again_and_reported_once(make_widge
 
 @pytest.mark.contract("4.1/edge-cache")
 def test_an_admin_change_reaches_an_open_panel_within_a_minute_or_so(visitor: Driver) -> None:
-    """While the panel is open, the widget reloads a configuration that is 60 seconds old."""
+    """While the panel is open, the widget must reload a configuration that is 60 seconds old."""
     visitor.advance(200)
     assert visitor.counts()["LoadConfiguration"] == 1
     visitor.socials = ["github"]
@@ -143,7 +143,7 @@ def test_an_admin_change_reaches_an_open_panel_within_a_minute_or_so(visitor: Dr
 
 
 def test_a_ready_frame_for_another_person_is_refused(make_widget: MakeWidget) -> None:
-    """If the server calls a visitor a member, the widget must drop the connection so that identities are not mixed."""
+    """The server calls a visitor a member. The widget must drop the connection, so that identities are not mixed."""
     widget = make_widget(answers_frames=False).start()
     ref = widget.last(effects.OpenSocket).ref
     time = {"server_time": widget.server_now}
@@ -177,7 +177,7 @@ def test_unexpected_answers_are_ignored(visitor: Driver) -> None:
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [3600, -3600, 5 * 365 * 86_400, -86_400])
 def test_a_wrong_clock_is_reported_once_and_the_widget_connects(make_widget: MakeWidget, ahead: float) -> None:
-    """F053: the widget learns the server's time, uses this time for the proof's `iat`, and warns once."""
+    """F053: the widget must get the server's time, use this time for the proof's `iat`, and warn once."""
     widget = make_widget(server_ahead=ahead).start()
 
     widget.advance(200)
@@ -209,7 +209,7 @@ def test_shutdown_leaves_nothing_behind(visitor: Driver) -> None:
 
 
 def test_shutdown_ends_the_wait_for_a_call_to_leave_the_screen(visitor: Driver) -> None:
-    """F073: no timer may be left, whichever part of the widget set it."""
+    """F073: no part of the widget may leave a timer."""
     visitor.feed(events.CallAsked("start"))
     visitor.frame(type="call", call_id="c1", state="ended")
     waited_for = set(visitor.timers)
@@ -232,7 +232,7 @@ def test_the_page_hears_once_that_the_widget_is_ready(visitor: Driver) -> None:
 def test_a_configuration_is_not_asked_for_again_too_soon(
     make_widget: MakeWidget, retry_after: float | None, waits: float
 ) -> None:
-    """F086: the widget waits at least half a second, and at least as long as `Retry-After` says."""
+    """F086: the widget must wait at least half a second, and at least as long as `Retry-After` says."""
     widget = make_widget()
     widget.chance.value = 0.0
 
@@ -254,7 +254,7 @@ def test_every_proof_has_its_own_id(visitor: Driver) -> None:
 
 @pytest.mark.contract("4.9/proof")
 def test_a_ready_frame_before_the_proof_is_refused(make_widget: MakeWidget) -> None:
-    """The server cannot know yet who the person is."""
+    """Before the proof, the server cannot know who the person is."""
     widget = make_widget(answers_frames=False).start()
     ready = {"type": "ready", "identity": "visitor", "uid": KEY.uid, "expires_at": widget.server_now + 60}
 
@@ -265,7 +265,7 @@ def test_a_ready_frame_before_the_proof_is_refused(make_widget: MakeWidget) -> N
 
 
 def test_opening_the_panel_asks_for_a_configuration_that_was_refused(make_widget: MakeWidget) -> None:
-    """The provider was switched off, and is on again."""
+    """The provider was switched off, and has been switched on again."""
     widget = make_widget()
     widget.feed(events.KeyReady(KEY), events.ConfigurationFailed(403, "provider_off", "Switched off."))
     stopped = widget.view.link, widget.counts()["LoadConfiguration"]

@@ -12,7 +12,7 @@ StartBackend = Callable[[str], Backend]
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[StartBackend]:
-    """Return a function that starts a backend by its name in the README.
+    """Return a function that starts the reference backend with a given name from the README.
 
     If this machine cannot run the backend, the function skips the test.
     """

@@ -40,7 +40,7 @@ each_backend = pytest.mark.parametrize("name", NAMES)
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[str]:
-    """The address of a chat service that knows the provider of the backends."""
+    """The address of a chat service in which the provider of the reference backends is registered."""
     target = Target("http://127.0.0.1:1/", PROVIDER, SECRETS["CHAT_SECRET_KEY"], live=LiveOptions())
     with opened(target) as run:
         yield run.live.service.url

@@ -18,14 +18,14 @@ INSIDE = base64.b64encode(f"key={SECRET};".encode()).decode()
 
 
 def for_members(name: str, status: int, body: bytes, content_type: str = "text/plain") -> None:
-    """Register a backend that always gives members this answer."""
+    """Register a backend that answers every request of a member with this response."""
     with_answer(
         BROKEN, name, lambda answer, token: Answer(status, [("Content-Type", content_type)], body) if token else answer
     )
 
 
 def body_of(name: str, make: Any, content_type: str = "application/json") -> None:
-    """Register a backend whose body for a member is `make(token)`."""
+    """Register a backend that answers members with the body `make(token)`."""
 
     def change(answer: Answer, token: str | None) -> Answer:
         if token:
@@ -197,7 +197,7 @@ class SlowVisitors(Slow):
 
 @broken("stalls-when-busy")
 class StallsWhenBusy(Backend):
-    """Becomes too slow for every caller after four simultaneous calls."""
+    """Answers slowly for ever, once four calls have been in progress at the same time."""
 
     options = {"timeout": 0.25}
     busy = 0

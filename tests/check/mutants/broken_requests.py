@@ -17,7 +17,7 @@ TRACEBACK = b"""<h1>Bad Request</h1><pre>SyntaxError: Unexpected end of JSON inp
 
 
 def for_visitors(name: str, status: int, body: bytes = b"", *headers: tuple[str, str]) -> None:
-    """Register a backend that always gives visitors this answer."""
+    """Register a backend that answers every request of a visitor with this response."""
     with_answer(BROKEN, name, lambda answer, token: answer if token else Answer(status, list(headers), body))
 
 

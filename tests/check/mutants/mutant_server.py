@@ -55,7 +55,7 @@ class Answer:
         return self
 
     def add(self, name: str, value: str) -> Self:
-        """Add a header. Headers with the same name stay."""
+        """Add a header. Existing headers with the same name are kept."""
         self.headers.append((name, value))
         return self
 

@@ -1,5 +1,6 @@
-"""Runs our own service as a target of the harness: in a process, with a separate CA, and described only by a
-TARGET.toml.
+"""Runs our own service as a target of the harness.
+
+The service runs in a separate process and uses a separate CA. The harness knows the service only from a TARGET.toml.
 """
 
 import json

@@ -32,7 +32,10 @@ async def answers(_: Request) -> Response:
 
 
 def below(*routes: Route) -> Starlette:
-    """Return an application that mounts another application behind a middleware. `routes` belong to the mounted one."""
+    """Return an application that mounts another application behind a middleware.
+
+    `routes` are those of the mounted application.
+    """
     inner: Any = Starlette(routes=list(routes))
 
     class Middleware:

@@ -43,7 +43,7 @@ def lab(address: str) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def traffic(lab: httpx.Client) -> Callable[[str], list[dict[str, Any]]]:
-    """Return the requests that a provider has received since the test began, for paths with the given ending."""
+    """Return a function that lists the requests to a provider since the test began, for paths with a given ending."""
     before = lab.get("/requests").json()["data"]["last"]
 
     def asked(provider: str, ending: str = "") -> list[dict[str, Any]]:

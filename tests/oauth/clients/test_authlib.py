@@ -1,4 +1,4 @@
-"""Tests of Authlib with every provider. Of Authlib's settings, only the base address belongs to the fake."""
+"""Tests of Authlib with every provider. Authlib's settings are those for the real provider, except the base address."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ REFUSED = {
 
 
 class Login:
-    """One login with a new Authlib client. The client remembers the grant type, so logins cannot share it."""
+    """One login with a new Authlib client. A client remembers the grant type, so two logins cannot share a client."""
 
     def __init__(self, name: str, base: str, client: Client, callback: str, secret: str) -> None:
         self.name = name

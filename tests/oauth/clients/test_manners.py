@@ -304,7 +304,7 @@ def test_allauth_verifies_with_the_certificates_of_google(library: At) -> None:
 
 
 def test_httpx_oauth_asks_the_people_api_for_the_address(library: At) -> None:
-    """httpx-oauth does not request `openid`, and uses `resourceName` as the id."""
+    """httpx-oauth does not request `openid`, and uses `resourceName` as the user's id."""
     google = library("google")
     scope = "https://www.googleapis.com/auth/userinfo.profile https://www.googleapis.com/auth/userinfo.email"
     token = google.redeem(google.approve(scope=scope).params["code"]).json()["access_token"]

@@ -92,7 +92,10 @@ async def stranger(make_client: Fixture, panel_database: str) -> AsyncIterator[P
 
 @pytest.fixture
 async def panel(stranger: Panel) -> Panel:
-    """The panel with ada signed in. The stored provider has its own keys for Google, and the service's for GitHub."""
+    """The panel with ada signed in.
+
+    The stored provider uses its own keys for Google, and the service's keys for GitHub.
+    """
     services = stranger.services
     now, vault = services.clock(), services.vault
     await admin.add_provider(vault, now=now, id=PROVIDER, name="Birch & Bone", domains=["shop.test"])

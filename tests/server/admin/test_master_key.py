@@ -26,7 +26,7 @@ JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 async def furnish(client: Fixture, p8: str) -> None:
-    """Store one value of each encrypted kind."""
+    """Store one value of each kind that the server encrypts."""
     services = client.services
     vault, now = services.vault, services.clock()
     await admin.add_provider(vault, now=now, id="prov", domains=["shop.test"])

@@ -1,4 +1,4 @@
-"""Tests of an administrator's changes in Member Login. The rules of `storage.admin` apply. Refusals need a reason."""
+"""Tests of an administrator's changes in the table Member Login. Each refusal must state the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tests of invalid queries in the admin panel. Piccolo raises exceptions for many. The panel must give a reason."""
+"""Tests of invalid queries in the admin panel.
+
+Piccolo raises exceptions for many of them. The panel must answer with a reason.
+"""
 
 from __future__ import annotations
 

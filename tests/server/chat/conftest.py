@@ -92,7 +92,10 @@ MakeAgent = Callable[..., Awaitable[SignedIn]]
 
 @pytest.fixture
 def make_agent(database: Database) -> MakeAgent:
-    """Sign in an agent. The agent serves these providers, which are created if needed, or all providers."""
+    """Sign in an agent for the given providers, which are created if needed.
+
+    Without providers, the agent serves all of them.
+    """
 
     async def make(name: str = "eve", providers: tuple[str, ...] | None = None) -> SignedIn:
         agent = Agent(username=name, password_hash="", all_providers=providers is None)

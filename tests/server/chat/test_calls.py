@@ -108,7 +108,7 @@ async def test_a_call_that_is_not_there_cannot_be_ended_or_taken(chat: Fixture, 
 async def test_taking_a_call_again_takes_it_once_and_tells_it_again(
     chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture, time: Fixture
 ) -> None:
-    """The process that first took the call may have died without reporting this."""
+    """The process that first took the call may have died before it could report this."""
     own = listen(ann)
     await call(chat, ann)
 

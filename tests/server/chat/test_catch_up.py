@@ -51,7 +51,10 @@ class Elsewhere:
 
 
 class Tab:
-    """Records what one socket receives. `floor` is the number of messages in the history that was read, or None."""
+    """Records what one socket receives.
+
+    `floor` is the number of the newest message in the history that the tab has read, or None.
+    """
 
     def __init__(self, floor: int | None) -> None:
         self.seen = Seen()
@@ -303,7 +306,7 @@ async def test_a_tab_without_history_gets_only_recent_messages(
 async def test_after_the_first_look_messages_are_selected_by_number(
     elsewhere: Elsewhere, ann: Fixture, here: Here
 ) -> None:
-    """The tab opened while Redis was unavailable. After that, one read of the conversation must be enough."""
+    """The tab was opened while Redis was unavailable. After that, one read of the conversation must be enough."""
     elsewhere.ahead = -HOUR
     await elsewhere.post(ann, "before")
     tab = here.tab(ann, floor=None)

@@ -169,7 +169,7 @@ class TestHistory:
     async def test_a_page_of_a_long_conversation_reads_the_page_and_no_more(
         self, chat: Fixture, ann: Fixture, database: Fixture
     ) -> None:
-        """PostgreSQL's estimate of a conversation's length must not matter. SQLite reads rows in index order."""
+        """PostgreSQL's estimate of the conversation's length must not change how many rows are read."""
         await post(chat, ann, "m1")
         await Message.raw(LONG, await conversation_of("ann"))
         await Conversation.update({Conversation.last_seq: 5001}).where(Conversation.uid == "ann")
@@ -303,7 +303,10 @@ class TestTelling:
     async def test_a_message_sent_again_is_told_again_with_its_number(
         self, chat: Fixture, ann: Fixture, listen: Fixture, time: Fixture
     ) -> None:
-        """The process that stored the message may have died before publishing it. Listeners recognise repeats."""
+        """The process that stored the message may have died before publishing it.
+
+        Listeners ignore repeated messages.
+        """
         own, agents = listen(ann), listen()
 
         for message_id in ("m1", "m1", "m2"):

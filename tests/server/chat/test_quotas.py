@@ -1,4 +1,4 @@
-"""Tests of the limits on stored data: each limit alone, and everything that a limit does not count."""
+"""Tests of the limits on stored data: each limit alone, and the data that does not count towards the limit."""
 
 from __future__ import annotations
 

@@ -148,7 +148,6 @@ async def test_messages_published_together_are_sent_together(
 async def test_a_process_receives_only_channels_with_a_listener(
     make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only processes with a listener for a message may receive it."""
     read: list[str] = []
 
     def noted(payload: bytes) -> Message:

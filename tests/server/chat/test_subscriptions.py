@@ -1,4 +1,7 @@
-"""Tests how a process subscribes to channels in Redis: exactly the wanted ones, each of which is confirmed once."""
+"""Tests how a process subscribes to channels in Redis.
+
+It must subscribe to exactly the wanted channels, and confirm each of them once.
+"""
 
 from __future__ import annotations
 

@@ -99,8 +99,6 @@ async def test_repeated_readiness_requests_cost_one_database_query(
 
 
 class TestMetrics:
-    """Tests of the metrics: access and content."""
-
     async def test_without_a_metrics_token_there_are_no_metrics(self, client: Fixture) -> None:
         assert (await client.get("/metrics")).status_code == 404
 

@@ -1,4 +1,7 @@
-"""A browser's key, tokens by PyJWT and proofs by `cryptography`. None of these use the server's code."""
+"""Fixtures: a browser's key, tokens made with PyJWT, and proofs made with `cryptography`.
+
+None of them use the server's code.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ def signed_with_new(shop: Shop) -> bytes:
 
 
 async def test_a_token_of_the_known_secret_costs_no_query() -> None:
-    """The store must not be asked again if the signature verifies."""
+    """If the signature verifies, the store must not be queried again."""
     store = Store(None)
 
     assert await judged(NEW, signed_with_new, store.find) == b"new"

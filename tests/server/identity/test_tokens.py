@@ -191,7 +191,7 @@ def test_a_social_members_socket_token_is_bound_and_short(secrets: Secrets) -> N
 
 @pytest.mark.contract("D-11/custom-not-social")
 def test_a_custom_uid_that_looks_social_stays_custom(make_token: MakeToken, secrets: Secrets) -> None:
-    """F106: the kind of login decides, whatever the uid looks like."""
+    """F106: the kind of login decides who the member is, whatever the uid looks like."""
     identity = tokens.read_socket_token(make_token(uid="google:123"), secrets, pid="prov_a", now=NOW)
 
     assert identity.login == "custom"

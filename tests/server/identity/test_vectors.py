@@ -26,7 +26,10 @@ def test_the_thumbprint_is_the_published_one(section: str) -> None:
 @pytest.mark.contract("D-04/jkt")
 @pytest.mark.parametrize("multiple", SHORT)
 def test_a_coordinate_that_begins_with_zeros_keeps_them(multiple: str) -> None:
-    """F022: the keys are small multiples of the generator, with `ext` and `key_ops`. The widget has the same test."""
+    """F022: the test's keys are small multiples of the generator, and their JWKs also have `ext` and `key_ops`.
+
+    The widget has the same test.
+    """
     vector = SHORT[multiple]
 
     assert keys.read_jwk(vector["jwk"]).jkt == vector["jkt"]

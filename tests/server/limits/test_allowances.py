@@ -1,4 +1,4 @@
-"""Tests of allowances, which refill evenly. Several charges are taken together or not at all."""
+"""Tests of allowances. An allowance must refill evenly. Several charges must be taken together or not at all."""
 
 from __future__ import annotations
 

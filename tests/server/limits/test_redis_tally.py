@@ -128,7 +128,7 @@ async def test_deployments_on_one_redis_count_apart(make_rates: MakeRates) -> No
 async def test_while_redis_is_away_each_process_counts_for_itself_and_says_so_once(
     breaks: str, make_rates: MakeRates, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Earlier counts of this process remain, so an outage of Redis must not reset a limit."""
+    """An outage of Redis must not reset a limit, so each process must continue with its earlier counts."""
     monkeypatch.setattr(redis_tally, "AGAIN_SECONDS", 0.0)
     one, other = await make_rates(through=proxy, limits=Limits(oauth_rate=3)), await make_rates()
     await one.oauth.count(CLIENT)

@@ -20,7 +20,10 @@ Fixture = Any
 
 @pytest.fixture
 def make_agent() -> Callable[..., Awaitable[None]]:
-    """Store an agent in the running app, for these providers, which are created if needed, or for all providers."""
+    """Store an agent in the running app.
+
+    The given providers are created if needed. Without providers, the agent serves all of them.
+    """
 
     async def make(name: str, providers: tuple[str, ...] | None = None) -> None:
         agent = Agent(username=name, password_hash=hash_password(PASSWORD), all_providers=providers is None)

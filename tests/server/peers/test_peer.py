@@ -144,7 +144,7 @@ async def test_after_a_refusal_a_peer_neither_reads_nor_sends(make_page: MakePag
 
 @pytest.mark.parametrize("is_closed", [True, False])
 async def test_a_closed_peer_can_be_cancelled(make_page: MakePage, is_closed: bool) -> None:
-    """A server that stops while the database does not respond cancels its sockets in this way."""
+    """If a server stops while the database does not respond, the server cancels its sockets in this way."""
     began = asyncio.Event()
 
     async def serve(page: Page) -> None:

@@ -1,4 +1,7 @@
-"""Tests how a socket filters repeated events. Each message is delivered once, and calls only move forward."""
+"""Tests how a socket filters repeated events.
+
+Each message must be delivered once, and a call must never return to an earlier state.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,10 @@ def test_the_floor_is_below_every_missing_number(start: int, numbers: list[int])
 
 
 def test_a_call_does_not_return_to_an_earlier_state() -> None:
-    """A repeated event may be a mistake or come from another Redis client. It must not revive a call that is over."""
+    """A repeated event may be a mistake or come from another Redis client.
+
+    The event must not revive a call that is over.
+    """
     seen = Seen()
 
     told = [seen.note_call("c1", state) for state in ("ringing", "ringing", "active", "ringing", "ended", "active")]

@@ -1,4 +1,4 @@
-"""Fixtures for the property tests. The properties are in `kit`, because the fuzz session uses them too."""
+"""Fixtures for the property tests. The properties are in `kit`, because the nox session `fuzz` uses them too."""
 
 from collections.abc import Iterator
 

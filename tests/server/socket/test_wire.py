@@ -1,4 +1,7 @@
-"""Tests of the socket on the real server. They show what a refused WebSocket receives in a browser (D-10, D-16)."""
+"""Tests of the socket on the real server.
+
+They show what a browser receives when the server refuses a WebSocket (D-10, D-16).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ Fixture = Any
 
 @pytest.fixture
 async def served(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fixture]:
-    """The app on uvicorn in this process, configured as by `chatkey serve`. The services know the address."""
+    """Run the app on uvicorn in this process, with the configuration of `chatkey serve`."""
     monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it globally
     listener = socket.create_server(("127.0.0.1", 0))
     settings = Settings(

@@ -1,4 +1,4 @@
-"""The rule for migrations: the PostgreSQL statements that are safe while servers of the previous release write."""
+"""The rule for migrations: which PostgreSQL statements are safe while the previous release uses the database."""
 
 from __future__ import annotations
 

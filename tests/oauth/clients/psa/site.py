@@ -1,4 +1,4 @@
-"""social-auth-core without a web framework: a session, a storage, and one backend."""
+"""A site that uses social-auth-core without a web framework. The site has a session, a storage and one backend."""
 
 from __future__ import annotations
 

@@ -72,7 +72,10 @@ class Model:
     machine: Connection = field(default_factory=lambda: Connection(URI, LIMITS, now=START))
 
     def expected(self, kind: str, how: Any) -> set[str]:
-        """Return the codes with which the server may refuse a step, or an empty set if the server must accept it."""
+        """Return the codes with which the server may refuse a step.
+
+        If the server must accept the step, return an empty set.
+        """
         if self.now >= self.ends_at:
             return {"token_expired"} if self.is_ready else {"auth_timeout"}
         if how == "nonsense":

@@ -1,4 +1,4 @@
-"""JSON and base64url in every spelling. The service in Node reads them as well, with a reader of its own."""
+"""Properties of the parsers for JSON and base64url. The service in Node parses the same texts independently."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def check_json(raw: bytes) -> str:
 
 
 def check_base64url(text: str) -> str:
-    """Compare how the server and the service in Node decode a text. Decoded bytes have only this one spelling."""
+    """Compare how the server and the service in Node decode a text.
+
+    The server must refuse a text that is not the usual encoding of the decoded bytes.
+    """
     try:
         raw = encoding.decode(text)
     except encoding.Malformed:
@@ -40,7 +43,7 @@ def check_base64url(text: str) -> str:
 
 
 def _comparable(value: object) -> object:
-    """Replace numbers that Python and JavaScript write differently by words, as `verdicts.mjs` does."""
+    """Replace each number that Python and JavaScript print differently with a word, as `verdicts.mjs` does."""
     match value:
         case float():
             return "a fraction"
@@ -54,7 +57,10 @@ def _comparable(value: object) -> object:
 
 
 def _is_unicode(value: object) -> bool:
-    """Return whether no text in a value has a lone surrogate, which Node refuses, and the server after this step."""
+    """Return whether no string in a value contains a lone surrogate.
+
+    Node's parser refuses lone surrogates. The server refuses them in a later step.
+    """
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

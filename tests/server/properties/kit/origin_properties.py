@@ -81,9 +81,11 @@ named_origins = st.builds(
 
 
 def check_domain(domain: str) -> str:
-    """Compare how the server and the service in Node register a domain. A registered domain can be registered again.
+    """Compare how the server and the service in Node register a domain.
 
-    International names are not compared: the two know different versions of Unicode.
+    If the server accepts a domain, it must also accept the host of each origin that it derives from the domain.
+
+    International names are not compared, because the two services use different versions of Unicode.
     """
     literals: tuple[str, ...] = ()
     try:
@@ -110,9 +112,10 @@ def check_match(origin: str) -> str:
 
 
 def check_secure(origin: str) -> str:
-    """Compare how the server and the service in Node decide whether a page can hold a key.
+    """Compare how the server and the service in Node decide whether a page can store a key.
 
-    Texts that no browser writes as an origin are not compared; with characters of another kind they are not secure.
+    If a text contains characters that no browser writes in an origin, the server must call the page insecure. Texts
+    that Node refuses as an origin are not compared.
     """
     held = origins.is_secure(origin)
     there = ask("page", origin=origin).get("refused", ACCEPTED)

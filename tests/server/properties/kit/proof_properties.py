@@ -1,4 +1,4 @@
-"""Proofs that widgets and thieves might send. The service in Node judges them as well."""
+"""Properties of proofs that widgets or thieves might send. The service in Node also verifies these proofs."""
 
 from __future__ import annotations
 

@@ -52,7 +52,10 @@ class Property:
 
 
 def agree(ours: Callable[[], object], about: str, **asked: Any) -> str:
-    """Check that the server and the service in Node accept an input and answer alike, or refuse it with one code."""
+    """Check that the server and the service in Node agree about an input.
+
+    Both must return the same answer, or refuse the input with the same code.
+    """
     there = ask(about, **asked)
     here: dict[str, Any]
     try:

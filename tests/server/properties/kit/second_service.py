@@ -1,4 +1,4 @@
-"""Asks the service in Node, which was written from the published pages, for its verdicts."""
+"""Asks the service in Node for verdicts. That service was written from the published pages."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def ask(about: str, **asked: Any) -> dict[str, Any]:
 
 @cache
 def _process() -> subprocess.Popen[str]:
-    """Start Node, once. It ends with this process, because its input ends."""
+    """Start Node, unless it runs already. Node ends with this process, because Node's standard input is closed then."""
     return subprocess.Popen([NODE, str(_SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -48,7 +48,7 @@ def state_cases(draw: Draw) -> StateCase:
 
 
 def check_state(case: StateCase) -> str:
-    """Check that the server reads exactly the states that were signed here, for as long as they count."""
+    """Check that the server accepts exactly the `state` values that were signed here, until they expire."""
     faults = _faults(case)
     try:
         state = oauth_state.read(case.text, KEYS, social=case.social)
@@ -62,7 +62,7 @@ def check_state(case: StateCase) -> str:
 
 
 def _faults(case: StateCase) -> set[str]:
-    """Return the codes of all faults. Only the one state that was made can be signed with the right key."""
+    """Return the codes of all faults. A text with a valid signature must contain exactly the genuine `state`."""
     payload, _, mac = case.text.partition(".")
     signed = {b64(hmac.digest(key, payload.encode(), "sha256")) for key in KEYS}
     if len(case.text) > 1024 or mac not in signed:
@@ -88,7 +88,7 @@ def _otherwise(draw: Draw, key: bytes, made: State) -> str:
 
 
 def check_any_text(text: str) -> str:
-    """Read a text that is no state. It must be refused."""
+    """Read a text that is not a `state`. The server must refuse the text."""
     with pytest.raises(Refused) as refused:
         oauth_state.read(text, KEYS, social="google")
     assert refused.value.code == "state_invalid"

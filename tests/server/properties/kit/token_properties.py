@@ -1,4 +1,7 @@
-"""Tokens that integrators, widgets and attackers might send. The service in Node judges them as well."""
+"""Properties of tokens that integrators, widgets or attackers might send.
+
+The service in Node also reads these tokens.
+"""
 
 from __future__ import annotations
 
