@@ -120,7 +120,7 @@ def test_history_comes_in_pages(visitor: Callable[[BrowserKey], Peer]) -> None:
 
 
 def test_starting_or_ending_a_call_twice_has_no_second_effect(visitor: Callable[[BrowserKey], Peer]) -> None:
-    """Starting or ending a call twice must have no second effect. Afterwards there must be no call left to end."""
+    """Afterwards, there must be no call left to end."""
     socket = visitor(BrowserKey())
     answers = []
     for number, action in enumerate(("start", "start", "end", "end")):

@@ -18,7 +18,7 @@ from chatkey_server.commands.serve import _check_stores, uvicorn_config
 from chatkey_server.settings import load
 
 settings = load()
-asyncio.run(_check_stores(settings))  # these two lines only for their imports
+asyncio.run(_check_stores(settings))  # these two calls only load modules
 uvicorn_config(create_app(settings), settings)
 gc.freeze()  # otherwise garbage collection in a child would copy all shared memory pages
 

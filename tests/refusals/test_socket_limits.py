@@ -299,7 +299,7 @@ def test_a_peer_that_talks_now_and_then_stays(fates: dict[str, Future[Fate]]) ->
     assert fates["talking"].result().reason == "still open"
 
 
-# limits that the service's clock, moved by the lab, brings nearer
+# limits that a test reaches by moving the service's clock
 
 
 @pytest.mark.row("WSK-021")

@@ -164,7 +164,7 @@ async def test_a_socket_outlives_the_wait_for_a_request(port: int) -> None:
         connect(f"ws://127.0.0.1:{port}/v1/socket", proxy=None, open_timeout=PATIENCE) as client,
         dialled(port) as (reader, _),
     ):
-        await until_the_end(reader)  # opened after the socket, and cut off by now
+        await until_the_end(reader)  # this connection was opened after the socket, and has been cut off
 
         assert json.loads(await client.recv())["type"] == "hello"
         await client.send("{}")

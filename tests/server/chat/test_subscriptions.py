@@ -132,7 +132,6 @@ def test_a_new_connection_subscribes_to_every_channel_and_reports_those_never_su
     )
 )
 def test_in_any_order_every_wanted_channel_is_subscribed_and_every_gap_reported(steps: list[tuple[str, str]]) -> None:
-    """Each wanted channel must be subscribed in the end, and a delayed subscription must be reported."""
     subscriptions = Subscriptions(SEAL)
     subscriptions.begin()
     broker, wanted, gaps = Broker(subscriptions), set[str](), set[str]()

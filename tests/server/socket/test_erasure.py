@@ -1,4 +1,4 @@
-"""`chatkey member erase` beside a running server must erase all data of one person only, on both kinds of database."""
+"""Tests that `chatkey member erase` erases all data of one person, and nothing else, while a server is running."""
 
 from __future__ import annotations
 
