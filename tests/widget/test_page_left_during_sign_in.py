@@ -1,4 +1,4 @@
-"""Tests of a sign-in window whose opening page is reloaded or replaced before the sign-in has finished."""
+"""Tests of a sign-in after the page that opened the sign-in window has been reloaded or replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the agents' list over the network: pages, filters and search. Junk must not hide anyone (D-21)."""
+"""Tests of the agents' list over the network: pages, filters and search. Strangers must not hide anyone (D-21)."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def administrator(service: ServerClient) -> Headed:
 
 @pytest.fixture
 def agent(service: ServerClient) -> Headed:
-    """Sign the agent in again for each route, and add the other credentials that these routes accept."""
+    """Sign the agent in again for each route. Some of these routes accept other credentials, which are added."""
 
     async def signed_in(_: Door) -> Headers:
         service.services.rates.reset()

@@ -260,7 +260,7 @@ def trusted() -> ssl.SSLContext:
 
 @pytest.fixture
 def make_back_channel(trusted: ssl.SSLContext) -> MakeBackChannel:
-    """Make a back channel whose requests respx answers."""
+    """Make a back channel. respx answers the requests of the back channel."""
 
     def make(now: Now = lambda: NOW, **options: float) -> BackChannel:
         return BackChannel(now, trusted=trusted, **options)

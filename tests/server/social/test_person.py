@@ -1,4 +1,4 @@
-"""Tests which data about a person the server keeps from a social provider."""
+"""Tests which of a social provider's data about a person the server stores."""
 
 import pytest
 
