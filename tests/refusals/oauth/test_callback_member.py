@@ -120,6 +120,7 @@ def test_only_one_of_many_callbacks_with_the_same_state_succeeds(service: Servic
 
 
 @pytest.mark.row("OAC-064")
+@pytest.mark.contract("2.5/24h", "D-05/identity", "4.5/page", "6/post-message", "D-09/message", "D-07/nonce-returned")
 def test_the_identity_token_is_what_the_contract_says(shop: Shop, sign_in: MakeSignIn, make: Maker) -> None:
     login = sign_in()
 
@@ -145,6 +146,7 @@ def test_the_identity_token_is_what_the_contract_says(shop: Shop, sign_in: MakeS
 
 
 @pytest.mark.row("OAC-064")
+@pytest.mark.contract("D-07/bound-identity", "4.3/exchange")
 def test_the_identity_token_is_refused_with_another_key_or_after_a_day(
     service: Service, shop: Shop, sign_in: MakeSignIn, key: BrowserKey
 ) -> None:

@@ -145,6 +145,7 @@ def test_the_message_is_posted_to_the_origin_only() -> None:
     assert script.count("postMessage(") == 1
     assert "postMessage(delivery.message, delivery.origin)" in script
     assert '"origin": "https://shop.example"' in script
+    assert "window.close()" in script
 
 
 @pytest.mark.contract("D-09/page")

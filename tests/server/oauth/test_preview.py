@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
@@ -71,18 +70,6 @@ async def test_one_preview_does_not_enable_others(make_client: MakeClient) -> No
         }
 
     assert statuses == {"apple": 404, "x": 302, "tiktok": 404, "amazon": 404}
-
-
-@pytest.mark.contract("D-03/preview", "4.4/redirect")
-@pytest.mark.parametrize("social", ANNOUNCED)
-async def test_a_preview_redirects_to_its_consent_page(preview: ServerClient, social: str) -> None:
-    answer = await preview.get(start_path(social), params={"origin": ORIGIN})
-
-    assert answer.status_code == 302
-    sent = parse_qs(urlsplit(answer.headers["location"]).query)
-    assert sent["client_key" if social == "tiktok" else "client_id"] == [f"our-{social}-client"]
-    assert sent["redirect_uri"] == [f"http://localhost:8800/v1/public/oauth/{social}/callback"]
-    assert "secret" not in answer.headers["location"]
 
 
 @pytest.mark.contract("4.4/redirect")

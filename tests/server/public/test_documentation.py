@@ -26,14 +26,6 @@ async def document(client: ServerClient) -> dict[str, Any]:
     return content
 
 
-async def test_head_is_get_without_a_body(client: ServerClient) -> None:
-    get, head = await client.get("/schema/openapi.json"), await client.head("/schema/openapi.json")
-
-    assert (head.status_code, head.content) == (200, b"")
-    assert head.headers["content-type"] == get.headers["content-type"]
-    assert head.headers["content-length"] == get.headers["content-length"]
-
-
 ASSET = "/assets/{name}"
 PATHS = {CONFIG_PATH, VISITOR_TOKEN_PATH, MEMBER_TOKEN_PATH, OAUTH_START_PATH, OAUTH_CALLBACK_PATH, ASSET}
 
@@ -95,10 +87,3 @@ async def test_the_document_lists_the_guaranteed_headers(document: dict[str, Any
         "302": ["Location"],
         "429": ["Retry-After"],
     }
-
-
-@pytest.mark.parametrize("path", ["/schema", "/schema/swagger", "/schema/redoc", "/schema/openapi.yaml", "/docs"])
-async def test_there_are_no_html_pages_of_the_documentation(client: ServerClient, path: str) -> None:
-    answer = await client.get(path)
-
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

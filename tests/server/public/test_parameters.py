@@ -5,10 +5,11 @@ import pytest
 from chatkey_server.identity import encoding
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.keys import is_jkt, jkt_of_visitor
-from chatkey_server.public.parameters import JKT, NONCE, UID
+from chatkey_server.public.parameters import JKT, NONCE, UID, Query
 
 THUMBPRINTS = [encoding.encode(bytes([byte]) * 32) for byte in (0, 1, 127, 255)]
 OTHERS = ["", "A" * 42, "A" * 44, "A" * 42 + "B", "A" * 42 + "=", "A" * 42 + "+", "A" * 43 + "\n", "é" * 43, " " * 43]
+OTHERS += [" " + "A" * 43, "A" * 43 + "\0", "\ufffd" * 43]
 
 
 @pytest.mark.parametrize("text", THUMBPRINTS + OTHERS)
@@ -26,3 +27,12 @@ def test_a_malformed_value_is_refused_by_name_and_with_what_to_send_and_not_repe
     assert (refusal.value.code, refusal.value.member) == ("parameter_invalid", "nonce")
     assert NONCE.meaning in refusal.value.message
     assert "no nonce" not in refusal.value.message
+
+
+def test_a_missing_or_empty_value_is_refused_by_name_and_with_what_to_send() -> None:
+    for query in (b"", b"uid=", b"UID=x"):
+        with pytest.raises(Refused) as refusal:
+            Query(required=(UID,)).read({"query_string": query}, most=100)  # type: ignore[arg-type]
+
+        assert (refusal.value.code, refusal.value.member) == ("parameter_missing", "uid")
+        assert f"The parameter uid is missing; send {UID.meaning}" in refusal.value.message
