@@ -205,6 +205,7 @@ def test_the_number_of_pipelined_requests_is_limited(strict: Service, small: Sho
 # limits of rate
 
 
+@pytest.mark.contract("D-03/rate-limit")
 @pytest.mark.parametrize("endpoint", ["token", "member/token"])
 def test_tokens_are_counted_for_each_address_and_retry_after_is_true(
     strict: Service, small: Shop, endpoint: str
@@ -222,6 +223,7 @@ def test_tokens_are_counted_for_each_address_and_retry_after_is_true(
     assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_limited")
     assert refused.json()["data"] is None
     assert 1 <= wait <= 60 / RATE
+    assert refused.headers["access-control-allow-origin"] == "*"
     assert refused.headers["access-control-expose-headers"] == "Retry-After"
     strict.advance(wait)
     assert [ask().status_code, ask().status_code] == [200, 429]

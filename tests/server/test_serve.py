@@ -36,8 +36,6 @@ Commands(find=lambda: [EntryPoint("serve", "chatkey_server.commands.serve:serve"
 """The command line with only the tested command. It also runs if the package is not installed."""
 SERVE = [sys.executable, "-c", PROGRAM, "serve"]
 
-UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
-
 
 class Served:
     def __init__(self, process: subprocess.Popen[str], port: int, errors: Path) -> None:
@@ -119,117 +117,6 @@ def shop(served: Served) -> dict[str, str]:
     return made
 
 
-def test_no_header_names_the_software(served: Served) -> None:
-    status, headers, body = served.request("GET", "/nowhere")
-
-    assert status == 404
-    assert "server" not in headers
-    assert "uvicorn" not in body + repr(headers)
-    assert headers["x-content-type-options"] == "nosniff"
-
-
-def test_head_is_get_without_a_body_on_the_wire_too(served: Served, shop: dict[str, str]) -> None:
-    path = f"/v1/public/provider/{shop['id']}"
-    _, get, body = served.request("GET", path)
-
-    status, head, nothing = served.request("HEAD", path)
-
-    assert (status, nothing) == (200, "")
-    assert head["content-length"] == get["content-length"] == str(len(body))
-
-
-@pytest.mark.parametrize("method", ["TRACE", "POST", "DELETE", "PROPFIND"])
-def test_another_method_is_405_and_not_echoed(served: Served, shop: dict[str, str], method: str) -> None:
-    status, headers, body = served.request(method, f"/v1/public/provider/{shop['id']}", {"X-Echo": "echo?"})
-
-    assert (status, json.loads(body)["error"]["code"]) == (405, "method_not_allowed")
-    assert sorted(headers["allow"].split(", ")) == ["GET", "HEAD", "OPTIONS"]
-    assert "echo?" not in body
-
-
-def test_repeated_parameters_are_400(served: Served, shop: dict[str, str]) -> None:
-    path = f"/v1/public/provider/{shop['id']}/token?uid={UID}"
-
-    assert served.request("GET", path)[0] == 200
-    status, _, body = served.request("GET", f"{path}&uid={UID}")
-    assert (status, json.loads(body)["error"]["code"]) == (400, "parameter_repeated")
-
-
-@pytest.mark.contract("D-03/one-spelling")
-@pytest.mark.parametrize(
-    "target",
-    [
-        "//v1/public/provider/{id}",
-        "/v1/public/provider/{id}/",
-        "/v1/public/provider//token?uid=" + UID,
-        "/v1/public/provider/{id}%2Ftoken?uid=" + UID,
-        "/v1/public/provider/x/../{id}",
-        "/v1/public/provider/%ff",
-        "/v1/public/provider/%00",
-        "/v1/public/provider/" + "a" * 10_000,
-    ],
-)
-def test_another_spelling_of_a_path_is_404(served: Served, shop: dict[str, str], target: str) -> None:
-    status, _, body = served.request("GET", target.format(id=shop["id"]))
-
-    assert (status, json.loads(body)["data"]) == (404, None)
-
-
-def test_an_absolute_target_and_a_strange_host_do_not_change_any_address(served: Served, shop: dict[str, str]) -> None:
-    path = f"/v1/public/provider/{shop['id']}"
-    plain = served.request("GET", path)
-
-    absolute = served.request("GET", f"http://evil.example{path}", {"Host": "evil.example"})
-    forwarded = served.request("GET", path, {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"})
-
-    assert plain[0] == absolute[0] == forwarded[0] == 200
-    assert plain[2] == absolute[2] == forwarded[2]
-
-
-def test_an_invalid_host_is_400_in_the_usual_envelope(served: Served, shop: dict[str, str]) -> None:
-    status, _, body = served.request("GET", f"/v1/public/provider/{shop['id']}", {"Host": "a b<c>"})
-
-    assert (status, json.loads(body)["error"]["code"]) == (400, "parameter_invalid")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"get / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        b"nonsense\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
-        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    ],
-)
-def test_text_that_is_no_http_is_400_and_names_no_software(served: Served, text: bytes) -> None:
-    answer = served.raw(text)
-
-    assert answer.startswith(b"HTTP/1.1 400 ")
-    assert b"Traceback" not in answer
-    assert b"uvicorn" not in answer.lower()
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_a_plain_request_to_the_socket_is_426(served: Served, method: str) -> None:
-    status, headers, body = served.request(method, "/v1/socket")
-
-    assert (status, headers["upgrade"]) == (426, "websocket")
-    assert "allow" not in headers
-    assert not body if method == "HEAD" else json.loads(body)["error"]["code"] == "method_not_allowed"
-
-
-def test_another_spelling_of_the_sockets_path_is_refused(served: Served) -> None:
-    for target in ("/v1/socket/", "//v1/socket", "/v1/sock%65t"):
-        with (
-            pytest.raises(InvalidStatus) as refused,
-            connect(f"ws://127.0.0.1:{served.port}{target}", open_timeout=PATIENCE),
-        ):
-            pass
-
-        assert refused.value.response.status_code == 403
-
-
 def test_mistakes_of_a_peer_leave_no_traceback_in_the_log(served: Served) -> None:
     form = b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n"
     form += b"Content-Type: application/x-www-form-urlencoded\r\n\r\nstate="
@@ -248,16 +135,6 @@ def test_mistakes_of_a_peer_leave_no_traceback_in_the_log(served: Served) -> Non
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1007
     assert "Traceback" not in served.log
-
-
-def test_a_query_that_is_too_long_is_400(served: Served, shop: dict[str, str]) -> None:
-    path = f"/v1/public/provider/{shop['id']}/token?uid="
-
-    long, longer = served.request("GET", path + "a" * 20_000), served.request("GET", path + "a" * 100_000)
-
-    assert (long[0], json.loads(long[2])["error"]["code"]) == (400, "parameter_invalid")
-    assert longer[0] == 400
-    assert "Traceback" not in longer[2] + served.log
 
 
 async def first_frame(uri: str, trust: ssl.SSLContext) -> dict[str, object]:
@@ -297,19 +174,6 @@ def test_an_unexpected_body_does_not_affect_the_next_request(served: Served, sho
     answers = served.raw(with_body + last)
 
     assert answers.count(b"HTTP/1.1 200 OK") == 2
-
-
-def test_no_token_and_no_secret_is_in_the_log_at_level_debug(served: Served, shop: dict[str, str]) -> None:
-    base = f"/v1/public/provider/{shop['id']}"
-    token = json.loads(served.request("GET", f"{base}/token?uid={UID}")[2])["data"]["auth_token"]
-
-    served.request("GET", f"{base}/member/token?auth={token}&jkt={UID[2:]}")
-
-    assert "token.refused" in served.log
-    assert "/member/token" in served.log
-    assert token not in served.log
-    assert token.split(".")[1] not in served.log
-    assert shop["secret_key"] not in served.log
 
 
 def test_the_lab_cuts_a_connection_and_refuses_a_handshake(served: Served) -> None:
@@ -381,53 +245,38 @@ def test_a_server_that_starts_does_not_load_what_only_a_social_login_needs() -> 
     assert loaded.stdout == "set()\n"
 
 
-def test_a_port_in_use_is_told_with_what_to_do(tmp_path: Path, served: Served) -> None:
-    said = refused(tmp_path, "--port", str(served.port))
+def test_an_address_that_cannot_be_used_is_told_with_what_to_do(tmp_path: Path, served: Served) -> None:
+    in_use = refused(tmp_path, "--port", str(served.port))
+    (port,) = free_ports(1)
+    elsewhere = refused(tmp_path, "--host", "192.0.2.1", "--port", str(port))
 
-    assert f"Port {served.port} on 127.0.0.1 is in use." in said
-    assert "--port or CHATKEY_PORT" in said
+    assert f"Port {served.port} on 127.0.0.1 is in use." in in_use
+    assert "--port or CHATKEY_PORT" in in_use
+    assert "CHATKEY_HOST" in elsewhere
 
 
-def test_an_address_of_another_machine_is_told_with_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.contract("D-16/plain-http", "D-14/lab")
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"CHATKEY_BASE_URL": "http://chat.example"}, "https://chat.example"),
+        ({"CHATKEY_LAB": "1", "CHATKEY_HOST": "0.0.0.0"}, "CHATKEY_HOST"),
+        ({"CHATKEY_TLS_CERT": __file__, "CHATKEY_TLS_KEY": __file__}, "CHATKEY_TLS_CERT"),
+        (
+            {"CHATKEY_REDIS_URL": "redis://user:hidden@127.0.0.1:1", "CHATKEY_MASTER_KEY": "k" * 40},
+            "CHATKEY_REDIS_URL (not shown): Redis cannot be reached",
+        ),
+        ({"CHATKEY_DATABASE_URL": f"sqlite:///{__file__}/x"}, "CHATKEY_DATABASE_URL"),
+    ],
+    ids=["plain-http", "open-lab", "certificate", "redis", "database"],
+)
+def test_a_setting_with_which_no_server_can_start_is_named(
+    tmp_path: Path, settings: dict[str, str], words: str
+) -> None:
     (port,) = free_ports(1)
 
-    assert "CHATKEY_HOST" in refused(tmp_path, "--host", "192.0.2.1", "--port", str(port))
+    said = refused(tmp_path, **{"CHATKEY_PORT": str(port), **settings})
 
-
-@pytest.mark.contract("D-16/plain-http")
-def test_plain_http_on_an_address_that_is_not_loopback_is_refused(tmp_path: Path) -> None:
-    said = refused(tmp_path, CHATKEY_BASE_URL="http://chat.example")
-
-    assert "CHATKEY_BASE_URL" in said
-    assert "https://chat.example" in said
-
-
-@pytest.mark.contract("D-14/lab")
-def test_a_lab_that_others_could_reach_is_refused(tmp_path: Path) -> None:
-    assert "CHATKEY_LAB" in refused(tmp_path, CHATKEY_LAB="1", CHATKEY_HOST="0.0.0.0")
-
-
-def test_an_unusable_certificate_is_reported_with_its_setting(tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.pem"
-    wrong.write_text("not a certificate")
-    (port,) = free_ports(1)
-
-    said = refused(tmp_path, CHATKEY_TLS_CERT=str(wrong), CHATKEY_TLS_KEY=str(wrong), CHATKEY_PORT=str(port))
-
-    assert "CHATKEY_TLS_CERT" in said
-
-
-def test_an_unreachable_redis_is_reported_with_its_setting_and_without_its_address(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
-    address = f"redis://user:hidden-password@127.0.0.1:{port}"
-
-    said = refused(tmp_path, CHATKEY_REDIS_URL=address, CHATKEY_MASTER_KEY="k" * 40)
-
-    assert "CHATKEY_REDIS_URL (not shown): Redis cannot be reached" in said
-    assert "hidden-password" not in said
-
-
-def test_a_database_that_cannot_be_opened_is_reported_with_its_setting(tmp_path: Path) -> None:
-    said = refused(tmp_path, CHATKEY_DATABASE_URL=f"sqlite:///{tmp_path}/folder/that/is/a/file/x", CHATKEY_PORT="1")
-
-    assert "CHATKEY_" in said
+    assert next(iter(settings)) in said
+    assert words in said
+    assert "hidden" not in said

@@ -58,6 +58,7 @@ class Service:
         self.lab = lab
         self.http = http
         self.offset = 0.0
+        self.secrets: set[str] = set()
         self.base_url = f"http://localhost:{port}"
         self.socket_uri = f"ws://localhost:{port}/v1/socket"
 
@@ -78,6 +79,7 @@ class Service:
         """Create a business with Google login. Keyword arguments are passed to the lab."""
         given: Json = {"domains": ["shop.example"], "socials": {"google": OWN_KEYS}, **members}
         made = self.lab.add_provider(**given)
+        self.secrets.add(made.secret_key)
         return Shop(self, made.id, made.secret_key)
 
     @contextmanager
@@ -147,7 +149,7 @@ class Service:
 
 @contextmanager
 def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
-    """Run a server. When the context ends, the log must contain no traceback and nothing that looks like a token."""
+    """Run a server. When the context ends, the log must contain no traceback and neither a token nor a secret."""
     port, provider_port = free_ports(2)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {
@@ -171,9 +173,11 @@ def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
         closing(ServiceLab(local, None, environ.get(TOKEN_VARIABLE, ""))) as lab,
         httpx.Client(base_url=local, trust_env=False, timeout=WAIT, event_hooks={"response": [_check]}) as http,
     ):
-        yield Service(process, environ, provider_port, lab, http)
+        service = Service(process, environ, provider_port, lab, http)
+        yield service
     log = (folder / "service.log").read_text()
     assert not [line for line in log.splitlines() if any(trace in line for trace in _TRACES)]
+    assert not [secret for secret in service.secrets if secret in log]
     assert not re.findall(r".{0,80}eyJ[\w-]{8,}\..{0,20}", log)
 
 

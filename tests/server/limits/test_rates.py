@@ -8,15 +8,11 @@ import pytest
 
 from chatkey_server.identity.errors import RateLimited
 from chatkey_server.limits.rates import RateLimit
-from chatkey_server.settings import Limits
 
 if TYPE_CHECKING:
     from litestar.types import Scope
-    from tests.server.in_process import MakeClient
 
     from chatkey_server.clock import Clock
-
-UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 def request_of(client: str) -> Scope:
@@ -93,36 +89,3 @@ def test_how_large_a_network_is_one_client_can_be_set(clock: Clock) -> None:
         limit.check(request_of("2001:db8:1:3::1"))
 
     limit.check(request_of("2001:db8:2:2::1"))
-
-
-@pytest.mark.contract("D-03/rate-limit")
-@pytest.mark.parametrize("endpoint", [f"token?uid={UID}", "member/token"])
-async def test_the_token_endpoints_answer_429_with_retry_after(make_client: MakeClient, endpoint: str) -> None:
-    async with make_client(limits=Limits(token_rate=2)) as client:
-        path = f"/v1/public/provider/none/{endpoint}"
-        before = [(await client.get(path)).status_code for _ in range(2)]
-
-        answer = await client.get(path)
-
-        assert before == [404, 404]
-        assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")
-        assert answer.headers["retry-after"] == "30"
-        assert answer.headers["access-control-allow-origin"] == "*"
-        assert answer.headers["access-control-expose-headers"] == "Retry-After"
-
-
-async def test_the_configuration_is_not_limited(make_client: MakeClient) -> None:
-    async with make_client(limits=Limits(token_rate=1)) as client:
-        statuses = {(await client.get("/v1/public/provider/none")).status_code for _ in range(5)}
-
-        assert statuses == {404}
-
-
-async def test_an_address_claimed_in_a_header_is_ignored(make_client: MakeClient) -> None:
-    async with make_client(limits=Limits(token_rate=1)) as client:
-        path = f"/v1/public/provider/none/token?uid={UID}"
-        first = await client.get(path, headers={"X-Forwarded-For": "192.0.2.1"})
-
-        second = await client.get(path, headers={"X-Forwarded-For": "192.0.2.2"})
-
-        assert (first.status_code, second.status_code) == (404, 429)

@@ -118,6 +118,7 @@ async def test_a_plain_request_to_the_socket_is_426(client: ServerClient, path: 
     assert is_error(answer, 426, "method_not_allowed")
     assert answer.headers["upgrade"] == "websocket"
     assert "allow" not in answer.headers
+    assert (await client.head(path)).content == b""
 
 
 @pytest.mark.contract("D-03/unavailable")

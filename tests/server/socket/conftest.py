@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatkey_peer.key import BrowserKey, b64
+from chatkey_peer.key import BrowserKey
 from chatkey_protocol.frames import Hello, Kind
 from chatkey_server.identity import tokens
 from chatkey_server.identity.social_uid import SocialUid
@@ -49,12 +48,6 @@ class Browser(BrowserKey):
         return tokens.mint_custom(
             Secrets(SECRET), pid=pid, uid=uid, jkt=self.jkt, profile=profile, now=now, lifetime=lifetime
         )
-
-    def unbound_token(self) -> str:
-        """Make a member token without `cnf`, which the integrator has forgotten."""
-        claims = {"pid": "prov", "uid": "ann", "type": "user", "iat": int(NOW), "exp": int(NOW) + 3600}
-        signed = ".".join(b64(json.dumps(part).encode()) for part in ({"alg": "HS256", "typ": "JWT"}, claims))
-        return f"{signed}.{b64(hmac.digest(SECRET, signed.encode(), 'sha256'))}"
 
     def social_token(self, sub: str = "7", *, pid: str = "prov", now: float = NOW) -> str:
         identity = IdentityToken(
