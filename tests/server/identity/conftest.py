@@ -1,68 +1,21 @@
-"""Fixtures: a browser's key, tokens made with PyJWT, and proofs made with `cryptography`.
-
-None of them use the server's code.
-"""
+"""Fixtures: the browser key and the proofs of `chatkey_peer`, and tokens made with PyJWT. No fixture uses the server's code."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
-from jwt.algorithms import ECAlgorithm
 
-from chatkey_server.identity import keys, proofs
+from chatkey_peer.key import BrowserKey, Json
 from chatkey_server.identity.tokens import Secrets
 
 NOW = 1_795_000_020.0
-HTU = "wss://chat.example/v1/socket"
 SECRET = "a-secret-of-more-than-thirty-two-bytes!"
 
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class BrowserKey:
-    private: ec.EllipticCurvePrivateKey
-
-    @property
-    def jwk(self) -> Json:
-        exported: Json = ECAlgorithm.to_jwk(self.private.public_key(), as_dict=True)
-        return exported
-
-    @property
-    def jkt(self) -> str:
-        return keys.read_jwk(self.jwk).jkt
-
-    def proof(self, token: str, *, nonce: str, header: Json | None = None, claims: Json | None = None) -> str:
-        """Make a valid proof for this token and nonce. `header` and `claims` replace members; None removes a member."""
-        full_header = {"typ": "wf-proof+jwt", "jwk": self.jwk, **(header or {})}
-        full_claims = {
-            "jti": "id-1",
-            "iat": int(NOW),
-            "htm": "GET",
-            "htu": HTU,
-            "nonce": nonce,
-            "ath": proofs.access_token_hash(token),
-            **(claims or {}),
-        }
-        return jwt.encode(
-            {name: value for name, value in full_claims.items() if value is not None},
-            self.private,
-            algorithm="ES256",
-            headers={name: value for name, value in full_header.items() if value is not None},
-        )
-
 
 @pytest.fixture
-def make_key() -> Callable[[], BrowserKey]:
-    return lambda: BrowserKey(ec.generate_private_key(ec.SECP256R1()))
-
-
-@pytest.fixture
-def key(make_key: Callable[[], BrowserKey]) -> BrowserKey:
-    return make_key()
+def key() -> BrowserKey:
+    return BrowserKey()
 
 
 @pytest.fixture

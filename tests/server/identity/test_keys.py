@@ -2,13 +2,13 @@
 
 import hashlib
 from base64 import urlsafe_b64decode
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatkey_peer.key import BrowserKey
 from chatkey_server.identity import encoding, keys
 from chatkey_server.identity.errors import Refused
 
@@ -16,14 +16,7 @@ Json = dict[str, Any]
 PRIME = 2**256 - 2**224 + 2**192 + 2**96 - 1
 
 
-class Key(Protocol):
-    @property
-    def jwk(self) -> Json: ...
-    @property
-    def private(self) -> ec.EllipticCurvePrivateKey: ...
-
-
-def test_a_jwk_exported_by_a_browser_is_read(key: Key) -> None:
+def test_a_jwk_exported_by_a_browser_is_read(key: BrowserKey) -> None:
     exported = {**key.jwk, "ext": True, "key_ops": ["verify"], "use": "sig", "alg": "ES256", "kid": "mine"}
 
     assert keys.read_jwk(exported).jkt == keys.read_jwk(key.jwk).jkt
@@ -39,13 +32,13 @@ def test_no_jwk_raises_anything_but_a_refusal(jwk: Json) -> None:
         keys.read_jwk(jwk)
 
 
-def test_the_thumbprint_is_made_of_the_four_members_in_their_order(key: Key) -> None:
+def test_the_thumbprint_is_made_of_the_four_members_in_their_order(key: BrowserKey) -> None:
     text = f'{{"crv":"P-256","kty":"EC","x":"{key.jwk["x"]}","y":"{key.jwk["y"]}"}}'
 
     assert keys.read_jwk(key.jwk).jkt == encoding.encode(hashlib.sha256(text.encode()).digest())
 
 
-def test_the_mirrored_point_is_another_key(key: Key) -> None:
+def test_the_mirrored_point_is_another_key(key: BrowserKey) -> None:
     numbers = key.private.public_key().public_numbers()
     mirrored = encoding.encode((PRIME - numbers.y).to_bytes(32, "big"))
 
@@ -53,7 +46,7 @@ def test_the_mirrored_point_is_another_key(key: Key) -> None:
 
 
 @pytest.mark.contract("2.3/uid-derived", "D-04/uid")
-def test_the_visitor_uid_is_v_and_the_thumbprint(key: Key) -> None:
+def test_the_visitor_uid_is_v_and_the_thumbprint(key: BrowserKey) -> None:
     jkt = keys.read_jwk(key.jwk).jkt
 
     assert keys.visitor_uid(jkt) == f"v_{jkt}"

@@ -3,11 +3,9 @@
 The table `chatkey_conform.making.token_verdicts` lists the refused tokens and the codes.
 """
 
-import base64
 import hashlib
 import hmac
 from collections.abc import Callable
-from typing import Protocol
 
 import jwt
 import pytest
@@ -15,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from chatkey_peer.key import BrowserKey, b64
 from chatkey_protocol.codes import Code
 from chatkey_server.identity import keys, tokens
 from chatkey_server.identity.errors import Refused
@@ -28,15 +27,6 @@ UID = keys.visitor_uid(JKT)
 RHEA = Profile(name="Rhea", email="rhea@example.com", avatar="https://example.com/r.png")
 
 MakeToken = Callable[..., str]
-
-
-class Key(Protocol):
-    @property
-    def jkt(self) -> str: ...
-
-
-def b64(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def sign(payload: bytes, *, header: bytes = b'{"alg":"HS256"}', secret: str = SECRET) -> str:
@@ -55,7 +45,7 @@ def refusal_of(token: str, secrets: Secrets, now: float = NOW) -> Refused:
 
 
 @pytest.mark.contract("2.4/claims", "2.4/hs256", "D-05/custom")
-def test_an_integrators_token_is_accepted(make_token: MakeToken, secrets: Secrets, key: Key) -> None:
+def test_an_integrators_token_is_accepted(make_token: MakeToken, secrets: Secrets, key: BrowserKey) -> None:
     token = make_token(name="Rhea", email="rhea@example.com", avatar="https://example.com/r.png")
 
     identity = tokens.read_socket_token(token, secrets, pid="prov_a", now=NOW)
@@ -204,7 +194,9 @@ def test_the_provider_is_read_before_anything_is_verified(make_token: MakeToken)
     assert (refusal.value.code, refusal.value.member) == (Code.TOKEN_CLAIMS, "pid")
 
 
-def test_the_commands_token_is_the_one_an_integrator_makes(make_token: MakeToken, secrets: Secrets, key: Key) -> None:
+def test_the_commands_token_is_the_one_an_integrator_makes(
+    make_token: MakeToken, secrets: Secrets, key: BrowserKey
+) -> None:
     token = tokens.mint_custom(secrets, pid="prov_a", uid="user-1", jkt=key.jkt, profile=Profile(), now=NOW)
 
     assert jwt.decode(token, SECRET, algorithms=["HS256"], options={"verify_exp": False, "verify_iat": False}) == (

@@ -130,30 +130,23 @@ async def spoilt(peer: Peer, *rules: Rule) -> Messages:
     return received
 
 
-async def test_without_rules_frames_pass() -> None:
-    peer = Peer(frame("ask"))
+@pytest.mark.parametrize(
+    ("sent", "rules", "received", "got"),
+    [
+        (["ask"], [], ["ask"], ["answer"]),
+        (["ask", "ask"], [Rule(where="answer", action="drop")], ["ask", "ask"], ["answer"]),
+        (["ask", "other"], [Rule(where="ask", action="drop")], ["other"], ["other"]),
+        (["ask"], [Rule(where="answer", action="delay", seconds=0)], ["ask"], ["answer"]),
+    ],
+    ids=["no rule", "a frame of the server", "a frame of the widget", "a delay"],
+)
+async def test_a_frame_passes_is_dropped_or_is_delayed(
+    sent: list[str], rules: list[Rule], received: list[str], got: list[str]
+) -> None:
+    peer = Peer(*map(frame, sent))
 
-    received = await spoilt(peer)
-
-    assert [message["text"] for message in received] == [frame("ask")]
-    assert [message["text"] for message in peer.got] == [frame("answer")]
-
-
-async def test_a_frame_of_the_server_is_dropped() -> None:
-    peer = Peer(frame("ask"), frame("ask"))
-
-    received = await spoilt(peer, Rule(where="answer", action="drop"))
-
-    assert len(received) == 2
-    assert [message["text"] for message in peer.got] == [frame("answer")]
-
-
-async def test_a_frame_of_the_widget_is_dropped() -> None:
-    peer = Peer(frame("ask"), frame("other"))
-
-    received = await spoilt(peer, Rule(where="ask", action="drop"))
-
-    assert [message["text"] for message in received] == [frame("other")]
+    assert [message["text"] for message in await spoilt(peer, *rules)] == [*map(frame, received)]
+    assert [message["text"] for message in peer.got] == [*map(frame, got)]
 
 
 @pytest.mark.contract("D-14/faults")
@@ -164,14 +157,6 @@ async def test_at_a_frame_the_socket_is_closed_with_a_code_and_nothing_is_sent_a
     await spoilt(peer, Rule(where=where, action="close", code=1013))
 
     assert peer.got == [{"type": "websocket.close", "code": 1013, "reason": "lab"}]
-
-
-async def test_a_delayed_frame_arrives() -> None:
-    peer = Peer(frame("ask"))
-
-    await spoilt(peer, Rule(where="answer", action="delay", seconds=0))
-
-    assert [message["text"] for message in peer.got] == [frame("answer")]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\ud800", "[" * 5000, '{"type": 1}'])
@@ -204,8 +189,3 @@ def test_the_first_rule_with_hits_left_applies() -> None:
 
     assert [hit.status if hit else None for hit in hits] == [500, 501, 501]
     assert faults.hit_path("/v2") is None
-
-
-def test_a_frame_has_no_status() -> None:
-    with pytest.raises(ValueError, match="a frame has no status; use close, delay or drop"):
-        Rule(where="ready", action="status")

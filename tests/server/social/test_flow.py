@@ -57,63 +57,48 @@ async def test_the_person_is_read_from_each_provider(social: str, make_world: Ma
 
 @pytest.mark.contract("D-07/pkce")
 @pytest.mark.parametrize("social", PEOPLE)
-async def test_the_code_is_posted_with_its_verifier_where_there_was_a_challenge(
+async def test_the_code_is_posted_with_its_verifier_and_the_applications_keys(
     social: str, make_world: MakeWorld, log_in: LogIn, grant: Grant
 ) -> None:
+    """The challenge decides about the verifier, and the provider whether the keys go into the form or the header."""
     world = make_world(social)
 
     await log_in(social)
 
     request = world["token"].calls.last.request
     form = posted(request)
-    assert {name: form.get(name) for name in ("grant_type", "code", "redirect_uri", "code_verifier")} == {
+    keys = {name: form.pop(name) for name in list(form) if name.startswith("client")}
+    verifier = {} if social in {"apple", "tiktok"} else {"code_verifier": grant.verifier}
+    assert form == {
         "grant_type": "authorization_code",
         "code": grant.code,
         "redirect_uri": grant.redirect_uri,
-        "code_verifier": None if social in {"apple", "tiktok"} else grant.verifier,
+        **verifier,
     }
     assert request.url.query == b""
+    if social in {"gitlab", "x"}:
+        assert request.headers["Authorization"] == "Basic " + base64.b64encode(b"client-1:application-secret").decode()
+        assert keys == {}
+    elif social != "apple":
+        assert keys == {
+            "client_key" if social == "tiktok" else "client_id": "client-1",
+            "client_secret": "application-secret",
+        }
+        assert "Authorization" not in request.headers
 
 
-@pytest.mark.parametrize(
-    ("social", "id_name"),
-    [
-        ("google", "client_id"),
-        ("facebook", "client_id"),
-        ("github", "client_id"),
-        ("discord", "client_id"),
-        ("tiktok", "client_key"),
-        ("amazon", "client_id"),
-    ],
-)
-async def test_the_applications_keys_are_posted_with_the_code(
-    social: str, id_name: str, make_world: MakeWorld, log_in: LogIn
-) -> None:
-    world = make_world(social)
-
-    await log_in(social)
-
-    request = world["token"].calls.last.request
-    keys = {name: value for name, value in posted(request).items() if name.startswith("client")}
-    assert keys == {id_name: "client-1", "client_secret": "application-secret"}
-    assert "Authorization" not in request.headers
-
-
-@pytest.mark.parametrize("social", ["gitlab", "x"])
-async def test_the_applications_keys_go_into_the_header_where_the_provider_needs_that(
-    social: str, make_world: MakeWorld, log_in: LogIn
-) -> None:
-    world = make_world(social)
-
-    await log_in(social)
-
-    request = world["token"].calls.last.request
-    assert request.headers["Authorization"] == "Basic " + base64.b64encode(b"client-1:application-secret").decode()
-    assert not {"client_id", "client_secret"} & posted(request).keys()
+FIELDS = {
+    "facebook": {"fields": "id,name,email,picture"},
+    "x": {"user.fields": "profile_image_url,confirmed_email"},
+    "tiktok": {"fields": "open_id,avatar_url,display_name"},
+}
+"""The query of a profile, for providers that need one."""
 
 
 @pytest.mark.parametrize("social", PEOPLE)
-async def test_every_request_names_us_and_asks_for_json(social: str, make_world: MakeWorld, log_in: LogIn) -> None:
+async def test_every_request_names_us_and_asks_for_json_and_a_profile_needs_the_access_token(
+    social: str, make_world: MakeWorld, log_in: LogIn
+) -> None:
     world = make_world(social)
 
     await log_in(social)
@@ -122,37 +107,11 @@ async def test_every_request_names_us_and_asks_for_json(social: str, make_world:
         assert call.request.headers["User-Agent"].startswith("chatkey/")
         assert "application/json" in call.request.headers["Accept"]
         assert "secret" not in str(call.request.url)
-
-
-@pytest.mark.parametrize("social", [social for social in PEOPLE if social != "apple"])
-async def test_the_profile_is_read_with_the_access_token_in_the_header(
-    social: str, make_world: MakeWorld, log_in: LogIn
-) -> None:
-    world = make_world(social)
-
-    await log_in(social)
-
-    request = world["profile"].calls.last.request
-    assert request.headers["Authorization"].startswith("Bearer ")
-    assert "access_token" not in str(request.url)
-
-
-@pytest.mark.parametrize(
-    ("social", "query"),
-    [
-        ("facebook", {"fields": "id,name,email,picture"}),
-        ("x", {"user.fields": "profile_image_url,confirmed_email"}),
-        ("tiktok", {"fields": "open_id,avatar_url,display_name"}),
-    ],
-)
-async def test_fields_are_requested_where_a_profile_needs_that(
-    social: str, query: dict[str, str], make_world: MakeWorld, log_in: LogIn
-) -> None:
-    world = make_world(social)
-
-    await log_in(social)
-
-    assert dict(world["profile"].calls.last.request.url.params) == query
+    if social != "apple":
+        request = world["profile"].calls.last.request
+        assert request.headers["Authorization"].startswith("Bearer ")
+        assert "access_token" not in str(request.url)
+        assert dict(request.url.params) == FIELDS.get(social, {})
 
 
 @pytest.mark.parametrize(
