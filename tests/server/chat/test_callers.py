@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.server.chat.test_calls import call, states
 from tests.server.meeting import met
 
 from chatkey_server.chat.events import customer_channel, read_event
@@ -17,7 +18,7 @@ from chatkey_server.chat.service import Chat
 from chatkey_server.limits.rates import Rates
 from chatkey_server.settings import Limits
 from chatkey_server.storage.engine import Database
-from chatkey_server.storage.tables import Call, Conversation
+from chatkey_server.storage.tables import Conversation
 
 Fixture = Any
 
@@ -26,10 +27,6 @@ Fixture = Any
 def make_chat(database: Database, time: Fixture, limits: Limits) -> Callable[[Hub], Chat]:
     """Create the chat of one more process."""
     return lambda hub: Chat(hub, limits, Rates(limits, time), now=time)
-
-
-async def call(chat: Chat, person: Fixture) -> Any:
-    return await chat.call(person, name=None, source="here")
 
 
 async def end_by_agent(chat: Chat, agent: Fixture) -> None:
@@ -50,52 +47,37 @@ async def over(hub: Hub, person: Fixture) -> None:
         await asyncio.wait_for(told.wait(), 5)
 
 
-async def states() -> list[str]:
-    return [row["state"] for row in await Call.select(Call.state).order_by(Call.started_at)]
-
-
-async def test_a_later_call_in_another_process_goes_on_after_the_first_callers_socket_closes(
-    make_chat: Fixture, hub: Hub, ann: Fixture, eve: Fixture, time: Fixture
-) -> None:
-    here, there = make_chat(hub), make_chat(hub)
-    await call(here, ann)
-    await end_by_agent(there, eve)
-    time.now += 1
-    await call(there, ann)
-
-    await here.gone(ann)
-
-    assert await states() == ["ended", "ringing"]
-
-
-async def test_a_later_call_goes_on_even_if_the_end_of_the_earlier_was_not_announced(
-    make_chat: Fixture, hub: Hub, ann: Fixture, eve: Fixture, time: Fixture
+@pytest.mark.parametrize(
+    ("caller", "is_announced", "left"),
+    [
+        ("there", True, ["ended", "ringing"]),
+        ("there", False, ["ended", "ringing"]),
+        ("here", True, ["ended", "ended"]),
+    ],
+    ids=["another process", "another process, unannounced", "the same process"],
+)
+async def test_after_the_callers_socket_closes_only_a_later_call_of_another_process_goes_on(
+    *,
+    make_chat: Fixture,
+    hub: Hub,
+    ann: Fixture,
+    eve: Fixture,
+    time: Fixture,
+    caller: str,
+    is_announced: bool,
+    left: list[str],
 ) -> None:
     deaf = Hub()
     async with deaf.running():
-        here, there = make_chat(hub), make_chat(deaf)
-        await call(here, ann)
-        await end_by_agent(there, eve)
+        chats = {"here": make_chat(hub), "there": make_chat(hub if is_announced else deaf)}
+        await call(chats["here"], ann)
+        await end_by_agent(chats["there"], eve)
         time.now += 1
-        await call(there, ann)
+        await call(chats[caller], ann)
 
-    await here.gone(ann)
+    await chats["here"].gone(ann)
 
-    assert await states() == ["ended", "ringing"]
-
-
-async def test_a_later_call_of_the_same_process_ends_with_the_caller(
-    make_chat: Fixture, hub: Hub, ann: Fixture, eve: Fixture, time: Fixture
-) -> None:
-    here, there = make_chat(hub), make_chat(hub)
-    await call(here, ann)
-    await end_by_agent(there, eve)
-    time.now += 1
-    await call(here, ann)
-
-    await here.gone(ann)
-
-    assert await states() == ["ended", "ended"]
+    assert await states() == left
 
 
 async def test_nothing_is_kept_of_a_call_that_was_ended_through_redis(

@@ -51,16 +51,6 @@ async def test_all_conversations_are_reached_page_by_page(flooded: Fixture) -> N
     assert listed[-1] == "ann"
 
 
-async def test_mine_lists_conversations_that_i_answered(eve: Fixture, panel: Fixture, people: Fixture) -> None:
-    await people.write("ann")
-    conversation = (await panel.next())["conversation"]
-    before = await uids(panel, mine=True)
-    await panel.send({"type": "answer", "conversation": conversation, "id": "a1", "body": "Good morning"})
-    assert {(await panel.next())["type"] for _ in range(2)} == {"ack", "message"}
-
-    assert (before, await uids(panel, mine=True), await uids(panel, waiting=True)) == ([], ["ann"], [])
-
-
 @pytest.mark.parametrize(
     "asked",
     [

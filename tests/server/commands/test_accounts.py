@@ -1,10 +1,11 @@
-"""Tests of the command `chatkey agent`."""
+"""Tests of the commands `chatkey agent` and `chatkey admin`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,37 +15,58 @@ from redis import Redis
 from chatkey_server.chat.events import AGENT_SESSIONS
 from chatkey_server.chat.messages import Message
 from chatkey_server.chat.seal import Seal
-from chatkey_server.storage import engine
-from chatkey_server.storage.agents import check_agent
+from chatkey_server.storage import accounts, engine
+from chatkey_server.storage.tables import Administrator, Agent
 from chatkey_server.storage.vault import Vault
 from chatkey_stack.patience import PATIENCE
 
 Run = Callable[..., Result]
 
 
-def signs_in(database_url: str, password: str) -> bool:
+def signs_in(database_url: str, table: Any, password: str) -> bool:
     async def check() -> bool:
         async with engine.opened(database_url):
-            return await check_agent("ada", password) is not None
+            return await accounts.check(table, "ada", password) is not None
 
     return asyncio.run(check())
 
 
-def test_an_agent_is_added_changed_and_removed(run: Run, database_url: str) -> None:
-    added = run("agent", "add", "ada", stdin="correct horse\n")
-    first = signs_in(database_url, "correct horse")
-    changed = run("agent", "passwd", "ada", stdin="another horse\n")
-    second = (signs_in(database_url, "correct horse"), signs_in(database_url, "another horse"))
-    removed = run("agent", "remove", "ada")
+@pytest.mark.parametrize(
+    ("command", "table", "told"),
+    [
+        (
+            "agent",
+            Agent,
+            [
+                "Agent ada can sign in now, and answers for all businesses.\n",
+                "Agent ada has a new password, and is signed out everywhere.\n",
+                "ada is no longer an agent.\n",
+            ],
+        ),
+        (
+            "admin",
+            Administrator,
+            [
+                "Administrator ada can sign in at /admin/ now.\n",
+                "Administrator ada has a new password, and is signed out everywhere.\n",
+                "ada is no longer an administrator.\n",
+            ],
+        ),
+    ],
+)
+def test_an_account_is_added_changed_and_removed(
+    command: str, table: Any, told: list[str], run: Run, database_url: str
+) -> None:
+    added = run(command, "add", "ada", stdin="correct horse\n")
+    first = signs_in(database_url, table, "correct horse")
+    changed = run(command, "passwd", "ada", stdin="another horse\n")
+    second = [signs_in(database_url, table, password) for password in ("correct horse", "another horse")]
+    removed = run(command, "remove", "ada")
 
-    assert (added.exit_code, added.output) == (0, "Agent ada can sign in now, and answers for all businesses.\n")
-    assert (changed.output, removed.output) == (
-        "Agent ada has a new password, and is signed out everywhere.\n",
-        "ada is no longer an agent.\n",
-    )
-    assert first
-    assert second == (False, True)
-    assert not signs_in(database_url, "another horse")
+    assert [result.output for result in (added, changed, removed)] == told
+    assert [result.exit_code for result in (added, changed, removed)] == [0, 0, 0]
+    assert (first, second) == (True, [False, True])
+    assert not signs_in(database_url, table, "another horse")
 
 
 def test_the_businesses_of_an_agent_are_printed_listed_and_changed(run: Run) -> None:
@@ -68,21 +90,30 @@ def test_the_businesses_of_an_agent_are_printed_listed_and_changed(run: Run) -> 
 @pytest.mark.parametrize(
     ("arguments", "stdin", "status", "words"),
     [
-        (("add", "ada"), "short\n", 1, "password must have 8 to 1024 characters"),
-        (("add", "ada"), "", 2, "There is no password on standard input"),
-        (("add", "a b"), "correct horse\n", 1, "username must be 1 to 64"),
-        (("add", "ada", "--provider", "shpo"), "correct horse\n", 1, "There is no provider 'shpo'"),
-        (("passwd", "ada"), "correct horse\n", 1, "'ada' is not the name of an agent"),
-        (("remove", "ada"), None, 1, "'ada' is not the name of an agent"),
-        (("businesses", "ada", "--all"), None, 1, "'ada' is not the name of an agent"),
-        (("businesses", "ada"), None, 2, "with --provider ID (repeatable), or give --all"),
-        (("businesses", "ada", "--all", "--provider", "shop"), None, 2, "Name the businesses with --provider ID"),
+        (("agent", "add", "ada"), "short\n", 1, "password must have 8 to 1024 characters"),
+        (("agent", "add", "ada"), "", 2, "There is no password on standard input"),
+        (("agent", "add", "a b"), "correct horse\n", 1, "username must be 1 to 64"),
+        (("agent", "add", "ada", "--provider", "shpo"), "correct horse\n", 1, "There is no provider 'shpo'"),
+        (("agent", "passwd", "ada"), "correct horse\n", 1, "'ada' is not the name of an agent"),
+        (("agent", "remove", "ada"), None, 1, "'ada' is not the name of an agent"),
+        (("agent", "businesses", "ada", "--all"), None, 1, "'ada' is not the name of an agent"),
+        (("agent", "businesses", "ada"), None, 2, "with --provider ID (repeatable), or give --all"),
+        (
+            ("agent", "businesses", "ada", "--all", "--provider", "shop"),
+            None,
+            2,
+            "Name the businesses with --provider ID",
+        ),
+        (("admin", "add", "ada"), "short\n", 1, "password must have 8 to 1024 characters"),
+        (("admin", "add", "a b"), "correct horse\n", 1, "username must be 1 to 64"),
+        (("admin", "passwd", "ada"), "correct horse\n", 1, "'ada' is not the name of an administrator"),
+        (("admin", "remove", "ada"), None, 1, "'ada' is not the name of an administrator"),
     ],
 )
-def test_an_impossible_agent_is_refused_with_the_reason_and_not_stored(
+def test_an_impossible_account_is_refused_with_the_reason_and_not_stored(
     arguments: tuple[str, ...], stdin: str | None, status: int, words: str, run_embedded: Run
 ) -> None:
-    result = run_embedded("agent", *arguments, stdin=stdin)
+    result = run_embedded(*arguments, stdin=stdin)
 
     assert result.exit_code == status
     assert words in result.output
