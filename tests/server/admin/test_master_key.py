@@ -6,9 +6,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.server.admin.conftest import BASE, PASSWORD, member_token, uid_in
 
-from chatkey_server.identity import tokens
-from chatkey_server.identity.tokens import Profile
 from chatkey_server.settings import Settings, SettingsError
 from chatkey_server.storage import accounts, admin, migrate
 from chatkey_server.storage.engine import opened
@@ -20,9 +19,6 @@ from chatkey_server.storage.vault import Vault
 Fixture = Any
 
 OLD, NEW = "o" * 32, "n" * 32
-BASE = "http://localhost:8800"
-PASSWORD = "correct horse battery"
-JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 async def furnish(client: Fixture, p8: str) -> None:
@@ -34,20 +30,6 @@ async def furnish(client: Fixture, p8: str) -> None:
     apple = Application("id", team_id="TEAM", key_id="KEY", p8=p8)
     await admin.set_application(vault, "service", "apple", apple, now=now)
     await admin.set_social("prov", "google", key_source="own", now=now)
-
-
-async def token_of(client: Fixture) -> str:
-    provider = await client.services.providers.get("prov")
-    now = client.services.clock()
-    return tokens.mint_custom(
-        provider.secrets, pid="prov", uid="ann", jkt=JKT, profile=Profile(), now=now, lifetime=3600
-    )
-
-
-async def reads(client: Fixture, token: str) -> str:
-    provider = await client.services.providers.get("prov")
-    now: float = client.services.clock()
-    return tokens.read_socket_token(token, provider.secrets, pid="prov", now=now).uid
 
 
 async def sign_in_begun(client: Fixture) -> str:
@@ -72,10 +54,10 @@ async def test_the_master_key_is_changed_without_losing_anything(
 ) -> None:
     async with make_client(database_url=database_url, master_key=(OLD,)) as client:
         await furnish(client, p8)
-        oldest = await token_of(client)
+        oldest = await member_token(client)
         await admin.rotate_secret(client.services.vault, "prov", now=client.services.clock(), overlap_seconds=3600)
         client.services.providers.forget()
-        token, state, late = await token_of(client), await sign_in_begun(client), await sign_in_begun(client)
+        token, state, late = await member_token(client), await sign_in_begun(client), await sign_in_begun(client)
         await accounts.add(Agent, "eve", PASSWORD)
         form = {"username": "eve", "password": PASSWORD}
         await client.post("/agent/sign-in", data=form, headers={"Origin": BASE})
@@ -85,16 +67,16 @@ async def test_the_master_key_is_changed_without_losing_anything(
 
     async with make_client(database_url=database_url, master_key=(NEW, OLD)) as client:
         client.cookies = cookies
-        assert (await reads(client, oldest), await reads(client, token)) == ("ann", "ann")
+        assert (await uid_in(client, oldest), await uid_in(client, token)) == ("ann", "ann")
         assert "oauth_denied" in await came_back(client, state)
         assert (await client.get("/admin/api/user/")).json()["username"] == "ada"
         assert await agent_is_in(client)
         assert await reseal(client.services.vault) == 4
-        assert await reads(client, token) == "ann"
+        assert await uid_in(client, token) == "ann"
 
     async with make_client(database_url=database_url, master_key=(NEW,)) as client:
         client.cookies = cookies
-        assert (await reads(client, oldest), await reads(client, token)) == ("ann", "ann")
+        assert (await uid_in(client, oldest), await uid_in(client, token)) == ("ann", "ann")
         assert "state_invalid" in await came_back(client, late)
         assert await agent_is_in(client)
         assert (await client.get("/admin/api/user/")).json()["username"] == "ada"
@@ -111,14 +93,14 @@ async def test_the_master_key_is_changed_without_losing_anything(
 async def test_resealing_without_the_old_key_changes_nothing(make_client: Fixture, database_url: str, p8: str) -> None:
     async with make_client(database_url=database_url, master_key=(OLD,)) as client:
         await furnish(client, p8)
-        token = await token_of(client)
+        token = await member_token(client)
 
     async with opened(database_url):
         with pytest.raises(SettingsError, match="CHATKEY_MASTER_KEY"):
             await reseal(Vault([NEW]))
 
     async with make_client(database_url=database_url, master_key=(OLD,)) as client:
-        assert await reads(client, token) == "ann"
+        assert await uid_in(client, token) == "ann"
 
 
 async def test_servers_with_the_old_and_the_new_key_read_each_others_secrets(
@@ -126,14 +108,14 @@ async def test_servers_with_the_old_and_the_new_key_read_each_others_secrets(
 ) -> None:
     async with make_client(database_url=database_url, master_key=(OLD, NEW)) as client:
         await furnish(client, p8)
-        token, state = await token_of(client), await sign_in_begun(client)
+        token, state = await member_token(client), await sign_in_begun(client)
 
     async with make_client(database_url=database_url, master_key=(NEW, OLD)) as client:
-        assert await reads(client, token) == "ann"
+        assert await uid_in(client, token) == "ann"
         assert "oauth_denied" in await came_back(client, state)
         await admin.rotate_secret(client.services.vault, "prov", now=client.services.clock(), overlap_seconds=3600)
         newer = await sign_in_begun(client)
 
     async with make_client(database_url=database_url, master_key=(OLD, NEW)) as client:
-        assert await reads(client, token) == "ann"
+        assert await uid_in(client, token) == "ann"
         assert "oauth_denied" in await came_back(client, newer)

@@ -77,14 +77,6 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
 
 
 @pytest.fixture
-async def proxy(redis_server: Redis) -> AsyncIterator[Proxy]:
-    """A proxy to Redis that a test can break."""
-    path = redis_server.connection_pool.connection_kwargs["path"]
-    async with Proxy(lambda: asyncio.open_unix_connection(path)).running() as made:
-        yield made
-
-
-@pytest.fixture
 def make_hub(stack: AsyncExitStack, redis_url: str) -> MakeHub:
     """Start the hub of one more process, directly or through a proxy. Waits until all processes trust each other."""
     everyone: list[Running] = []

@@ -1,4 +1,4 @@
-"""Fixtures: the browser key and the proofs of `chatkey_peer`, and tokens made with PyJWT. No fixture uses the server's code."""
+"""Fixtures: browser key and proofs of `chatkey_peer`, tokens made with PyJWT. None of them use the server's code."""
 
 from collections.abc import Callable
 from typing import Any

@@ -48,14 +48,6 @@ async def make_rates(clock: Clock, redis_url: str, redis_server: Redis) -> Async
         yield make
 
 
-@pytest.fixture
-async def proxy(redis_server: Redis) -> AsyncIterator[Proxy]:
-    """A proxy to Redis that a test can break."""
-    path = redis_server.connection_pool.connection_kwargs["path"]
-    async with Proxy(lambda: asyncio.open_unix_connection(path)).running() as made:
-        yield made
-
-
 async def store(rates: Rates, *, fails: bool = False) -> None:
     async with rates.quotas.stored(party="ann", address=ADDRESS, provider="prov", login="custom", size=10):
         if fails:
