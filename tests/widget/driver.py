@@ -98,6 +98,7 @@ class Driver:
     timers: dict[Timer, float] = field(default_factory=dict)
     stored: str | None = None
     sign_in: str | None = None
+    unsent: str | None = None
     socket: int | None = None
     chance: FixedChance = field(default_factory=FixedChance)
     page_time: ServerTime = field(default_factory=ServerTime)
@@ -229,7 +230,7 @@ class Driver:
     def _answers(self, effect: effects.Effect) -> list[events.Event]:
         match effect:
             case effects.PrepareKey():
-                return [events.KeyReady(KEY, self.stored, self.degraded, sign_in=self.sign_in)]
+                return [events.KeyReady(KEY, self.stored, self.degraded, sign_in=self.sign_in, unsent=self.unsent)]
             case effects.LoadConfiguration():
                 return [events.ConfigurationLoaded(self._configuration())]
             case effects.LoadVisitorToken(ref, uid) if self.answers_tokens:
@@ -261,6 +262,8 @@ class Driver:
                 self.stored = None
             case effects.KeepSignIn(sign_in):
                 self.sign_in = sign_in
+            case effects.KeepUnsent(unsent):
+                self.unsent = unsent
             case effects.SetTimer(name, seconds):
                 self.timers[name] = self.now + seconds
             case effects.CancelTimer(name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,8 @@ from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
     from tests.widget.driver import Driver, MakeWidget
+
+    from chatkey_widget.view import Line
 
 
 def entry(seq: int, body: str, sender: str = "customer", **more: object) -> dict[str, object]:
@@ -98,11 +101,14 @@ def test_a_message_written_offline_is_sent_when_the_connection_is_back(visitor: 
     assert [frame["body"] for frame in visitor.frames(Kind.MESSAGE)] == ["later"]
 
 
-def test_a_message_longer_than_the_limit_is_cut_off(visitor: Driver) -> None:
-    """The composer has the same limit. The widget must shorten text from other sources to this limit."""
-    visitor.feed(events.MessageWritten("x" * (MESSAGE_CHARS + 1)))
+def test_a_message_longer_than_the_limit_is_shown_as_refused(visitor: Driver) -> None:
+    """F218: the composer has the same limit. Longer text from a script must not be cut without a word."""
+    visitor.feed(events.MessageWritten("x" * (MESSAGE_CHARS + 1)), events.MessageWritten("next"))
 
-    assert visitor.frames(Kind.MESSAGE)[0]["body"] == "x" * MESSAGE_CHARS
+    assert [frame["body"] for frame in visitor.frames(Kind.MESSAGE)] == ["next"]
+    assert bodies(visitor) == [("x" * (MESSAGE_CHARS + 1), "refused"), ("next", "sending")]
+    assert visitor.view.lines[0].reason == "too_large"
+    assert visitor.errors() == [Fault.MESSAGE_REFUSED]
 
 
 def test_an_acknowledgement_of_a_message_that_is_not_there_changes_nothing(visitor: Driver) -> None:
@@ -151,6 +157,164 @@ def test_a_message_that_the_server_refuses_is_marked(visitor: Driver) -> None:
     assert visitor.errors() == [Fault.MESSAGE_REFUSED]
     assert "too_large" in str(visitor.emitted("error")[0]["message"])
     assert len(visitor.frames(Kind.MESSAGE)) == 1
+
+
+# messages that the server cannot accept
+
+
+def refuse_frames(widget: Driver, poison: str, close: int = 4400, *, says: str | None = "frame_invalid") -> None:
+    """Answer as a server that closes the connection at a message with this text, and acknowledges other messages."""
+    for _ in range(300):
+        waiting = [line for line in widget.view.lines if line.state == "sending"]
+        if not waiting:
+            return
+        if widget.socket is None or not (sent := unanswered(widget)):
+            widget.advance(1)
+            continue
+        line = sent[0]
+        if poison in line.body:
+            if says is not None:
+                widget.frame(type="error", code=says, message="The frame cannot be read.", retryable=False)
+            widget.close(close)
+        else:
+            seq = 1 + len([line for line in widget.view.lines if line.state == "sent"])
+            widget.frame(type="ack", id=line.id, seq=seq, sent_at=200)
+    raise AssertionError("messages are still waiting")
+
+
+def unanswered(widget: Driver) -> list[Line]:
+    """Return the messages that were sent on the open connection and have no answer, in the order of sending."""
+    since = [index for index, effect in enumerate(widget.done) if isinstance(effect, effects.OpenSocket)][-1]
+    sent = [effect.frame for effect in widget.done[since:] if isinstance(effect, effects.Send)]
+    ids = [frame["id"] for frame in sent if frame["type"] == Kind.MESSAGE]
+    lines = {line.id: line for line in widget.view.lines if line.state == "sending"}
+    return [lines[str(frame_id)] for frame_id in ids if frame_id in lines]
+
+
+@pytest.mark.parametrize(
+    ("close", "says", "reason"),
+    [
+        (4400, "frame_invalid", "frame_invalid"),
+        (1009, None, "frame_too_large"),
+        (1007, None, "frame_invalid"),
+        (1008, None, "frame_invalid"),
+        (1006, None, "socket_unreachable"),
+        (1013, "internal", "socket_unreachable"),
+    ],
+)
+def test_a_message_that_ends_the_connection_holds_up_no_other(
+    visitor: Driver, close: int, says: str | None, reason: str
+) -> None:
+    """F219: the message must be refused visibly, with its text, and the next messages must be sent."""
+    for body in ("one", "poison", "two", "three"):
+        visitor.feed(events.MessageWritten(body))
+
+    refuse_frames(visitor, "poison", close, says=says)
+    posted = len(visitor.frames(Kind.MESSAGE))
+    visitor.close(1006)
+    visitor.advance(120)
+
+    assert sorted(bodies(visitor)) == [("one", "sent"), ("poison", "refused"), ("three", "sent"), ("two", "sent")]
+    assert [line.reason for line in visitor.view.lines if line.state == "refused"] == [reason]
+    assert Fault.MESSAGE_REFUSED in visitor.errors()
+    assert len(visitor.frames(Kind.MESSAGE)) == posted
+
+
+def test_a_close_of_the_server_blames_no_message_that_may_be_innocent(visitor: Driver) -> None:
+    """F219: with two messages or a search under way, the widget cannot know which frame the server refused."""
+    visitor.feed(events.MessageWritten("one"), events.MessageWritten("two"))
+    visitor.close(4400)
+    visitor.advance(2)
+    after_two = bodies(visitor)
+    visitor.frame(type="ack", id=visitor.frames(Kind.MESSAGE)[0]["id"], seq=1, sent_at=200)
+    visitor.advance(1)
+    visitor.feed(events.SearchAsked("tea"))
+
+    visitor.close(4400)
+
+    assert after_two == [("one", "sending"), ("two", "sending")]
+    assert bodies(visitor) == [("one", "sent"), ("two", "sending")]
+    assert visitor.errors() == []
+
+
+def test_messages_written_offline_are_sent_one_after_the_other(visitor: Driver) -> None:
+    """F219: fifty messages at once would exceed the rate of the server, which would close the connection each time."""
+    visitor.close(1006)
+    visitor.feed(*(events.MessageWritten(f"number {number}") for number in range(50)))
+    visitor.advance(2)
+
+    sent = []
+    while waiting := unanswered(visitor):
+        sent.append([line.body for line in waiting])
+        visitor.frame(type="ack", id=waiting[0].id, seq=len(sent), sent_at=200)
+        visitor.advance(0.1)
+
+    assert sent == [[f"number {number}"] for number in range(50)]
+
+
+def test_a_message_waits_behind_an_earlier_one_that_is_not_sent_yet(visitor: Driver) -> None:
+    """Otherwise the server would store the messages in another order."""
+    visitor.close(1006)
+    visitor.feed(events.MessageWritten("one"), events.MessageWritten("two"))
+    visitor.advance(2)
+
+    visitor.feed(events.MessageWritten("three"))
+
+    assert [line.body for line in unanswered(visitor)] == ["one"]
+
+
+# messages that a page leaves behind
+
+
+@pytest.mark.parametrize("who", ["visitor", "member"])
+def test_a_message_that_was_not_sent_survives_a_reload(make_widget: MakeWidget, who: str) -> None:
+    """F220: the next page of the tab must send the message with the same id, for the same identity only."""
+    before = make_widget(custom_login=who == "member")
+    if who == "member":
+        before.page = lambda call: events.GetTokenReturned(call.ref, before.custom())
+    before.start()
+    before.close(1006)
+    before.feed(events.MessageWritten("Is the oak table in stock?"))
+
+    after = make_widget(custom_login=True, unsent=before.unsent)
+    shown_to_visitor: list[object] = []
+
+    def sign_in(call: effects.CallGetToken) -> events.Event:
+        shown_to_visitor.extend(after.view.lines if who == "member" else ())
+        return events.GetTokenReturned(call.ref, after.custom() if who == "member" else None)
+
+    after.page = sign_in
+    after.start()
+
+    (sent,) = after.frames(Kind.MESSAGE)
+    assert (sent["id"], sent["body"]) == (before.view.lines[0].id, "Is the oak table in stock?")
+    assert shown_to_visitor == []
+    after.frame(type="ack", id=sent["id"], seq=1, sent_at=200)
+    assert after.unsent is None
+
+
+@pytest.mark.parametrize("owner", [("Visitor", "v_lost"), ("Custom", "ada")])
+def test_a_message_of_somebody_who_does_not_come_back_is_given_back(
+    make_widget: MakeWidget, owner: tuple[str, str]
+) -> None:
+    """F220: the key of the visitor is lost, or nobody is signed in any more. The text must not vanish."""
+    unsent = json.dumps([[*owner, "m-1", "Hello", 100.0]])
+
+    widget = make_widget(custom_login=True, unsent=unsent).start()
+
+    assert [back.text for back in widget.all(effects.GiveBack)] == ["Hello"]
+    assert widget.errors() == [Fault.MESSAGE_DROPPED]
+    assert widget.view.lines == ()
+    assert widget.unsent is None
+
+
+@pytest.mark.parametrize("kept", ["{", "null", '"text"', "[1, [2], [null]]", '[["Visitor", "v", "bad id!", "x", 1]]'])
+def test_garbage_in_the_storage_sends_no_message(make_widget: MakeWidget, kept: str) -> None:
+    widget = make_widget(unsent=kept).start()
+
+    assert widget.frames(Kind.MESSAGE) == []
+    assert widget.errors() == []
+    assert widget.unsent is None
 
 
 def test_the_history_is_shown_in_the_servers_order(anyone: Driver) -> None:

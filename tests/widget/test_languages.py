@@ -16,9 +16,10 @@ import chatkey_widget
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.names import STANDARD_CALL_TITLE, STANDARD_GREETING, STANDARD_TITLE
 from chatkey_widget import events, texts
+from chatkey_widget.chat import OF_ANOTHER
 from chatkey_widget.context import Settings
 from chatkey_widget.errors import MEANINGS
-from chatkey_widget.texts.words import Calls, Links, Notice, Notices, States
+from chatkey_widget.texts.words import Calls, Links, Notice, Notices, Reason, Reasons, States
 from chatkey_widget.view import CallShown, Line, Link
 
 WIDGET = Path(chatkey_widget.__file__).parent
@@ -133,11 +134,12 @@ def test_the_texts_are_exactly_those_that_the_screen_can_show() -> None:
     assert set(get_args(Link)) == set(Links.__annotations__)
     assert {name for part in get_args(CallShown) for name in get_args(part)} == set(Calls.__annotations__)
     assert set(get_args(Line.__annotations__["state"])) == set(States.__annotations__)
+    assert set(get_args(Reason)) == set(Reasons.__annotations__)
 
 
 def test_every_notice_belongs_to_an_error() -> None:
     """A notice that no error leads to should be removed, so that nobody has to translate it."""
-    assert {meaning.said for meaning in MEANINGS.values()} - {None} == set(get_args(Notice))
+    assert {OF_ANOTHER, *(meaning.said for meaning in MEANINGS.values())} - {None} == set(get_args(Notice))
 
 
 @pytest.mark.parametrize("path", SCREEN, ids=lambda path: path.stem)

@@ -9,8 +9,10 @@ from tests.widget.driver import ADA, VISITOR, click, post
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
-from chatkey_widget import events
+from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
+from chatkey_widget.texts import LANGUAGES, Texts
+from chatkey_widget.texts.english import ENGLISH
 from chatkey_widget.view import Person
 
 if TYPE_CHECKING:
@@ -125,7 +127,8 @@ def test_a_message_dropped_with_its_member_is_reported(unjudged: Driver) -> None
     assert widget.identity == VISITOR
     assert widget.view.lines == ()
     assert widget.errors()[-1] == Fault.MESSAGE_DROPPED
-    assert widget.view.notice == "You are no longer signed in. A message you wrote may not have arrived."
+    assert [back.text for back in widget.all(effects.GiveBack)] == ["Is the oak table in stock?"]
+    assert widget.view.notice == ENGLISH.notices["message_dropped"]
 
 
 def test_a_logout_with_a_pending_message_is_reported(member: Driver) -> None:
@@ -136,6 +139,29 @@ def test_a_logout_with_a_pending_message_is_reported(member: Driver) -> None:
     member.feed(events.MessageWritten("Is the oak table in stock?"), events.LogoutAsked())
 
     assert member.errors() == [Fault.MESSAGE_DROPPED]
+    assert [back.text for back in member.all(effects.GiveBack)] == ["Is the oak table in stock?"]
+
+
+@pytest.mark.parametrize("texts", LANGUAGES.values(), ids=LANGUAGES)
+def test_nobody_who_was_never_signed_in_reads_that_they_are_signed_out(texts: Texts) -> None:
+    """F201: the sentence must suit a person whose sign-in the server never accepted."""
+    sentence = texts.notices["message_dropped"].lower()
+
+    assert not [word for word in ("signed in", "angemeldet", "تسجيل", "مسجّل") if word in sentence]
+
+
+@pytest.mark.parametrize("force", [False, True], ids=["another-member", "force"])
+def test_another_person_does_not_get_the_text_of_a_dropped_message(member: Driver, *, force: bool) -> None:
+    """F201: what a member wrote must not be in the message box of the next member."""
+    member.feed(events.MessageWritten("My number is 0170"))
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="bob"))
+
+    member.feed(events.RefreshAsked(force=force))
+
+    assert member.identity == ("member", "bob")
+    assert member.all(effects.GiveBack) == []
+    assert member.errors() == [Fault.MESSAGE_DROPPED]
+    assert member.view.notice == ENGLISH.notices["message_lost"]
 
 
 def test_a_logout_without_pending_messages_reports_nothing(member: Driver) -> None:

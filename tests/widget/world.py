@@ -55,6 +55,8 @@ class World:
     patience: float | None = None
     popup_opens: bool = True
     signing_in: str | None = None
+    waiting: str | None = None
+    given_back: list[str] = field(default_factory=list)
     listener: WireListener | None = None
     popup: PopupListener | None = None
     removed: int = 0
@@ -110,6 +112,12 @@ class World:
 
     def keep_sign_in(self, sign_in: str | None) -> None:
         self.signing_in = sign_in
+
+    def unsent(self) -> str | None:
+        return self.waiting
+
+    def keep_unsent(self, unsent: str | None) -> None:
+        self.waiting = unsent
 
     def announce_logout(self) -> None:
         self.stored = None
@@ -191,6 +199,9 @@ class World:
 
     def show(self, view: View) -> None:
         self.news.set()
+
+    def give_back(self, text: str) -> None:
+        self.given_back.append(text)
 
     def remove(self) -> None:
         self.removed += 1

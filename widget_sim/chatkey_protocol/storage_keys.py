@@ -14,6 +14,12 @@ SIGN_IN_PREFIX: Final = "wf_sign_in_"
 The entry contains provider and nonce of the current social login (D-09).
 """
 
+UNSENT_PREFIX: Final = "wf_unsent_"
+"""The beginning of a key in sessionStorage. The provider id follows.
+
+The entry contains the messages that the service has not acknowledged yet (D-12).
+"""
+
 DATABASE: Final = "wf_keys"
 STORE: Final = "keys"
 RECORD: Final = "connection"

@@ -1,20 +1,31 @@
 """The conversation: messages, history, search and calls. It works in the same way for visitors and members."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final, Literal, assert_never
 
+from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import CallAction, Kind
+from chatkey_widget import unsent
 from chatkey_widget.context import Context
+from chatkey_widget.effects import GiveBack, KeepUnsent
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.frame_members import UnreadableFrame, number, objects, text
+from chatkey_widget.link_outcomes import Refused
 from chatkey_widget.principal import Principal, Visitor, person
 from chatkey_widget.service_link import ServiceLink
+from chatkey_widget.texts import Notice
+from chatkey_widget.typed_text import tidy
+from chatkey_widget.unsent import Owner
 from chatkey_widget.view import CallShown, Line, View
 
 MESSAGE_CHARS: Final = 4000
 """The maximum length of a message in the composer, in characters. The server's default limit is the same."""
+
+SEARCH_CHARS: Final = 100
+"""The maximum length of a search text, in characters. The server's default limit is the same."""
 
 AGAIN_SECONDS: Final = 5.0
 """The time in seconds after which a request that the server could not handle is repeated.
@@ -28,8 +39,23 @@ LONGEST_SECONDS: Final = 3600.0
 GAP_SECONDS: Final = 1.0
 """The time in seconds that the widget waits for missing messages, which may be late, before it requests them."""
 
+NEXT_SECONDS: Final = 0.1
+"""The time in seconds between an answer and the next message of the queue. It keeps the widget below rate limits."""
+
+MOST_TRIES: Final = 3
+"""The number of connections in a row that may break on the same message. Then the widget does not send it again."""
+
+FOR_GOOD: Final = frozenset({1003, 1007, 1008, Close.TOO_BIG, Close.BAD_FRAME})
+"""The close codes that refuse the content of a frame.
+
+1003 (type of data), 1007 (not UTF-8) and 1008 (policy) are codes of RFC 6455 that a proxy may send.
+"""
+
 CALL_ENDED_SECONDS: Final = 5.0
 """The time in seconds for which an ended call stays on the screen."""
+
+OF_ANOTHER: Final[Notice] = "message_lost"
+"""The notice of `message_dropped` for a member who did not write the message."""
 
 _LAST: Final = 1 << 60
 _CALLS: Final[dict[str, CallShown]] = {"ringing": "ringing", "active": "active", "ended": "ended"}
@@ -46,6 +72,10 @@ class Conversation:
     """The messages and calls of one identity in this page."""
 
     lines: dict[str, Line] = field(default_factory=dict)
+    flying: dict[str, None] = field(default_factory=dict)
+    """The ids of the messages that were sent on this connection and are not answered yet, in order."""
+    tries: Counter[str] = field(default_factory=Counter)
+    """How many connections in a row broke while a message was the only one that was not answered."""
     more: bool = False
     loaded: bool = False
     unread: int = 0
@@ -58,9 +88,14 @@ class Conversation:
     call_id: str = ""
 
     @property
-    def is_under_way(self) -> bool:
-        """Whether the widget has sent a message that the server has not acknowledged."""
-        return any(line.state == "sending" for line in self.lines.values())
+    def unsent(self) -> tuple[Line, ...]:
+        """The messages that the server has not acknowledged, oldest first."""
+        return tuple(line for line in self.lines.values() if line.state == "sending")
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether a search is not answered yet."""
+        return bool(self.query) and self.found is None
 
     def call_seconds(self, now: float) -> int | None:
         """Return the seconds since the call was answered, or None if there is no active call."""
@@ -85,10 +120,31 @@ class Chat:
     def __init__(self, ctx: Context, link: ServiceLink) -> None:
         self._ctx = ctx
         self._link = link
-        self._conversations: dict[tuple[str, str], Conversation] = {}
+        self._conversations: dict[Owner, Conversation] = {}
         self._conversation = Conversation()
         self._unclaimed: Conversation | None = self._conversation
         """Messages that were written before the widget had an identity. They belong to the first identity."""
+        self._kept: str | None = None
+
+    def restore(self, kept: str | None, visitor: str) -> None:
+        """Take over the messages that an earlier page of this tab could not send. `visitor` is the uid of this key.
+
+        A visitor whose key is lost cannot come back, so their text is given back.
+        """
+        self._kept = kept
+        for owner, line in unsent.read(kept):
+            self._conversations.setdefault(owner, Conversation()).lines[line.id] = line
+        lost = [owner for owner in self._conversations if owner[0] == Visitor.__name__ and owner[1] != visitor]
+        self._drop(lost, "The key of the visitor who wrote this message is lost.")
+
+    def keep_unsent(self) -> None:
+        """Store the unsent messages for the next page of this tab, if they have changed."""
+        kept = unsent.write(
+            (owner, line) for owner, conversation in self._conversations.items() for line in conversation.unsent
+        )
+        if kept != self._kept:
+            self._kept = kept
+            self._ctx.do(KeepUnsent(kept))
 
     def enter(self, principal: Principal) -> None:
         """Switch to the conversation of this identity.
@@ -97,44 +153,80 @@ class Chat:
         """
         if not isinstance(principal, Visitor):
             self.forget_members(but=principal)
-        begun, self._unclaimed = self._unclaimed or Conversation(), None
-        self._conversation = self._conversations.setdefault(_name(principal), begun)
+        begun, self._unclaimed = self._unclaimed, None
+        self._conversation = self._conversations.setdefault(_name(principal), begun or Conversation())
+        if begun is not None:
+            self._conversation.lines |= begun.lines
 
-    def forget_members(self, *, but: Principal | None = None) -> None:
+    def forget_members(self, *, but: Principal | None = None, another: bool = False) -> None:
         """Delete the conversations of all members except this one.
 
-        If one of them has an unacknowledged message, inform the person.
+        If one of them has an unacknowledged message, inform the person. The text goes back to the message box, unless
+        `another` person is there now, or another member: that person must not read it.
         """
         kept = {Visitor.__name__} if but is None else {Visitor.__name__, _name(but)}
         gone = [name for name in self._conversations if not kept & {name, name[0]}]
-        if any(self._conversations.pop(name).is_under_way for name in gone):
-            message = "The member has left, and with them a message that the service had not acknowledged."
-            self._ctx.report(WidgetError(Fault.MESSAGE_DROPPED, message))
+        message = "The member has left before the service acknowledged this member's message."
+        self._drop(gone, message, another=another or but is not None)
+
+    def _drop(self, owners: Iterable[Owner], message: str, *, another: bool = False) -> None:
+        dropped = [line for owner in owners for line in self._conversations.pop(owner).unsent]
+        if not dropped:
+            return
+        if not another:
+            self._ctx.do(GiveBack("\n".join(line.body for line in dropped)))
+        self._ctx.report(WidgetError(Fault.MESSAGE_DROPPED, message, said=OF_ANOTHER if another else None))
 
     def connected(self) -> None:
         """Resume the conversation on a new connection."""
         self._conversation.call = "none"
+        self._conversation.flying.clear()
         self.again()
 
     def again(self) -> None:
-        """Load the history, and send unacknowledged messages again.
+        """Load the history, and send unacknowledged messages again, one after the other.
 
         The messages keep their ids, so the server stores each only once.
         """
         self._ask_history()
-        for line in self._conversation.in_order():
-            if line.state == "sending":
-                self._post(line)
+        self.post_next()
 
     def write(self, body: str) -> None:
-        """Send a message now, or when the connection is back."""
-        body = body.strip()[:MESSAGE_CHARS]
+        """Send a message now, or when the connection is back and the messages before it are sent."""
+        body = tidy(body)
         if not body:
             return
         line = Line(self._ctx.chance.token(), "customer", body, self._ctx.server_now, state="sending")
-        self._conversation.lines[line.id] = line
-        if self._online:
+        conversation = self._conversation
+        queue = [waiting for waiting in conversation.unsent if waiting.id not in conversation.flying]
+        conversation.lines[line.id] = line
+        if len(body) > MESSAGE_CHARS:
+            self._refuse(line, Code.TOO_LARGE, f"The message has {len(body)} characters; the limit is {MESSAGE_CHARS}.")
+        elif self._online and not queue:
             self._post(line)
+
+    def post_next(self) -> None:
+        """Send the oldest message of the queue, unless an earlier message is not answered yet."""
+        conversation = self._conversation
+        if self._online and not conversation.flying and conversation.unsent:
+            self._post(conversation.unsent[0])
+
+    def lost(self, code: int, complaint: Refused | None) -> None:
+        """Find out whether the connection ended because of a message. Such a message is never sent again.
+
+        If several messages were not answered, any of them may be the cause. They are then sent one by one.
+        """
+        conversation = self._conversation
+        if len(conversation.flying) != 1 or conversation.is_searching:
+            return
+        (alone,) = conversation.flying
+        conversation.tries[alone] += 1
+        if code in FOR_GOOD:
+            refused = complaint or Refused(_of_close(code), f"The connection was closed with {code}.")
+            self._refuse(conversation.lines[alone], refused.code, refused.message)
+        elif conversation.tries[alone] >= MOST_TRIES:
+            message = f"The connection broke {MOST_TRIES} times in a row on this message, at last with {code}."
+            self._refuse(conversation.lines[alone], Fault.SOCKET_UNREACHABLE, message)
 
     def fill_gap(self) -> None:
         gap = self._conversation.gap()
@@ -150,7 +242,7 @@ class Chat:
     def search(self, query: str) -> None:
         """Search the conversation. An empty query ends the search."""
         conversation = self._conversation
-        conversation.query = query.strip()
+        conversation.query = tidy(query)[:SEARCH_CHARS]
         conversation.found = None
         if conversation.query and self._online:
             conversation.search_id = self._ctx.chance.token()
@@ -217,8 +309,24 @@ class Chat:
         return {"headers": {"name": name}} if name else {}
 
     def _post(self, line: Line) -> None:
+        self._conversation.flying[line.id] = None
         self._ctx.emit("message:sent", id=line.id)
         self._link.send({"type": Kind.MESSAGE, "id": line.id, **self._headers(), "body": line.body})
+
+    def _answered(self, frame_id: str) -> None:
+        """Note that the server has a message, or has refused it, and send the next one a moment later."""
+        conversation = self._conversation
+        conversation.tries.pop(frame_id, None)
+        if frame_id in conversation.flying:
+            del conversation.flying[frame_id]
+            if conversation.unsent and not conversation.flying:
+                self._ctx.set_timer("next", NEXT_SECONDS)
+
+    def _refuse(self, line: Line, code: str, message: str) -> None:
+        """Mark a message as refused, with the reason."""
+        self._conversation.lines[line.id] = replace(line, state="refused", reason=code)
+        self._answered(line.id)
+        self._ctx.report(WidgetError(Fault.MESSAGE_REFUSED, f"{code}: {message}"))
 
     def _ask_history(self, before: int | None = None) -> None:
         self._conversation.history_id = self._ctx.chance.token()
@@ -236,6 +344,8 @@ class Chat:
         page = [_line(entry) for entry in objects(frame, "messages")]
         is_news = not {line.seq for line in page} <= {*conversation.numbers()}
         conversation.lines |= {line.id: line for line in page}
+        for line in page:
+            self._answered(line.id)
         if not page or page[0].seq == conversation.numbers()[-1]:  # otherwise older messages are already loaded
             conversation.more = frame.get("more") is True
         conversation.loaded = True
@@ -247,6 +357,7 @@ class Chat:
         line = _line(frame)
         known = line.id in self._conversation.lines
         self._conversation.lines[line.id] = line
+        self._answered(line.id)
         self._ctx.emit("message:received", id=line.id, sender=line.sender)
         if line.sender == "agent" and not known and not panel_open:
             self._conversation.unread += 1
@@ -257,8 +368,9 @@ class Chat:
         if line is None:
             return
         self._conversation.lines[line.id] = replace(
-            line, seq=int(number(frame, "seq")), sent_at=number(frame, "sent_at"), state="sent"
+            line, seq=int(number(frame, "seq")), sent_at=number(frame, "sent_at"), state="sent", reason=""
         )
+        self._answered(line.id)
         self._ctx.emit("message:acknowledged", id=line.id)
         self._look_for_gap()
 
@@ -284,16 +396,18 @@ class Chat:
         line = conversation.lines.get(frame_id)
         is_under_way = line is not None and line.state == "sending"
         if frame.get("retryable") is True and (is_under_way or frame_id == conversation.history_id):
+            conversation.flying.pop(frame_id, None)
             self._put_off(frame)
             return
+        code, message = text(frame, "code"), text(frame, "message")
         if line is not None and is_under_way:
-            conversation.lines[frame_id] = replace(line, state="refused")
+            self._refuse(line, code, message)
+            return
         if frame_id == conversation.call_id:
             conversation.call = "none"
         if frame_id == conversation.search_id:
             conversation.found = ()
-        message = f"{text(frame, 'code')}: {text(frame, 'message')}"
-        self._ctx.report(WidgetError(Fault.MESSAGE_REFUSED, message))
+        self._ctx.report(WidgetError(Fault.MESSAGE_REFUSED, f"{code}: {message}"))
 
     def _put_off(self, frame: Mapping[str, object]) -> None:
         self._ctx.report(WidgetError(text(frame, "code"), text(frame, "message"), phase="chat", retryable=True))
@@ -301,8 +415,12 @@ class Chat:
         self._ctx.set_timer("again", told + AGAIN_SECONDS * (1 + self._ctx.chance.fraction()))
 
 
-def _name(principal: Principal) -> tuple[str, str]:
+def _name(principal: Principal) -> Owner:
     return type(principal).__name__, principal.uid
+
+
+def _of_close(code: int) -> str:
+    return Code.FRAME_TOO_LARGE if code == Close.TOO_BIG else Code.FRAME_INVALID
 
 
 def _line(entry: Mapping[str, object]) -> Line:

@@ -100,6 +100,20 @@ class KeepSignIn:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepUnsent:
+    """Store the messages that the service does not have yet, for the next page of this tab. None deletes them."""
+
+    unsent: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GiveBack:
+    """Put a text that was not sent back into the message box, after the text that is there."""
+
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class OpenSocket:
     ref: int
     uri: str
@@ -184,6 +198,8 @@ Effect = (
     | DropToken
     | AnnounceLogout
     | KeepSignIn
+    | KeepUnsent
+    | GiveBack
     | WireEffect
     | SetTimer
     | CancelTimer

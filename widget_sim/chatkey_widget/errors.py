@@ -117,8 +117,8 @@ MEANINGS: Final[dict[str, Meaning]] = {
     Fault.MESSAGE_REFUSED: Meaning("chat", "Shorten or change the message.", said="message_refused"),
     Fault.MESSAGE_DROPPED: Meaning(
         "chat",
-        "Nothing to do: a member's message is never sent as somebody else, so messages that were not yet "
-        "acknowledged when the member left are dropped.",
+        "Nothing to do: a message is never sent as somebody else. The text is in the message box again, unless another "
+        "member is signed in now.",
         said="message_dropped",
     ),
     Fault.POPUP_BLOCKED: Meaning(
@@ -212,6 +212,7 @@ class WidgetError(Exception):
         phase: Phase | None = None,
         remediation: str | None = None,
         retryable: bool | None = None,
+        said: Notice | None = None,
     ) -> None:
         super().__init__(message)
         meaning = MEANINGS.get(code) or _of_another_code(phase)
@@ -221,7 +222,7 @@ class WidgetError(Exception):
         self.remediation = remediation or meaning.remediation
         self.retryable = meaning.retryable if retryable is None else retryable
         who_clicked: Notice | None = "sign_in_again" if phase == "oauth" else None
-        self.said: Notice | None = meaning.said or who_clicked
+        self.said: Notice | None = said or meaning.said or who_clicked
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"

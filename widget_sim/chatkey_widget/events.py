@@ -27,8 +27,8 @@ class Started:
 class KeyReady:
     """The connection key is ready.
 
-    `degraded` says why the key is only in memory. `lost` says why an old key was replaced. `sign_in` is the data of an
-    unfinished social login that the last page of this tab stored.
+    `degraded` says why the key is only in memory. `lost` says why an old key was replaced. `sign_in` and `unsent` are
+    what the last page of this tab stored: the data of an unfinished social login, and the messages that were not sent.
     """
 
     key: PublicKey
@@ -36,6 +36,7 @@ class KeyReady:
     degraded: str | None = None
     lost: str | None = None
     sign_in: str | None = None
+    unsent: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class Machine:
         self._ctx.go_on(now)
         self._dispatch(event)
         if not self._over:
+            self._parts.chat.keep_unsent()
             self._on_screen.show()
         return self._ctx.take_effects()
 
@@ -120,6 +121,8 @@ class Machine:
                 parts.chat.call_goes_on()
             case "gap":
                 parts.chat.fill_gap()
+            case "next":
+                parts.chat.post_next()
             case "again":
                 if parts.link.is_ready:
                     parts.chat.again()

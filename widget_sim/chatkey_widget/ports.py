@@ -80,6 +80,14 @@ class Store(Protocol):
         """Store the data for the next page of this tab if the browser allows it. None deletes the data."""
         ...
 
+    def unsent(self) -> str | None:
+        """Return the messages that an earlier page of this tab could not send."""
+        ...
+
+    def keep_unsent(self, unsent: str | None) -> None:
+        """Store the messages for the next page of this tab if the browser allows it. None deletes them."""
+        ...
+
 
 class Http(Protocol):
     """GET requests without credentials."""
@@ -160,6 +168,10 @@ class Host(Protocol):
 
 class Screen(Protocol):
     def show(self, view: View) -> None: ...
+
+    def give_back(self, text: str) -> None:
+        """Put a text that was not sent back into the message box, after the text that is there."""
+        ...
 
     def remove(self) -> None: ...
 

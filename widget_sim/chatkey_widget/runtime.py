@@ -95,6 +95,10 @@ class Runtime:
                 ports.store.announce_logout()
             case effects.KeepSignIn(sign_in):
                 ports.store.keep_sign_in(sign_in)
+            case effects.KeepUnsent(unsent):
+                ports.store.keep_unsent(unsent)
+            case effects.GiveBack(text):
+                ports.screen.give_back(text)
             case effects.SetTimer(name, seconds):
                 self._set_timer(name, seconds)
             case effects.CancelTimer(name):
@@ -138,8 +142,8 @@ class Runtime:
         if prepared.degraded is not None:
             self._ports.store.keep_in_memory()
         cached = self._ports.store.read()
-        sign_in = self._ports.store.sign_in()
-        self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost, sign_in))
+        sign_in, unsent = self._ports.store.sign_in(), self._ports.store.unsent()
+        self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost, sign_in, unsent))
 
     async def _load_configuration(self) -> None:
         try:

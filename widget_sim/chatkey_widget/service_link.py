@@ -85,6 +85,11 @@ class ServiceLink:
         return isinstance(self.stage, Ready)
 
     @property
+    def complaint(self) -> Refused | None:
+        """The server's last error about the present connection."""
+        return self.stage.complaint if isinstance(self.stage, OnSocket) else None
+
+    @property
     def is_accepted(self) -> bool:
         """Whether the server has accepted this principal. This stays true if the connection is lost later."""
         return same_person(self._accepted_as, self.principal)

@@ -31,6 +31,8 @@ class Line:
     name: str | None = None
     seq: int | None = None
     state: Literal["sending", "sent", "refused"] = "sent"
+    reason: str = ""
+    """The code of the reason why the message was refused."""
 
 
 @dataclass(frozen=True, slots=True)

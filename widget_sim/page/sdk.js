@@ -245,7 +245,7 @@
    */
   function prefetch(config) {
     const providerId = config?.providerId;
-    if (typeof providerId !== "string" || !window.isSecureContext) return {};
+    if (typeof providerId !== "string" || /\p{Surrogate}/u.test(providerId) || !window.isSecureContext) return {};
     const url = `${served.baseUrl}/v1/public/provider/${encodeURIComponent(providerId)}`;
     const response = fetch(url, { credentials: "omit", referrerPolicy: "no-referrer" });
     response.catch(() => {}); // the widget handles the failure when it uses the response

@@ -17,6 +17,7 @@ from chatkey_widget.ports import HostFailed
 REASON_CHARS: Final = 200
 """The maximum number of characters that are quoted from an error of the page."""
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CLASS: Final = re.compile(r"class[\s{]")
 """Matches the source text of a class. A class cannot be called without `new`."""
 
@@ -30,9 +31,9 @@ class BrowserHost:
 
     @property
     def provider_id(self) -> str:
-        """The provider id in the configuration, or an empty text."""
+        """The provider id in the configuration, or an empty text. No address can contain an unpaired surrogate."""
         value = member(self._config, "providerId")
-        return value if isinstance(value, str) else ""
+        return value if isinstance(value, str) and not _SURROGATE.search(value) else ""
 
     @property
     def has_get_token(self) -> bool:
@@ -66,7 +67,7 @@ class BrowserHost:
     def fault(self) -> WidgetError | None:
         """The error in the configuration, or None (contract 4.8)."""
         if not self.provider_id:
-            return WidgetError(Fault.CONFIG_INVALID, "providerId must be a non-empty string.")
+            return WidgetError(Fault.CONFIG_INVALID, "providerId must be a non-empty string of whole characters.")
         if self._says_get_token and not self.has_get_token:
             return WidgetError(Fault.CONFIG_INVALID, "getToken must be a function, or be omitted.")
         if member(self._config, "locale") and not self.locale:

@@ -9,7 +9,7 @@ from chatkey_widget.addresses import Piece, pieces
 from chatkey_widget.browser.dom import element, icon, replace, set_attribute
 from chatkey_widget.browser.words import Words
 from chatkey_widget.groups import Placed
-from chatkey_widget.texts import initials
+from chatkey_widget.texts import initials, reason
 
 
 class Messages:
@@ -67,6 +67,8 @@ class Bubble:
         time = js.Date.new(int(line.sent_at * 1000))
         clock = element("time", datetime=time.toISOString(), text=self._words.when(time))
         state = self._words.texts.states[line.state]
+        if line.reason:
+            state = f"{state}: {reason(self._words.texts, line.reason)}"
         replace(self._meta, clock, *([f" · {state}"] if state else []))
         self.element.dataset.state = line.state
 

@@ -8,9 +8,10 @@ from chatkey_widget.browser.dom import element, icon_button, logo, replace, set_
 from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.browser.messages import Messages, avatar
 from chatkey_widget.browser.words import Words
-from chatkey_widget.chat import MESSAGE_CHARS
+from chatkey_widget.chat import MESSAGE_CHARS, SEARCH_CHARS
 from chatkey_widget.groups import Placed, placed
 from chatkey_widget.texts import Texts, social_name
+from chatkey_widget.typed_text import tidy
 from chatkey_widget.view import View
 
 Feed = Callable[[events.Event], None]
@@ -65,6 +66,7 @@ class ChatPage:
     @draft.setter
     def draft(self, text: str) -> None:
         self._input.value = text
+        self._grow()
 
     def focus(self) -> None:
         self._input.focus()
@@ -72,14 +74,14 @@ class ChatPage:
     def _submitted(self, event: Any) -> None:
         event.preventDefault()
         body = self._input.value
-        if body.strip():
+        if tidy(body):
             self._input.value = ""
             self._grow()
             self._feed(events.MessageWritten(body))
         self._input.focus()
 
     def _key_pressed(self, event: Any) -> None:
-        if event.key == "Enter" and not event.shiftKey and not event.isComposing:
+        if event.key == "Enter" and not event.shiftKey and not _composes(event):
             self._submitted(event)
 
     def _grow(self) -> None:
@@ -96,7 +98,12 @@ class SearchPage:
         self._words, texts = words, words.texts
         self._back = icon_button("back", texts.back, class_="quiet")
         self._input = element(
-            "input", type="search", dir="auto", aria_label=texts.search_this, placeholder=texts.search_this
+            "input",
+            type="search",
+            dir="auto",
+            aria_label=texts.search_this,
+            placeholder=texts.search_this,
+            maxlength=str(SEARCH_CHARS),
         )
         self._form = element("form", self._back, self._input, class_="search", role="search")
         self._count = element("p", role="status", class_="count")
@@ -161,6 +168,11 @@ class SignInPage:
         button = event.target.closest("button")
         if button:
             self._feed(events.SocialClicked(button.dataset.social))
+
+
+def _composes(event: Any) -> bool:
+    """Return whether a key belongs to an input method. Safari ends a composition before the key: code 229 remains."""
+    return bool(event.isComposing) or event.keyCode == 229
 
 
 def _bars(view: View) -> tuple[bool, bool]:

@@ -33,6 +33,7 @@ class BrowserScreen:
         self._badge: Any = None
         self._panel: Panel | None = None
         self._words: Words | None = None
+        self._draft = ""
 
     def show(self, view: View) -> None:
         if view.visible and self._host is None:
@@ -40,6 +41,13 @@ class BrowserScreen:
         if self._host is not None:
             self._draw(view)
         self._view = view
+
+    def give_back(self, text: str) -> None:
+        """Put a text that was not sent back into the message box, after the text that is there."""
+        if self._panel is None:
+            self._draft = _joined(self._draft, text)
+        else:
+            self._panel.chat.draft = _joined(self._panel.chat.draft, text)
 
     def remove(self) -> None:
         self._listeners.remove_all()
@@ -65,7 +73,7 @@ class BrowserScreen:
 
     def _draw(self, view: View) -> None:
         old = self._view
-        words, draft = self._words, self._panel.chat.draft if self._panel is not None else ""
+        words = self._words
         if words is None or words.locale != view.locale:
             words, old = self._speak(view.locale), View()
         fresh = self._panel is None
@@ -75,8 +83,8 @@ class BrowserScreen:
             self._draw_launcher(view, words)
         if view.open and self._panel is None:
             self._panel = Panel(self._feed, words)
-            self._panel.chat.draft = draft
             self._root.prepend(self._panel.element)
+            self._panel.chat.draft = self._draft
         if self._panel is None:
             return
         self._panel.show(view, View() if fresh else old)
@@ -93,6 +101,7 @@ class BrowserScreen:
 
     def _remove_panel(self) -> None:
         if self._panel is not None:
+            self._draft = self._panel.chat.draft
             self._panel.release()
             self._panel = None
 
@@ -122,3 +131,7 @@ class BrowserScreen:
         if event.key == "Escape" and self._view.open:
             event.stopPropagation()
             self._feed(events.PanelToggled(open=False))
+
+
+def _joined(draft: str, text: str) -> str:
+    return f"{draft}\n{text}" if draft else text

@@ -5,7 +5,7 @@ from typing import Any
 import js
 from pyodide.ffi import JsException
 
-from chatkey_protocol.storage_keys import LOGOUT_CHANNEL_PREFIX, MEMBER_TOKEN_PREFIX, SIGN_IN_PREFIX
+from chatkey_protocol.storage_keys import LOGOUT_CHANNEL_PREFIX, MEMBER_TOKEN_PREFIX, SIGN_IN_PREFIX, UNSENT_PREFIX
 from chatkey_widget.browser.js_values import thrown_name
 
 
@@ -18,6 +18,7 @@ class BrowserStore:
     def __init__(self, provider_id: str) -> None:
         self.key = MEMBER_TOKEN_PREFIX + provider_id
         self._sign_in_key = SIGN_IN_PREFIX + provider_id
+        self._unsent_key = UNSENT_PREFIX + provider_id
         self.channel = _channel(LOGOUT_CHANNEL_PREFIX + provider_id)
         self._memory: str | None = None
         self._only_memory = False
@@ -68,24 +69,22 @@ class BrowserStore:
 
     def sign_in(self) -> str | None:
         """Return the data of an unfinished social login that an earlier page of this tab stored."""
-        try:
-            value = js.sessionStorage.getItem(self._sign_in_key)
-        except (AttributeError, JsException):
-            return None
-        return value if isinstance(value, str) else None
+        return _read_of_tab(self._sign_in_key)
 
     def keep_sign_in(self, sign_in: str | None) -> None:
         """Store the data for this tab's next page. None deletes the data.
 
         If the data cannot be stored, a reload ends the login.
         """
-        try:
-            if sign_in is None:
-                js.sessionStorage.removeItem(self._sign_in_key)
-            else:
-                js.sessionStorage.setItem(self._sign_in_key, sign_in)
-        except (AttributeError, JsException):
-            return
+        _keep_in_tab(self._sign_in_key, sign_in)
+
+    def unsent(self) -> str | None:
+        """Return the messages that an earlier page of this tab could not send."""
+        return _read_of_tab(self._unsent_key)
+
+    def keep_unsent(self, unsent: str | None) -> None:
+        """Store the messages for this tab's next page. None deletes them."""
+        _keep_in_tab(self._unsent_key, unsent)
 
     def _delete(self) -> None:
         self._memory = None
@@ -93,6 +92,25 @@ class BrowserStore:
             js.localStorage.removeItem(self.key)
         except (AttributeError, JsException):
             return  # a storage that refuses this has refused the token, too
+
+
+def _read_of_tab(key: str) -> str | None:
+    try:
+        value = js.sessionStorage.getItem(key)
+    except (AttributeError, JsException):
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _keep_in_tab(key: str, value: str | None) -> None:
+    """Store a value for this tab's next page, if the browser allows it. None deletes the value."""
+    try:
+        if value is None:
+            js.sessionStorage.removeItem(key)
+        else:
+            js.sessionStorage.setItem(key, value)
+    except (AttributeError, JsException):
+        return
 
 
 def _channel(name: str) -> Any:

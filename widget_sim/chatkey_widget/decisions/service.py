@@ -45,6 +45,8 @@ class OnService:
             case events.FrameReceived(_, frame):
                 self._frame_received(frame)
             case events.SocketClosed(_, code):
+                if self._link.is_ready:
+                    self._chat.lost(code, self._link.complaint)
                 self.follow(self._link.closed(code))
             case _:
                 assert_never(event)

@@ -15,7 +15,7 @@ class OnStart:
 
     def __init__(self, parts: Parts, who: Who) -> None:
         self._ctx, self._cache = parts.ctx, parts.cache
-        self._link, self._flow = parts.link, parts.flow
+        self._link, self._flow, self._chat = parts.link, parts.flow, parts.chat
         self._who = who
 
     def handle(self, event: StartEvent) -> None:
@@ -54,5 +54,6 @@ class OnStart:
         self._ctx.emit("key:ready", jkt=event.key.jkt, uid=event.key.uid)
         self._cache.token = event.cached_token
         self._flow.resume(event.sign_in)
+        self._chat.restore(event.unsent, self._who.visitor.uid)
         if not isinstance(self._link.stage, Stopped):  # the service may already have refused this page
             self._who.begin()

@@ -96,7 +96,7 @@ class Who:
         self._login.cancel()
         self._flow.cancel()
         self._cache.held = None
-        self._chat.forget_members()
+        self._chat.forget_members(another=reason == "refresh")
         if not heard:
             self._cache.clear(reason)
         if self.member is not None:

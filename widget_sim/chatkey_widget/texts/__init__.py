@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from chatkey_protocol.codes import Code
 from chatkey_protocol.names import SOCIALS
 from chatkey_widget.texts.arabic import ARABIC
 from chatkey_widget.texts.english import ENGLISH
 from chatkey_widget.texts.german import GERMAN
-from chatkey_widget.texts.words import Notice, Texts
+from chatkey_widget.texts.words import Notice, Reason, Texts
 
-__all__ = ["LANGUAGES", "Notice", "Texts", "choose", "initials", "social_name", "speaking"]
+__all__ = ["LANGUAGES", "Notice", "Texts", "choose", "initials", "reason", "social_name", "speaking"]
 
 LANGUAGES: Final[Mapping[str, Texts]] = {"en": ENGLISH, "de": GERMAN, "ar": ARABIC}
 STANDARD: Final = "en"
@@ -44,6 +45,19 @@ def speaking(locale: str) -> Texts:
 def social_name(social: str) -> str:
     """Return the name of a social provider as the provider spells it."""
     return SOCIALS[social].title if social in SOCIALS else social.capitalize()
+
+
+_REASONS: Final[Mapping[str, Reason]] = {
+    Code.TOO_LARGE: "too_long",
+    Code.FRAME_TOO_LARGE: "too_long",
+    Code.FRAME_INVALID: "unreadable",
+    Code.PARAMETER_INVALID: "unreadable",
+}
+
+
+def reason(texts: Texts, code: str) -> str:
+    """Return why a message was refused, for the person who wrote it."""
+    return texts.reasons[_REASONS[code]] if code in _REASONS else code
 
 
 def initials(name: str) -> str:

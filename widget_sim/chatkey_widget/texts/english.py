@@ -50,6 +50,7 @@ ENGLISH: Final = Texts(
         "ended": "The call has ended",
     },
     states={"sending": "Sending…", "sent": "", "refused": "Not delivered"},
+    reasons={"too_long": "it is too long", "unreadable": "it contains characters that cannot be sent"},
     notices={
         "needs_https": "The chat needs a secure (https) page.",
         "old_browser": "The chat is not available in this browser.",
@@ -59,7 +60,8 @@ ENGLISH: Final = Texts(
         "not_available_here": "The chat is not available here.",
         "switched_off": "The chat is switched off at the moment.",
         "message_refused": "Your message was not accepted.",
-        "message_dropped": "You are no longer signed in. A message you wrote may not have arrived.",
+        "message_dropped": "A message may not have arrived. It is in the message box again, so that you can send it.",
+        "message_lost": "A message from before the sign-in may not have arrived.",
         "too_fast": "You are sending too fast. Please wait a moment.",
         "too_many_windows": "The chat is open in too many windows. Please close one.",
         "popup_blocked": (

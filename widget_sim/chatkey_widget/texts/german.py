@@ -51,6 +51,7 @@ GERMAN: Final = Texts(
         "ended": "Das Gespräch ist beendet",
     },
     states={"sending": "Wird gesendet …", "sent": "", "refused": "Nicht zugestellt"},
+    reasons={"too_long": "sie ist zu lang", "unreadable": "sie enthält Zeichen, die sich nicht senden lassen"},
     notices={
         "needs_https": "Der Chat braucht eine sichere Seite (https).",
         "old_browser": "Der Chat ist in diesem Browser nicht verfügbar.",
@@ -61,8 +62,10 @@ GERMAN: Final = Texts(
         "switched_off": "Der Chat ist zurzeit ausgeschaltet.",
         "message_refused": "Ihre Nachricht wurde nicht angenommen.",
         "message_dropped": (
-            "Sie sind nicht mehr angemeldet. Eine Nachricht von Ihnen ist vielleicht nicht angekommen."
+            "Eine Nachricht ist vielleicht nicht angekommen. "
+            "Sie steht wieder im Eingabefeld und lässt sich von dort noch einmal senden."
         ),
+        "message_lost": "Eine Nachricht von vor der Anmeldung ist vielleicht nicht angekommen.",
         "too_fast": "Sie senden zu schnell. Bitte warten Sie kurz.",
         "too_many_windows": "Der Chat ist in zu vielen Fenstern geöffnet. Bitte schließen Sie eines.",
         "popup_blocked": (

@@ -13,6 +13,7 @@ Notice = Literal[
     "switched_off",
     "message_refused",
     "message_dropped",
+    "message_lost",
     "too_fast",
     "too_many_windows",
     "popup_blocked",
@@ -38,6 +39,7 @@ class Notices(TypedDict):
     switched_off: str
     message_refused: str
     message_dropped: str
+    message_lost: str
     too_fast: str
     too_many_windows: str
     popup_blocked: str
@@ -74,6 +76,16 @@ class States(TypedDict):
     sending: str
     sent: str
     refused: str
+
+
+Reason = Literal["too_long", "unreadable"]
+
+
+class Reasons(TypedDict):
+    """The reason why a message was refused, for every `Reason`. Other reasons are shown as their code."""
+
+    too_long: str
+    unreadable: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,4 +125,5 @@ class Texts:
     links: Links
     calls: Calls
     states: States
+    reasons: Reasons
     notices: Notices
