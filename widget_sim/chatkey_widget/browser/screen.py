@@ -8,11 +8,26 @@ import js
 
 from chatkey_widget import events
 from chatkey_widget.browser.dom import element, icon, set_attribute
-from chatkey_widget.browser.js_values import Listeners
+from chatkey_widget.browser.js_values import Listeners, member
 from chatkey_widget.browser.panel import Panel
 from chatkey_widget.browser.words import Words
 from chatkey_widget.colour import text_on
 from chatkey_widget.view import Appearance, View
+
+TYPING: Final = (
+    "keydown",
+    "keypress",
+    "keyup",
+    "beforeinput",
+    "input",
+    "compositionstart",
+    "compositionupdate",
+    "compositionend",
+    "copy",
+    "cut",
+    "paste",
+)
+"""The events of typing that would leave the shadow tree. A page can still listen in the capture phase."""
 
 STYLE: Final = files("chatkey_widget.browser").joinpath("widget.css").read_text(encoding="utf-8")
 
@@ -69,6 +84,8 @@ class BrowserScreen:
         shadow.append(self._root)
         self._listeners.add(self._launcher, "click", lambda _event: self._toggle())
         self._listeners.add(self._root, "keydown", self._key_pressed)
+        for name in TYPING:
+            self._listeners.add(self._root, name, self._keep_from_page)
         js.document.body.append(self._host)
 
     def _draw(self, view: View) -> None:
@@ -131,6 +148,14 @@ class BrowserScreen:
         if event.key == "Escape" and self._view.open:
             event.stopPropagation()
             self._feed(events.PanelToggled(open=False))
+
+    def _keep_from_page(self, event: Any) -> None:
+        """Let the page's hotkeys see no keys of the chat: for the page, their target is no text field.
+
+        On the launcher, only the keys that press it are the chat's.
+        """
+        if not self._launcher.contains(event.target) or member(event, "key") in {"Enter", " "}:
+            event.stopPropagation()
 
 
 def _joined(draft: str, text: str) -> str:
