@@ -37,6 +37,7 @@ START_CODES: Final = {
 CAUSES: Final[dict[Fault, str]] = {
     Fault.CONFIG_INVALID: "`ServiceConfig` lacks its `providerId`, or has a member of the wrong type.",
     Fault.KEY_UNAVAILABLE: "The browser cannot create a key: `crypto.subtle` is missing.",
+    Fault.KEY_TIMEOUT: "The browser has not created, stored or exported a key within 15 seconds.",
     Fault.CONFIGURATION_UNREACHABLE: "The configuration endpoint does not answer, or its response is invalid.",
     Fault.TOKEN_UNREACHABLE: "A token endpoint of the service does not answer, or its response is invalid.",
     Fault.TOKEN_WRONG_TYPE: "`getToken` returned something that is neither a string nor null.",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -326,6 +327,26 @@ def test_an_expired_token_does_not_count_as_a_refusal(visitor: Driver) -> None:
 
     assert visitor.view.link == "online"
     assert visitor.errors() == []
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["before-ready", "after-ready"])
+def test_tokens_that_always_expire_at_once_cause_few_sockets(make_widget: MakeWidget, *, at_once: bool) -> None:
+    """F224: each new token is refused as expired. The waits must grow, and the widget must stop."""
+    widget = make_widget()
+    if at_once:
+        widget.verdict = lambda _: ("token_expired", Close.TOKEN_EXPIRED)
+    widget.start()
+    opened = [widget.now]
+    for _ in range(3600):
+        if widget.socket is not None:
+            widget.close(Close.TOKEN_EXPIRED)
+        widget.advance(1)
+        opened += [widget.now] * (widget.sockets() - len(opened))
+
+    waits = [later - earlier for earlier, later in pairwise(opened)]
+    assert waits == [1, 2, 4, 8]
+    assert widget.view.link == "stopped"
+    assert widget.errors()[-1] == "token_expired"
 
 
 def test_a_refresh_revives_a_widget_that_was_stopped(make_widget: MakeWidget) -> None:

@@ -12,6 +12,7 @@ from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
 from chatkey_widget.context import Settings
 from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.texts.english import ENGLISH
 
 if TYPE_CHECKING:
     from tests.widget.driver import MakeWidget
@@ -68,6 +69,28 @@ def test_a_browser_without_keys_is_reported_once(make_widget: MakeWidget) -> Non
 
     assert widget.errors() == [Fault.KEY_UNAVAILABLE]
     assert widget.all(effects.OpenSocket) == []
+
+
+def test_a_key_that_is_late_is_reported_once_and_requested_again(make_widget: MakeWidget) -> None:
+    """F223: the third attempt works. Then the notice must be gone."""
+    widget = make_widget()
+    widget.machine.handle(events.Started(secure=True), widget.now)
+    notices = []
+    for seconds in (1, 2):
+        for effect in widget.machine.handle(events.KeyTimedOut(), widget.now):
+            widget.done.append(effect)
+            if isinstance(effect, effects.SetTimer):
+                assert (effect.name, effect.seconds) == ("key", seconds)
+        notices.append(widget.view.notice)
+        asked = widget.machine.handle(events.TimerFired("key"), widget.now)
+        assert asked == [effects.PrepareKey()]
+
+    widget.feed(events.KeyReady(KEY))
+
+    assert widget.errors() == [Fault.KEY_TIMEOUT]
+    assert notices == [ENGLISH.notices["unreachable"]] * 2
+    assert widget.view.notice is None
+    assert widget.identity == VISITOR
 
 
 @pytest.mark.contract("D-12/always-chat")

@@ -22,6 +22,7 @@ class Fault(StrEnum):
     CONFIG_INVALID = "config_invalid"
     CSP_BLOCKED = "csp_blocked"
     KEY_UNAVAILABLE = "key_unavailable"
+    KEY_TIMEOUT = "key_timeout"
     CONFIGURATION_UNREACHABLE = "configuration_unreachable"
     TOKEN_UNREACHABLE = "token_unreachable"
     TOKEN_WRONG_TYPE = "token_wrong_type"
@@ -74,6 +75,12 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "key",
         "The page has no crypto.subtle. Check what overrides it, or use a current browser.",
         said="old_browser",
+    ),
+    Fault.KEY_TIMEOUT: Meaning(
+        "key",
+        "Nothing to do: the widget tries again. If it happens often, check what overrides crypto.subtle or IndexedDB.",
+        retryable=True,
+        said="unreachable",
     ),
     Fault.CONFIGURATION_UNREACHABLE: Meaning(
         "configuration",

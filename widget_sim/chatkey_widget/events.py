@@ -47,6 +47,11 @@ class KeyFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyTimedOut:
+    """The browser has not provided a key in time. The next attempt may work."""
+
+
+@dataclass(frozen=True, slots=True)
 class TokenNotStored:
     """The browser did not store the member's token, with this error. The token is only in memory."""
 
@@ -285,7 +290,7 @@ class CallAsked:
 class NoticeDismissed: ...
 
 
-StartEvent = Started | KeyReady | KeyFailed
+StartEvent = Started | KeyReady | KeyFailed | KeyTimedOut
 ServiceEvent = (
     ConfigurationLoaded
     | ConfigurationFailed

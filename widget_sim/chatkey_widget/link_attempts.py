@@ -17,13 +17,18 @@ REFUSALS_BORNE: Final = 2
 """The number of consecutive refusals after which the widget stops requesting tokens from the service."""
 
 
+EXPIRIES_BORNE: Final = 5
+"""The number of expired tokens in a row, without a stable connection, after which another one is not worth it."""
+
+
 class Attempts:
-    """Two counts that are reset independently: consecutive failures and consecutive refusals."""
+    """Counts that are reset independently: consecutive failures, and consecutive refusals and expiries."""
 
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
         self.failures = 0
         self._refusals = 0
+        self._expiries = 0
 
     @property
     def is_early(self) -> bool:
@@ -35,7 +40,7 @@ class Attempts:
         self.failures = 0
 
     def forgive(self) -> None:
-        self._refusals = 0
+        self._refusals = self._expiries = 0
 
     def failed(self, lost: Stage | OnSocket, *, base: float = 1.0) -> float:
         """Count a failure at this stage, and return the seconds to wait.
@@ -55,6 +60,10 @@ class Attempts:
         return self.failures == UNREACHABLE_AFTER and not isinstance(lost, Ready)
 
     def refused(self, refused: Refused) -> bool:
-        """Count a refusal, unless the token has just expired. Return whether the widget should try another token."""
+        """Count a refusal. Return whether the widget should try another token.
+
+        A token may just have expired, so more refusals of expired tokens are accepted.
+        """
         self._refusals += not refused.expired
-        return self._refusals < REFUSALS_BORNE
+        self._expiries += refused.expired
+        return self._refusals < REFUSALS_BORNE and self._expiries < EXPIRIES_BORNE

@@ -14,7 +14,7 @@ from chatkey_widget.decisions.service import OnService
 from chatkey_widget.decisions.sign_in import OnSignIn
 from chatkey_widget.decisions.start import OnStart
 from chatkey_widget.decisions.who import Who
-from chatkey_widget.effects import Effect, LoadConfiguration, TearDown
+from chatkey_widget.effects import Effect, LoadConfiguration, PrepareKey, TearDown
 from chatkey_widget.errors import WidgetError
 from chatkey_widget.server_time import ServerTime
 from chatkey_widget.timers import Timer
@@ -115,6 +115,8 @@ class Machine:
                 parts.login.again(parts.cache.token)
             case "configuration":
                 self._ctx.do(LoadConfiguration())
+            case "key":
+                self._ctx.do(PrepareKey())
             case "call":
                 parts.chat.call_over()
             case "second":

@@ -33,6 +33,7 @@ SPREAD_SECONDS: Final = 0.3
 Other tabs receive the change of localStorage a moment later. They must know the new token before they get the lock.
 """
 
+KEY_SECONDS: Final = 15.0
 HTTP_SECONDS: Final = 15.0
 LONGEST_TIMER: Final = 86_400.0
 """The longest timer, in seconds.
@@ -135,7 +136,11 @@ class Runtime:
 
     async def _prepare_key(self) -> None:
         try:
-            prepared = await self._ports.keys.prepare()
+            async with asyncio.timeout(KEY_SECONDS):
+                prepared = await self._ports.keys.prepare()
+        except TimeoutError:
+            self.feed(events.KeyTimedOut())
+            return
         except KeyUnavailable as error:
             self.feed(events.KeyFailed(str(error)))
             return

@@ -444,17 +444,19 @@ class ServiceLink:
             return None
         if isinstance(lost.principal, Custom) or refused.terminal or not is_another_worth_it:
             return refused
-        self._retry(lost)
+        self._retry(lost, is_refused=True)
         return None
 
-    def _retry(self, lost: OnSocket, *, base: float = 1.0) -> None:
+    def _retry(self, lost: OnSocket, *, base: float = 1.0, is_refused: bool = False) -> None:
+        """Connect again later. A refusal is reported when the widget gives up, and not as an unreachable service."""
         delay = self._attempts.failed(lost, base=base)
         message = f"The socket failed {self._attempts.failures} times in a row."
-        self._wait(lost, delay, lost.complaint or Refused(Fault.SOCKET_UNREACHABLE, message))
+        why = None if is_refused else lost.complaint or Refused(Fault.SOCKET_UNREACHABLE, message)
+        self._wait(lost, delay, why)
 
-    def _wait(self, lost: Loading | OnSocket, delay: float, why: Refused) -> None:
+    def _wait(self, lost: Loading | OnSocket, delay: float, why: Refused | None) -> None:
         self.stage = Waiting(lost.principal)
         self._ctx.set_timer("reconnect", delay)
         self._ctx.emit("socket:waiting", seconds=round(delay, 3), attempt=self._attempts.failures)
-        if self._attempts.is_worth_telling(lost):
+        if why is not None and self._attempts.is_worth_telling(lost):
             self._ctx.report(why.error(lost.principal, retryable=True))

@@ -240,6 +240,7 @@ declare namespace chatkey {
     | "insecure_context"
     | "insecure_origin"
     | "internal"
+    | "key_timeout"
     | "key_unavailable"
     | "media_type_unsupported"
     | "message_dropped"

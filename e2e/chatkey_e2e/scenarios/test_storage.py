@@ -38,6 +38,16 @@ OPEN_HANGS = """
     return window.request;
   };"""
 
+HANGS_ONCE = """
+  const { %(name)s } = SubtleCrypto.prototype;
+  window.hangs = 0;
+  SubtleCrypto.prototype.%(name)s = function (...values) {
+    window.hangs += 1;
+    return window.hangs === 1 ? new Promise(() => {}) : %(name)s.apply(this, values);
+  };"""
+
+HOLD_KEY_LOCK = """() => { navigator.locks.request("wf_keys:create", () => new Promise(() => {})); }"""
+
 NO_SUBTLE = "Object.defineProperty(crypto, 'subtle', { value: undefined });"
 NO_LOCAL_STORAGE = """Object.defineProperty(window, "localStorage", {
   get() { throw new DOMException("denied", "SecurityError"); },
@@ -131,6 +141,39 @@ def test_a_visitor_whose_browser_keeps_no_key_can_chat(shop: ShopPage, shim: str
     assert widget.events("error") == []
     assert first.startswith("v_")
     assert widget.uid != first
+
+
+@pytest.mark.parametrize("name", ["generateKey", "exportKey"])
+def test_a_key_that_never_comes_is_reported_and_requested_again(page_time: Advance, shop: ShopPage, name: str) -> None:
+    """F223: after 15 seconds the page must be told, and the next attempt must work."""
+    shop.page.add_init_script(HANGS_ONCE % {"name": name})
+    shop.visit()
+    shop.page.wait_for_function("() => window.hangs")
+
+    page_time(15.1)
+    shop.widget.wait_for_error("key_timeout")
+    page_time(1.1)
+
+    shop.widget.wait_ready()
+    shop.widget.send("Can you read this?")
+    assert [error["code"] for error in shop.widget.events("error")] == ["key_timeout"]
+    assert shop.widget.events("storage:degraded") == []
+
+
+def test_a_tab_that_holds_the_lock_for_ever_keeps_no_tab_from_its_key(
+    page_time: Advance, shop: ShopPage, business: Business
+) -> None:
+    """F223: a frozen tab may hold the lock with which only one tab at a time creates the key."""
+    frozen = shop.page.context.new_page()
+    frozen.goto(f"{business.origin}/")
+    frozen.evaluate(HOLD_KEY_LOCK)
+
+    shop.visit()
+    shop.page.wait_for_function("() => navigator.locks.query().then(({ pending }) => pending.length)")
+    page_time(5.1)
+
+    shop.widget.wait_ready()
+    assert shop.widget.events("storage:degraded") == []
 
 
 @pytest.mark.contract("D-12/always-chat")

@@ -75,13 +75,20 @@ async def _open(*version: int) -> Any:
     except StorageRefused as refusal:
         if str(refusal) != TIMEOUT:
             raise
-        # If it opens later, close it at once: an unused open connection would block other tabs.
-        request.onsuccess = create_once_callable(lambda _event: request.result.close())
+        _close_later(request)
         raise StorageRefused("blocked" if blocked else TIMEOUT) from None
+    except asyncio.CancelledError:
+        _close_later(request)
+        raise
     finally:
         request.onupgradeneeded = request.onblocked = None
         upgraded.destroy()
         noted.destroy()
+
+
+def _close_later(request: Any) -> None:
+    """If the database opens later, close it at once: an unused open connection would block other tabs."""
+    request.onsuccess = create_once_callable(lambda _event: request.result.close())
 
 
 def _add_store(database: Any) -> None:

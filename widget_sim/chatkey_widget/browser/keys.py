@@ -3,7 +3,7 @@
 WebCrypto creates the pair, and IndexedDB stores it. The private half cannot be exported (D-04).
 """
 
-from typing import Any
+from typing import Any, Final
 
 import js
 from pyodide.ffi import JsException, to_js
@@ -14,6 +14,9 @@ from chatkey_widget.browser.js_values import member, thrown, to_object
 from chatkey_widget.browser.locks import WebLocks
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.ports import KeyUnavailable, Prepared
+
+LOCK_SECONDS: Final = 5.0
+"""The time in seconds for which another tab may create the key. The key is safe without the lock (D-04)."""
 
 
 class BrowserKeys:
@@ -56,7 +59,7 @@ class BrowserKeys:
             record = await read(database)
             if _is_sound(record):
                 return record, None
-            async with self._locks.hold(KEY_LOCK):
+            async with self._locks.hold(KEY_LOCK, LOCK_SECONDS):
                 return await _make(database)
         finally:
             database.close()

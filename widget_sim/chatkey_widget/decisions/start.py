@@ -2,11 +2,12 @@
 
 from typing import assert_never
 
+from chatkey_widget.backoff import equal_jitter
 from chatkey_widget.decisions.parts import Parts
 from chatkey_widget.decisions.who import Who
 from chatkey_widget.effects import LoadConfiguration, PrepareKey
 from chatkey_widget.errors import Fault, WidgetError
-from chatkey_widget.events import KeyFailed, KeyReady, Started, StartEvent
+from chatkey_widget.events import KeyFailed, KeyReady, KeyTimedOut, Started, StartEvent
 from chatkey_widget.link_stages import Stopped
 
 
@@ -17,6 +18,7 @@ class OnStart:
         self._ctx, self._cache = parts.ctx, parts.cache
         self._link, self._flow, self._chat = parts.link, parts.flow, parts.chat
         self._who = who
+        self._late = 0
 
     def handle(self, event: StartEvent) -> None:
         match event:
@@ -24,6 +26,8 @@ class OnStart:
                 self._started(event)
             case KeyReady():
                 self._key_ready(event)
+            case KeyTimedOut():
+                self._key_late()
             case KeyFailed(reason):
                 self._who.stop(WidgetError(Fault.KEY_UNAVAILABLE, reason))
             case _:
@@ -44,7 +48,16 @@ class OnStart:
         self._ctx.do(LoadConfiguration())
         self._ctx.do(PrepareKey())
 
+    def _key_late(self) -> None:
+        """Try again later. Only the first failure is reported to the page."""
+        self._late += 1
+        if self._late == 1:
+            self._ctx.report(WidgetError(Fault.KEY_TIMEOUT, "The browser has not provided a key in time."))
+        self._ctx.set_timer("key", equal_jitter(self._late, fraction=self._ctx.chance.fraction()))
+
     def _key_ready(self, event: KeyReady) -> None:
+        if self._ctx.notice_phase == "key":
+            self._ctx.notice = None
         self._ctx.key = event.key
         if event.lost is not None:
             self._ctx.emit("key:lost", reason=event.lost)
