@@ -20,6 +20,11 @@ START_CODES: Final = {
         "Add the source that the message names to the directive.",
         False,
     ),
+    "browser_unsupported": (
+        "The browser has no WebAssembly, or is too old for the widget's Python. The person sees one sentence.",
+        "Use a browser of 2023 or later. In iOS, Lockdown Mode switches WebAssembly off.",
+        False,
+    ),
     "boot_failed": (
         "The widget could not be started, or has not started after 30 seconds.",
         "Check that all its files are loaded completely and with the right content types.",

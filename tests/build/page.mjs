@@ -30,6 +30,16 @@ function newModule() {
   return { HEAPU8: new Uint8Array(buffer), HEAP32: new Int32Array(buffer), ...places };
 }
 
+/** An element with the members that the script uses. */
+function newElement(page) {
+  const attributes = {};
+  const remove = () => page.shown.splice(page.shown.indexOf(made), 1);
+  const made = { style: {}, attributes, children: [], remove };
+  made.setAttribute = (name, value) => void (attributes[name] = value);
+  made.append = (...children) => void made.children.push(...children);
+  return made;
+}
+
 /** What has been started by the time no promise is waiting any more. */
 export const settled = () => new Promise((resolve) => setTimeout(resolve, 2));
 
@@ -39,6 +49,7 @@ export class Page {
   hosts = []; // what the Python widget was handed, one per start
   calls = []; // what the Python widget was asked to do
   events = []; // [name, detail] of every event on the handle
+  shown = []; // elements in the body
   dom = []; // types of the events on the document
   console = []; // lines for the page's author
   reported = []; // what the page would hear of in window.onerror
@@ -51,11 +62,11 @@ export class Page {
   instantiateWasm = (imports, receive) => receive({ exports: {} });
   destroyed = []; // which of the Python widget's functions were let go
 
-  constructor({ secure = true, wasm = true, twoFunctions = false, prerendering = false, window = {} } = {}) {
+  constructor({ secure = true, wasm = true, twoFunctions = false, old = false, prerendering = false, window = {} } = {}) {
     this.document = Object.assign(new EventTarget(), {
       prerendering,
-      body: {},
-      createElement: () => ({}),
+      body: { append: (element) => this.shown.push(element) },
+      createElement: () => newElement(this),
       head: { append: (link) => this.preload(link) },
     });
     for (const type of ["service:ready", "service:error"]) {
@@ -81,6 +92,7 @@ export class Page {
         Module: wasm ? WebAssembly.Module : refuseToCompile,
         Instance: twoFunctions ? InstanceOfWebKit : WebAssembly.Instance,
         compileStreaming: async (response) => response,
+        validate: (bytes) => !old && WebAssembly.validate(bytes),
       },
       ...window,
     });

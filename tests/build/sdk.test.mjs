@@ -293,6 +293,60 @@ test("F075: a page whose policy blocks WebAssembly is told csp_blocked at once, 
   assert.deepEqual(page.requests, []);
 });
 
+test("a provider id with half a character starts nothing that could throw", async () => {
+  const page = new Page();
+  page.load();
+
+  page.window.initService({ providerId: "shop\ud83d" });
+  await settled();
+
+  assert.deepEqual(page.codes, []);
+  assert.equal(page.hosts.length, 1);
+});
+
+/** Check that the person reads one sentence, and can close it. */
+async function readsThatItIsNotAvailable(page) {
+  page.window.navigator.languages = ["fr", "de-AT"];
+  const handle = page.load();
+
+  page.window.initService(CONFIG);
+  await assert.rejects(handle.ready, { code: "browser_unsupported", retryable: false });
+
+  assert.deepEqual(page.codes, ["browser_unsupported"]);
+  const [note] = page.shown;
+  assert.deepEqual([note.lang, note.attributes.role], ["de", "status"]);
+  assert.match(note.textContent, /^Der Chat ist in diesem Browser nicht verfügbar/);
+  note.children[0].onclick();
+  assert.deepEqual(page.shown, []);
+}
+
+test("F225: a person with a browser without WebAssembly reads one sentence, and can close it", async () => {
+  await readsThatItIsNotAvailable(new Page({ window: { WebAssembly: undefined } }));
+});
+
+test("F225: a person with a browser with an old WebAssembly reads one sentence, and can close it", async () => {
+  await readsThatItIsNotAvailable(new Page({ old: true }));
+});
+
+test("F225: a person with a browser that cannot read Python's script reads one sentence, and can close it", async () => {
+  const page = new Page();
+  page.importFile = async () => Promise.reject(new SyntaxError("Unexpected token '{'"));
+  await readsThatItIsNotAvailable(page);
+});
+
+test("F225: shutdown takes the sentence away, and a page's locale comes before the browser's languages", async () => {
+  const page = new Page({ old: true });
+  const handle = page.load();
+  page.window.initService({ ...CONFIG, locale: "ar" });
+  await assert.rejects(handle.ready);
+  const [note] = page.shown;
+
+  handle.shutdown();
+
+  assert.equal(note.dir, "rtl");
+  assert.deepEqual(page.shown, []);
+});
+
 test("F076: a file that the page's policy blocks is csp_blocked, with the directive and the source to add", async () => {
   const page = new Page();
   const handle = page.load();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -135,6 +136,15 @@ def test_the_texts_are_exactly_those_that_the_screen_can_show() -> None:
     assert {name for part in get_args(CallShown) for name in get_args(part)} == set(Calls.__annotations__)
     assert set(get_args(Line.__annotations__["state"])) == set(States.__annotations__)
     assert set(get_args(Reason)) == set(Reasons.__annotations__)
+
+
+def test_the_script_has_the_same_sentence_as_the_widget() -> None:
+    """F225: `sdk.js` shows it in browsers that cannot run Python."""
+    script = (Path(chatkey_widget.__file__).parents[1] / "page" / "sdk.js").read_text(encoding="utf-8")
+
+    for language, words in texts.LANGUAGES.items():
+        assert f'{language}: "{words.notices["old_browser"]}"' in script
+        assert re.search(rf'HIDE = .*\b{language}: "{words.dismiss}"', script)
 
 
 def test_every_notice_belongs_to_an_error() -> None:

@@ -224,6 +224,7 @@ declare namespace chatkey {
     | "already_initialized"
     | "auth_timeout"
     | "boot_failed"
+    | "browser_unsupported"
     | "call_unknown"
     | "config_invalid"
     | "configuration_unreachable"

@@ -11,9 +11,21 @@
   const LOADED = Symbol.for("chatkey.sdk");
   const WASM = `${served.pyodide}pyodide.asm.wasm`;
   const WASM_HEAD = [0, 97, 115, 109, 1, 0, 0, 0]; // the head of every module; alone, it is the smallest module
+  // A module with an externref and a tag, as Python's has: browsers have both since Chrome 96, Firefox 100, Safari 15.2.
+  const WASM_NEEDS = [...WASM_HEAD, 1, 8, 2, 96, 0, 1, 111, 96, 0, 0, 13, 3, 1, 0, 1];
   const HEAD = 1024; // bytes; more than Pyodide writes before the memory
   const STALLED = 2_000; // milliseconds
   const SLOW = 30_000;
+
+  // The sentence and the button for people whose browser cannot run Python, in the languages of the widget's own texts.
+  /** @type {Record<string, string>} */
+  const OLD_BROWSER = {
+    en: "The chat is not available in this browser.",
+    de: "Der Chat ist in diesem Browser nicht verfügbar.",
+    ar: "المحادثة غير متاحة في هذا المتصفح.",
+  };
+  /** @type {Record<string, string>} */
+  const HIDE = { en: "Dismiss", de: "Ausblenden", ar: "إخفاء" };
 
   // Taken now, because the page may replace them later. Promise is the language's own even if the page has replaced it.
   const { clearTimeout, console, Date, fetch, performance, reportError, setTimeout, WebSocket } = window;
@@ -61,7 +73,7 @@
 
   /** @returns {sdk.Widget} */
   function newWidget() {
-    return { config: null, identity: null, python: null, running: deferred(), ready: deferred() };
+    return { config: null, identity: null, python: null, note: null, running: deferred(), ready: deferred() };
   }
 
   /** @template T @returns {sdk.Deferred<T>} */
@@ -105,8 +117,9 @@
     close: () => call("close"),
     /** End the widget; initService() may be called again. */
     shutdown() {
-      const { python, running, ready } = widget;
+      const { python, note, running, ready } = widget;
       if (python) end(python);
+      note?.remove();
       widget = newWidget();
       const message = "shutdown() was called before the widget was ready.";
       const reason = new StartError("shutdown", message, "Call initService() again.");
@@ -214,10 +227,12 @@
       starting.running.resolve(starting.python);
       if (starting !== widget) end(starting.python); // a listener shut it down while it was starting
     } catch (reason) {
-      const error = reason instanceof StartError ? reason : bootFailed(/** @type {Error} */ (reason));
+      const error = asStartError(/** @type {Error} */ (reason));
       starting.running.reject(error);
       starting.ready.reject(error);
-      if (starting === widget) report(error);
+      if (starting !== widget) return;
+      report(error);
+      if (error.code === "browser_unsupported") starting.note = showNote(starting.config);
     } finally {
       clearTimeout(slow);
     }
@@ -292,11 +307,13 @@
 
   function refuseUnusablePage() {
     if (!window.isSecureContext) throw insecureContext();
+    if (!window.WebAssembly) throw browserUnsupported("has no WebAssembly");
     try {
       new WebAssembly.Module(Uint8Array.of(...WASM_HEAD));
     } catch (cause) {
       throw cspBlocked("WebAssembly (wasm)", "script-src", "'wasm-unsafe-eval'", cause);
     }
+    if (!WebAssembly.validate(Uint8Array.of(...WASM_NEEDS))) throw browserUnsupported("has an old WebAssembly");
   }
 
   /**
@@ -491,7 +508,50 @@
     if (!widget.python && event.data?.type === "wf:oauth") messages.push(event);
   }
 
+  // --- A browser that cannot run the widget ---
+
+  /**
+   * Show a sentence in the corner of the page, which the person can close. Without Python, there is nothing else to show.
+   * @param {sdk.Widget["config"]} config
+   */
+  function showNote(config) {
+    const wishes = [config?.locale, ...(navigator.languages ?? [])].map((tag) => String(tag).slice(0, 2).toLowerCase());
+    const language = wishes.find((wish) => Object.hasOwn(OLD_BROWSER, wish)) ?? "en";
+    const note = document.createElement("chatkey-widget");
+    const close = document.createElement("button");
+    const place = { all: "initial", position: "fixed", right: "20px", bottom: "20px", zIndex: "2147483000" };
+    const look = { font: "15px system-ui", background: "#fff", color: "#16181d", border: "1px solid", padding: "12px" };
+    Object.assign(note.style, place, look);
+    Object.assign(note, { lang: language, dir: language === "ar" ? "rtl" : "ltr", textContent: `${OLD_BROWSER[language]} ` });
+    Object.assign(close, { type: "button", textContent: "×", ariaLabel: HIDE[language], onclick: () => note.remove() });
+    note.setAttribute("role", "status");
+    note.append(close);
+    const show = () => document.body.append(note);
+    if (document.body) show();
+    else document.addEventListener("DOMContentLoaded", show, { once: true });
+    return note;
+  }
+
   // --- Errors, with messages for the page's author ---
+
+  /**
+   * A syntax error of a module is the browser's: the server builds the modules, and they are correct.
+   * @param {Error} reason
+   */
+  function asStartError(reason) {
+    if (reason instanceof StartError) return reason;
+    return reason?.name === "SyntaxError" ? browserUnsupported("cannot read Python's script", reason) : bootFailed(reason);
+  }
+
+  /** @param {string} why @param {unknown} [cause] */
+  function browserUnsupported(why, cause) {
+    return new StartError(
+      "browser_unsupported",
+      `This browser ${why}, so it cannot run the widget.`,
+      "Use a browser of 2023 or later. In iOS, Lockdown Mode switches WebAssembly off.",
+      { cause },
+    );
+  }
 
   function insecureContext() {
     return new StartError(

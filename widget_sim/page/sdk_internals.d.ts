@@ -16,6 +16,8 @@ declare namespace sdk {
     config: Partial<chatkey.Config> | null;
     identity: chatkey.Person | null;
     python: Python | null;
+    /** The sentence for a person whose browser cannot run the widget. */
+    note: HTMLElement | null;
     running: Deferred<Python>;
     ready: Deferred<chatkey.Events["ready"]>;
   }

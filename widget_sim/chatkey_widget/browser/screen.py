@@ -5,6 +5,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 import js
+from pyodide.ffi import JsException
 
 from chatkey_widget import events
 from chatkey_widget.browser.dom import element, icon, set_attribute
@@ -78,9 +79,7 @@ class BrowserScreen:
         self._root = element("div", self._launcher, class_="root")
         self._host = element("chatkey-widget")
         shadow = self._host.attachShadow(js.JSON.parse('{"mode": "open"}'))
-        sheet = js.CSSStyleSheet.new()
-        sheet.replaceSync(STYLE)
-        shadow.adoptedStyleSheets.push(sheet)
+        _style(shadow)
         shadow.append(self._root)
         self._listeners.add(self._launcher, "click", lambda _event: self._toggle())
         self._listeners.add(self._root, "keydown", self._key_pressed)
@@ -156,6 +155,16 @@ class BrowserScreen:
         """
         if not self._launcher.contains(event.target) or member(event, "key") in {"Enter", " "}:
             event.stopPropagation()
+
+
+def _style(shadow: Any) -> None:
+    """Add the style sheet. A page's policy may block an element `style`, so this is only for older browsers."""
+    try:
+        sheet = js.CSSStyleSheet.new()
+        sheet.replaceSync(STYLE)
+        shadow.adoptedStyleSheets = js.Array.of(sheet)
+    except (AttributeError, JsException):
+        shadow.append(element("style", text=STYLE))
 
 
 def _joined(draft: str, text: str) -> str:
