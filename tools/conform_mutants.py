@@ -137,7 +137,10 @@ def hidden() -> dict[str, str]:
 
 
 def near_to(mutant: Mutant) -> tuple[str, ...]:
-    """Return the families that test the file of a mutant, or none if `NEAR` has no entry, which means all families."""
+    """Return the families that test the file of a mutant. If `NEAR` has no entry for the file, return none.
+
+    No family means that all families are run.
+    """
     path = mutant.file.removeprefix("server/chatkey_server/")
     return next((keys for start, keys in NEAR.items() if path.startswith(start)), ())
 

@@ -135,7 +135,7 @@ def _pytest(copy: Path, tests: Sequence[str], log: Path, code: Path, patience: f
 
 
 def _installed() -> Path:
-    """Return the folder of the installed package, because a checkout may have no built assets."""
+    """Return the folder of the installed package. It contains the built assets, which a checkout may lack."""
     spec = importlib.util.find_spec("chatkey_server")
     if spec is None or spec.origin is None:
         raise click.ClickException("chatkey is not installed.")

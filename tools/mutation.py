@@ -1,9 +1,10 @@
-"""Mutation tests by mutmut: every function of the rules, the socket and the widget, changed in every way it knows.
+"""Mutation tests with mutmut, which changes every function of the rules, the socket and the widget.
 
     python -m tools.mutation [NAME…]
 
-tests the mutants with these names, or all. It lists the mutants that no test noticed, and ends with the score. What is
-changed and which tests judge it are settings of mutmut in `pyproject.toml`.
+tests the mutants with these names, or all. It lists the mutants that no test noticed, and ends with the score. mutmut
+changes each function in every way that mutmut knows. Its settings in `pyproject.toml` select the code to change and the
+tests.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def schemas() -> Iterable[tuple[str, str]]:
 
 
 def schema(name: str) -> Json:
-    """Return one schema. It allows undeclared members, because readers ignore them."""
+    """Return one schema. The schema allows undeclared members, because readers ignore such members."""
     title, declared = KINDS[name]
     references, definitions = msgspec.json.schema_components(list(map(strict, declared)), ref_template=PLACE)
     _describe(declared, definitions)

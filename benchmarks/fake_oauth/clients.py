@@ -145,7 +145,6 @@ class Connection(asyncio.Protocol):
     """One connection that sends a request and waits for the complete response."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start with no response outstanding."""
         self._transport = cast("asyncio.Transport", transport)
         self._waiting: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
@@ -182,7 +181,10 @@ def head(server: Server, method: str, path: str) -> bytes:
 
 
 def length_of(answer: bytes) -> int:
-    """Return the length of a response including its head. For a chunked one, 0 until the last chunk has arrived."""
+    """Return the length of a response, including its head.
+
+    For a chunked response, return 0 until the last chunk arrives.
+    """
     body = answer.partition(b"\r\n\r\n")[2]
     found = LENGTH.search(answer)
     if found is None and CHUNKED.search(answer):

@@ -1,4 +1,4 @@
-"""The servers that are compared: how each is started, which requests a login with it takes, and its memory."""
+"""The servers that are compared: how to start each server, the requests of a login there, and the server's memory."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Break = Callable[[Deployment], AbstractContextManager[None]]
 
 
 class Fault(NamedTuple):
-    """A fault, for how many seconds it lasts, and within how many seconds every page must be live again.
+    """A fault, its duration in seconds, and the time in seconds within which every page must be live again.
 
     A page is live when it shows a message that was sent through another host. If `across` is False, a message through
     the same host counts as well, because users may leave a broken host and meet at another one.
@@ -99,9 +99,9 @@ FAULTS: Final[Mapping[str, Fault]] = {
 class Outcome(NamedTuple):
     """The result of one run: numbers of messages, and seconds until the last tab and the last panel were live again.
 
-    `lost` counts acknowledged messages that are not stored, `unknown` messages that an open page does not show, and
-    `doubled` messages that one page shows twice. `live_tabs` covers only tabs that write nothing. The members of these
-    tabs write through another host four times a second.
+    `lost` counts acknowledged messages that are not stored. `unknown` counts messages that an open page does not show.
+    `doubled` counts messages that one page shows twice. `live_tabs` covers only tabs that write nothing. The members of
+    these tabs write through another host four times a second.
     """
 
     acknowledged: int

@@ -64,7 +64,7 @@ class Ledger:
 
 
 class Page(ABC):
-    """One page. It reconnects to the host that last accepted it before it tries other hosts.
+    """One page. It first tries to reconnect to the host that last accepted the page, and then to other hosts.
 
     `known` contains the ids of the shown messages, by conversation and number. `shown_at` contains the time at which
     each message was first shown.
@@ -164,7 +164,10 @@ class Page(ABC):
     async def take(self, frame: Json) -> None: ...
 
     async def say(self, frame: Mapping[str, object]) -> None:
-        """Send a frame if the socket is open. Otherwise drop the frame, which is repeated after reconnecting."""
+        """Send a frame if the socket is open.
+
+        Otherwise drop the frame, because the page repeats it after reconnecting.
+        """
         if self._socket is None:
             return
         if not self._is_awaiting:

@@ -21,7 +21,7 @@ import click
 def demo(*, tls: bool, port: int, no_browser: bool) -> None:
     """Show the four identity modes on this machine: shops, service, fake providers and an agent, in one page.
 
-    Nothing leaves this machine, and nothing is kept when it ends.
+    Nothing leaves this machine, and no data is kept after the demo ends.
     """
     from chatkey_demo.hub import run, terminal  # noqa: PLC0415  (`chatkey --help` need not wait for them)
     from chatkey_demo.hub.places import BusyPortError, places  # noqa: PLC0415

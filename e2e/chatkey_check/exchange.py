@@ -55,7 +55,7 @@ class Response:
 
 
 class Broken(StrEnum):
-    """Why there is no response."""
+    """The reasons why there is no response."""
 
     TIMEOUT = "no answer in time"
     CUT = "the connection was closed without an answer"
@@ -65,7 +65,7 @@ class Broken(StrEnum):
 
 
 class Missing:
-    """Stands for a JSON member that does not exist, as opposed to one that is null."""
+    """Stands for a JSON member that does not exist. A member that is null is not `Missing`."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -76,7 +76,10 @@ MISSING = Missing()
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request with its response, or with the reason why there is none. Times are in epoch seconds, by our clock."""
+    """A request with its response, or with the reason why there is no response.
+
+    Times are epoch seconds of our clock.
+    """
 
     request: Request
     response: Response | None
@@ -103,7 +106,7 @@ class Exchange:
 
     @property
     def fails(self) -> bool:
-        """Whether the call was answered with 5xx or the connection was closed. A timeout does not count."""
+        """Whether the status is 5xx or the connection was closed. A timeout does not count as a failure."""
         return self.status >= SERVER_FAILS or self.broken is Broken.CUT
 
     @property
@@ -121,7 +124,7 @@ class Exchange:
 
     @property
     def answered_at(self) -> float:
-        """The time at which the response had arrived, in seconds since the epoch."""
+        """The time at which the response was received, in seconds since the epoch."""
         return self.sent_at + self.seconds
 
     @property
@@ -161,8 +164,7 @@ class Exchange:
     def member(self) -> object:
         """The JSON value at the place of the token, or `MISSING`.
 
-        If the integrator chose the place with --token-at, a null on the path to this place counts as null at the place
-        itself.
+        If the integrator chose the place with --token-at, a null on the path to this place counts as a null token.
         """
         path = self.request.token_at
         if not path:

@@ -23,7 +23,7 @@ GROUPS: Final = (PRECONDITIONS, ANSWERS, BOUND, PERSON, LIFETIME, NOBODY, BAD_RE
 
 
 class Severity(StrEnum):
-    """How serious a finding is: a failed `must` is a failure, a failed `should` or `info` is a warning."""
+    """How serious a finding is. A failed `must` is a failure. A failed `should` or `info` is a warning."""
 
     MUST = "must"
     SHOULD = "should"
@@ -45,7 +45,7 @@ UNJUDGED: Final = frozenset({Verdict.SKIP, Verdict.BLOCKED})
 
 
 class Phase(StrEnum):
-    """When a check runs. The order of the report is that of the catalogue."""
+    """When a check runs. Reports list the checks in the order of the catalogue instead."""
 
     FIRST = "first"
     LATER = "later"
@@ -58,7 +58,7 @@ class Phase(StrEnum):
 class Finding:
     """The result of a check.
 
-    If the cause is known, `hint` replaces the hint of the check. `about` are the calls to show as evidence.
+    If the cause is known, `hint` replaces the hint of the check. `about` contains the calls to show as evidence.
     """
 
     verdict: Verdict
@@ -93,7 +93,10 @@ class Question:
 
 
 class Skipped(Exception):
-    """A check cannot be judged because something is missing. `option` is the command-line option that supplies it."""
+    """A check cannot be judged because something is missing.
+
+    `option` names the command-line option that supplies it.
+    """
 
     def __init__(self, reason: str, option: str = "") -> None:
         super().__init__(reason)
@@ -102,7 +105,7 @@ class Skipped(Exception):
 
 
 class Blocked(Exception):
-    """A check cannot be judged because of the problem that the check `by` reports."""
+    """A check cannot be judged because of a problem that another check, `by`, reports."""
 
     def __init__(self, by: str) -> None:
         super().__init__(by)
@@ -172,13 +175,13 @@ class Outcome:
 
     @property
     def missed(self) -> bool:
-        """Whether this is a `must` that was not judged, although it was not excluded and no option is missing."""
+        """Whether this is a `must` that was not judged, although no option excludes the check and none is missing."""
         must = self.check.severity is Severity.MUST
         return must and not (self.judged or self.left_out or self.option)
 
     @property
     def counts(self) -> bool:
-        """Whether this is a failure that is not a known failure."""
+        """Whether this is a failure that is not listed as a known failure."""
         return self.verdict is Verdict.FAIL and not self.known
 
 
@@ -214,7 +217,7 @@ class Report:
 
     @property
     def missed(self) -> tuple[Outcome, ...]:
-        """The checks that should have been judged but were not, although no failure explains the reason.
+        """The checks that should have been judged but were not, although no failure explains why.
 
         If there are such checks, the run proves less than it seems to prove.
         """

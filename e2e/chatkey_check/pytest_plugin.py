@@ -119,7 +119,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def spelled(option: Option) -> str:
-    """Return the name of an option without the prefix: the `no-` form for a switch that is on by default."""
+    """Return the name of an option without the prefix. A switch that is on by default gets its `no-` form."""
     return f"no-{option.name}" if option.kind is Kind.FLAG and option.default else option.name
 
 

@@ -78,7 +78,7 @@ def strict_object(raw: bytes) -> dict[str, object]:
 def decoded(segment: str) -> bytes:
     """Decode base64url without padding (RFC 7515 2).
 
-    Raises `Unreadable` for any other text, including one whose unused bits are not zero.
+    Raises `Unreadable` for any other text, including a text whose unused bits are not zero.
     """
     try:
         raw = base64.b64decode(segment + "=" * (-len(segment) % 4), altchars=b"-_", validate=True)
@@ -95,7 +95,7 @@ def encoded(raw: bytes) -> str:
 
 
 def compact(token: str) -> Compact:
-    """Split a token into its decoded segments. An empty signature is accepted, and judged by the caller."""
+    """Split a token into its decoded segments. An empty signature is accepted here. The caller judges the signature."""
     parts = token.split(".")
     if len(parts) != 3:
         count = "one part" if len(parts) == 1 else f"{len(parts)} parts"
@@ -129,7 +129,7 @@ def holds_token(text: str) -> bool:
 
 
 def holds_bound_token(text: str) -> bool:
-    """Return whether a text contains a token with the claim `cnf`, which a site's own session tokens do not have."""
+    """Return whether a text contains a token with the claim `cnf`. The site's own session tokens have no such claim."""
     return any("cnf" in lenient_claims(found[0]) for found in LIKE_A_TOKEN.finditer(text))
 
 

@@ -17,13 +17,13 @@ from chatkey_check.wire.http import HttpWire, Wire
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What the checks judge: the calls to an endpoint, and the live part of the run. `close` ends both."""
+    """The object that checks judge: the calls to an endpoint, and the live part of the run. `close` ends both."""
 
     calls: Calls
     live: Live
 
     def close(self) -> None:
-        """End the live part first, because the live part makes calls, and then the calls."""
+        """End the live part, and then the calls. The live part ends first because it makes calls."""
         with closing(self.calls.wire):
             self.live.close()
 

@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 
 
 class Left:
-    """Stands for a jkt that is not sent, as opposed to a jkt that is null."""
+    """Stands for a jkt that is not sent. A jkt that is null is sent."""
 
     def __repr__(self) -> str:
         return "left out"
@@ -88,7 +88,7 @@ class Shape:
         return urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
 
     def browser(self) -> dict[str, Any]:
-        """Return the format of the calls for the script of a page, which fills in `{jkt}` itself."""
+        """Return the format of the calls for a script in a page. The script replaces `{jkt}`."""
         query = "&".join(f"{quote(name)}={quote(value, safe='{}')}" for name, value in self.query)
         return {
             "method": self.method,

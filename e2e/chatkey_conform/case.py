@@ -48,7 +48,7 @@ class Family:
         rows: Iterable[str] = (),
         since: int = FIRST_SCORED,
     ) -> Callable[[Judge], Judge]:
-        """Add a case for the decorated function, or one for each value of `each`. `rows` are ids of refusals."""
+        """Add a case for the decorated function. With `each`, add a case for each value. `rows` are ids of refusals."""
 
         def add(judge: Judge) -> Judge:
             title = " ".join((judge.__doc__ or "").split())

@@ -48,7 +48,7 @@ def listed(words: str = "") -> Iterator[str]:
 
 
 def chosen(wanted: Wanted) -> list[Case]:
-    """Return the selected cases, always including the smoke cases."""
+    """Return the selected cases. The smoke cases are always included."""
     rest = [] if wanted.smoke else [case for case in cases() if wanted.words in case.id]
     return list(dict.fromkeys([*(case for case in cases() if case.id.startswith(SMOKE)), *rest]))
 

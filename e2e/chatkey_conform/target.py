@@ -31,8 +31,8 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Service(_Base, frozen=True, kw_only=True):
     """The table [target]: the addresses of the service, and its capabilities.
 
-    Without `have`, the adapter declares them. `restart` is a command that restarts the service. It must exit only after
-    the old process has ended.
+    Without `have`, the adapter declares the capabilities. `restart` is a command that restarts the service. It must
+    exit only after the old process has ended.
     """
 
     name: str

@@ -64,7 +64,7 @@ def e2e(
 
 
 def _browser(wanted: str) -> tuple[str, ...]:
-    """Return pytest-playwright's option for a kind of browser. For a path, set CHATKEY_BROWSER and return no option."""
+    """Return pytest-playwright's option for a kind of browser. If `wanted` is a path, set CHATKEY_BROWSER instead."""
     if wanted in KINDS:
         return ("--browser", wanted)
     os.environ["CHATKEY_BROWSER"] = wanted

@@ -128,7 +128,7 @@ def chatkey_browsers(pytestconfig: pytest.Config, playwright: Playwright) -> dic
 
 @pytest.fixture(scope="session")
 def chatkey_trust(request: pytest.FixtureRequest, chatkey_aim: Aim | None) -> str | None:
-    """The key of the run's CA if the test uses the stack, whose CA the browser must trust; otherwise None.
+    """The key of the run's CA, which the browser must trust. None if the test does not use the stack.
 
     If a target's fake provider has another certificate, the key of this certificate follows after a comma, as Chromium
     expects.
@@ -349,7 +349,7 @@ def make_peer(stack: Stack, business: Business, chatkey_options: options.Options
 
 @pytest.fixture
 def advance(stack: Stack, context: BrowserContext, chatkey_options: options.Options) -> Iterator[Advance]:
-    """Move the clocks of the servers and of all pages of `context`. Work that becomes due happens only then.
+    """Move the clocks of the servers and of all pages of `context`. Without `advance`, no work becomes due.
 
     The fixture replaces the clock of the pages, so the fixture must run before a page loads: name `advance` before
     `widget` in a test's arguments.
@@ -371,7 +371,7 @@ def page_time(stack: Stack, context: BrowserContext, chatkey_options: options.Op
 
 @pytest.fixture
 def restart(stack: Stack, chatkey_aim: Aim | None, chatkey_options: options.Options) -> Restart:
-    """Restart the service like an administrator, and wait until the service is available."""
+    """Restart the service as an administrator would, and wait until the service is available."""
 
     def again() -> None:
         needs.note("restart")

@@ -43,7 +43,10 @@ class Faults:
         self._ids: set[str] = set()
 
     def arm(self, fault: str, *, provider: str | None = None, times: int | None = 1, **options: object) -> Rule:
-        """Arm a fault by name, at one provider or at all, for `times` requests (None: until the end of the test)."""
+        """Arm a fault by name, at one provider or at all providers.
+
+        The fault acts on `times` requests. If `times` is None, it acts until the end of the test.
+        """
         rule = self._lab.arm(fault, Scope(provider=provider, cookie=self._mark), times=times, **options)
         self._ids.add(rule.id)
         return rule

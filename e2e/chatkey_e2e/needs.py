@@ -1,4 +1,4 @@
-"""The capabilities of the service that a scenario needs. Marks declare them, and runs on our service verify the marks.
+"""The capabilities of the service that a scenario needs. Marks declare them. A run on our service verifies the marks.
 
 `@pytest.mark.needs("clock", "social:google")` names capabilities of `chatkey_conform.capabilities`. `kit` marks
 scenarios about this kit itself (its checker, demo, panels and the fake provider's pages), which do not apply to another

@@ -23,7 +23,10 @@ class People:
         self._open: dict[str, Callable[..., None]] = {}
 
     def open(self, name: str, **members: Any) -> BrowserContext:
-        """Open a person's browser. Raises `ValueError` if `name` is no folder name or the browser is already open."""
+        """Open a person's browser.
+
+        Raises `ValueError` if `name` is not a valid folder name, or if the browser is already open.
+        """
         if not re.fullmatch(r"[\w.-]+", name):
             raise ValueError(
                 f"the name {name!r} cannot be used for a profile: use only letters, digits, '.', '-' and '_'"

@@ -68,7 +68,10 @@ class Wire:
             return await self._connection.recv()
 
     def write(self, octets: bytes) -> None:
-        """Send raw bytes below the frame level. Does nothing if the connection is closed."""
+        """Send raw bytes on the connection, without adding a WebSocket frame.
+
+        Does nothing if the connection is closed.
+        """
         self._portal.call(self._connection.transport.write, octets)
 
     def close(self, code: int = 1000) -> None:

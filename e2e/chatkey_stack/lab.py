@@ -72,7 +72,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class SocialKeys:
-    """How a provider uses one social provider: with the service's keys or with keys of its own."""
+    """How a provider uses one social provider: with the service's keys, or with the provider's own keys."""
 
     key_source: KeySource
     application: Application | None = None

@@ -1,7 +1,7 @@
 """How long harness and tests wait for expected events. The time is generous, because a busy machine is slow.
 
-`CHATKEY_PATIENCE` sets the time in seconds. A step that needs longer waits for a multiple of it. The timeouts of the
-product itself are not affected.
+`CHATKEY_PATIENCE` sets the time in seconds. A step that needs longer waits for a multiple of this time. The timeouts of
+the product itself are not affected.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ class Fake:
 
 
 def provider_path(path: str) -> tuple[str, str]:
-    """Return the name of the provider, and the path below it.
+    """Return the name of the provider in the path, and the rest of the path.
 
     A client may also request metadata at a well-known path before the path of the issuer (RFC 8414 3.1).
     """

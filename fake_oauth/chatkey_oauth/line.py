@@ -35,7 +35,7 @@ class Line:
 
 
 async def misbehave(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:
-    """Send a response after its delay. If the response has a `cut`, stop sending there."""
+    """Send a response after its delay. If the response has a `cut`, stop sending at that point."""
     line: Line | None = scope.get("extensions", {}).get(LINE)
     if answer.delay != 0 and await gone(receive, line, answer.delay):
         return

@@ -1,7 +1,7 @@
 """Fixtures for pytest: a fake that runs in a thread of the test process, and the client for its lab.
 
-Load it with `-p chatkey_oauth.pytest_plugin`, or `pytest_plugins = ["chatkey_oauth.pytest_plugin"]` in the top-most
-conftest.py.
+Load this plugin with `-p chatkey_oauth.pytest_plugin`, or with `pytest_plugins = ["chatkey_oauth.pytest_plugin"]` in
+the top-most conftest.py.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def shown_secret(client: Client) -> str:
 def apple_p8() -> str:
     """Return the private key of the ready-made Apple client, as PKCS #8 in PEM.
 
-    Apple offers such a file for download once.
+    Apple offers such a file for a single download.
     """
     from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_private_key
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat

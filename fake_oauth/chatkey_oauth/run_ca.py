@@ -1,4 +1,4 @@
-"""A certificate authority for one run. Clients with hard-coded https host names of providers need it."""
+"""A certificate authority for one run, for clients that contain hard-coded https host names of providers."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ def certified(host: str, ca: str) -> Iterator[Certified]:
 def _context(issued: trustme.LeafCert, file: Path) -> ssl.SSLContext:
     """Return a TLS context with a certificate and its key.
 
-    `ssl` can only read a key from a file (https://github.com/python/cpython/issues/60691). The key is therefore written
-    in encrypted form, with a password that only this process knows. The file is useless even if the process is killed.
+    `ssl` can only read a key from a file (https://github.com/python/cpython/issues/60691). Therefore the key is written
+    in encrypted form, with a password that only this process knows. If the process is killed, the remaining file is
+    useless.
     """
     password = secrets.token_bytes(32).hex().encode()
     key = load_pem_private_key(issued.private_key_pem.bytes(), None)

@@ -27,7 +27,7 @@ CUTTABLE: Final = cast("type[asyncio.Protocol]", partial(Cuttable, LINE, Line))
 
 
 class Listening:
-    """A bound socket. The socket is bound before anything else happens, so that a port in use is reported first."""
+    """A bound socket. It is bound before all other steps of the start, so that a port in use is reported first."""
 
     def __init__(self, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -28,15 +28,16 @@ IMPLIED_PORTS: Final = {"http": 80, "https": 443}
 
 
 class SettingsError(Exception):
-    """An invalid setting. The message names the setting and says what to write, and never contains a password."""
+    """An invalid setting. The message names the setting and says what to write. It never contains a password."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses, clients and switches.
 
     Browsers use `browser_url`, and login backends use `server_url`. Both default to the address at which the fake
-    listens. `browser_urls`, `server_urls` and `issuers` override them by provider name. These are base addresses of one
-    provider, not of the fake. The issuer defaults to the address for browsers, and is the same for both.
+    listens. `browser_urls`, `server_urls` and `issuers` override these addresses by provider name. Each of their values
+    is the base address of one provider, not of the fake. The issuer defaults to the address for browsers. A provider
+    has only one issuer.
 
     `auto_approve` is the account that approves every request automatically. `switches` sets switches by
     `<provider>.<switch>`. With `any_client`, unregistered clients are accepted too, with any secret and any redirect
@@ -114,7 +115,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def server_base(self, provider: str) -> str:
         """Return a provider's base address for login backends.
 
-        The address set for this provider comes first, then the general address, then the address for browsers.
+        The address that is set for this provider comes first, then the general address, then the address for browsers.
         """
         general = f"{self.for_servers}/{provider}" if self.server_url else self.browser_base(provider)
         return self.server_urls.get(provider, general).rstrip("/")
@@ -166,7 +167,7 @@ def check_provider(what: str, name: str) -> None:
 def read_addresses(option: str, values: Iterable[str]) -> tuple[str, dict[str, str]]:
     """Split `http://…` and `google=http://…` into the general address and the addresses by provider.
 
-    The last value wins.
+    If a provider or the general address occurs twice, the last value wins.
     """
     general, by_provider = "", dict[str, str]()
     for value in values:

@@ -10,8 +10,6 @@ from litestar.exceptions import ClientException
 
 
 class CheckedRequest(Request[Any, Any, Any]):
-    """Raises `ClientException` for a body or `Host` for which Litestar would raise another exception."""
-
     async def json(self) -> Any:
         """Return the body. Refuses a body that is nested too deeply or is not UTF-8."""
         try:
@@ -23,7 +21,7 @@ class CheckedRequest(Request[Any, Any, Any]):
 
     @property
     def url(self) -> URL:
-        """Return the address, which Litestar quotes when it refuses a parameter. Refuse an invalid port in `Host`."""
+        """Return the URL of the request. Refuses an invalid port in `Host`."""
         try:
             return super().url
         except ValueError:

@@ -1,4 +1,4 @@
-"""Fault rules: deliberate failures between two peers, and where and how often each failure occurs."""
+"""Defines fault rules. A fault rule makes requests or frames between two peers fail on purpose."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ TRY_LATER: Final = 1013
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One deliberate failure. Raises `ValueError` for an impossible combination.
 
-    `where` is the beginning of a path (`/v1/public/provider/shop/token`; `/v1/socket` is the handshake), or the kind of
-    a socket frame from either end (`ready`, `refresh`). `times` None means until the rule is removed.
+    `where` is the beginning of a path (such as `/v1/public/provider/shop/token`, or `/v1/socket` for the handshake), or
+    the kind of a socket frame (such as `ready` or `refresh`). If `times` is None, the rule applies until the rule is
+    removed.
     """
 
     where: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
@@ -38,7 +39,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Armed(msgspec.Struct):
-    """An active rule, and how often it has been applied."""
+    """An active rule, with the number of times that the rule has been applied."""
 
     id: int
     rule: Rule
@@ -46,7 +47,7 @@ class Armed(msgspec.Struct):
 
     @property
     def is_spent(self) -> bool:
-        """Whether the rule has been applied `times` times."""
+        """Whether the rule has been applied as often as `times` allows."""
         return self.rule.times is not None and self.hits >= self.rule.times
 
 
@@ -58,7 +59,10 @@ _read_frame: Final = msgspec.json.Decoder(_Frame)
 
 
 class Faults:
-    """The active rules. The first matching rule that is not used up is applied, and `on_hit` is called with it."""
+    """Holds the active rules.
+
+    Applies the first matching rule that is not used up, and calls `on_hit` with that rule.
+    """
 
     def __init__(self, on_hit: Callable[[Armed], None] = lambda _: None) -> None:
         self._ids = count(1)

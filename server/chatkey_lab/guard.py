@@ -38,11 +38,11 @@ class Denied:
 class LabGuard:
     """An ASGI application that passes requests for paths below `under` to a lab only if the requests are allowed.
 
-    Without a token, the peer's address and the `Host` must be of this machine. The `Host` is checked because another
-    name can resolve to this machine (DNS rebinding). A request that a proxy forwarded is refused, because everyone
-    behind the proxy seems to be on this machine. With a token, a request must present the token as a bearer token or as
-    the password of HTTP Basic authentication. A web page must have the server's own origin. A request that writes must
-    have the media type `takes`, which no page can send without a preflight (CORS).
+    Without a token, the peer's address and the `Host` must belong to this machine. The `Host` is checked because
+    another name can resolve to this machine (DNS rebinding). A request that a proxy forwarded is refused, because every
+    client behind the proxy seems to be on this machine. With a token, a request must contain the token as a bearer
+    token or as the password of HTTP Basic authentication. A request from a web page must have the server's own origin.
+    A request that writes must have the media type `takes`. No page can send this media type without a preflight (CORS).
     """
 
     def __init__(
@@ -116,7 +116,7 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
 
 
 def _elsewhere(scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
-    """Return why a request is not from this machine, or None if it is."""
+    """Return the refusal for a request that does not come from this machine, or None for a request that does."""
     peer = scope["client"][0] if scope.get("client") else ""
     if not is_loopback(peer):
         return Denied(

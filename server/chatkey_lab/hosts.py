@@ -1,4 +1,4 @@
-"""Recognises host names and addresses that stay on this machine."""
+"""Recognises host names and addresses that refer to this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address stays on this machine."""
+    """Return whether a host name or address refers to this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -1,4 +1,4 @@
-"""The server's clock, which is passed to everything that needs the time. Only the lab can change the clock (D-13)."""
+"""The server's clock. All code that needs the time receives this clock. Only the lab can change the clock (D-13)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,10 @@ class Clock:
         return self()
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Alarm:
-        """Call `callback` once this clock reaches `when`, also if the clock is moved. Checks at least once an hour."""
+        """Call `callback` as soon as this clock reaches `when`, even if the clock is moved.
+
+        Checks at least once an hour.
+        """
         alarm = Alarm(self, when, callback)
         self.alarms.add(alarm)
         return alarm

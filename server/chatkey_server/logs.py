@@ -75,9 +75,9 @@ class _Patient:
 def configure(level: str = "info", *, stream: TextIO | None = None, lines_per_second: int = 0) -> None:
     """Send the log events of the server and all libraries to one stream, by default standard error.
 
-    Events are written as JSON lines unless the stream is a terminal. Libraries log only warnings; at level `debug` also
-    information and a line for each request. Above `lines_per_second`, lines of one kind are dropped and counted; 0
-    means no limit.
+    Events are written as JSON lines unless the stream is a terminal. Libraries log only warnings. At level `debug`,
+    libraries also log information, and each request is logged. If one kind of line exceeds `lines_per_second`, further
+    lines are dropped and counted; 0 means no limit.
     """
     global _shown_from  # noqa: PLW0603 - structlog's configuration is one per process too
     output = stream or sys.stderr

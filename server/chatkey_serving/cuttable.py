@@ -1,4 +1,4 @@
-"""Connections that an application can break, which ASGI has no message for."""
+"""Connections that an application can break. ASGI has no message for this."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Line(Protocol):
-    """A connection from the application's point of view. `held` means that a response is being withheld."""
+    """A connection as the application sees it. `held` means that a response is being withheld."""
 
     held: bool
 
@@ -36,7 +36,7 @@ class Cuttable(HttpToolsProtocol):
         self.scope["extensions"] = {self._extension: line}  # type: ignore[dict-item]
 
     def shutdown(self) -> None:
-        """Close the connection. If a response is withheld, reset the connection, so that shutdown does not wait."""
+        """Close the connection. If a response is withheld, reset the connection, because shutdown would wait for it."""
         super().shutdown()
         if self._line is not None and self._line.held:
             self._line.reset()

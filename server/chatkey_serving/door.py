@@ -1,4 +1,4 @@
-"""The interface for counting connections. HTTP connections and the WebSockets that they become share one count."""
+"""The interface for counting connections. A WebSocket and the HTTP connection from which it was upgraded count once."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ ENDINGS: Final = (signal.SIGTERM, *([HANG_UP] if HANG_UP else []))
 def ended_in_order() -> Iterator[None]:
     """During the block, SIGTERM and SIGHUP end this program in the same way as Ctrl-C.
 
-    Only the first signal interrupts, because a second one would interrupt the cleanup. A signal that is ignored
-    (`nohup`) or already has a handler is not changed.
+    Only the first signal interrupts, because a second one would interrupt the cleanup. Signals that are ignored
+    (`nohup`) or already have a handler are not changed.
     """
     in_main = threading.current_thread() is threading.main_thread()
     ours = [ending for ending in ENDINGS if in_main and signal.getsignal(ending) is signal.SIG_DFL]

@@ -28,7 +28,7 @@ def in_the_background(seconds: float, act: Callable[[], None]) -> None:
 
 
 class FewLines:
-    """Decides which log lines are written. Calls `tell` with each kind and the number of lines that were left out.
+    """Decides which log lines are written. Calls `tell` with each kind, and how many lines of that kind were left out.
 
     The caller must use a bounded number of kinds.
     """
@@ -66,7 +66,7 @@ class FewLines:
         return False
 
     def report(self) -> None:
-        """Call `tell` for every kind of which lines were left out since the last report."""
+        """Call `tell` for each kind that had lines left out since the last report."""
         with self._lock:
             left_out, self._left_out = self._left_out, Counter()
         for kind, count in left_out.items():
@@ -74,7 +74,7 @@ class FewLines:
 
 
 def kind_of(record: logging.LogRecord) -> str:
-    """Return the kind of a library's log line: the logger, and the place in its code."""
+    """Return the kind of a library's log line: the logger, and the place in the library's code."""
     return f"{record.name} {record.filename}:{record.lineno}"
 
 

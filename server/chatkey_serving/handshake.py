@@ -52,7 +52,7 @@ class Handshake(NamedTuple):
 
 
 def read(head: bytes) -> Handshake | None:
-    """Return the handshake of a usual request, or None for any other, such as one with a body or a repeated header."""
+    """Return the handshake of a usual request. Return None for other requests, such as one with a repeated header."""
     if len(head) > MOST_BYTES or not head.endswith(_END):
         return None
     first, *lines = head.removesuffix(_END).split(b"\r\n")

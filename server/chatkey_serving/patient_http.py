@@ -36,7 +36,7 @@ LAST_HEADERS: Final = (
 
 
 class HttpLimits(Protocol):
-    """Timeouts in seconds, and sizes in bytes."""
+    """The timeouts of a connection in seconds, and the limits on sizes in bytes."""
 
     @property
     def request_timeout(self) -> float:
@@ -131,7 +131,10 @@ class PatientHttp(HttpToolsProtocol):
             self._look_at_the_unsent()
 
     def on_response_complete(self) -> None:
-        """Start the timer for unread data, because the rest of the response may be too small to pause writing."""
+        """Start the timer for unread data.
+
+        A timer is needed here because a small rest of a response does not pause writing.
+        """
         super().on_response_complete()
         if self._is_done() and self.transport.get_write_buffer_size():
             self._look_at_the_unsent()

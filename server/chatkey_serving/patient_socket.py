@@ -86,7 +86,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.close_timeout = CLOSING_SECONDS
 
     def data_received(self, data: bytes) -> None:
-        """Pass data to the parser in small pieces, each of which is parsed completely even if the app wants to stop."""
+        """Pass data to the parser in small pieces. Each piece is parsed completely, even if the app wants to pause."""
         if self._is_new:  # uvicorn's first call passes the whole request, and nothing else
             self._is_new = False
             self._usual = handshake.read(data)
@@ -194,7 +194,10 @@ class PatientSocket(WebSocketsSansIOProtocol):
             super().handle_pong(event)
 
     def handle_parser_exception(self) -> None:
-        """Send the close frame, then read on briefly, because TCP discards unsent data if received data is unread."""
+        """Send the close frame, then read on for a short time.
+
+        If received data stayed unread, TCP would discard the close frame.
+        """
         close = self.conn.close_sent
         if close is None:
             raise AssertionError("failed without a close frame")
@@ -229,7 +232,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.leave()
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
-        """After the app has ended, break the connection if the peer does not let it close."""
+        """After the app has ended, break the connection if the peer does not let the connection close."""
         super().on_task_complete(task)
         self.leave()
 
@@ -266,7 +269,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self._cut(Code.FRAME_TIMEOUT)
 
     def _cut(self, code: Code) -> None:
-        """Close with one of our codes. A peer that violates the profile in this way gets no `error` frame."""
+        """Close with the close code `code`. A peer that violates the profile in this way gets no `error` frame."""
         if self.transport.is_closing():
             return
         if self.close_sent:  # it already got a close frame, but goes on sending

@@ -1,7 +1,8 @@
-"""The versions of uvicorn whose source was read for this package, and all of uvicorn's names that the package uses.
+"""The versions of uvicorn that this package supports, and all of uvicorn's names that the package uses.
 
-Only some of these names are documented, so only versions that somebody has read are allowed. pyproject.toml must allow
-the same versions as `VERSIONS`. To allow another version, read the changes in the modules below, then change both.
+Most of these names are undocumented, so a version is allowed only after somebody has read its source. pyproject.toml
+must allow the same versions as `VERSIONS`. To allow another version, read the changes in the modules below, then change
+both.
 """
 
 from __future__ import annotations

@@ -24,10 +24,11 @@ async def _nothing() -> None: ...
 
 
 class Server(uvicorn.Server):
-    """Calls `ready` once the server listens, `told` when it must shut down, and `leaving` once it accepts no
-    connections.
+    """Calls `ready`, `told` and `leaving` at three points in the server's life.
 
-    The server continues until `told` has returned, and breaks no connection before `leaving` has returned.
+    `ready` is called when the server listens, `told` when the server must shut down, and `leaving` when the server
+    accepts no more connections. The server continues until `told` has returned, and breaks no connection before
+    `leaving` has returned.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _cut_idle_connections(self) -> None:
-        """Break idle connections. Over TLS, browsers do not answer a close, so shutdown would wait for them."""
+        """Break idle connections. Over TLS, browsers do not answer a close, and shutdown would wait for an answer."""
         for connection in tuple(self.server_state.connections):
             if isinstance(connection, HttpToolsProtocol) and (
                 connection.cycle is None or connection.cycle.response_complete

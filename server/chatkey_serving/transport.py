@@ -1,4 +1,4 @@
-"""Breaks the connection of an ASGI application, for which ASGI has no message."""
+"""Breaks the connection of an ASGI application. ASGI has no message for this."""
 
 from __future__ import annotations
 

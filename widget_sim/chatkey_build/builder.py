@@ -23,10 +23,10 @@ MANIFEST = "manifest.json"
 class Built:
     """The result of a build, as recorded in `manifest.json`.
 
-    `source` is the hash of every file on which the build depends, and `widget` of every file on which the snapshot
-    depends. `pyodide`, `snapshot` and `sources` name a folder and two files below `assets/built`; each name contains a
-    hash of the content. `lock` identifies this version of Pyodide to Pyodide's loader, and `sizes` are the sizes of all
-    files, in bytes.
+    `source` is the hash of all files on which the build depends. `widget` is the hash of all files on which the
+    snapshot depends. `pyodide`, `snapshot` and `sources` name a folder and two files below `assets/built`; each name
+    contains a hash of the content. `lock` identifies this version of Pyodide to Pyodide's loader, and `sizes` are the
+    sizes of all files, in bytes.
     """
 
     source: str
@@ -78,7 +78,7 @@ def is_fresh(root: Path) -> bool:
 
 
 def read(root: Path) -> Built | None:
-    """Return the manifest of the last build. Return None if it is missing or unreadable for this builder."""
+    """Return the manifest of the last build, or None if the manifest is missing or this builder cannot read it."""
     try:
         return Built(**json.loads((built_folder(root) / MANIFEST).read_text("utf-8")))
     except (FileNotFoundError, ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""The sources of the built files: their names, their hash, and their zip, which a browser can import."""
+"""The sources of the built files: their names, their hash, and a zip of them that a browser can import."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def snapshot_files(widget_sim: Path) -> list[Path]:
 
 
 def everything(widget_sim: Path) -> list[Path]:
-    """Return every file that can change the build: those of the snapshot, those of the page, and this builder."""
+    """Return every file that can change the build: the files of the snapshot and of the page, and this builder."""
     return [*snapshot_files(widget_sim), *_files(widget_sim / "page"), *_files(widget_sim / "chatkey_build")]
 
 

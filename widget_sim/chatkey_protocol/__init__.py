@@ -1,1 +1,4 @@
-"""Definitions that server, widget and test harness share: names, storage keys, frame kinds, codes. No logic."""
+"""Definitions that server, widget and test harness share: names, storage keys, frame kinds and codes.
+
+This package contains no logic.
+"""

@@ -4,7 +4,7 @@ from enum import IntEnum, StrEnum
 
 
 class Close(IntEnum):
-    """Close codes of the socket profile (D-10). The browser sets 1006, which says nothing about the identity."""
+    """Close codes of the socket profile (D-10). The browser itself sets 1006, which does not concern the identity."""
 
     LOGOUT = 1000
     TOO_BIG = 1009

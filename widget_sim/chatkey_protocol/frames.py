@@ -1,7 +1,8 @@
 """The frames of socket profile `wf.v1` (D-10): their kinds, and their members as typed dictionaries.
 
-Every frame is one JSON object in one text message, with its kind in `type`. Times are integers, seconds since the
-epoch. The widget chooses `id`, 1 to 64 of `A-Z a-z 0-9 _ -`, and the server's answer contains the same `id`.
+Every frame is one JSON object in one text message. The member `type` contains the kind. Times are integers, in seconds
+since the epoch. The widget chooses `id`, which consists of 1 to 64 of the characters `A-Z a-z 0-9 _ -`. The server's
+answer contains the same `id`.
 """
 
 from enum import StrEnum
@@ -12,7 +13,7 @@ ENTRIES: Final = 50
 
 
 class Kind(StrEnum):
-    """The kind of a frame. Both ends send some of the kinds, with different members."""
+    """The kind of a frame. The server and the widget both send some of the kinds, with different members."""
 
     HELLO = "hello"
     CONNECT = "connect"
@@ -62,7 +63,7 @@ Count = Annotated[int, Between(1, ENTRIES)]
 
 
 class Hello(TypedDict):
-    """Server, first frame: the nonce for the proof, and how long (seconds) the widget has to send the proof."""
+    """The server sends the nonce for the proof in its first frame, and the time limit for the proof in seconds."""
 
     type: Literal["hello"]
     nonce: str
@@ -72,7 +73,7 @@ class Hello(TypedDict):
 
 
 class Connect(TypedDict):
-    """Widget: the socket token, and the proof that was made for this connection."""
+    """The widget sends the socket token, and the proof that was made for this connection."""
 
     type: Literal["connect"]
     token: str
@@ -80,7 +81,7 @@ class Connect(TypedDict):
 
 
 class Ready(TypedDict):
-    """Server: who is connected, and when the token expires."""
+    """The server reports who is connected, and when the token expires."""
 
     type: Literal["ready"]
     identity: Identity
@@ -90,10 +91,10 @@ class Ready(TypedDict):
 
 
 class Error(TypedDict):
-    """Server: an error. With an `id`, it answers that frame and the socket stays open. Without one, a close follows.
+    """The server reports an error. With an `id`, the error answers the frame with that id, and the socket stays open.
 
-    `cause`, if known, is the likely mistake that led to the error. `retry_after` comes with `rate_limited`: the
-    number of seconds after which the same request may succeed.
+    Without an `id`, the server closes the socket next. `cause`, if known, is the likely mistake that led to the error.
+    `retry_after` comes with `rate_limited`: the number of seconds after which the same request may succeed.
     """
 
     type: Literal["error"]
@@ -106,14 +107,14 @@ class Error(TypedDict):
 
 
 class Refresh(TypedDict):
-    """Widget: a newer token for the same identity and key."""
+    """The widget sends a newer token for the same identity and key."""
 
     type: Literal["refresh"]
     token: str
 
 
 class Refreshed(TypedDict):
-    """Server: the newer token was accepted."""
+    """The server confirms that it has accepted the newer token."""
 
     type: Literal["refreshed"]
     expires_at: int
@@ -121,7 +122,10 @@ class Refreshed(TypedDict):
 
 
 class Reauth(TypedDict):
-    """Server: the token is about to expire. Without a `refresh`, the socket closes with 4419 at `deadline`."""
+    """The server warns that the token is about to expire.
+
+    Without a `refresh`, the socket closes with 4419 at `deadline`.
+    """
 
     type: Literal["reauth"]
     deadline: int
@@ -134,7 +138,10 @@ class Headers(TypedDict, total=False):
 
 
 class SendMessage(TypedDict):
-    """Widget: a message. If the same `id` is sent again, it is acknowledged again, but stored only once."""
+    """The widget sends a message.
+
+    A message whose `id` was already stored is acknowledged again, but not stored again.
+    """
 
     type: Literal["message"]
     id: FrameId
@@ -143,7 +150,7 @@ class SendMessage(TypedDict):
 
 
 class Ack(TypedDict):
-    """Server: the message is stored. `seq` is its number in the conversation."""
+    """The server confirms that the message is stored. `seq` is the number of the message in the conversation."""
 
     type: Literal["ack"]
     id: str
@@ -163,13 +170,16 @@ class Entry(TypedDict):
 
 
 class MessageEvent(Entry):
-    """Server: a new message in this conversation, from an agent or from another socket of the same identity."""
+    """The server reports a new message from an agent or from another socket of the same identity."""
 
     type: Literal["message"]
 
 
 class AskHistory(TypedDict):
-    """Widget: ask for the newest `limit` messages (default and most: 50), or the newest with a `seq` below `before`."""
+    """The widget asks for the newest `limit` messages (50 by default and at most).
+
+    With `before`, the widget asks only for messages whose `seq` is below `before`.
+    """
 
     type: Literal["history"]
     id: FrameId
@@ -178,7 +188,7 @@ class AskHistory(TypedDict):
 
 
 class History(TypedDict):
-    """Server: messages in the order of `seq`, and whether there are older ones."""
+    """The server sends messages in the order of `seq`, and says whether older messages exist."""
 
     type: Literal["history"]
     id: str
@@ -187,7 +197,7 @@ class History(TypedDict):
 
 
 class AskSearch(TypedDict):
-    """Widget: search its own conversation for a text of at most 100 characters, ignoring letter case."""
+    """The widget searches its own conversation for a text of at most 100 characters, ignoring letter case."""
 
     type: Literal["search"]
     id: FrameId
@@ -195,7 +205,7 @@ class AskSearch(TypedDict):
 
 
 class SearchResult(TypedDict):
-    """Server: the newest 50 messages that contain the text, in the order of `seq`."""
+    """The server sends the newest 50 messages that contain the text, in the order of `seq`."""
 
     type: Literal["search"]
     id: str
@@ -203,7 +213,7 @@ class SearchResult(TypedDict):
 
 
 class AskCall(TypedDict):
-    """Widget: start a call, or end the current one."""
+    """The widget starts a call, or ends the current one."""
 
     type: Literal["call"]
     id: FrameId
@@ -212,7 +222,7 @@ class AskCall(TypedDict):
 
 
 class CallEvent(TypedDict):
-    """Server: the state of the call. `id` is present if this answers the widget's `call`."""
+    """The server reports the state of the call. `id` is present if the frame answers a `call` of the widget."""
 
     type: Literal["call"]
     call_id: str
@@ -221,13 +231,13 @@ class CallEvent(TypedDict):
 
 
 class Ping(TypedDict):
-    """Widget: check that the server still answers."""
+    """The widget checks that the server still answers."""
 
     type: Literal["ping"]
 
 
 class Pong(TypedDict):
-    """Server: the answer to a `ping`, with the server's time."""
+    """The server answers a `ping` with its time."""
 
     type: Literal["pong"]
     server_time: int

@@ -9,7 +9,7 @@ INK: Final = "currentColor"
 class Shape(NamedTuple):
     """A path on a 24 by 24 grid.
 
-    A path with a `width` is a line. Any other path is an area, and where areas overlap they are left blank.
+    A path with a `width` is a line. Any other path is an area. Places where two areas overlap stay blank.
     """
 
     path: str

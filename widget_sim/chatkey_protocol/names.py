@@ -31,7 +31,7 @@ OAUTH_MESSAGE: Final = "wf:oauth"
 
 
 class Social(NamedTuple):
-    """A social provider, with its name as the provider spells it.
+    """A social provider, with its name as the provider writes it.
 
     A provider that is not `available` is only announced. Its login start endpoint answers 404.
     """

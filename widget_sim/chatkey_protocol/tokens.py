@@ -78,7 +78,7 @@ class IdentityToken(TypedDict):
 
 
 class ConnectionKey(TypedDict):
-    """The public half of the connection key (RFC 7518 6.2). Only one spelling of it is valid."""
+    """The public half of the connection key (RFC 7518 6.2). Only the canonical encoding is valid."""
 
     kty: Literal["EC"]
     crv: Literal["P-256"]
@@ -95,7 +95,7 @@ class ProofHeader(TypedDict):
 
 
 class ProofClaims(TypedDict):
-    """The claims of a proof, which tie it to this connection, this socket address and this token."""
+    """The claims of a proof. They bind the proof to this connection, this socket address and this token."""
 
     jti: Short
     iat: Seconds

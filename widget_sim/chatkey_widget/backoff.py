@@ -13,7 +13,7 @@ GET_TOKEN_CAP: Final = 60.0
 
 
 def full_jitter(attempt: int, *, fraction: float, base: float = 1.0, cap: float = SOCKET_CAP) -> float:
-    """Return a random number of seconds before retry number `attempt`, which counts from 1.
+    """Return a random time in seconds to wait before retry number `attempt`. The first retry has number 1.
 
     The maximum is 1, 2, 4, … times `base`, and never more than `cap`.
     """
@@ -21,7 +21,7 @@ def full_jitter(attempt: int, *, fraction: float, base: float = 1.0, cap: float 
 
 
 def equal_jitter(attempt: int, *, fraction: float, cap: float = GET_TOKEN_CAP) -> float:
-    """Return a random number of seconds before retry number `attempt`, which counts from 1.
+    """Return a random time in seconds to wait before retry number `attempt`. The first retry has number 1.
 
     The maximum is 1, 2, 4, …, and never more than `cap`. The result is at least half of the maximum.
     """

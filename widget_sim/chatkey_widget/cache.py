@@ -8,7 +8,7 @@ from chatkey_widget.principal import Member
 
 
 class Cache:
-    """The cached token as this tab knows it. Another tab may have replaced or deleted it since."""
+    """The cached token as this tab last saw it. Another tab may have replaced or deleted the token since then."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx

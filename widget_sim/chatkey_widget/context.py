@@ -34,7 +34,7 @@ class Chance(Protocol):
         ...
 
     def fraction(self) -> float:
-        """Return a number from 0 up to 1."""
+        """Return a random number from 0 to 1."""
         ...
 
 
@@ -89,19 +89,19 @@ class Context:
         return self.key
 
     def time_for(self, issued_at: float | None) -> float:
-        """Return the time for checking a new token: the token's `iat` if the server's time is in doubt."""
+        """Return the time for checking a new token. If the server's time is uncertain, this is the token's `iat`."""
         return issued_at if self.time.in_doubt and issued_at is not None else self.server_now
 
     def go_on(self, now: float) -> None:
-        """Set the page's time. If the page has slept or its clock was changed, the server's time is in doubt."""
+        """Set the page's time. If the page has slept or its clock was changed, the server's time becomes uncertain."""
         self.now = now
         if any(now - due > OVERDUE_SECONDS for due in self.timers.values()):
             self.time.in_doubt = True
 
     def learn_time(self, server_time: float) -> None:
-        """Use this as the server's time, with which tokens are checked.
+        """Use `server_time` as the server's time. Tokens are checked with the server's time.
 
-        Warn once if it differs greatly from the page's time.
+        Warn once if the server's time differs greatly from the page's time.
         """
         skew = self.time.learn(server_time, self.now)
         if skew is not None:

@@ -57,7 +57,7 @@ class AwaitTurn:
 class CallGetToken:
     """Call the page's `getToken` while this tab holds the lock.
 
-    If this effect does not follow, the lock is released at once.
+    If the widget does not request this effect after `TurnCame`, the lock is released at once.
     """
 
     ref: int

@@ -11,7 +11,7 @@ TOGETHER_SECONDS: Final = 300.0
 
 
 class Placed(NamedTuple):
-    """A message, and whether it is the first or last of its group. The first shows the name, the last the time."""
+    """A message and its place in a group. The first message of a group shows the name, and the last shows the time."""
 
     line: Line
     is_first: bool = True

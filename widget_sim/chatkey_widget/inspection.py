@@ -9,7 +9,10 @@ from chatkey_widget.service_link import ServiceLink
 
 
 def of(ctx: Context, link: ServiceLink) -> dict[str, object]:
-    """Return the data as values that JSON can represent. Times are the page's, in seconds since the epoch."""
+    """Return the data as values that JSON can represent.
+
+    Times are from the page's clock, in seconds since the epoch.
+    """
     principal, proof = link.principal, link.last_proof
     return {
         "provider_id": ctx.settings.provider_id,

@@ -36,7 +36,7 @@ class Attempts:
         return 0 < self.failures <= EARLY_ATTEMPTS
 
     def connected(self) -> None:
-        """Reset the failures, because the server has accepted a token or another identity is about to connect."""
+        """Reset the count of failures: the server has accepted a token, or another identity is about to connect."""
         self.failures = 0
 
     def forgive(self) -> None:

@@ -59,7 +59,7 @@ class Machine:
         }
 
     def note(self, error: WidgetError) -> None:
-        """Record an error for `debug()` that has already been reported to the page."""
+        """Record an error for `debug()`. The error has already been reported to the page."""
         self._ctx.note("error", error.detail())
 
     def _dispatch(self, event: events.Event) -> None:

@@ -20,7 +20,7 @@ class KeyUnavailable(Exception):
 
 
 class HostFailed(Exception):
-    """A function of the page threw an error or rejected. The message is its reason."""
+    """A function of the page threw an error or rejected. The message is the reason that the function gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Keys(Protocol):
     async def prepare(self) -> Prepared: ...
 
     async def sign(self, data: bytes) -> bytes:
-        """Sign with ES256, and return the raw r‖s, 64 bytes."""
+        """Sign with ES256, and return the signature (raw r‖s, 64 bytes)."""
         ...
 
 
@@ -55,7 +55,7 @@ class Store(Protocol):
     """The cached member token of this provider (contract 2.8), and the messages to other tabs about a logout."""
 
     def keep_in_memory(self) -> None:
-        """Store nothing from now on. The key is only in memory, so no other page could use its token."""
+        """Store nothing from now on. The key is only in memory, so no other page could use a token for this key."""
         ...
 
     def read(self) -> str | None: ...
@@ -98,7 +98,7 @@ class Http(Protocol):
 
 
 class Locks(Protocol):
-    """Locks. Each name has one holder per browser."""
+    """Named locks. In one browser, a lock has only one holder."""
 
     def hold(self, name: str, patience: float | None = None) -> AbstractAsyncContextManager[None]:
         """Wait for the lock, and hold it until the block ends.

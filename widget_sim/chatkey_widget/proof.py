@@ -1,4 +1,4 @@
-"""The one-time proof that opens a socket (contract 4.9, D-10), except the signature, which WebCrypto makes."""
+"""Builds the one-time proof that opens a socket (contract 4.9, D-10). WebCrypto makes the signature."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Runs the state machine: carries out its effects through the ports, and passes the resulting events to it."""
+"""Runs the state machine. Its effects are carried out through the ports, and the resulting events are passed to it."""
 
 import asyncio
 import json
@@ -197,7 +197,7 @@ class Runtime:
     async def _await_turn(self, ref: int, patience: float) -> None:
         """Hold the lock of all tabs while this tab may call `getToken`.
 
-        If `getToken` is called, hold the lock until its result.
+        If `getToken` is called, hold the lock until `getToken` has returned a result.
         """
         try:
             async with self._ports.locks.hold(TOKEN_LOCK_PREFIX + self._settings.provider_id, patience):

@@ -61,7 +61,7 @@ LinkKind = Literal[Kind.HELLO, Kind.READY, Kind.REFRESHED, Kind.REAUTH, Kind.PON
 class ServiceLink:
     """Connects the principal, and keeps the principal connected.
 
-    `claims` and `last_proof` are the last ones used, for debugging.
+    `claims` and `last_proof` are the ones that were used last. They are kept for debugging.
     """
 
     def __init__(self, ctx: Context) -> None:
@@ -130,7 +130,7 @@ class ServiceLink:
             self._open(self.stage, socket_uri, self.stage.principal.token)
 
     def forgive(self) -> None:
-        """Reset the refusals, because the person or the page has done something new or the connection is stable."""
+        """Reset the count of refusals: the person or page has done something new, or the connection is stable."""
         self._attempts.forgive()
 
     def wake(self) -> Outcome | None:
@@ -204,7 +204,8 @@ class ServiceLink:
     def heard(self, kind: Kind | None) -> None:
         """Record that the server has sent a frame.
 
-        In a conversation, another long silence puts the connection in doubt again.
+        If the frame belongs to a conversation and the server then sends nothing for a long time, check the connection
+        again.
         """
         self._ctx.cancel_timer("probe")
         if isinstance(self.stage, Ready):
@@ -324,7 +325,10 @@ class ServiceLink:
         return None
 
     def _await_step(self) -> None:
-        """Start the timeout for the next step. It is shorter after a lost connection, so that a retry comes soon."""
+        """Start the timeout for the next step.
+
+        After a lost connection the timeout is shorter, so that a retry comes soon.
+        """
         self._ctx.set_timer("connect", self._patience if self._attempts.is_early else CONNECT_SECONDS)
 
     def _prove(self, at: Greeting, nonce: str, ping: float) -> None:

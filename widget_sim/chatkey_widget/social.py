@@ -86,7 +86,8 @@ class SocialFlow:
         """Report that the popup is gone without a result.
 
         A page in the popup can cut off the popup with a Cross-Origin-Opener-Policy. The popup then seems closed as soon
-        as that page loads. If a person closes a popup, the popup was always blank, or the widget has seen a page in it.
+        as that page loads. When a person closes a popup, either the popup was always blank, or the widget has seen a
+        page in it.
         """
         if not self._awaits(ref):
             return

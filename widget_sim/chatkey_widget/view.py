@@ -22,7 +22,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message. Its `state` is `sent` when the server has stored it."""
+    """One message. `state` is `sent` after the server has stored the message."""
 
     id: str
     sender: Sender

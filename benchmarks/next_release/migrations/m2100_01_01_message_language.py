@@ -1,4 +1,4 @@
-"""The language of a message."""
+"""Adds the language of a message."""
 
 from piccolo.columns import Varchar
 from piccolo.table import Table

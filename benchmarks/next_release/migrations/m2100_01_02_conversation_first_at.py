@@ -1,4 +1,4 @@
-"""When the first message of a conversation was sent."""
+"""Adds the time of the first message of a conversation."""
 
 from piccolo.columns import BigInt
 from piccolo.table import Table

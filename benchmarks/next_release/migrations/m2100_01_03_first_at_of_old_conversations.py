@@ -1,4 +1,4 @@
-"""The time of the first message, for conversations that began before the column existed."""
+"""Sets the time of the first message for conversations that began before the column existed."""
 
 from chatkey_server.storage.schema_changes import Backfill
 

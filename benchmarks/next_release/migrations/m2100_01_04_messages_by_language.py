@@ -1,4 +1,4 @@
-"""Messages by language and time."""
+"""Adds an index of messages by language and time."""
 
 from chatkey_server.storage.schema_changes import Index
 

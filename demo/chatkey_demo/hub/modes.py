@@ -33,7 +33,7 @@ class Mode:
 
     @property
     def provider_id(self) -> str:
-        """The provider's id, which is the same in every run, so that an old token is checked as usual."""
+        """The provider's id. It is the same in every run, so that a token from an earlier run is checked as usual."""
         return f"demo-{self.key}"
 
 

@@ -1,4 +1,4 @@
-"""Opens the demo's page in the user's own browser, or with TLS in a Chromium that trusts the CA of this run."""
+"""Opens the demo's page in the user's browser. With TLS, uses a Chromium that trusts the CA of this run."""
 
 import os
 import subprocess

@@ -32,7 +32,7 @@ KEEPS_METHOD: Final = frozenset({307, 308})
 
 
 def random_jkt() -> str:
-    """Return a random thumbprint that reveals encoding mistakes, because it has upper and lower case, `-` and `_`."""
+    """Return a random thumbprint. Upper and lower case, `-` and `_` in the thumbprint reveal encoding mistakes."""
     while True:
         made = reading.encoded(secrets.token_bytes(32))
         if "-" in made and "_" in made and made[0] not in "-_":
@@ -102,7 +102,7 @@ class Caller:
             pool.shutdown(cancel_futures=True)
 
     def spread(self) -> None:
-        """Allow several calls at a time, as many as suit the speed that the endpoint has shown."""
+        """Allow several calls at a time. The number depends on how fast the endpoint has been so far."""
         if self.record.log:
             self.lanes.widen(median(done.seconds for done in self.record.log), self.target.timeout)
             self.wire.spread()
@@ -165,10 +165,10 @@ class Caller:
         return done
 
     def _without_company(self, failed: Exchange) -> Exchange:
-        """Repeat a call that failed while others were under way.
+        """Repeat a call that failed while other calls were in progress.
 
-        If the repeated call succeeds without other calls, only one call at a time is made from then on. If the repeated
-        call times out, calls that time out are no longer repeated.
+        If the repeated call succeeds, only one call at a time is made from then on. If the repeated call times out,
+        calls that time out are no longer repeated.
         """
         with self.lanes.alone():
             done = self.wire.send(failed.request)

@@ -11,7 +11,7 @@ MOST: Final = 8
 
 
 class Company:
-    """Whether other calls were under way during a call."""
+    """Whether other calls were in progress during a call."""
 
     def __init__(self) -> None:
         self.there = False
@@ -28,11 +28,10 @@ class Lanes:
         self._final = False
 
     def widen(self, alone: float, patience: float) -> None:
-        """Set the limit so that even a server that handles one call at a time answers all calls within half of
-        `patience`.
+        """Set the limit so that even a server that handles calls one by one answers all within half of `patience`.
 
-        `alone` is the duration of a single call. Both are in seconds. Otherwise our own calls would make a server with
-        a single thread look slow.
+        `alone` is the duration of a single call. Both are in seconds. With a higher limit, our own calls would make a
+        server with a single thread look slow.
         """
         if not self._final:
             self.width = min(MOST, max(1, int(patience / 2 / alone))) if alone > 0 else MOST
@@ -44,7 +43,7 @@ class Lanes:
 
     @contextmanager
     def one(self) -> Iterator[Company]:
-        """Wait for a free lane, and hold it during the `with` block, which makes one call."""
+        """Wait for a free lane, and hold the lane for one call: the call in the `with` block."""
         mine = Company()
         with self._changed:
             self._changed.wait_for(lambda: not self._taken and len(self._inside) < self.width)
@@ -61,7 +60,10 @@ class Lanes:
 
     @contextmanager
     def alone(self) -> Iterator[Company]:
-        """Make the call of the `with` block alone. Wait until all other calls have ended, and delay new calls."""
+        """Make the call in the `with` block while no other call is in progress.
+
+        New calls wait until this call has ended.
+        """
         with self._changed:
             self._changed.wait_for(lambda: not self._taken)
             self._taken = True

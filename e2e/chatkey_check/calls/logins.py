@@ -40,11 +40,11 @@ class _Way(NamedTuple):
 
 
 def log_in(caller: Caller, session: Session, login: Login, jkt: str = "") -> bool:
-    """Open the login page and send the fields as its form would, or as JSON if the form is refused.
+    """Open the login page and send the fields as the page's form would, or as JSON if the form is refused.
 
-    Raises `LoginError`. If `jkt` is given, a token call with it shows whether the login worked. A cookie alone does not
-    show this: the cookie may have existed before, or may not belong to a login. Returns whether the page had a form for
-    the fields.
+    Raises `LoginError`. If `jkt` is given, a token call with this `jkt` shows whether the login worked. A cookie alone
+    does not show this, because the cookie may be older or may not belong to a login. Returns whether the page had a
+    form for the fields.
     """
     caller.masks.add(*login.passwords)
     caller.masks.add(*(urlencode([pair]) for pair in login.fields if not NAMES_SOMEBODY.search(pair[0])))

@@ -19,7 +19,7 @@ class Memo:
         self._made = dict(made)
 
     def get(self, name: str, make: Callable[[], Made]) -> Made:
-        """Return the value with this name. The first call computes it."""
+        """Return the value with this name. The first call computes the value."""
         with self._born:
             lock = self._locks[name]
         with lock:

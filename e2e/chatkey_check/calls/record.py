@@ -1,4 +1,4 @@
-"""Records what happened in a run: which calls were made, which calls were repeated, and how long the run waited."""
+"""Records which calls a run made, which calls it repeated, and how long it waited."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class Record:
 
     @property
     def skew(self) -> float | None:
-        """How many seconds the endpoint's clock is ahead of ours, from the first `Date` header; None if unknown."""
+        """How many seconds the endpoint's clock is ahead of ours, from the first `Date` header.
+
+        None if this is unknown.
+        """
         for exchange in self.log:
             said = moment((exchange.response.get("date") if exchange.response else None) or "")
             if said is not None:

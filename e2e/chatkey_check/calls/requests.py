@@ -17,12 +17,12 @@ WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Variation(TypedDict, total=False):
-    """How a call differs from a normal call, which is the call that a correct page makes.
+    """How a call differs from the normal call. The normal call is the one that a correct page makes.
 
-    The body is `raw` if given. Otherwise the body has the configured format, with `jkt` (by default a new one) and the
-    members of `more`. `query` is added to the address. `headers` replace headers of the same name. `cookies` replace
-    the session's cookies. The session then ignores the cookies that the answer sets, unless its cookies change with
-    each answer. No other call is under way during a `measured` call.
+    If `raw` is given, it is the body. Otherwise the body has the configured format, with `jkt` (by default a new one)
+    and the members of `more`. `query` is added to the address. `headers` replace headers of the same name. `cookies`
+    replace the session's cookies. The session then ignores the cookies that the answer sets, unless its cookies change
+    with each answer. No other call is in progress during a `measured` call.
     """
 
     jkt: object
@@ -73,12 +73,12 @@ def is_ours(target: Target, url: str) -> bool:
 
 
 def _added(target: Target, session: Session) -> list[Header]:
-    """Return the headers of --header with the placeholders filled in. Headers with an empty value are left out."""
+    """Return the headers from --header, with their placeholders filled in. Headers with an empty value are left out."""
     return [(name, value) for name, text in target.headers if (value := session.filled(text))]
 
 
 def _replaced(headers: Iterable[Header], by: Iterable[Header]) -> list[Header]:
-    """Return the headers together with those in `by`, which replace headers of the same name."""
+    """Return `headers` and `by` together. A header in `by` replaces the headers of the same name."""
     by = tuple(by)
     names = {name.lower() for name, _ in by}
     return [*(header for header in headers if header[0].lower() not in names), *by]

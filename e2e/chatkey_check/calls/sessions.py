@@ -1,4 +1,4 @@
-"""Sessions: the headers and cookies of one login. They are kept up to date as in a browser."""
+"""Sessions: the headers and cookies of one login. Answers change the cookies as they do in a browser."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _deletes(value: str, attributes: list[str], response: Response) -> bool:
 
 
 def _has_ended(expires: str, date: str) -> bool:
-    """Return whether, by the server's clock, a cookie had already expired when the answer was sent."""
+    """Return whether a cookie had already expired when the answer was sent. The server's clock decides."""
     end, said = moment(expires), moment(date)
     return "1970" in expires or (end is not None and said is not None and end <= said)
 

@@ -30,7 +30,7 @@ WORKERS: Final = 6
 
 
 class Earlier(NamedTuple):
-    """The results of two logins in the same browser, first by one person and then by another."""
+    """The results of two logins in the same browser. One person logs in first, and then another person."""
 
     session: Session
     of_member: Exchange
@@ -81,7 +81,7 @@ class Calls(Caller):
 
     @once
     def earlier(self) -> Earlier:
-        """The result of an earlier login of the first person, in whose browser the second person logs in afterwards.
+        """The result of an earlier login of the first person. Then the second person logs in with the same browser.
 
         Raises `Skipped` without a login form.
         """
@@ -165,7 +165,7 @@ class Calls(Caller):
             return limited.answer
 
     def _only_visitors(self, refused: Exchange) -> bool:
-        """Return whether visitors are refused while members are answered. Then waiting would not lift the limit."""
+        """Return whether visitors are refused while members get answers. If so, waiting would not lift the limit."""
         if self.target.login is None:
             return False
         by_turns = [self.request("a member's call, while visitors are refused", self.member), refused.request] * 2
@@ -277,7 +277,7 @@ class Calls(Caller):
         return heard
 
     def alone(self, session: Session) -> Exchange:
-        """Return the exchange of a session's call when no other call is under way."""
+        """Return the exchange of a session's call that is made while no other call is in progress."""
         if session is self.member:
             return self.first
         return self.anonymous if session is self.nobody else self.of_other

@@ -32,7 +32,7 @@ from chatkey_check.run import Run
     phase=Phase.LAST,
 )
 def after_logout(run: Run) -> Finding:
-    """People expect logging out to end the session everywhere."""
+    """People expect that logging out ends the session everywhere."""
     calls = run.calls
     address = calls.target.logout_url
     if address is None:

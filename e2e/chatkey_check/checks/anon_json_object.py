@@ -31,7 +31,7 @@ NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
 def json_object(run: Run) -> Finding:
-    """getToken reads the same JSON member, whether or not somebody is logged in."""
+    """getToken reads the same JSON member for visitors and for members."""
     answer = run.calls.anonymous
     if not answer.succeeded:
         return passed(f"the answer is {answer.status}")

@@ -33,7 +33,7 @@ from chatkey_check.run import Run
     needs=("anon.json-object",),
 )
 def null(run: Run) -> Finding:
-    """With null, the visitor stays a visitor. The widget treats any other value as a token."""
+    """If the answer is null, the visitor stays a visitor. The widget treats any other value as a token."""
     calls = run.calls
     answer = calls.anonymous
     member = answer.member

@@ -58,7 +58,10 @@ def jkt_follows(run: Run) -> Finding:
 
 
 def _told_apart(run: Run) -> Finding:
-    """Call with the first jkt in swapped case. The last letter stays, because not every letter is valid there."""
+    """Call with the first jkt in swapped case.
+
+    The last letter is not swapped, because few letters are valid at the end.
+    """
     calls = run.calls
     jkt = calls.first.request.jkt
     answer = calls.ask("the first jkt with swapped case", calls.member, jkt=f"{jkt[:-1].swapcase()}{jkt[-1:]}")

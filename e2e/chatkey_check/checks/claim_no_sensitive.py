@@ -112,7 +112,7 @@ def no_sensitive(run: Run, token: Token) -> Finding:
 
 
 def _holds_login(calls: Calls, value: str) -> bool:
-    """Return whether the claim contains a credential without which the endpoint does not recognise the person."""
+    """Return whether the claim contains a credential that the endpoint needs to recognise the person."""
     told = [secret for secret in calls.member.secrets if secret in value]
     if not told:
         return False

@@ -58,7 +58,7 @@ def uid_distinct(run: Run) -> Finding:
 
 
 def _after_each_other(calls: Calls) -> Finding:
-    """Fail if the second person gets a token of the first person, who was logged in at the same browser before."""
+    """Fail if the second person gets a token of the first person, who was logged in with the same browser before."""
     try:
         earlier = calls.earlier
     except Skipped:

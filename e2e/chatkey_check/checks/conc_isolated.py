@@ -76,9 +76,9 @@ def _crashed(exchange: Exchange) -> bool:
 
 
 def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
-    """Yield each call that got the answer of another caller, and a message.
+    """Yield each call that got the answer of another caller, with a message.
 
-    The answer is compared with the answer that each caller gets when no other call is under way.
+    The answer is compared with the answer that the caller gets when no other call is in progress.
     """
     uids = {session.name: calls.alone(session).uid for session, _ in calls.together}
     for session, exchange in calls.together:
@@ -119,7 +119,7 @@ def _is_null(exchange: Exchange) -> bool:
 
 
 def _odd(calls: Calls, alone: Exchange, exchange: Exchange) -> str:
-    """Return how a token differs from the same caller's token without other calls. A worker may have other settings."""
+    """Return how a token differs from the same caller's token in a single call. One worker may have other settings."""
     if not alone.minted:
         return ""
     for name in ("pid", "type"):

@@ -1,4 +1,4 @@
-"""e2e.socket-accepts: a socket opens with the token and the key that it is bound to."""
+"""e2e.socket-accepts: a socket opens with the token and the key that the token is bound to."""
 
 from __future__ import annotations
 

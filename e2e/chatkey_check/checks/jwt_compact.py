@@ -1,4 +1,4 @@
-"""If a server trusted the algorithm that a token names, an attacker could choose an algorithm that needs no secret."""
+"""jwt.compact: the token is a compact JWS, which consists of three parts."""
 
 from __future__ import annotations
 

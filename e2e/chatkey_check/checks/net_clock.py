@@ -1,4 +1,4 @@
-"""net.clock: the endpoint's clock is right."""
+"""net.clock: the endpoint's clock is correct."""
 
 from __future__ import annotations
 

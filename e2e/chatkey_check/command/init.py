@@ -37,7 +37,7 @@ MORE: Final = """
 
 
 def ask(folder: Path) -> Path:
-    """Ask five questions and write the file. Raises `OptionError` or `click.Abort`."""
+    """Ask five questions and write the file. Raises `OptionError`, or `click.Abort` if the person cancels."""
     path = folder / NAME
     if path.exists():
         raise OptionError(f"{path} already exists. Delete it first, or edit it.")

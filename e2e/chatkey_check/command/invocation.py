@@ -167,7 +167,7 @@ def read(given: Given) -> Invocation:
 
 
 def _check_patterns(option: str, patterns: Sequence[str]) -> None:
-    """Refuse a pattern that matches no check, because a run with a typo would judge nothing or everything."""
+    """Refuse a pattern that matches no check. With a mistyped pattern, the run would judge nothing or everything."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in checks.ORDER):
             near = get_close_matches(pattern, checks.ORDER, n=1)

@@ -1,4 +1,4 @@
-"""Collects the requests for `--plan`, in a dry run that makes up an answer to each request and sends nothing."""
+"""Collects the requests for `--plan` in a dry run. The dry run invents an answer to each request, and sends nothing."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Terminal:
     def end(self, report: Report) -> None:
         """Show the verdict, the findings, the cause, and the verdict again.
 
-        If the endpoint cannot be reached, show only this fact.
+        If the endpoint cannot be reached, show only that it cannot be reached.
         """
         self._progress.stop()
         self._cause = report.cause

@@ -44,7 +44,10 @@ def changed(
 def wait_until_up(
     reach: Callable[[], object], *, sleep: Callable[[float], None] = time.sleep, looks: int = LOOKS
 ) -> None:
-    """Wait a few seconds until a restarted backend listens again. If it does not, the next run reports that."""
+    """Wait a few seconds until a restarted backend listens again.
+
+    A backend that stays away is reported by the next run.
+    """
     for _ in range(looks):
         try:
             reach()

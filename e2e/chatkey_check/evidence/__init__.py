@@ -1,1 +1,1 @@
-"""Decides what a report may show of a call: finds leaked secrets, masks secrets, and writes curl lines."""
+"""Decides which parts of a call a report may show: finds leaked secrets, masks secrets, and writes curl lines."""

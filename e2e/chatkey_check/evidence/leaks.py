@@ -18,7 +18,10 @@ SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
 
 def forms(secret: str) -> Iterator[tuple[str, str]]:
-    """Yield the encoded forms of a secret, each with its name. base64 has three forms, one for each offset."""
+    """Yield the encoded forms of a secret, each with its name.
+
+    In base64 a secret has three forms, one for each offset.
+    """
     raw = secret.encode()
     yield "unchanged", secret
     yield "as hex", raw.hex()
@@ -46,7 +49,7 @@ def whole(exchange: Exchange) -> str:
 
 
 def _core(raw: bytes, offset: int) -> str:
-    """Return the part of the base64 form that does not depend on the text around the secret."""
+    """Return the part of a secret's base64 form that does not depend on the text around the secret."""
     text = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
     begin = (0, 2, 3)[offset]
     rest = (offset + len(raw)) % 3

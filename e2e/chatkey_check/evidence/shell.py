@@ -1,4 +1,4 @@
-"""Writes requests as words of a shell command (bash, zsh), which people can copy and run."""
+"""Writes requests as words of a shell command (bash, zsh). People can copy and run these commands."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def curl(request: Request, target: Target, masks: Masks) -> str:
 
 
 def _without_a_type(request: Request) -> list[str]:
-    """Return the words that keep curl from adding a Content-Type to a body that has none."""
+    """Return the words that keep curl from adding a Content-Type to a request whose body has none."""
     typed = any(name.lower() == "content-type" for name, _ in request.headers)
     return [] if typed or not request.body else ["-H", "Content-Type:"]
 

@@ -20,7 +20,7 @@ ONE_OF_TWO = "The first login's token is correct, but the second login's is not.
 
 @dataclass(frozen=True, slots=True)
 class Check(Question):
-    """A question together with the function that answers the question."""
+    """A question, with the function that answers the question."""
 
     judge: Judge = field(repr=False)
 
@@ -51,7 +51,7 @@ def check(
 def also_second(judge: TokenJudge) -> Judge:
     """Judge the token of the normal call.
 
-    If that token passes, also judge the tokens of the second call and of the second login. Several workers may answer
+    If that token passes, also judge the tokens of the second call and of the second login. Different workers may answer
     the calls, and different kinds of people may log in.
     """
 

@@ -16,7 +16,7 @@ def passed(message: str = "") -> Finding:
 
 
 def failed(message: str, *about: Exchange, hint: str | None = None) -> Finding:
-    """Return a finding that the endpoint does not work, or gives a token to a person who should not get one."""
+    """Return a finding that the endpoint does not work, or that it gives a token to a person who should not get one."""
     return Finding(Verdict.FAIL, message, hint, about)
 
 

@@ -1,4 +1,4 @@
-"""Forges cookies that name another person, from the id alone: as plain text, base64 or hex."""
+"""Forges cookies that name another person. Only the person's id is needed: as plain text, base64 or hex."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def readings(value: str) -> Iterator[tuple[Coding, str]]:
 
 
 def _pairs(mine: Mapping[str, object], theirs: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of the same detail of both persons: claims, and the number in the uid."""
+    """Yield pairs of corresponding details of both persons: each claim, and the number in the uid."""
     for name in ("uid", "email", "name"):
         own, other = mine.get(name), theirs.get(name)
         if isinstance(own, str) and isinstance(other, str) and len(own) >= SHORTEST:

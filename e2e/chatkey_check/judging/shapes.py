@@ -1,4 +1,4 @@
-"""Findings for checks that do not apply, because calls have another format than the contract's example."""
+"""Findings for checks that do not apply, because the calls have another format than the contract's example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recognises text that a program has put in the place of a value by mistake."""
+"""Recognises text that a program has written in place of a value by mistake."""
 
 from __future__ import annotations
 

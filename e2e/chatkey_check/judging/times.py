@@ -1,4 +1,4 @@
-"""Judges the times in a token: how wrong the times are, whether they change, and which mistake explains them."""
+"""Judges the times in a token: whether they are wrong, by how much, whether they change, and what explains them."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def left(calls: Calls, exchange: Exchange) -> float:
 
 
 def shift(calls: Calls, exchange: Exchange) -> float | None:
-    """Return how many seconds iat is ahead of the issuing server's clock, or None if exp is not an hour after iat.
+    """Return how many seconds iat is ahead of the issuing server's clock. Return None if exp is not an hour after iat.
 
-    If the result is not zero, the lifetime is right, but its start is wrong.
+    If the result is not zero, the token's lifetime is correct, but the lifetime begins at the wrong time.
     """
     issued, ends = seconds(exchange.claims, "iat"), seconds(exchange.claims, "exp")
     if issued is None or ends is None or not SHORTEST <= ends - issued <= LONGEST:
@@ -70,7 +70,7 @@ def stands_still(calls: Calls, token: Token, name: str) -> bool:
     """Return whether a time in the token equals the same time in a token that another browser got seconds later.
 
     A time that is rounded to the minute stays equal for a while, so such a time is not judged. If the time may be
-    rounded to fewer seconds, a further call is made after that many seconds.
+    rounded to a shorter interval, another call is made after that interval.
     """
     first, later = seconds(token.claims, name), seconds(calls.later.claims, name)
     if first is None or first != later or first % MINUTE == 0:
@@ -97,7 +97,7 @@ def issued_now(calls: Calls, exchange: Exchange) -> bool:
 
 
 def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
-    """Return a message and a hint about a wrong lifetime for a token whose iat is right and whose exp is wrong."""
+    """Return a message and a hint for a token whose iat is right but whose exp is wrong."""
     span = (seconds(claims, "exp") or 0) - (seconds(claims, "iat") or 0)
     if span == 0:
         return "the token expires at once: exp equals iat", "Add an hour: exp must be iat + 3600."

@@ -1,4 +1,4 @@
-"""Names another person in a request, and judges whether the endpoint issues a token for that person."""
+"""Names another person in a request, and checks whether the endpoint then issues a token for that person."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ Ask = Callable[[Session, Victim], Exchange]
 def believed(calls: Calls, where: str, ask: Ask) -> Finding:
     """Make a call with the login and a call without it. Both calls name another person.
 
-    Fail if either call gets that person's token. If there is a second login, its person is named, because an endpoint
-    may accept only people who exist.
+    Fail if either call gets that person's token. If there is a second login, the calls name the person of that login,
+    because an endpoint may accept only people who exist.
     """
     attempts = list(_attempts(calls))
     logged_in = _logged_in(calls)

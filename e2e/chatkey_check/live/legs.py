@@ -25,7 +25,10 @@ WAYS: Final = "--secret-env NAME, or --service-url URL"
 
 @dataclass(frozen=True, eq=False)
 class Live:
-    """The service, socket and browser of a run. Each is started when first needed, and `close` stops all of them."""
+    """The service, the socket and the browser of a run.
+
+    Each starts when it is first needed. `close` stops all of them.
+    """
 
     calls: Calls
     reference: ReferenceServer = field(default_factory=ReferenceServer)

@@ -1,4 +1,4 @@
-"""The live part of a dry run. It makes the calls to the endpoint, but starts no service and no browser."""
+"""The live part of a dry run. The calls to the endpoint are planned, but no service and no browser is started."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class PlannedLive(Live):
-    """Stands in for a working service, and for a visit in which nothing fails."""
+    """Stands in for a live part with a working service, and with a visit in which nothing fails."""
 
     def connect(self, key: BrowserKey) -> Outcome:
-        """Return the answer of a working service to this key."""
+        """Return the answer that a working service gives to this key."""
         from chatkey_peer.peer import Outcome  # noqa: PLC0415 - cryptography is not needed before
 
         if key is not self.key:

@@ -24,12 +24,12 @@ INSTALL: Final = "pip install 'chatkey[server]'"
 
 
 def sdk_of(url: str) -> str:
-    """Return the usual address of a service's widget script."""
+    """Return the usual address of the widget script of a service."""
     return f"{url}/assets/sdk.js"
 
 
 def named(url: str, sdk_url: str | None, provider_id: str, wire: HttpWire) -> Service:
-    """Return the service at --service-url, according to the service's configuration. Raises `Unusable`."""
+    """Return the service at --service-url, after reading the service's configuration. Raises `Unusable`."""
     address = url + CONFIG_PATH.format(id=provider_id)
     try:
         wire.reach(url)
@@ -64,17 +64,17 @@ class ReferenceServer:
 
     @cached_property
     def installed(self) -> bool:
-        """Whether the reference server is installed, which is an optional extra of chatkey."""
+        """Whether the reference server is installed. It is an optional extra of chatkey."""
         return find_spec("piccolo") is not None
 
     def expect(self, target: Target) -> None:
-        """Start the server in the background if a run against this target needs it. The start takes a second or two."""
+        """Start the server in the background if a run against this target needs it. Starting takes a second or two."""
         is_own = target.live and target.live.service_url is None and target.secret is not None
         if is_own and self.installed:
             self.begin()
 
     def begin(self) -> Future[str]:
-        """Start the server in the background, unless it is already started, and return a future of its address."""
+        """Start the server in the background, unless it has already been started. Return a future with its address."""
         if self._url is None:
             self._url = self._thread.submit(self._start)
         return self._url

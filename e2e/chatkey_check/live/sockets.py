@@ -17,7 +17,7 @@ SECONDS: Final = 5.0
 
 
 def connected(wire: HttpWire, uri: str, *, page: str, token: str, key: BrowserKey) -> Outcome:
-    """Open a socket as from a page, send the token with a proof signed by the key, and return the outcome.
+    """Open a socket as a page would, send the token with a proof that the key has signed, and return the outcome.
 
     Raises `Unusable` if no socket can be opened.
     """

@@ -14,7 +14,7 @@ UNCHANGED = "Copy it unchanged."
 
 
 def changed(sent: str, got: str) -> Wrong | None:
-    """Return how `got` was made from `sent`, in words that complete "it is …", or None if the change is unknown."""
+    """Return how `sent` was changed into `got`, in words that complete "it is …". None means an unknown change."""
     for what, text in _changes(sent):
         if got == text:
             return Wrong(what, UNCHANGED)

@@ -66,14 +66,14 @@ class Key(NamedTuple):
 def explained(
     token: str, compact: reading.Compact, secret: str, provider_id: str | None, others: Mapping[str, str]
 ) -> Wrong | None:
-    """Return the mistake that leads to this signature, or what the length of the signature reveals, or None."""
+    """Return the mistake that explains this signature, or what the length of the signature reveals, or None."""
     known = _signed_with(keys(secret, provider_id, others), compact)
     known = known or _signed_otherwise(token, compact, secret.encode())
     return known or (of_wrong_length(compact) if len(compact.signature) != reading.SHA256_BYTES else None)
 
 
 def public(compact: reading.Compact, provider_id: str | None) -> Wrong | None:
-    """Return the publicly known key that signed the token, or None. This check needs no secret."""
+    """Return the publicly known key that signed the token, or None. This works without the secret."""
     return _signed_with(public_keys(provider_id), compact)
 
 
@@ -312,7 +312,7 @@ def _buffer(raw: bytes) -> str:
 
 
 def _decoded_hex(text: str) -> bytes:
-    """Return the bytes that hex digits decode to if they are read as base64url."""
+    """Return the bytes that result if hex digits are decoded as base64url."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

@@ -67,7 +67,7 @@ def _misplaced(key: str, name: str, option: Option | None) -> str:
 
 
 def _value(path: Path, option: Option, value: Any) -> Any:
-    """Return a value in the type that the command line gives. Raises `OptionError` without quoting secrets."""
+    """Convert a value to the type that the command line would give. Raises `OptionError`, which quotes no secret."""
     if option.many:
         items = value if isinstance(value, list) else [value]
         return tuple(_one(path, option, item) for item in items)
@@ -92,7 +92,10 @@ def _one(path: Path, option: Option, value: Any) -> Any:
 
 
 def _without_secrets(path: Path, option: Option, text: str) -> str:
-    """Return the text. Raises `OptionError` if the text is a secret, because the file is kept with the code."""
+    """Return the text.
+
+    Raises `OptionError` if the text is a secret, because the options file is stored with the code.
+    """
     if option.kind is Kind.HEADER and option.table == "login":
         if not text.startswith("@"):
             raise OptionError(

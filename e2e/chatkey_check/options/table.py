@@ -19,7 +19,7 @@ OPTION: Final = "option"
 
 
 class Kind(StrEnum):
-    """The kind of an option's value, with the word that the help text uses."""
+    """The kind of an option's value. The help text shows the kind as a word."""
 
     ID = "ID"
     NAME = "NAME"
@@ -46,7 +46,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. The name and the default are those of the field of `Given` that the option fills."""
+    """One option. It fills the field of `Given` with the same name, and has the default of that field."""
 
     kind: Kind
     help: str

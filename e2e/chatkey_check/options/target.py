@@ -1,4 +1,4 @@
-"""Converts the command-line options into a target, or reports which options cannot be used."""
+"""Converts the command-line options into a target, or reports options that cannot be used."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _has_login(given: Given) -> bool:
 
 
 def _own(given: Given, url: str | None, option: str) -> str | None:
-    """Return the address if it is on the host of the endpoint or of the page, to which the session may be sent."""
+    """Return the address if its host is that of the endpoint or of the page. The session may be sent to such a host."""
     if url is None:
         return None
     hosts = {urlsplit(address).hostname for address in (given.url, given.page_origin or given.url)}

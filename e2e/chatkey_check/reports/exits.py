@@ -1,4 +1,4 @@
-"""The exit status of `chatkey check`."""
+"""Defines the exit status of `chatkey check`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ JUDGED = frozenset({Verdict.PASS, Verdict.WARN, Verdict.FAIL})
 
 
 def status(report: Report, *, strict: bool = False) -> Exit:
-    """Return the exit status for a report. With `strict`, warnings that are not known count, too."""
+    """Return the exit status for a report. With `strict`, warnings count too, unless they are known."""
     verdicts = {outcome.check.id: outcome.verdict for outcome in report.outcomes}
     if verdicts.get("net.resolves") is Verdict.FAIL:
         return Exit.UNREACHABLE

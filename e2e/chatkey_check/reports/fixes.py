@@ -24,7 +24,7 @@ WHERE: Final = {
 
 
 def fix(outcome: Outcome) -> dict[str, Any] | None:
-    """Return what to change, in which place, and code examples by language; or None if the check found nothing."""
+    """Return what to change, in which place, and code examples by language. Return None if the check found nothing."""
     if outcome.verdict not in FINDINGS:
         return None
     check = outcome.check

@@ -90,7 +90,7 @@ def _text(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Return text as inline code, between more backticks in a row than the text contains."""
+    """Return text as inline code. The text is enclosed in a longer run of backticks than it contains."""
     flat = " ".join(text.split())
     fence = "`" * (_longest(flat) + 1)
     return f"{fence} {flat} {fence}" if "`" in flat else f"{fence}{flat}{fence}"

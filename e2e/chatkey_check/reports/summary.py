@@ -1,4 +1,4 @@
-"""Texts that all formats of a report share: the result of the run, and what else could be judged."""
+"""Texts that all formats of a report share: the result of the run, and which further checks are possible."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def source(check: Question) -> str:
 
 
 def reason(outcome: Outcome) -> str:
-    """Return why a check was not judged, with the option that is missing, if any."""
+    """Return why a check was not judged, and which option is missing, if any."""
     if outcome.blocked_by:
         return f"see {outcome.blocked_by} first"
     return f"{outcome.message} ({outcome.option})" if outcome.option else outcome.message

@@ -1,4 +1,4 @@
-"""Known failures: a file of check ids with reasons. An unnecessary entry is an error."""
+"""Known failures: a file of check ids with reasons. An entry whose check does not fail is an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXCUSED: Final = frozenset({Verdict.FAIL, Verdict.WARN})
 
 
 class Known:
-    """The entries of a file of known failures, or none without a file."""
+    """The entries of a file of known failures. Empty without a file."""
 
     def __init__(self, reasons: Mapping[str, str] | None = None) -> None:
         self._reasons = dict(reasons or {})

@@ -1,4 +1,4 @@
-"""Runs the checks in an order in which the first failure is the cause of the others."""
+"""Runs the checks in an order in which the first failure is the cause of later failures."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class _Judging:
             pool.shutdown(cancel_futures=True)
 
     def _outcome(self, check: Check) -> Outcome:
-        """Return the outcome of a check. The first call judges the check, while other threads wait."""
+        """Return the outcome of a check. The first call judges the check. Other threads wait for the result."""
         with self._locks[check.id]:
             if check.id not in self._outcomes:
                 in_the_way = self._in_the_way(check)
@@ -210,7 +210,7 @@ class _Judging:
         return Outcome(check, Verdict.SKIP, reason, left_out=True) if reason else self._outcomes[check.id]
 
     def _tell(self) -> None:
-        """Report the known outcomes in order, up to the first check that has not ended."""
+        """Report the finished outcomes in order, up to the first check that has not ended."""
         order = list(self._checks)
         while self._told < len(order):
             check = self._checks[order[self._told]]

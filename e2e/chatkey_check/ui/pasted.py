@@ -35,7 +35,7 @@ class PastedWire:
         self._body = json.dumps({"token": token}).encode()
 
     def reach(self, url: str) -> str:
-        """Pretend that a server listens."""
+        """Pretend that a server listens at the address."""
         return url
 
     def shake_hands(self, url: str) -> None:
@@ -69,7 +69,10 @@ def explained(token: str, target: Target) -> dict[str, Any]:
 
 
 def _part(token: str, number: int) -> str:
-    """Return a part of a token as indented JSON, or an empty text. Part 0 is the header, part 1 the claims."""
+    """Return a part of a token as indented JSON, or an empty text.
+
+    Part 0 is the header, and part 1 contains the claims.
+    """
     parts = token.split(".")
     value = reading.lenient_claims(f".{parts[number]}") if len(parts) > number else {}
     return Masks().masked(json.dumps(value, indent=2, ensure_ascii=False)) if value else ""

@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._let_it_arrive()
 
     def _let_it_arrive(self) -> None:
-        """Read what the client is still sending, up to a limit.
+        """Read the rest of what the client is sending, up to a limit.
 
         Closing a connection with unread bytes would reset the connection (RFC 9112 9.6), and the client might lose the
         answer.

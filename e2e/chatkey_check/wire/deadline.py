@@ -1,4 +1,4 @@
-"""Ends a call when its time is over. A read timeout would not suffice, because it starts anew with each byte."""
+"""Ends a call when its time is over. A read timeout would not suffice, because it starts again with each byte."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ OPENED: Final = "connection.connect_tcp.complete"
 
 
 class Deadline:
-    """Limits the duration of a `with` block. When the time is over, its connection is shut down, and reads end.
+    """Limits the duration of a `with` block. When the time is over, the connection is shut down, and reads end.
 
-    The deadline keeps a copy of the connection's file descriptor, so it can shut the connection down even during a TLS
-    handshake.
+    The deadline keeps a copy of the connection's file descriptor. Therefore it can shut the connection down even during
+    a TLS handshake.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -80,5 +80,5 @@ class Line:
         return trace
 
     def answered_on(self, stream: Any) -> None:
-        """Remember the stream of an answer. With TLS, it is another stream than the one that was opened."""
+        """Remember the stream of an answer. With TLS, this is a different stream than the one that was opened."""
         self._stream = stream

@@ -12,7 +12,7 @@ BARE: Final = -15
 
 
 class Undecodable(ValueError):
-    """A body that is not compressed in the way that its Content-Encoding says."""
+    """A body is not compressed in the way that its Content-Encoding says."""
 
 
 def unpacked(body: bytes, encodings: str, most: int) -> bytes:

@@ -114,7 +114,10 @@ class HttpWire:
             return list(pool.map(self._send_alone, requests))
 
     def spread(self) -> None:
-        """Send each request over a separate connection. A kept connection would occupy a single-threaded server."""
+        """From now on, send each request over a separate connection.
+
+        A kept connection would occupy a single-threaded server.
+        """
         self._forget()
         self._spread = True
 
@@ -130,7 +133,7 @@ class HttpWire:
 
     @property
     def tls(self) -> ssl.SSLContext:
-        """The TLS settings, which trust the system's authorities and that of `--ca`. Raises `OptionError`."""
+        """The TLS settings. They trust the system's authorities and the authority of `--ca`. Raises `OptionError`."""
         if self._tls is None:
             self._tls = _trusting(self._target)
         return self._tls

@@ -118,7 +118,7 @@ def _header(request: Request, name: str) -> str:
 
 
 def _jkt(request: Request, shape: Shape) -> str | None:
-    """Return the jkt of a request if the jkt is a valid thumbprint and really sent; otherwise None."""
+    """Return the jkt of a request. Return None if no jkt was sent, or if it is not a valid thumbprint."""
     try:
         fits = len(reading.decoded(request.jkt)) == reading.SHA256_BYTES
     except ValueError:

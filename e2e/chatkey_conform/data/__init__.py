@@ -16,7 +16,7 @@ DOCS: Final = Path(__file__).parents[3] / "docs"
 
 
 def shipped(name: str) -> Path:
-    """Return the path of a file of docs/, also in an installed package."""
+    """Return the path of a file of docs/. Works in an installed package too."""
     inside = HERE / "docs" / name
     return inside if inside.exists() else DOCS / name
 
@@ -39,7 +39,7 @@ def contract_version() -> str:
 
 @cache
 def scored(revision: int) -> dict[str, frozenset[str]]:
-    """Return the sentences that are scored in a revision of the profile: those for services and those for widgets."""
+    """Return the sentences that are scored in a revision of the profile, separately for services and for widgets."""
     revisions = tomllib.loads((HERE / "scored.toml").read_text("utf-8"))["revision"]
     return {side: frozenset(ids) for side, ids in revisions[str(revision)].items()}
 

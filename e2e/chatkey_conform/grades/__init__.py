@@ -1,1 +1,1 @@
-"""Three ways ("grades") to get test businesses at a target, with one module each and a common protocol."""
+"""Three ways ("grades") of getting test businesses at a target. Each grade is a module with a common protocol."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class HarnessError(Exception):
-    """The suite, an adapter or a lab has failed, not the service under test."""
+    """The suite, an adapter or a lab has failed. The service under test is not at fault."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Businesses(Protocol):
     """
 
     def capabilities(self) -> frozenset[str]:
-        """Return the capabilities that the adapter or lab declares for the service."""
+        """Return the capabilities that the adapter or lab reports for the service."""
         ...
 
     def prepared(self) -> tuple[Business, ...]:
@@ -39,7 +39,7 @@ class Businesses(Protocol):
     def provision(self, wanted: Mapping[str, Any]) -> Business: ...
 
     def change(self, business: Business, changes: Mapping[str, Any]) -> None:
-        """Change a business. The service may apply the change up to a minute later by its own clock."""
+        """Change a business. The service may take up to a minute, by its own clock, to apply the change."""
         ...
 
     def remove(self, business: Business) -> None: ...

@@ -25,7 +25,10 @@ def businesses_of(target: Target) -> Businesses:
 
 
 def capabilities_of(target: Target, businesses: Businesses) -> frozenset[str]:
-    """Return the declared capabilities, from TARGET.toml or else from the adapter. Raises `TargetError`."""
+    """Return the declared capabilities.
+
+    They come from TARGET.toml, or otherwise from the adapter. Raises `TargetError`.
+    """
     have = target.service.have
     told = businesses.capabilities() if have is None else declared(have)
     if target.service.restart:

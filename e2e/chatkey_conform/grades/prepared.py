@@ -15,7 +15,7 @@ NOT_BY_HAND = {"businesses", "change", "clock", "faults", "member-records", "age
 
 
 class PreparedBusinesses:
-    """The businesses listed in TARGET.toml. Raises `TargetError` if the environment does not contain a secret."""
+    """The businesses listed in TARGET.toml. Raises `TargetError` if the environment lacks a secret of one of them."""
 
     def __init__(self, target: Target, environ: Mapping[str, str] = os.environ) -> None:
         have = declared(target.service.have or ())

@@ -1,1 +1,1 @@
-"""Verdicts, and the recorded requests and responses that support them."""
+"""Verdicts on cases, and the recorded requests and responses that explain the verdicts."""

@@ -51,7 +51,10 @@ class Jws:
 
 @dataclass(frozen=True)
 class Damage:
-    """One row of both tables. `part` is the segment that a proof's refusal names. `cause` applies to tokens only."""
+    """One row of both tables.
+
+    `part` is the segment that the refusal of a proof names. `cause` applies to tokens only.
+    """
 
     row: str
     name: str
@@ -184,14 +187,14 @@ def idle_bits(part: str) -> Callable[[Jws], str]:
 
 
 def canonically_signed(jws: Jws) -> str:
-    """Set such a bit in the payload, and keep the signature of the canonical text."""
+    """Set an ignored bit in the payload's last character, and keep the signature of the canonical text."""
     segment = spaced(jws, PAYLOAD, 1)
     header, _, signature = jws.with_segment(PAYLOAD, segment).split(".")
     return f"{header}.{next_letter(segment)}.{signature}"
 
 
 def letter_more(part: str) -> Callable[[Jws], str]:
-    """Add a character that is too short to encode a whole byte."""
+    """Add one character to a segment. A single further character cannot encode a whole byte."""
     return lambda jws: jws.with_segment(part, spaced(jws, part, 0) + "A")
 
 
@@ -207,7 +210,7 @@ def general(protected: str, body: str, signature: str) -> str:
 
 
 def polyglot(protected: str, body: str, signature: str) -> str:
-    """Return text that is a JSON object for one parser, and three segments with dots for another parser."""
+    """Return text that one parser reads as a JSON object, and another parser as three segments with dots."""
     return f'{{"payload":"{body}","protected":"{protected}","signature":"{signature}","x":".{body}."}}'
 
 

@@ -1,4 +1,4 @@
-"""The protocol of a place that reads tokens, for the rows of `token_verdicts.py`."""
+"""The protocol of a place that reads tokens. The rows of `token_verdicts.py` use it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatkey_peer.key import Json
 
 
 class Place(Protocol):
-    """A place that reads one kind of token (`socket` or `identity`): a function, or an endpoint of a service."""
+    """A place that reads one kind of token (`socket` or `identity`). It is a function, or an endpoint of a service."""
 
     kind: ClassVar[str]
 

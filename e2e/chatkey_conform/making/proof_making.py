@@ -1,4 +1,7 @@
-"""Functions for the rows of `proof_verdicts.py`. Each makes a proof from a valid handshake, with one change."""
+"""Functions for the rows of `proof_verdicts.py`.
+
+Each function makes a proof from a valid handshake, with one change.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ Make = Callable[[Handshake], str]
 
 
 def damaged(damage: Damage) -> Make:
-    """Corrupt a valid proof. The corrupted proof can be signed again with the same key."""
+    """Corrupt a valid proof. The corrupted text may be signed again with the same key."""
     return lambda handshake: damage.make(Jws(handshake.prove(), handshake.key.sign))
 
 
@@ -132,7 +135,7 @@ def unsigned(alg: object) -> Make:
 
 
 def mac(alg: str, spell: Callable[[BrowserKey], bytes]) -> Make:
-    """Set `alg`, and replace the signature with a MAC. `spell` makes the secret of the MAC from the public key."""
+    """Set `alg`, and replace the signature with a MAC. `spell` derives the secret of the MAC from the public key."""
 
     def make(handshake: Handshake) -> str:
         signed = handshake.prove({"alg": alg}).rpartition(".")[0]

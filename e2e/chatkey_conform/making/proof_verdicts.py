@@ -42,7 +42,7 @@ SOCKET: Final = "{ws}://{host}{path}"
 
 @dataclass(frozen=True)
 class Verdict:
-    """A proof with one fault, and the expected refusal: code, member, and text in the cause and the message.
+    """A proof with one fault, and the refusal that it must get: code, member, and text in the cause and the message.
 
     If `cause` is None, the refusal has no cause.
     """

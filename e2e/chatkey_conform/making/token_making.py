@@ -176,7 +176,7 @@ def jkt(place: Place) -> str:
 
 
 def damaged(damage: Damage) -> Make:
-    """Corrupt a valid token. The corrupted token can be signed again with the same secret."""
+    """Corrupt a valid token. The corrupted text may be signed again with the same secret."""
 
     def make(place: Place) -> str:
         sign = partial(Maker().mac, key=place.shop.secret)

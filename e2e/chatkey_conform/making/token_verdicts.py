@@ -53,7 +53,7 @@ IDENTITY: Final = ("identity",)
 
 @dataclass(frozen=True)
 class Verdict:
-    """A token with one fault, and the expected refusal: code, member, and text in the cause and the message.
+    """A token with one fault, and the refusal that it must get: code, member, and text in the cause and the message.
 
     If `cause` is None, the refusal has no cause. `kinds` are the kinds of token to which the row applies.
     """

@@ -21,7 +21,10 @@ B: Final = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
 
 @dataclass(frozen=True)
 class WrongKey:
-    """The changes to a valid key, the member that is refused, and text in the cause (None if there is no cause)."""
+    """The changes to a valid key, the member that is refused, and text in the cause.
+
+    The text is None without a cause.
+    """
 
     id: str
     member: str
@@ -142,7 +145,7 @@ def _spellings() -> Iterator[WrongKey]:
 
 @dataclass(frozen=True)
 class Spelled:
-    """A placeholder for the valid value of a member, changed with `spell`."""
+    """Stands for the valid value of a member after `spell` has changed it."""
 
     spell: Callable[[str], str]
 

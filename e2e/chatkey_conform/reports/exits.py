@@ -1,4 +1,4 @@
-"""The exit status of `chatkey conform`."""
+"""Defines the exit status of `chatkey conform`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentences that all report formats share, made from `report.json`."""
+"""Sentences that all report formats share. They are made from `report.json`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def name_of(report: Json) -> str:
 
 
 def share(report: Json) -> str:
-    """Return how many sentences were judged, which every verdict must state."""
+    """Return how many sentences were judged. Every verdict must state this share."""
     judged, scored = report["judged"], report["scored"]
     percent = 100 * judged // scored if scored else 0
     return f"{judged} of {scored} sentences judged ({percent} %)"

@@ -98,7 +98,10 @@ class Result:
 
     @property
     def mended(self) -> list[str]:
-        """Known failures that now pass or do not exist. Failures of browser scenarios are reported elsewhere."""
+        """Known failures that no longer fail, or whose case does not exist.
+
+        Browser scenarios are reported elsewhere.
+        """
         bad = _names(self.of(Verdict.FAILED, Verdict.KNOWN))
         of_a_browser = contract().keys() - _names(self.outcomes)
         return sorted(name for name in self.known.keys() - bad - of_a_browser if not name.startswith(SCENARIO))

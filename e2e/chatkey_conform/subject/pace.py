@@ -39,7 +39,7 @@ class Pace:
 
 
 def _wait(answer: Answer) -> float | None:
-    """Return the seconds that the service asks the client to wait, or None if it does not.
+    """Return the seconds that the service asks the client to wait, or None if the service names no time.
 
     Raises `HarnessError` if the wait is too long. The service may ask for a long wait, but then nothing can be judged.
     """

@@ -32,7 +32,10 @@ SECOND: Final = 1.1
 
 @dataclass(frozen=True)
 class Ended:
-    """How a connection ended: frames after `hello`, close code and reason. `close` is None while it is open."""
+    """How a connection ended: frames after `hello`, close code and reason.
+
+    While the connection is open, `close` is None.
+    """
 
     frames: tuple[Json, ...]
     close: int | None
@@ -97,7 +100,7 @@ class Written(float):
 
 
 class Peer:
-    """An open connection, of which the first frame was already read: `hello`, or a refusal."""
+    """An open connection whose first frame (`hello` or a refusal) has already been read."""
 
     def __init__(
         self,
@@ -118,7 +121,10 @@ class Peer:
         self.nonce = str(self.hello.get("nonce", ""))
 
     def send_raw(self, *frames: bytes) -> None:
-        """Send raw bytes below the frame level. Does nothing if the connection is closed."""
+        """Send raw bytes on the connection, without adding a WebSocket frame.
+
+        Does nothing if the connection is closed.
+        """
         self._transcript.note(f"→ {sum(map(len, frames))} bytes")
         self.connection.write(b"".join(frames))
 
@@ -176,7 +182,10 @@ class Peer:
         return answer
 
     def end(self, more: float = 0) -> Ended:
-        """Read until the service closes, for `more` seconds longer than usual. Raises `Broken` if it does not close."""
+        """Read until the service closes the connection.
+
+        Waits `more` seconds longer than usual, then raises `Broken`.
+        """
         frames = [] if self.hello["type"] == "hello" else [self.hello]
         until = time.monotonic() + self._wait() + more
         try:
@@ -258,7 +267,7 @@ def _is_known(frame: Json) -> bool:
 
 
 def _is_unasked(frame: Json, has_id: bool) -> bool:
-    """Return whether a frame answers no request: `reauth`, another socket's message, a call's state."""
+    """Return whether a frame answers no request, such as `reauth`, another socket's message or a call's state."""
     if frame["type"] in {"reauth", "message"}:
         return True
     return has_id and frame["type"] == "call" and "id" not in frame

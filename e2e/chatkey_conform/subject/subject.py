@@ -91,7 +91,7 @@ class Subject:
         return self._shop(business)
 
     def change(self, shop: Shop, **members: Any) -> None:
-        """Change a business, and move the clock by 61 seconds, after which the service must apply the change."""
+        """Change a business, and move the clock by 61 seconds. By then the service must have applied the change."""
         self.needs("change", "clock")
         self.world.businesses.change(shop.business, members)
         self.advance(61)
@@ -228,7 +228,7 @@ class Subject:
 
     @contextmanager
     def joined(self, shop: Shop, token: str | None = None) -> Iterator[Peer]:
-        """Open a socket, and connect with a valid token, by default the member's."""
+        """Open a socket, and connect with a valid token. By default, this is the member's token."""
         with self.socket() as peer:
             peer.join(token or shop.token(), shop.key)
             yield peer

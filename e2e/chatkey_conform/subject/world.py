@@ -84,7 +84,7 @@ class World:
             raise NotApplicable(capability)
 
     def now(self) -> float:
-        """Return an estimate of the service's time that is never ahead of that time."""
+        """Return an estimate of the service's time. The estimate is never ahead of the service's time."""
         return time.time() + (self.skew or 0.0) + self.offset
 
     def learn_time(self, server_time: float) -> None:
@@ -95,7 +95,7 @@ class World:
     # businesses
 
     def shared(self, number: int) -> Business:
-        """Return the first, second or third business that cases share, after creating it if possible."""
+        """Return the first, second or third business that cases share. Create the business if it does not exist yet."""
         if number < len(self._shared):
             return self._shared[number]
         with self._lock:
@@ -119,7 +119,10 @@ class World:
         return made
 
     def logins(self) -> dict[str, dict[str, object]]:
-        """Return the social logins of a new business, with its own keys if declared, or else with the service's."""
+        """Return the social logins of a new business.
+
+        They use the business's keys if the target declares this capability, and otherwise the service's keys.
+        """
         own: dict[str, object] = {"key_source": "own", "enabled": True, **CLIENT}
         service: dict[str, object] = {"key_source": "service", "enabled": True}
         by_own = self.has("own-keys")

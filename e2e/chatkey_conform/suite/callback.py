@@ -40,7 +40,7 @@ def arrive(subject: Subject, shop: Shop, *, method: str = "GET", social: str = "
 
 
 def holds(subject: Subject, shop: Shop, state: str) -> None:
-    """Check with HEAD, which does not use up the state, that a state is still valid."""
+    """Check that a state is still valid. The check uses HEAD, which does not use up the state."""
     answer = arrive(subject, shop, method="HEAD", state=state, code="x")
     expect((answer.status, answer.body), (200, b""), "Status and body of HEAD with a valid state")
 
@@ -310,7 +310,10 @@ def a_form_has_32_parameters_and_no_more(subject: Subject) -> None:
 
 @FAMILY.judges("D-20/limits", "4.5/get-and-post", page="limits.md#limits")
 def a_body_has_so_many_bytes_and_no_more(subject: Subject) -> None:
-    """A body at the size limit is answered with 400 as too long a form, and a larger body with 413."""
+    """A body at the size limit is answered with 400, because the form is too long.
+
+    A larger body is answered with 413.
+    """
     shop, most = subject.shop(), subject.limits.body_bytes
     if not subject.limits.query_bytes < most <= MOST_BODY:
         raise OtherLimit(f"not tested with body_bytes = {most}")

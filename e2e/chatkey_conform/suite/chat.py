@@ -43,7 +43,7 @@ def only(told: Json) -> Json:
 
 
 def until_pong(peer: Peer, *awaited: str) -> list[Json]:
-    """Send a `ping`. Return the frames up to the `pong` and the last awaited type, in any order."""
+    """Send a `ping`. Return the frames that are received until the `pong` and every awaited type have been received."""
     peer.say({"type": "ping"})
     heard: list[Json] = []
     while not {"pong", *awaited} <= {frame["type"] for frame in heard}:
@@ -91,7 +91,7 @@ def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
     },
 )
 def a_body_is_stored_as_it_was_written(subject: Subject, body: str) -> None:
-    """A message body is stored unchanged, and only a body of white space counts as empty."""
+    """A message body is stored unchanged. Only a body that consists of white space counts as empty."""
     with subject.joined(subject.shop()) as peer:
         write(peer, body)
         found = [message["body"] for message in history(peer)["messages"]]
@@ -254,7 +254,10 @@ def nobody_else_hears_it(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/messages", "2.4/display", each=LOGINS)
 def the_name_shown_is_the_headers_else_the_tokens(subject: Subject, login: str) -> None:
-    """The displayed name is the one in the frame's `headers`, or the token's if that is missing or empty."""
+    """The displayed name is the one in the frame's `headers`.
+
+    If that name is missing or empty, the token's is displayed.
+    """
     shop = subject.shop()
     with subject.joined(shop, token_of(shop, login)) as peer:
         names = ("", " \n", "Grace")

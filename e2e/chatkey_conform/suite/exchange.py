@@ -70,7 +70,7 @@ def an_identity_token_that_is_bound_is_exchanged_for_its_own_key_only(subject: S
 
 @FAMILY.judges("4.3/not-custom", "4.3/verifies", "7/auth-401", rows=["JWT-151"])
 def a_socket_token_cannot_be_bound_anew(subject: Subject) -> None:
-    """A socket token, custom or social, is refused with 401 as `auth`."""
+    """A socket token that is sent as `auth` is refused with 401, whether it is custom or social."""
     shop = subject.shop()
     for stolen in (shop.token(), shop.social_token()):
         for jkt in (shop.key.jkt, BrowserKey().jkt):

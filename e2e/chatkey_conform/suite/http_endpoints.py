@@ -256,7 +256,7 @@ MOST_PARAMETERS: Final = 32
 
 @FAMILY.judges("D-03/parameter-400", "D-20/limits", each=ENDPOINTS, page="limits.md#fixed-limits")
 def a_query_has_32_parameters_and_no_more(subject: Subject, endpoint: str) -> None:
-    """A query may have 32 parameters, including unknown ones, and one more is refused, except for the configuration."""
+    """A query may have 32 parameters, including unknown ones. Except for the configuration, one more is refused."""
     path, query = target_of(subject.shop(), endpoint)
 
     def asked(number: int) -> Answer:

@@ -118,7 +118,7 @@ def unless_a_business_says_so_any_secure_page_may_connect(subject: Subject) -> N
 
 @FAMILY.judges("D-03/provider-off", needs=["businesses"])
 def a_business_that_is_off_is_refused_after_the_proof(subject: Subject) -> None:
-    """A business that is switched off refuses a connection with `provider_off`, after the proof was checked."""
+    """A connection to a business that is switched off is refused with `provider_off`, after the proof was checked."""
     shop = subject.shop_with(enabled=False)
     token = shop.token()
 

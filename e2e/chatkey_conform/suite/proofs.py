@@ -346,7 +346,10 @@ def a_private_key_in_the_header_is_refused_and_not_repeated(subject: Subject) ->
 
 @FAMILY.judges("D-10/proof", "D-04/one-spelling", each=("x", "y"), rows=["PRF-024"])
 def a_coordinate_is_always_32_bytes_long(subject: Subject, member: str) -> None:
-    """A coordinate that begins with a zero byte is accepted, and refused without this byte or with another one."""
+    """A coordinate that begins with a zero byte is accepted.
+
+    It is refused without this byte, or with one more zero byte.
+    """
     shop, key = subject.shop(), _key_with_a_short(member)
     token, full = shop.token(cnf={"jkt": key.jkt}), unb64(key.jwk[member])
     with subject.socket() as peer:
@@ -364,7 +367,7 @@ def _key_with_a_short(member: str) -> BrowserKey:
 
 @FAMILY.judges("D-10/proof", rows=["PRF-034"])
 def the_other_signature_of_the_same_key_holds(subject: Subject) -> None:
-    """Of the two valid ECDSA signatures with s and n - s, both are accepted."""
+    """A proof is accepted with either of the two valid ECDSA signatures, which contain s and n - s."""
     shop = subject.shop()
     token = shop.token()
     order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551

@@ -157,7 +157,7 @@ for _row in ROWS:
 
 @FAMILY.judges("2.4/claims", "7/missing-400", rows=["JWT-001"])
 def an_empty_token_is_no_token(subject: Subject) -> None:
-    """An empty token is malformed on the socket, and counts as a missing parameter as `auth`."""
+    """An empty token is malformed on the socket. An empty `auth` counts as a missing parameter."""
     shop = subject.shop()
     _ = shop.social
 
@@ -362,7 +362,7 @@ def a_member_is_the_same_in_another_browser(subject: Subject) -> None:
 
 @FAMILY.judges("D-11/custom-not-social", "D-05/login", page="protocol.md#tokens")
 def a_custom_uid_that_looks_like_a_social_one_is_a_custom_members(subject: Subject) -> None:
-    """A custom member whose `uid` looks like a social login's can connect."""
+    """A custom member whose `uid` looks like the uid of a social login can connect."""
     shop = subject.shop()
     with subject.socket() as peer:
         ready = peer.join(shop.token(uid=f"google:{shop.member}"), shop.key)

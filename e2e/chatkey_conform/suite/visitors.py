@@ -37,7 +37,7 @@ def signed_by(token: str, key: bytes) -> bool:
 
 @FAMILY.judges("4.2/visitor", "D-05/visitor", "2.6/visitor-time")
 def a_visitor_token_is_what_the_page_says(subject: Subject) -> None:
-    """A visitor token has the required claims, expires with the next minute, and is signed with its minute's key."""
+    """A visitor token has the required claims, ends with the next minute, and is signed with the key of its minute."""
     shop = subject.shop()
     token = shop.visitor_token()
     header, claims = parts_of(token)
@@ -131,7 +131,10 @@ def a_visitor_token_by_the_secret_itself_is_refused(subject: Subject) -> None:
     rows=["HTP-048"],
 )
 def a_visitor_token_lives_to_the_end_of_the_minute_after_its_own(subject: Subject, hour: str) -> None:
-    """A visitor token is valid until the end of the next minute, and not a day later, when the key is the same."""
+    """A visitor token is valid until the end of the next minute.
+
+    A day later it is invalid, although the key is the same.
+    """
     span = 86_400 if hour == "midnight" else 60
     shop = subject.shop()
     subject.advance((span - 12 - subject.now()) % span)

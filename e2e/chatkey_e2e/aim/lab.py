@@ -15,7 +15,10 @@ from chatkey_stack.lab import AgentDeed, Provider, ServiceLab, SocialKeys
 
 
 class TargetLab(ServiceLab):
-    """Our lab's interface for a target. `arm`, `armed` and `disarm` call the front, the others the target."""
+    """Our lab's interface for a target.
+
+    `arm`, `armed` and `disarm` call the front. The other methods call the target.
+    """
 
     def __init__(self, url: str, ca: Path | None, businesses: Businesses) -> None:
         super().__init__(url, ca)

@@ -110,7 +110,7 @@ def test_axe_finds_nothing_serious_on_any_consent_page(page: Page, make_business
 def test_axe_finds_nothing_serious_on_the_callback_page(
     new_context: NewContext, business: Business, locale: str
 ) -> None:
-    """axe must find no serious problem on the callback page, cancelled, without an opener, and right to left."""
+    """axe must find no serious problem on the callback page: after a cancellation, without an opener, right to left."""
     page = new_context(locale=locale).new_page()
     address = Opener(page, business).address()
 

@@ -231,7 +231,7 @@ def test_an_agent_answers_a_member_who_is_away(driven: DrivenWidget, clerk: Cler
 def test_a_message_whose_acknowledgement_was_lost_is_sent_again_under_its_id(
     driven: DrivenWidget, stack: Stack
 ) -> None:
-    """If the connection ends before the ack, the widget must send the message again, but it must be stored once."""
+    """If the connection ends before the ack, the widget must send the message again. The service must store it once."""
     driven.visit()
     driven.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)

@@ -87,7 +87,7 @@ def test_htm_022_an_opener_that_went_to_another_site_hears_nothing(opener: Opene
 def test_htm_023_a_loopback_page_under_another_name_is_told_why(
     advance: Advance, opener: Opener, business: Business, stack: Stack
 ) -> None:
-    """`localhost` and `127.0.0.1` are different origins. The login start endpoint must say so and refuse."""
+    """`localhost` and `127.0.0.1` are different origins. The login start endpoint must refuse the login and say why."""
     registered, other = "https://127.0.0.1:8899", "https://localhost:8899"
     stack.service_lab.change_provider(business.provider.id, domains=["127.0.0.1:8899"])
     advance(61)

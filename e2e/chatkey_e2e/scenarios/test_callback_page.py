@@ -234,7 +234,7 @@ def test_htm_016_the_page_asks_for_nothing_and_names_no_referrer(
 @pytest.mark.contract("D-07/single-use", "D-09/page")
 @pytest.mark.usefixtures("stays_open")
 def test_htm_017_going_back_delivers_no_second_token(opener: Opener, context: BrowserContext) -> None:
-    """Going back in the history requests the callback again, which must be refused because the state was used."""
+    """Going back in the history requests the callback again. It must be refused, because the state has been used."""
     popup = opener.start()
     answer = finish(popup)
     assert answer.headers["cache-control"] == "no-store"

@@ -211,7 +211,10 @@ def test_a_restart_of_the_service_is_survived(
 def test_a_message_that_was_not_acknowledged_is_sent_again_and_stored_once(
     page_time: Advance, widget: WidgetPage, witness: Witness, stack: Stack
 ) -> None:
-    """If the ack is lost with the connection, the widget must send the message again, but it must be stored once."""
+    """If the ack is lost with the connection, the widget must send the message again.
+
+    The service must store it once.
+    """
     widget.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)
 

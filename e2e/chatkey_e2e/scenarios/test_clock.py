@@ -143,7 +143,7 @@ def test_a_hidden_tab_stays_connected(advance: Advance, shop: ShopPage, stack: S
 def test_a_wait_that_no_timer_can_hold_does_not_end_at_once(
     page_time: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """A `Retry-After` of 46 days must last, although browsers fire timers above 2^31 ms at once."""
+    """The widget must wait for a `Retry-After` of 46 days, although browsers fire timers above 2^31 ms at once."""
     headers = {"access-control-allow-origin": "*", "access-control-expose-headers": "retry-after"}
     full = {**headers, "retry-after": str(FORTY_SIX_DAYS)}
     shop.page.route(f"**{business.visitor_token_path}?*", lambda route: route.fulfill(status=429, headers=full))

@@ -146,7 +146,7 @@ def test_a_get_token_that_cannot_be_called_is_told_at_the_start(shop: ShopPage) 
 
 @pytest.mark.contract("D-12/tabs", "D-12/handle")
 def test_a_page_that_starts_the_widget_twice_is_asked_once(shop: ShopPage) -> None:
-    """F042, WDG-008: two simultaneous `initService()` or `refreshIdentity()` must cause one call of `getToken`."""
+    """F042, WDG-008: two simultaneous `initService()` or `refreshIdentity()` calls must cause one `getToken` call."""
     widget = shop.open()
 
     start_anew(
@@ -222,7 +222,10 @@ def test_a_backend_on_another_origin_is_a_failing_one(shop: ShopPage, business: 
 
 @pytest.mark.contract("D-05/rotation", "D-12/no-hammering", "2.8/member-token-key")
 def test_a_cached_token_under_a_secret_that_was_rotated_is_replaced(shop: ShopPage, business: Business) -> None:
-    """F112, F113: after a secret rotation, one call must replace a cached token, without showing the page a visitor."""
+    """F112, F113: after a secret rotation, one call must replace the cached token.
+
+    The member must not become a visitor.
+    """
     widget = shop.open()
     claims = claims_of(shop.sign_in().stored(business.storage_key) or "")
     calls, old = business.token_calls, jwt.encode(claims, "the secret of before, in no less than 32 bytes")

@@ -101,7 +101,7 @@ def side(box: Locator, *, of: Locator) -> str:
 def test_a_conversation_in_the_language_of_the_page(
     page: Page, make_business: MakeBusiness, locale: str, words: Words, end: str
 ) -> None:
-    """All texts of the widget must be in the page's language, and a person's own messages at the end of the line."""
+    """All texts must be in the page's language, and the person's own messages must be at the end of the line."""
     shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
     wish_for(page, locale)
     shop.open()

@@ -36,7 +36,10 @@ def seen(part: Locator) -> Locator:
 
 @pytest.mark.needs("kit")
 def test_name_and_time_stand_once_for_what_one_author_wrote(widget: WidgetPage, agent: AgentPage) -> None:
-    """An author's consecutive messages must show name and time once. Screen readers must get each author."""
+    """Consecutive messages of one author must show name and time once.
+
+    Screen readers must get the author of each message.
+    """
     widget.send("Good morning")
     widget.send("Is the oak table in stock?")
     agent.open_conversation(widget.uid)

@@ -129,7 +129,7 @@ def test_a_widget_pulled_out_of_the_page_can_be_started_again(shop: ShopPage, bu
 @pytest.mark.only_browser("chromium", because="Firefox does not cache pages with an open socket")
 @pytest.mark.contract("2.8/deleted-by-logout")
 def test_a_page_that_comes_back_is_nobody_who_logged_out(shop: ShopPage, business: Business) -> None:
-    """F081 (realistic): after a logout, a page from the back-forward cache must be the visitor's from the beginning."""
+    """F081 (realistic): after a logout, a page from the back-forward cache must show the visitor immediately."""
     shop.page.add_init_script(f"({COLLECT_SILENTLY})()")
     shop.open()
     widget = shop.sign_in()

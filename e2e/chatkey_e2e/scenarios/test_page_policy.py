@@ -170,7 +170,10 @@ def test_a_file_that_is_slow_is_told_and_still_awaited(listening: ShopPage) -> N
 
 @pytest.mark.parametrize("name", ["fetch", "setTimeout"])
 def test_what_the_page_broke_beforehand_is_named(listening: ShopPage, name: str) -> None:
-    """F079: if the page broke a function before, the widget must not start, and the error must name the function."""
+    """F079: if the page broke a function that the widget needs, the widget must not start.
+
+    It must name the function.
+    """
     listening.page.add_init_script(f"window.{name} = () => {{ throw new Error('out of order'); }};")
 
     listening.visit()

@@ -51,7 +51,10 @@ def test_whoever_closes_the_popup_may_press_the_button_again(visitor: Visitor) -
 def test_an_error_page_of_the_provider_instead_of_a_way_back(
     visitor: Visitor, faults: Faults, fault: str, options: dict[str, Any], words: str
 ) -> None:
-    """F172: on a provider's error page, the popup must stay open until it is closed. The next login must work."""
+    """F172: if the provider shows an error page, the popup must stay open until it is closed.
+
+    The next login must work.
+    """
     faults.arm(fault, provider="google", **options)
 
     popup = visitor.presses("google")
@@ -206,7 +209,7 @@ def test_a_popup_that_its_first_page_cuts_off(visitor: Visitor, faults: Faults, 
 
 @pytest.mark.needs("own-keys", "social:google")
 def test_a_popup_that_the_way_back_cuts_off(visitor: Visitor, faults: Faults) -> None:
-    """F165: if the return page separates the popup, it must be reported as closed. The next login must work."""
+    """F165: if the return page separates the popup, the popup must be reported as closed. The next login must work."""
     faults.arm("coop-same-origin", provider="google", page="return")
 
     consent = visitor.asks("google")

@@ -28,7 +28,10 @@ HANDLE = """() => Object.entries(Object.getOwnPropertyDescriptors(Service)).map(
 
 @pytest.mark.contract("D-12/handle", "D-01/queue", "D-01/globals")
 def test_what_waits_in_the_queue_hears_all_that_happens(page: Page, shop: ShopPage) -> None:
-    """Listeners in an array `Service` from before the script must receive every event. The handle has `push` too."""
+    """Listeners that the page put into `Service` before the script ran must get every event.
+
+    The handle must have `push`.
+    """
     page.add_init_script(f"({QUEUE})()")
 
     widget = shop.open()
@@ -148,7 +151,7 @@ def test_a_page_that_pins_the_script_starts_the_widget_and_runs_no_other(page: P
 
 @pytest.mark.contract("D-12/types")
 def test_the_types_are_beside_the_script(stack: Stack) -> None:
-    """The type declarations are served beside the script."""
+    """The type declarations must be served beside the script."""
     script, types = stack.get("/assets/sdk.js"), stack.get("/assets/sdk.d.ts")
 
     assert (script.status_code, types.status_code) == (200, 200)

@@ -73,7 +73,7 @@ class Visitor:
         assert [page.url for page in pages if JWT.search(unless_closing(page, page.content, "").encode())] == []
 
     def comes_in(self, social: str) -> None:
-        """Click the button of a social provider, approve, and check that the visitor becomes the member."""
+        """Click the button of a social provider, approve, and check that the visitor becomes a member."""
         self.asks(social).approve()
         self.widget.wait_for("member")
         if (records := self.business.records) is not None:

@@ -22,9 +22,9 @@ class NoBrowser(click.ClickException):
 def browser(*, wanted: str, may_install: bool) -> None:
     """Say which browser would be used: chromium, firefox, webkit, or a path.
 
-    Without an argument, it is CHATKEY_BROWSER or the first Chromium found. Only --install changes this machine: it
-    downloads Playwright's own build into Playwright's cache. If that fails, it installs Debian's package, which needs
-    root. Prints `found` and the browser, or ends with status 8.
+    Without an argument, this is the browser in CHATKEY_BROWSER, or the first Chromium that is found. Only --install
+    changes this machine: it downloads Playwright's own build into Playwright's cache. If that fails, it installs
+    Debian's package, which needs root. Prints `found` and the browser, or ends with status 8.
     """
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  (`chatkey --help` need not wait for it)
 

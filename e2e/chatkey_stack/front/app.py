@@ -58,7 +58,7 @@ class Front:
         await sockets.answer(self.service, self.faults, scope, receive, send)
 
     async def _met(self, path: str) -> Rule | None:
-        """Return the rule that refuses this path, or None. A rule that delays is carried out here."""
+        """Return the rule that refuses this path, or None. If a rule delays the path, the delay happens here."""
         rule = self.faults.hit_path(path)
         if rule is not None and rule.action == "delay":
             await asyncio.sleep(rule.seconds)

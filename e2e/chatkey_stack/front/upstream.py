@@ -17,7 +17,7 @@ OF_THE_HANDSHAKE: Final = b"sec-websocket-"
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server: its URL, the name for the `Host` header, and the CAs that it trusts for the server's certificate."""
+    """A server: its URL, the name for the `Host` header, and the CAs that verify the server's certificate."""
 
     url: str
     host: str

@@ -121,7 +121,10 @@ def account_of(provider: Dialect, call: Call) -> Person | None:
 
 
 def cookie(provider: Dialect, person: Person) -> str:
-    """Return the cookie with the account that signed in. Its name has the provider, because cookies ignore ports."""
+    """Return the cookie that stores who signed in.
+
+    The cookie's name contains the provider, because cookies ignore ports.
+    """
     secure = "; Secure" if provider.addresses.browser.startswith("https:") else ""
     path = provider.browser_path or "/"
     return f"{COOKIE_PREFIX}{provider.name}={person.id}; Path={path}; HttpOnly; SameSite=Lax{secure}"

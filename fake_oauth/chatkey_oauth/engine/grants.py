@@ -24,7 +24,7 @@ class Challenge(msgspec.Struct, frozen=True):
 class Consent(msgspec.Struct):
     """The scopes that one person has allowed one client so far.
 
-    If the person withdraws the consent, all tokens that the client has received for it become invalid.
+    If the person withdraws the consent, all tokens that the client has received under this consent become invalid.
     """
 
     allowed: frozenset[str]

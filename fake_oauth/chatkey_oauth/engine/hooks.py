@@ -1,4 +1,4 @@
-"""Hooks: the points at which a fault of the lab can change a response. Each request has its hooks."""
+"""Hooks: the points at which a fault of the lab can change a response. Each request has a separate `Hooks` object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Hooks:
         return None
 
     def instead(self, request: AuthorizationRequest) -> Answer | None:
-        """Return a response to send instead of the consent page or instead of handling the form, or None.
+        """Return a response that replaces the consent page or the handling of the form, or None to replace nothing.
 
         Raises `Refusal`.
         """

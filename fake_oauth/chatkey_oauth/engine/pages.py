@@ -1,6 +1,6 @@
 """The pages that a person sees: consent, error, the form that submits itself, and avatars.
 
-Only that form has a script. The pages load nothing from other servers.
+Only the form that submits itself has a script. The pages load nothing from other servers.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_-]{1,64}(?!\n)$")]
 class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A person with an account of the same `id` at every provider.
 
-    `subjects` sets the subject id by provider name; other subject ids are derived and never change. `later_email` is
-    the address from the second login at an application on. `claims` adds or replaces claims at `oidc`; null removes a
+    `subjects` sets the subject id by provider name; other subject ids are derived and never change. From the second
+    login at an application on, the address is `later_email`. `claims` adds or replaces claims at `oidc`; null removes a
     claim.
     """
 
@@ -99,7 +99,7 @@ EVERYBODY: Final = "*"
 class People:
     """Everyone who can sign in, by id, in the order of the consent page.
 
-    `claims` are the claims that seeded people have at `oidc`, by id, or under `*` for everybody.
+    `claims` maps the id of a seeded person, or `*` for every seeded person, to claims at `oidc`.
     """
 
     def __init__(self, claims: Mapping[str, Mapping[str, Any]] | None = None) -> None:

@@ -53,7 +53,7 @@ class Provider(Dialect):
     def route(self, call: Call) -> Route:
         """Return the endpoint for a request.
 
-        For a CORS preflight, return an endpoint that answers it, if pages may call the requested endpoint.
+        For a CORS preflight to an endpoint that pages may call, return an endpoint that answers the preflight.
         """
         path = self.canonical(call.path)
         if cors.is_preflight(call):

@@ -63,7 +63,7 @@ class Words(NamedTuple):
     description: str | None = None
 
     def naming(self, member: str) -> Words:
-        """Return the same wording with this name in place of `{member}`."""
+        """Return the same wording with `{member}` replaced by this name."""
         return self._replace(description=(self.description or "").replace("{member}", member))
 
 

@@ -12,7 +12,7 @@ from chatkey_oauth.engine.http import Answer
 
 
 class Route(NamedTuple):
-    """An endpoint, and the step of a login to which it belongs, or None if it belongs to no login."""
+    """An endpoint, and the login step to which the endpoint belongs. The step is None for endpoints of no login."""
 
     leg: Leg | None
     handler: Handler

@@ -1,4 +1,4 @@
-"""Signing keys and JWTs. Importing `cryptography` and generating a key wait until the first signature is needed."""
+"""Signing keys and JWTs. Until the first signature, `cryptography` is not imported and no key is generated."""
 
 from __future__ import annotations
 
@@ -95,7 +95,10 @@ class KeyRing:
         return header, claims
 
     def certificates(self, now: float) -> dict[str, str]:
-        """Return the public keys as self-signed PEM certificates by `kid`, the older of Google's formats."""
+        """Return the public keys as self-signed PEM certificates by `kid`.
+
+        This is the older of Google's two formats.
+        """
         from chatkey_oauth.engine.certificates import certificate
 
         return {kid: certificate(key, now) for kid, key in self.keys}

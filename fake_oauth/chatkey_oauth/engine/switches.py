@@ -32,7 +32,7 @@ class SwitchError(ValueError):
 class Switches:
     """The switches of all providers, by key.
 
-    `declared` returns the switches that each provider declares. It is called only when they are needed.
+    `declared` returns the switches that each provider declares. It is called only when these switches are needed.
     """
 
     def __init__(

@@ -43,7 +43,7 @@ class Addresses(NamedTuple):
 class Lives(NamedTuple):
     """Lifetimes of a code, an access token and a refresh token, in seconds.
 
-    A lifetime of None means that it never expires.
+    None means that the code or token never expires.
     """
 
     code: int

@@ -1,4 +1,4 @@
-"""Faults that can affect the response of any endpoint, which is then late, missing, broken or a refusal."""
+"""Faults that can affect any endpoint. The response is then late, missing, broken or a refusal."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Hang(Fault):
 
 
 class Reset(Fault):
-    """The connection is reset instead of a response, after the request has taken effect."""
+    """The connection is reset after the request has taken effect. There is no response."""
 
     name = "reset"
     legs = ANYWHERE
@@ -103,7 +103,7 @@ class Unavailable(Fault):
 
 
 class RateLimited(Fault):
-    """Too many requests: a refusal with this provider's own status, headers and body."""
+    """The provider refuses the request because of a rate limit, with its own status, headers and body."""
 
     name = "rate-limited"
     legs = ANYWHERE

@@ -34,7 +34,7 @@ Page = Annotated[
 
 
 class CoopSameOrigin(Fault):
-    """A popup page has `Cross-Origin-Opener-Policy: same-origin`, which cuts its link to the opener for good."""
+    """A popup page has `Cross-Origin-Opener-Policy: same-origin`, which separates it from its opener for good."""
 
     name = "coop-same-origin"
     legs = BROWSER
@@ -57,9 +57,9 @@ class CoopSameOrigin(Fault):
 
 
 class CoopSameOriginAllowPopups(CoopSameOrigin):
-    """A popup page has the policy `same-origin-allow-popups`, which cuts its link to the opener like `same-origin`.
+    """A popup page has the policy `same-origin-allow-popups`, which separates the popup like `same-origin` does.
 
-    The policy keeps links only to popups that the page itself opens, and here the page is the popup.
+    The policy keeps the links to popups that the page opens. It does not keep the link to the page's own opener.
     """
 
     name = "coop-same-origin-allow-popups"
@@ -67,14 +67,17 @@ class CoopSameOriginAllowPopups(CoopSameOrigin):
 
 
 class CoopNoopenerAllowPopups(CoopSameOrigin):
-    """A popup page has the policy `noopener-allow-popups`, which cuts its link even to openers of the same origin."""
+    """A popup page has the policy `noopener-allow-popups`, which separates even a popup of the opener's origin."""
 
     name = "coop-noopener-allow-popups"
     policy = "noopener-allow-popups"
 
 
 class PopupLeftOpen(Fault):
-    """The browser is not redirected: the popup says that it can be closed, and stays open."""
+    """The browser is not redirected.
+
+    A page in the popup says that the window can be closed, and the window stays open.
+    """
 
     name = "popup-left-open"
     legs = (Leg.CODE,)

@@ -187,7 +187,7 @@ class ErrorAndCode(Fault):
 
 
 class WrongCallbackIssuer(Fault):
-    """The callback's `iss` names another issuer, as in a mix-up attack (RFC 9207). Added if there is none."""
+    """The callback's `iss` names another issuer, as in a mix-up attack (RFC 9207). A missing `iss` is added."""
 
     name = "wrong-callback-iss"
     legs = (Leg.CODE,)
@@ -209,7 +209,7 @@ class NoCallbackIssuer(Fault):
 
 
 class OtherRedirectUri(Fault):
-    """The browser is redirected to another of the client's registered redirect URIs than the requested one."""
+    """The browser is redirected to a redirect URI that is registered for the client but was not requested."""
 
     name = "other-redirect-uri"
     legs = (Leg.CODE,)

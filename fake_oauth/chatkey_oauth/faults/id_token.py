@@ -165,7 +165,7 @@ class SecondAudience(IdTokenFault):
 
 
 class WrongAzp(IdTokenFault):
-    """The id_token was requested by another client: `azp` is wrong."""
+    """The id_token's `azp` names another client, as if that client had requested the id_token."""
 
     name = "wrong-azp"
     value: Value = "another-client"

@@ -43,7 +43,10 @@ class Misbehaviour(Hooks):
 
     @property
     def flow_id(self) -> str | None:
-        """The id of the request's flow. A grant stores only this id, so that it does not keep the flow in memory."""
+        """The id of the request's flow.
+
+        A grant stores only this id, because the grant must not keep the flow in memory.
+        """
         return self._moment.flow.id if self._moment.flow else None
 
     # The points at which faults act

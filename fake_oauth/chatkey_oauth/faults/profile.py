@@ -33,7 +33,10 @@ class ProfileRefused(Fault):
 
 
 class OtherSubject(Fault):
-    """The profile is another person's: its subject differs from the id_token's or the last login's."""
+    """The profile is that of another person.
+
+    Its subject differs from the id_token's subject or from the last login's.
+    """
 
     name = "other-sub"
     legs = (Leg.PROFILE,)

@@ -44,7 +44,7 @@ class CodeExpired(TokenFault):
 
 
 class ClientRefused(TokenFault):
-    """The client's secret is refused as wrong, as after an unannounced rotation."""
+    """The client's secret is refused as wrong, as if it had been rotated without notice."""
 
     name = "client-refused"
     on_menu = True

@@ -104,7 +104,7 @@ def of_redirect_uri(provider: Dialect, client: Client, uri: str | None) -> Verdi
 
 
 def of_callback(flow: Flow, asked: Callback, sent: Callback) -> Verdicts:
-    """Compare the callback after the faults with the intended one. Return nothing if a page replaces the callback."""
+    """Compare the callback that is sent with the intended callback. Return nothing if a page replaces the callback."""
     if sent.page is not None:
         return {}
     verdicts = {"state": of_echo(flow.state, sent.params.get("state"))}

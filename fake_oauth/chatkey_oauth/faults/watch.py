@@ -1,5 +1,6 @@
-"""Observes every request while the lab is on: finds the flow and the step of the login, applies faults, and records the
-result.
+"""Observes every request while the lab is on.
+
+Finds the request's flow and step, applies faults, and records the result.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Watch:
         self.faults.clear()
 
     def _attended(self, misbehaviour: Misbehaviour, leg: Leg, handler: Handler) -> Handler:
-        """Wrap an endpoint, so that faults can act before it and its refusals are recorded."""
+        """Wrap an endpoint, so that faults can act before the endpoint, and so that refusals are recorded."""
 
         def attend(call: Call) -> Answer:
             try:
@@ -117,7 +118,10 @@ class Watch:
         return self._stranger
 
     def _asking(self, provider: Provider, leg: Leg, call: Call) -> Flow | None:
-        """Return the flow of the consent form, or start a new one, even for an unknown client."""
+        """Return the flow of a submitted consent form.
+
+        For another request, start a new flow, even for an unknown client.
+        """
         flow = self.flows.get(call.form.get("flow", "")) if leg is Leg.CONSENT else None
         if flow is not None and flow.provider == provider.name:
             return flow

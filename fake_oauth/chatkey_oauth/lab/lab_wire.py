@@ -64,7 +64,7 @@ class Keys(msgspec.Struct):
 
 
 class Overview(msgspec.Struct):
-    """The state of the fake. Clients have no secrets. Of people, flows and requests there are only the numbers."""
+    """The state of the fake. The clients are listed without secrets. People, flows and requests are only counted."""
 
     now: float
     providers: dict[str, Place]

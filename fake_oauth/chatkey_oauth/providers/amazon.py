@@ -51,7 +51,7 @@ class Voluntary(msgspec.Struct):
 
 
 class Imitated(Provider):
-    """www.amazon.com and api.amazon.com."""
+    """Imitates www.amazon.com and api.amazon.com."""
 
     name = "amazon"
     hosts = ("www.amazon.com", "api.amazon.com")
@@ -203,5 +203,5 @@ class Imitated(Provider):
         return f"Atzr|IwEB{self.alphanumeric(360)}"
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return `amzn1.account.A` and 27 hexadecimal digits, the same for every client."""
+        """Return `amzn1.account.A` and 27 hexadecimal digits. Every client gets the same subject id."""
         return f"amzn1.account.A{fingerprint(f'amazon {person.id}', 27).upper()}"

@@ -62,7 +62,7 @@ STOP_USING = """<label><input type="checkbox" name="stop_using" value="yes">Forg
 
 
 class Imitated(Provider):
-    """appleid.apple.com."""
+    """Imitates appleid.apple.com."""
 
     name = "apple"
     hosts = ("appleid.apple.com",)

@@ -60,7 +60,7 @@ BAD_CODE = Words(400, "invalid_grant", 'Invalid "code" in request.')
 
 
 class Imitated(Provider):
-    """discord.com, and its former name discordapp.com."""
+    """Imitates discord.com, and its former name discordapp.com."""
 
     name = "discord"
     hosts = ("discord.com", "discordapp.com")
@@ -242,7 +242,10 @@ class Imitated(Provider):
         return json_answer([], headers=self.rate_headers(call))
 
     def avatar_hash(self, person: Person) -> str | None:
-        """Return the hash in the avatar's CDN address. It begins with `a_` if the avatar is animated, as Rhea's is."""
+        """Return the hash in the avatar's CDN address.
+
+        The hash of an animated avatar (Rhea has one) begins with `a_`.
+        """
         if not person.picture:
             return None
         return ("a_" if person.id == "rhea" else "") + fingerprint(f"avatar {person.id}")

@@ -56,7 +56,7 @@ NO_REDIRECT_URI = (
 
 
 class Imitated(Provider):
-    """www.facebook.com, also without www, graph.facebook.com and limited.facebook.com."""
+    """Imitates www.facebook.com (also without www), graph.facebook.com and limited.facebook.com."""
 
     name = "facebook"
     hosts = ("www.facebook.com", "facebook.com", "graph.facebook.com", "limited.facebook.com")
@@ -278,7 +278,7 @@ class Imitated(Provider):
         }
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Return the profile under OpenID Connect's names. The claims are valid for one hour."""
+        """Return the profile with the claim names of OpenID Connect. The claims are valid for one hour."""
         profile = self.profile(issued)
         claims = {
             "aud": issued.grant.client_id,

@@ -73,7 +73,7 @@ NOT_FOUND = {"message": "Not Found", "documentation_url": f"{DOCS}/rest", "statu
 
 
 class Imitated(Provider):
-    """github.com and api.github.com, with the API also under `/api/v3` as on Enterprise Server."""
+    """Imitates github.com and api.github.com. The API is also available under `/api/v3`, as on Enterprise Server."""
 
     name = "github"
     hosts = ("github.com", API_HOST)
@@ -323,7 +323,10 @@ class Imitated(Provider):
     # API
 
     def api(self, handler: Handler, accepted: str = "") -> Handler:
-        """Wrap an API endpoint, so that it requires a User-Agent. `accepted` lists the scopes that it accepts."""
+        """Wrap an API endpoint, so that it requires a User-Agent.
+
+        `accepted` lists the scopes that the endpoint accepts.
+        """
 
         @wraps(handler)
         def answer(call: Call) -> Answer:
@@ -440,7 +443,7 @@ class Imitated(Provider):
 
 
 def lies_below(uri: str, registered: str, *, any_port: bool) -> bool:
-    """Return whether a redirect URI has the scheme and host of the registered URI, and its path or a path below."""
+    """Return whether a redirect URI has the scheme and host of `registered`, and the same path or a path below it."""
     asked, own = urlsplit(uri), urlsplit(registered)
     loopback = any_port and is_loopback(own.hostname or "")
     here, there = ((at.hostname if loopback else at.netloc) for at in (asked, own))

@@ -70,7 +70,7 @@ GROUPS = "https://gitlab.org/claims/groups"
 
 
 class Imitated(Provider):
-    """gitlab.com, or a self-managed instance."""
+    """Imitates gitlab.com or a self-managed instance."""
 
     name = "gitlab"
     hosts = ("gitlab.com",)

@@ -84,7 +84,7 @@ URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 class Imitated(Provider):
-    """accounts.google.com and oauth2, www, openidconnect and people below googleapis.com."""
+    """Imitates accounts.google.com, and oauth2, www, openidconnect and people below googleapis.com."""
 
     name = "google"
     hosts = (

@@ -66,7 +66,7 @@ API: Final = {
 
 
 class Imitated(Provider):
-    """www.linkedin.com and api.linkedin.com."""
+    """Imitates www.linkedin.com and api.linkedin.com."""
 
     name = "linkedin"
     hosts = ("www.linkedin.com", "api.linkedin.com")
@@ -99,7 +99,7 @@ class Imitated(Provider):
     def label(self) -> str:
         """The name that people see.
 
-        The chat service does not offer this provider, so its table has no name for the provider.
+        The chat service does not offer LinkedIn, so its table does not contain this name.
         """
         return "LinkedIn"
 
@@ -230,5 +230,5 @@ class Imitated(Provider):
         return "AQ" + self.alphanumeric(350)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return ten letters and digits. They are different for each application."""
+        """Return ten letters and digits. Each application gets different ones."""
         return letters(sha256(f"linkedin {person.id} {client_id}".encode()).digest()[:10])

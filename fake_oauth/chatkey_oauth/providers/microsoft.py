@@ -61,7 +61,7 @@ OF_NO_TENANT: Final = ("common", "organizations")
 
 
 class Imitated(Provider):
-    """login.microsoftonline.com and graph.microsoft.com."""
+    """Imitates login.microsoftonline.com and graph.microsoft.com."""
 
     name = "microsoft"
     hosts = ("login.microsoftonline.com", "graph.microsoft.com")
@@ -96,7 +96,7 @@ class Imitated(Provider):
     def label(self) -> str:
         """The name that people see.
 
-        The chat service does not offer this provider, so its table has no name for the provider.
+        The chat service does not offer Microsoft, so its table does not contain this name.
         """
         return "Microsoft"
 
@@ -177,7 +177,7 @@ class Imitated(Provider):
         )
 
     def issuer(self, tenant: str) -> str:
-        """Return the issuer for the people of a tenant."""
+        """Return the issuer of the accounts in a tenant."""
         return f"{self.addresses.issuer}/{tenant}/v2.0"
 
     # Authorization endpoint
@@ -295,7 +295,7 @@ class Imitated(Provider):
         return json_answer(body, words.status, NO_STORE)
 
     def reason_of(self, call: Call, refusal: TokenRefused) -> Reason:
-        """Return the reason for a refusal. A secret that is missing for `client_credentials` is a separate reason."""
+        """Return the reason for a refusal. If `client_credentials` lacks a secret, there is a separate reason."""
         machine = call.form.get("grant_type") == CLIENT_CREDENTIALS
         return Reason.PUBLIC_CLIENT if machine and refusal.reason is Reason.SECRET_MISSING else refusal.reason
 
@@ -385,7 +385,7 @@ class Imitated(Provider):
         return "HAQABIQEAAAB" + self.alphanumeric(180)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """Return 43 letters of base64url. They are different for each application."""
+        """Return 43 letters of base64url. Each application gets different letters."""
         return base64url(sha256(f"microsoft {person.id} {client_id}".encode()).digest())
 
 

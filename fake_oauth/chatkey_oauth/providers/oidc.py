@@ -1,6 +1,7 @@
-"""A generic OpenID Connect issuer: the standard's endpoints and error messages, and any claims a test wants.
+"""A generic OpenID Connect issuer: the standard's endpoints and error messages, and any claims that a test wants.
 
-OpenID Connect Core and Discovery 1.0, RFC 6749 (5.2 for the error messages), RFC 6750, RFC 7009, RFC 7662.
+The standards are OpenID Connect Core and Discovery 1.0, RFC 6749 (5.2 for the error messages), RFC 6750, RFC 7009 and
+RFC 7662.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ OF_THE_PROTOCOL: Final = frozenset(
 
 
 class Imitated(Provider):
-    """no provider in particular: a generic OpenID Connect issuer."""
+    """Imitates no particular provider, but a generic OpenID Connect issuer."""
 
     name = "oidc"
     hosts = ()
@@ -77,7 +78,7 @@ class Imitated(Provider):
 
     @property
     def label(self) -> str:
-        """The name that people see. The chat service has none, because this is not a social provider."""
+        """The name that people see. The chat service has no name for it, because it is not a social provider."""
         return "OpenID Connect"
 
     def routes(self) -> dict[str, Route]:

@@ -60,7 +60,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class Imitated(Provider):
-    """www.tiktok.com and open.tiktokapis.com."""
+    """Imitates www.tiktok.com and open.tiktokapis.com."""
 
     name = "tiktok"
     hosts = ("www.tiktok.com", "open.tiktokapis.com")
@@ -305,7 +305,7 @@ def opens(scope: str, fields: Collection[str]) -> bool:
 
 
 def same_but_port(uri: str, registered: str) -> bool:
-    """Return whether a URI matches one that was registered with `*` as its port, which stands for any port."""
+    """Return whether a URI matches a URI that was registered with `*` as its port. `*` stands for any port."""
     loopback = LOOPBACK_PORT.match(registered)
     if loopback is None:
         return False

@@ -62,7 +62,7 @@ class Window(msgspec.Struct):
 
 
 class Imitated(Provider):
-    """x.com, twitter.com, api.x.com and api.twitter.com."""
+    """Imitates x.com, twitter.com, api.x.com and api.twitter.com."""
 
     name = "x"
     hosts = ("x.com", "api.x.com", "twitter.com", "api.twitter.com")
@@ -285,7 +285,7 @@ class Imitated(Provider):
     # Formats
 
     def new_code(self) -> str:
-        """Return the base64 of random characters, the time in milliseconds, and `ac`."""
+        """Return base64 of three parts: random characters, the time in milliseconds, and `ac`."""
         return self._token("ac")
 
     def new_access_token(self) -> str:

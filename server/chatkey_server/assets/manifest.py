@@ -15,7 +15,7 @@ class AssetsError(Exception):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The contents of the manifest: file names below the folder, the Pyodide version, and sizes in bytes."""
+    """The contents of the manifest: relative file names, the Pyodide version, and sizes in bytes."""
 
     pyodide: str
     snapshot: str

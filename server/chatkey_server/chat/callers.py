@@ -1,4 +1,4 @@
-"""Remembers the calls that were started in this process until the calls end. Any process may end a call."""
+"""Remembers each call that was started in this process, until that call ends. Any process may end a call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Callers:
         return len(self._calls)
 
     def began(self, channel: str, call_id: str) -> None:
-        """Remember a person's call until the call ends, in place of an earlier call of the same person."""
+        """Remember a person's call until the call ends. Replaces an earlier call of the same person."""
         kept = self._calls.get(channel)
         if kept is not None and kept.call_id == call_id:
             return

@@ -72,7 +72,7 @@ class CatchUp:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Catch up while the context lasts. Stop any read at the end, because the database is closed next."""
+        """Run while the context lasts. Before the context ends, stop any read, because the database is closed next."""
         try:
             yield
         finally:

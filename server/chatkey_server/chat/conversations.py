@@ -1,4 +1,4 @@
-"""Stores conversations and messages in the database. Messages are numbered without gaps, and stored once per `id`."""
+"""Stores conversations and messages in the database. Messages are numbered without gaps. Each `id` is stored once."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
 
 
 async def note_call(conversation: UUID, now: float) -> None:
-    """Record that the person called, which moves the conversation to the top and among those that wait."""
+    """Record that the person called. The conversation moves to the top of the list, and is marked as waiting."""
     await Conversation.update({Conversation.last_at: _ms(now), Conversation.waiting: True}).where(
         Conversation.id == conversation
     )
@@ -139,10 +139,10 @@ async def begun(identity: SocketIdentity) -> Begun | None:
 
 
 async def page(conversation: Begun, before: int | None, limit: int) -> tuple[list[Entry], bool]:
-    """Return a conversation's newest messages below `before`, oldest first, and whether older messages exist.
+    """Return a conversation's newest messages, oldest first, and whether older messages exist.
 
-    The query selects a range of message numbers. Without the range, PostgreSQL expects a short conversation, and reads
-    and sorts all messages.
+    If `before` is set, only messages with lower numbers are returned. The query selects a range of message numbers.
+    Without the range, PostgreSQL expects a short conversation, and reads and sorts all messages.
     """
     above = conversation.last_seq + 1 if before is None else min(before, conversation.last_seq + 1)
     rows: Sequence[Mapping[str, object]] = (

@@ -128,7 +128,10 @@ async def overview(agent: SignedIn, wanted: Filter = EVERYTHING, before: Place |
 
 
 async def thread(agent: SignedIn, conversation: UUID, before: int | None = None) -> Thread:
-    """Return a conversation's newest messages below `before`. Raises `Refused(not_found)` if the agent may not."""
+    """Return a conversation's newest messages. If `before` is set, return only messages with lower numbers.
+
+    Raises `Refused(not_found)` if the agent may not see the conversation.
+    """
     async with snapshot():
         columns = (Conversation.provider, Conversation.last_seq)
         found = await Conversation.select(*columns).where(Conversation.id == conversation).first()

@@ -92,7 +92,7 @@ async def stored(person: Person) -> Stored:
 
 
 async def erase(person: Person) -> Stored:
-    """Delete a person's record, conversation, messages and calls in one transaction. Returns the deleted numbers.
+    """Delete a person's record, conversation, messages and calls in one transaction. Returns how many were deleted.
 
     The caller must then publish `NEWS`. Raises `Refused(provider_unknown)`.
     """

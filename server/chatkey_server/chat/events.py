@@ -1,4 +1,4 @@
-"""The events of the hub: a frame for a person's sockets or for agents, and the socket that caused the event."""
+"""Defines the hub's events. An event is a frame for a person's sockets or for agents, and names its source socket."""
 
 from __future__ import annotations
 

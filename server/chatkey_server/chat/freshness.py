@@ -1,4 +1,4 @@
-"""Distinguishes new publications from replayed ones. Their encryption proves the sender, but not the time."""
+"""Distinguishes new publications from replayed ones. Encryption proves who sent a publication, but not when."""
 
 from __future__ import annotations
 

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def link_of(redis_url: str, keys: Sequence[bytes]) -> Link | None:
-    """Return the deployment's link through Redis, or None if no Redis is configured. `keys` keep deployments apart."""
+    """Return the deployment's link through Redis, or None if no Redis is configured.
+
+    Deployments with different `keys` can share a Redis.
+    """
     if not redis_url:
         return None
     try:

@@ -1,4 +1,7 @@
-"""Connects the hub to other processes over Redis publish/subscribe, and checks the link with heartbeats (D-15)."""
+"""Return counters that all processes share through Redis, or None without Redis.
+
+Deployments with different `keys` can share a Redis.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,10 @@ class RedisLink:
 
     @asynccontextmanager
     async def running(self, hear: Hear, joined: Join) -> AsyncIterator[None]:
-        """Stay connected while the context lasts, which begins with a heartbeat or after `SILENT_BEATS`."""
+        """Stay connected while the context lasts.
+
+        The context begins when the first heartbeat is received, or after the time of `SILENT_BEATS` heartbeats.
+        """
         self._hear = hear
         self._joined = joined
         self._heard = self._now()

@@ -1,4 +1,4 @@
-"""Searches a conversation for any part of a message, ignoring letter case. Both databases give the same results.
+"""Finds the messages of a conversation that contain a text, ignoring letter case. Both databases give the same results.
 
 A trigram index (every three consecutive letters) finds candidate messages, and each candidate is then checked. SQLite
 has the index as an FTS5 table and PostgreSQL as a GIN index; the migration creates both. The indexed text begins with
@@ -80,11 +80,14 @@ def _grams(text: str) -> list[str]:
 
 
 def _quoted(grams: list[str]) -> str:
-    """Return an FTS5 query for all of the trigrams (https://www.sqlite.org/fts5.html#full_text_query_syntax)."""
+    """Return an FTS5 query that requires all trigrams (https://www.sqlite.org/fts5.html#full_text_query_syntax)."""
     return " AND ".join('"' + gram.replace('"', '""') + '"' for gram in grams)
 
 
 def _scope(conversation: UUID) -> str:
-    """Return three private-use characters for a conversation. They need not be unique; results are checked."""
+    """Return three private-use characters for a conversation.
+
+    Two conversations may have the same characters, because each search result is checked.
+    """
     places = range(0, _GRAM * _SCOPE_BITS, _SCOPE_BITS)
     return "".join(chr(_PRIVATE_USE + (conversation.int >> place) % 2**_SCOPE_BITS) for place in places)

@@ -55,7 +55,10 @@ class Chat:
     async def post(
         self, identity: SocketIdentity, message_id: str, body: str, *, name: str | None, source: str, address: str = ""
     ) -> Entry:
-        """Store a person's message once per id, and return the numbered message."""
+        """Store a person's message, and return the message with its number.
+
+        A known `message_id` is not stored again.
+        """
         self._check_body(body)
         shown = self._shown_name(name)
         async with self._stored(identity, address, len(body.encode())):
@@ -66,7 +69,10 @@ class Chat:
         return appended.entry
 
     async def answer(self, conversation: UUID, message_id: str, body: str, *, agent: SignedIn) -> Entry:
-        """Store an agent's message once per id, and return the numbered message."""
+        """Store an agent's message, and return the message with its number.
+
+        A known `message_id` is not stored again.
+        """
         self._check_body(body)
         async with transaction():
             held = await self._agents(agent, conversation)
@@ -78,7 +84,10 @@ class Chat:
     async def history(
         self, identity: SocketIdentity, before: int | None, limit: int, *, address: str = ""
     ) -> tuple[list[Entry], bool]:
-        """Return the person's newest messages below `before`, oldest first, and whether older messages exist."""
+        """Return the person's newest messages, oldest first, and whether older messages exist.
+
+        If `before` is set, only messages with lower numbers are returned.
+        """
         self._rates.histories.check(_party(identity), address)
         async with snapshot():
             own = await conversations.begun(identity)
@@ -174,7 +183,10 @@ class Chat:
         return await conversations.lock_own(identity, await customer_of(identity, name, now), now)
 
     def _tell_message(self, conversation: Locked, appended: Appended, source: str) -> None:
-        """Publish a message, even a repeated one: the process that stored it may have died before publishing."""
+        """Publish a message.
+
+        Publish a repeated message too, because the process that stored it may have died before publishing.
+        """
         entry, last_at = appended
         self._hub.publish(_channel(conversation), message_told(entry, source))
         told = {"type": "message", "conversation": str(conversation.id), "message": entry, "last_at": last_at}

@@ -59,7 +59,7 @@ def database_exists() -> bool:
 
 
 def read_secret(label: str) -> str:
-    """Prompt for a secret without echoing it. Without a terminal, read one line of standard input."""
+    """Prompt for a secret without echoing it. Without a terminal, read one line from standard input."""
     if sys.stdin.isatty():
         return str(click.prompt(label, hide_input=True, err=True))
     secret = sys.stdin.readline().rstrip("\r\n")

@@ -54,7 +54,7 @@ def list_() -> None:
 @only
 @click.option("--all", "is_all", is_flag=True, help="Answer for all businesses, also those added later.")
 def businesses(name: str, providers: tuple[str, ...], is_all: bool) -> None:
-    """Set the businesses that an agent answers for, or all of them. Open pages of the agent reload at once."""
+    """Set the businesses that an agent answers for: the given ones, or all. Open pages of the agent reload at once."""
     if is_all == bool(providers):
         raise click.UsageError("Name the businesses with --provider ID (repeatable), or give --all.")
     asyncio.run(_administer(partial(agents.set_providers, name, providers or None)))

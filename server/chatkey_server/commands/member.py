@@ -32,7 +32,8 @@ def member() -> None:
 def erase(provider: str, login: str, uid: str, *, yes: bool) -> None:
     """Erase one person: record, conversation, messages and calls. Reports what remains, and why.
 
-    PROVIDER, LOGIN and UID name the person, as the agent panel and the log show them. Without --yes nothing is changed.
+    PROVIDER, LOGIN and UID identify the person. The agent panel and the log show these values. Without --yes nothing is
+    changed.
     """
     person = Person(provider, cast("Login", login), uid)
     found, remains = asyncio.run(_erase(person) if yes else _look(person))

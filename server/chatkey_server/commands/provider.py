@@ -125,7 +125,7 @@ def rotate_secret(provider_id: str, overlap: int, secret_env: str | None, as_jso
 @click.argument("provider_id")
 @click.argument("locale", default="")
 def ui_locale_(provider_id: str, locale: str) -> None:
-    """Set the one language of the widget, such as en or pt-BR. Without LOCALE it uses each visitor's language."""
+    """Set the language of the widget, such as en or pt-BR. Without LOCALE the widget uses each visitor's language."""
     asyncio.run(_speak(provider_id, locale))
     language = printable(locale) or "each visitor's own language"
     click.echo(f"The widget of {printable(provider_id)} speaks {language}.")
@@ -207,7 +207,10 @@ async def _speak(provider_id: str, locale: str) -> None:
 
 @asynccontextmanager
 async def _changed(provider_id: str | None) -> AsyncIterator[None]:
-    """Make the servers reload a provider after the context changed it. With None, for a new provider, do nothing."""
+    """Make the servers reload a provider after the context has changed it.
+
+    None means a new provider: nothing is reloaded.
+    """
     link = link_to_servers()
     yield
     if provider_id is not None:
@@ -237,7 +240,7 @@ async def _rotate(provider_id: str, overlap: int, secret_key: str | None) -> str
 async def _social(
     provider_id: str, name: str, enabled: bool, source: KeySource, application: Application | None
 ) -> bool:
-    """Change a social login, and return whether there are keys to sign in with."""
+    """Change a social login, and return whether the login has keys."""
     now = time.time()
     async with _changed("" if provider_id == SERVICE else provider_id), administration() as vault:
         async with transaction():

@@ -140,7 +140,7 @@ async def _close_sockets(app: Litestar) -> None:
 
 
 def _end() -> None:
-    """Exit at once. Nothing acknowledged is lost, because it is stored."""
+    """Exit at once. No acknowledged message is lost, because messages are stored before they are acknowledged."""
     log.error("serve.cut", reason=f"the process was still running {LAST_SECONDS} s after it should have stopped")
     os._exit(1)
 
@@ -155,7 +155,7 @@ def _environment(host: str | None, port: int | None) -> dict[str, str]:
 
 
 async def _check_stores(settings: Settings) -> None:
-    """Check the database and Redis, so that a wrong setting ends the command here, with one sentence."""
+    """Check the database and Redis, so that a wrong setting ends the command with a one-sentence error."""
     async with engine.opened(settings.database):
         await migrate.ensure(settings)
     link = link_of(settings.redis_url, Vault.of(settings).hub_keys)
@@ -233,5 +233,5 @@ def _cut_off(code: Code) -> int:
 
 
 def _leave(_: int, __: FrameType | None) -> None:
-    """Exit without a traceback. uvicorn raises the signal again once it has stopped."""
+    """Exit without a traceback, because uvicorn raises the signal again after uvicorn has stopped."""
     sys.exit(0)

@@ -35,7 +35,10 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def states(self) -> dict[str, State]:
-        """Return the state of each part. The process is ready if all are `ok`. Unconfigured Redis is left out."""
+        """Return the state of each part.
+
+        The process is ready if all are `ok`. Redis is left out if it is not configured.
+        """
         hub = self._services.hub
         redis: dict[str, State] = {} if hub.is_alone else {"redis": "ok" if hub.is_connected else "away"}
         return {"process": self._process(), **await self._of_the_database(), **redis}

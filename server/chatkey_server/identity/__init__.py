@@ -1,1 +1,4 @@
-"""The rules of identity: keys, tokens, proofs, origins and OAuth state. No framework, no I/O; time is a parameter."""
+"""The rules of identity: keys, tokens, proofs, origins and OAuth state.
+
+This package uses no framework and does no I/O. The time is always a parameter.
+"""

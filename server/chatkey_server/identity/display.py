@@ -10,5 +10,8 @@ NO_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 def one_line(name: str | None) -> str | None:
-    """Replace the characters that are no text by spaces, and strip the name. Returns None if nothing is left."""
+    """Replace control characters, line ends and surrogates by spaces, and strip the name.
+
+    Returns None for an empty result.
+    """
     return NO_TEXT.sub(" ", name).strip() or None if name else None

@@ -46,7 +46,7 @@ def mint(key: bytes, state: State) -> str:
 def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
     """Verify that this server made the state for `social`. Raises `Refused(state_invalid)`. The age is not checked.
 
-    The opener that the verified state names may be told the result of the login, even if `check_age` then fails.
+    After this check, the result of the login may be sent to the opener that the state names, even if `check_age` fails.
     """
     state = _verified(text, keys)
     if state.social != social:

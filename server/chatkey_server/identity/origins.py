@@ -47,7 +47,7 @@ def is_secure(origin: str) -> bool:
 
 
 def is_loopback_host(host: str) -> bool:
-    """Return whether a host, as written in an origin, is this machine."""
+    """Return whether the host of an origin is a loopback name or address."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -29,8 +29,9 @@ T = TypeVar("T")
 async def judged(provider: S, rule: Callable[[S], T], find: Callable[[str, float], Awaitable[S | None]]) -> T:
     """Return the result of `rule` for a provider. If `rule` refuses the signature, try again with newer secrets.
 
-    Thus a token that was signed right after a rotation is accepted, even if another process rotated the secret. `find`
-    takes an id and a maximum age in seconds, and returns the provider. Bad tokens cost at most one query per second.
+    Therefore a token that was signed right after a rotation is accepted, even if another process rotated the secret.
+    `find` takes an id and a maximum age in seconds, and returns the provider. Bad tokens cost at most one query per
+    second.
     """
     try:
         return rule(provider)

@@ -45,7 +45,7 @@ class About(msgspec.Struct, frozen=True):
 
 
 class Advance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """By how many seconds to move the clock. Without `alarms`, alarms that become due are called at the next move."""
+    """How far to move the clock, in seconds. Without `alarms`, alarms that become due are called at the next move."""
 
     advance: Annotated[float, msgspec.Meta(ge=0, le=DECADE)]
     alarms: bool = True

@@ -88,7 +88,7 @@ class AgentAccount(Account, frozen=True, forbid_unknown_fields=True):
 
 
 class Name(msgspec.Struct, frozen=True):
-    """The id of the object that was created, changed or removed."""
+    """The id of an object that was created, changed or removed."""
 
     id: str
 

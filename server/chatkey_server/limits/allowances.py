@@ -1,4 +1,4 @@
-"""Allowances that refill at a constant rate. Each name needs one number in memory; the names are bounded."""
+"""Allowances that refill at a constant rate. Each name needs one number in memory. The number of names is limited."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_NAMES: Final = 20_000
 
 
 class Allowances:
-    """Allows each name `at_once`, and after that `most` per `seconds`, refilled evenly.
+    """Limits each name to `at_once` units at a time. The allowance refills evenly, by `most` units in `seconds`.
 
     If `most` is 0, there is no limit. For each name, the time is stored at which the allowance is full again. If there
     are too many names, names with a full allowance are removed. If there are still too many, the older half is removed
@@ -35,7 +35,7 @@ class Allowances:
         return self._interval > 0
 
     def price(self, amount: float) -> tuple[float, float]:
-        """Return the seconds for refilling `amount`, and the seconds for refilling the whole allowance."""
+        """Return how long refilling `amount` takes, and how long refilling the whole allowance takes, in seconds."""
         return self._cost(amount), self._at_once * self._interval
 
     def wait(self, name: str, amount: float, now: float) -> float:
@@ -52,7 +52,7 @@ class Allowances:
         self._whole_at[name] = max(self._whole_at.get(name, 0.0), now) + self._cost(amount)
 
     def give_back(self, name: str, amount: float) -> None:
-        """Undo `take`, because the action did not happen."""
+        """Undo `take`, if the action did not happen."""
         if name in self._whole_at:
             self._whole_at[name] -= self._cost(amount)
 

@@ -34,7 +34,10 @@ SEARCHES_WAITING: Final = 50
 
 
 class RateLimit:
-    """Limits requests per minute and client. The requests of a whole minute may come at once; 0 means no limit."""
+    """Limits the requests of each client per minute.
+
+    A client may send all requests of a minute at once. 0 means no limit.
+    """
 
     def __init__(self, per_minute: int, now: Now, *, ipv6_prefix: int = 64, kind: str = "") -> None:
         self._allowances = Allowances(per_minute, MINUTE, kind=kind)
@@ -68,7 +71,7 @@ class SharedRateLimit(RateLimit):
 
 
 class Questions:
-    """Limits one kind of request per minute, per person and per client. A minute's worth may come at once."""
+    """Limits one kind of request per minute, per person and per client. All requests of a minute may come at once."""
 
     def __init__(self, asking: str, per_identity: int, per_address: int, now: Now) -> None:
         self._asking = asking
@@ -92,7 +95,7 @@ class Questions:
 
 
 class Quotas:
-    """Limits stored data per day, for each person, client and business. The amount of an hour may come at once.
+    """Limits stored data per day, for each person, client and business. The share of one hour may be stored at once.
 
     A business's visitors and members are counted separately, so that visitors cannot use up the members' quota.
     """

@@ -1,4 +1,4 @@
-"""Keeps the numbers of `limits.allowances` in Redis, where all processes share the numbers."""
+"""Keeps the counts of `limits.allowances` in Redis, so that all processes share these counts."""
 
 from __future__ import annotations
 

@@ -11,7 +11,10 @@ from chatkey_server.peers.reader import Reader
 
 
 class AskList(TypedDict):
-    """Requests the newest conversations, or those below a place in the list. The response has the same `id`."""
+    """Requests the newest conversations, or the conversations below a place in the list.
+
+    The response has the same `id`.
+    """
 
     type: Literal["list"]
     id: NotRequired[FrameId | None]

@@ -62,6 +62,6 @@ async def signed_in(connection: AnyConnection, services: Services) -> SignedIn |
 
 
 async def sign_out(connection: AnyConnection) -> bool:
-    """End the session of the connection's cookie. Returns False if there is none."""
+    """End the session of the connection's cookie. Returns False if there is no session."""
     token = connection.cookies.get(COOKIE)
     return await agent_sessions.end(token) if token else False

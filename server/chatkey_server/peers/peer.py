@@ -27,7 +27,7 @@ PATIENCE_SECONDS: Final = 2.0
 
 
 class Peer(ABC):
-    """Serves one socket until the peer leaves, or is refused and disconnected.
+    """Serves one socket until the peer leaves, or until the peer is refused and disconnected.
 
     Frames that other sockets caused are sent in the background, from a bounded queue.
     """

@@ -1,4 +1,4 @@
-"""Records which messages of the conversation one socket was sent, to avoid duplicates and detect missing messages."""
+"""Records which messages were sent to one socket, to avoid duplicates and to detect missing messages."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _STATES: Final = ("ringing", "active", "ended")
 
 
 class Seen:
-    """The numbers of the messages that a socket was sent, and the states of calls that it was sent.
+    """The messages and call states that were sent to one socket.
 
-    `floor` is the number up to which the socket needs no more messages. It is None for a new socket that has not
-    requested its history.
+    The socket needs no messages up to number `floor`. `floor` is None for a new socket that has not requested its
+    history.
     """
 
     __slots__ = ("_bits", "_calls", "_top", "floor")
@@ -31,7 +31,7 @@ class Seen:
 
     @property
     def highest(self) -> int:
-        """The highest number that the socket was sent or could have requested."""
+        """The highest number of a message that was sent to the socket or that the socket could have requested."""
         return max(self._top, self.floor or 0)
 
     def note(self, seq: int) -> bool:
@@ -51,12 +51,15 @@ class Seen:
         return not is_known
 
     def settle(self, seq: int) -> None:
-        """Raise the floor to `seq`, because the socket was sent all messages up to this number or can request them."""
+        """Raise the floor to `seq`.
+
+        The socket has received all messages up to this number, or can request these messages.
+        """
         self.floor = max(seq, self.floor or 0)
         self._raise_floor()
 
     def note_call(self, call_id: str, state: str) -> bool:
-        """Record the state of a call. Returns False if the socket was already sent a later state of this call."""
+        """Record the state of a call. Returns False if a later state of this call was already sent to the socket."""
         known = self._calls.get(call_id)
         if known is not None and _STATES.index(state) < _STATES.index(known):
             return False
@@ -66,11 +69,11 @@ class Seen:
         return True
 
     def knows_call(self, call_id: str, state: str) -> bool:
-        """Return whether `state` is the last state of this call that the socket was sent."""
+        """Return whether `state` is the last state of this call that was sent to the socket."""
         return self._calls.get(call_id) == state
 
     def open_calls(self) -> set[str]:
-        """Return the calls whose end the socket was not sent."""
+        """Return the calls whose end was not sent to the socket."""
         return {call_id for call_id, state in self._calls.items() if state != "ended"}
 
     def _raise_floor(self) -> None:

@@ -55,7 +55,7 @@ class DefaultHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on. A socket only gets an id."""
+        """Pass the request on with an id and the headers. A socket only gets an id."""
         request = f"{getrandbits(64):016x}"  # not secret, and `secrets` would cost a system call
         REQUEST.set(request)
         if scope["type"] != ScopeType.HTTP:
@@ -77,7 +77,7 @@ class DefaultHeaders:
 
 
 def _mount_of(scope: Scope) -> str:
-    """Return the path of a mounted application, for which Litestar leaves the route template empty."""
+    """Return the path of a mounted application. Litestar leaves the route template of such an application empty."""
     return min(scope["route_handler"].paths)
 
 

@@ -41,6 +41,6 @@ def handler(services: Services) -> HTTPRouteHandler:
 
 
 def _is_known(scope: Scope, etag: str) -> bool:
-    """Return whether the browser already has this version (RFC 9110 13.1.2: weak comparison)."""
+    """Return whether the browser already has this version (weak comparison, RFC 9110 13.1.2)."""
     sent = b",".join(value for name, value in scope["headers"] if name == b"if-none-match").decode("latin-1")
     return any(tag.strip().removeprefix("W/") in {etag, "*"} for tag in sent.split(","))

@@ -53,7 +53,7 @@ def openapi() -> OpenAPIConfig:
 
 
 class _Document(JsonRenderPlugin):
-    """Serves the document as JSON, also for HEAD requests, for which Litestar has no handler here."""
+    """Serves the document as JSON. Also answers HEAD requests, for which Litestar has no handler."""
 
     def receive_router(self, router: Router) -> None:
         @route(list(self.paths), http_method=HttpMethod.HEAD)

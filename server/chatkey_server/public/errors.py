@@ -77,7 +77,7 @@ def on_http_exception(request: AnyRequest, failure: HTTPException) -> Response[b
 
 @asgi(SOCKET_PATH, copy_scope=False)
 async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse an ordinary HTTP request at the address of the widgets' socket. Sockets are served before the router."""
+    """Refuse an ordinary HTTP request to the address of the socket (426)."""
     body = error_body(Code.METHOD_NOT_ALLOWED, _SOCKETS_ONLY)
     await Answer(body, (JSON, NO_STORE, _UPGRADE), HTTPStatus.UPGRADE_REQUIRED)(scope, receive, send)
 

@@ -1,4 +1,6 @@
-"""Describes the parameters of the public endpoints, for reading requests, wording refusals and the OpenAPI document.
+"""Describes the parameters of the public endpoints.
+
+Request parsing, refusals and the OpenAPI document use these descriptions.
 
 Queries and forms are read strictly: a parameter may occur once, and every refusal names the parameter.
 """

@@ -36,7 +36,7 @@ class OneSpelling:
 
     The router would treat several forms of a path as equal. A canonical path contains no percent-encoding, no empty
     segments and no segments of dots, and does not end with a slash. Only the admin panel's paths may end with a slash,
-    because Piccolo's paths do. Thus code that decides by a path can compare the text of the path.
+    because Piccolo's paths do. Therefore other code can compare a path as text.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,4 +1,7 @@
-"""The page in the popup of a social login, which sends the result to the opener, shows it, and closes (D-09)."""
+"""The page in the popup of a social login.
+
+The page sends the result to the opener, shows the result, and closes (D-09).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts of the popup page in the widget's languages. The browser's preference selects the language."""
+"""The texts of the popup page in all languages of the widget. The browser's preference selects the language."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def router(services: Services) -> Router:
     include_in_schema=False,
 )
 async def options(scope: Scope) -> ASGIApp:  # noqa: ARG001 - Litestar finds ASGI answers by this signature
-    """Return the CORS preflight response: any origin, without credentials (Fetch standard, CORS preflight)."""
+    """Return the response to a CORS preflight. The response allows any origin, without credentials (Fetch standard)."""
     return Answer(
         b"",
         (

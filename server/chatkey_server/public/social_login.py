@@ -1,4 +1,4 @@
-"""What the start and the callback of a social login share: the application, and the address of the callback."""
+"""Code that the start and the callback of a social login share: the application, and the callback's address."""
 
 from __future__ import annotations
 
@@ -29,5 +29,8 @@ def application_of(provider: ProviderView, social: SocialProvider) -> Applicatio
 
 
 def redirect_uri(settings: Settings, social: SocialProvider) -> str:
-    """Return the redirect URI registered at the social provider (contract 4.5). The Host header has no influence."""
+    """Return the redirect URI that is registered at the social provider (contract 4.5).
+
+    The Host header has no influence.
+    """
     return settings.base_url + OAUTH_CALLBACK_PATH.format(social=social.name)

@@ -23,7 +23,7 @@ QUERY: Final = Query(required=(UID,))
 
 
 def handler(services: Services) -> HTTPRouteHandler:
-    """Return a visitor's socket token. No proof is needed here, because the socket demands a proof of the key."""
+    """Return a visitor's socket token. No proof is required, because the socket later requires a proof of the key."""
     answer = token_answers(services.settings.socket_uri)
     limits = services.settings.limits
 

@@ -94,7 +94,7 @@ def _check_together(settings: Settings) -> None:
 
 
 def _check_only_here(settings: Settings) -> None:
-    """Refuse a lab without a token if other machines could reach it, directly or through a proxy (D-14)."""
+    """Refuse a lab without a token if other machines could reach the lab, directly or through a proxy (D-14)."""
     if not is_loopback_host(settings.host):
         raise SettingsError(
             "CHATKEY_LAB opens test controls to anyone, and CHATKEY_HOST is not a loopback address; set "

@@ -113,7 +113,7 @@ def redis(text: str) -> str:
 
 
 def _store(text: str, example: str) -> SplitResult:
-    """Split a store's URL. Raises ValueError if drivers would split the URL differently from what the author meant."""
+    """Split the URL of a database or Redis. Raises ValueError if drivers would interpret the URL differently."""
     unreadable = ValueError(
         f"cannot be read as an address; write it as {example}. In user and password, write %2F for /, %23 for "
         "#, %3F for ? and %40 for @; write the port in digits"

@@ -26,7 +26,7 @@ class SocialAddress(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(limits.Limits):
-    """Limits for one peer, of the profile and of this server. Rates are per minute, stored amounts per day."""
+    """The limits for one peer. Rates are per minute, and stored amounts are per day."""
 
     head_bytes: int = 64 * 1024
     request_timeout: int = 20
@@ -80,7 +80,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lab_opens_panel(self) -> bool:
-        """Whether the agent panel opens without a password: pages on this machine may use the lab without a token."""
+        """Whether the agent panel opens without a password.
+
+        It does if pages on this machine may use the lab without a token.
+        """
         return self.lab and not self.lab_token
 
     @property

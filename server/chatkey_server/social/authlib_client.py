@@ -1,4 +1,4 @@
-"""Authlib's OAuth client, and the httpx module that it uses.
+"""Authlib's OAuth client, and the httpx module that Authlib uses.
 
 Authlib uses httpx2 if it is installed, otherwise httpx. Exceptions and transports must come from the same module.
 """
@@ -52,7 +52,7 @@ def open_client(**options: Any) -> AbstractAsyncContextManager[OAuthClient]:
 
 
 def posted_as(client_id_parameter: str) -> Callable[..., tuple[str, httpx.Headers, str]]:
-    """Return `client_secret_post` authentication with another name for `client_id`, which some providers require."""
+    """Return the `client_secret_post` authentication method for providers that use another name for `client_id`."""
 
     def authenticate(
         client: Any, _method: str, uri: str, headers: httpx.Headers, body: bytes

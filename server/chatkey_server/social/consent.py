@@ -16,7 +16,7 @@ def url(
     verifier: str,
     oidc_nonce: str,
 ) -> str:
-    """Return the authorization request's URL (RFC 6749 4.1.1), by default with an S256 challenge (RFC 7636 4.3)."""
+    """Return the URL of the authorization request (RFC 6749 4.1.1), usually with an S256 challenge (RFC 7636 4.3)."""
     query = {
         "response_type": "code",
         social.client_id_parameter: client_id,

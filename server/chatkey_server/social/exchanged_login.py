@@ -67,7 +67,7 @@ class ExchangedLogin:
         return [_json_object(row) for row in rows]
 
     async def id_token_claims(self) -> Claims:
-        """Return the claims of the verified id_token. If no known key fits, fetch the keys once more."""
+        """Return the claims of the verified id_token. If no known key fits, fetch the provider's keys once more."""
         token = self._id_token
         if not isinstance(token, str):
             with told(self._social, "token"):

@@ -61,7 +61,7 @@ def _failed(social: SocialProvider, stage: str, what: str, cause: str, advice: s
 
 
 def _when(seconds: int | None) -> str:
-    """Return advice on when to try again. The advice names no time above an hour."""
+    """Return advice on when to try again. The advice never names a time that is longer than an hour."""
     if seconds is None or seconds > 3600:
         return "Please try again later."
     if seconds <= 90:

@@ -1,4 +1,4 @@
-"""The data that start and callback of one social login pass to the back channel."""
+"""The data that the start and the callback of one social login pass to the back channel."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Reads a person's data from a social provider's response, without values that a database or page could not hold."""
+"""Reads a person's data from a social provider's response. Leaves out values that no database or page can hold."""
 
 import re
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Person:
 
 
 def subject(value: object) -> str:
-    """Return the subject id of a provider that sends it as text. Raises `Unusable` for anything else."""
+    """Return the subject id of a provider that sends the id as text. Raises `Unusable` for anything else."""
     if value is None:
         raise Unusable("the subject id is missing")
     if not isinstance(value, str):
@@ -45,7 +45,7 @@ def subject(value: object) -> str:
 
 
 def numeric_subject(value: object) -> str:
-    """Return a numeric subject id. The provider may send it as a number or as text."""
+    """Return a numeric subject id, which the provider may send as a number or as text."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**MAX_SUBJECT:
         return str(value)
     return subject(value)

@@ -59,10 +59,10 @@ class SocialProvider:
 
     If `keys_url` is set, the provider signs an id_token, and authorization requests contain a nonce. All addresses are
     the provider's real ones; `address`, if set, replaces the hosts. `issuers` are the accepted values of `iss` in the
-    id_token and in the callback (RFC 9207), or empty if the provider has no issuer. `pkce` says whether the provider
-    supports an S256 challenge. `client_id_parameter` is the provider's name for `client_id`. `client_secret` makes the
-    secret for one login from the application's keys and the time. `authorize_extras` are added to the authorization
-    request. `callback_extras` are the parameters of the callback that `read_person` may read.
+    id_token and in the callback (RFC 9207). `issuers` is empty if the provider has no issuer. `pkce` says whether the
+    provider supports an S256 challenge. `client_id_parameter` is the provider's name for `client_id`. `client_secret`
+    makes the secret for one login from the application's keys and the time. `authorize_extras` are added to the
+    authorization request. `callback_extras` are the parameters of the callback that `read_person` may read.
     """
 
     name: str
@@ -87,7 +87,7 @@ class SocialProvider:
 
     @property
     def accepted_issuers(self) -> tuple[str, ...]:
-        """The accepted issuers at the configured address, or empty if the provider has no issuer."""
+        """The accepted issuers at the configured address. Empty if the provider has no issuer."""
         if not self.issuers:
             return ()
         if self.address.issuer:

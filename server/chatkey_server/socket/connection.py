@@ -1,4 +1,4 @@
-"""The state machine of one socket, without I/O. It decides from frames and the time what to send (D-10)."""
+"""The state machine of one socket, without I/O. From frames and the time, it decides what to send (D-10)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Connection:
 
     @property
     def identity(self) -> SocketIdentity:
-        """The identity that has connected. It is available after `connect`."""
+        """The identity that has connected. Available after `connect`."""
         if self._identity is None:
             raise AssertionError("the identity was read before the connection had one")
         return self._identity
@@ -86,7 +86,7 @@ class Connection:
     def connect(self, frame: frames.Connect, token: UnverifiedToken, provider: ProviderView, now: float) -> Admitted:
         """Verify token and proof, and return the connected identity.
 
-        The nonce is used up once the token is valid. An invalid token may be checked again with newer secrets.
+        A valid token uses up the nonce. An invalid token may be checked again with newer secrets.
         """
         self._expect(State.AWAITING_CONNECT, frame)
         identity = tokens.verified(token, provider.secrets, pid=provider.id, now=now)
@@ -131,7 +131,10 @@ class Connection:
         return frames.Pong(type="pong", server_time=int(now))
 
     def tick(self, now: float) -> frames.Reauth | None:
-        """Return a request for a newer token if due. Raises `Refused` if `connect` is late or the token expired."""
+        """Return a request for a newer token if one is due.
+
+        Raises `Refused` if `connect` is late or the token has expired.
+        """
         self._check_time(now)
         if self.state is not State.READY or self._asked_again or now < self.wakes_at:
             return None

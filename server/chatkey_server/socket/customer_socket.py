@@ -108,7 +108,10 @@ class CustomerSocket(Peer):
         return event.call is None or self._seen.note_call(*event.call)
 
     async def refuse(self, refused: Refused) -> None:
-        """Send the reason and close. If the widget had not connected, count the code as the result of the connect."""
+        """Send the reason and close.
+
+        If the widget has not connected yet, count the code as the result of the connect.
+        """
         if not self._is_closed and self._channel is None:
             metrics.connects(refused.code).inc()
         await super().refuse(refused)

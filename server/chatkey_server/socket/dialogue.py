@@ -39,7 +39,7 @@ async def answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source:
 def note(seen: Seen, frame: ChatFrame, answer: ChatAnswer) -> None:
     """Record the messages in an answer, so that these messages are not sent again.
 
-    A socket that has the newest page of its history can request all older messages.
+    A socket that has received the newest page of its history can request all older messages.
     """
     if answer["type"] == "ack":
         seen.note(answer["seq"])

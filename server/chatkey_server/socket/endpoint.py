@@ -1,4 +1,4 @@
-"""The WebSocket endpoint. It accepts before it checks anything, so that browsers see close codes (D-10)."""
+"""The WebSocket endpoint. It accepts a socket before any check, so that browsers receive close codes (D-10)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class SocketEndpoint:
     """An ASGI application that serves the widgets' sockets, and passes all other requests on.
 
-    It runs before the router, because the router would make opening a socket a tenth slower.
+    The application runs before the router, because the router would make opening a socket a tenth slower.
     """
 
     def __init__(self, services: Services, app: ASGIApp) -> None:

@@ -26,7 +26,7 @@ class Admitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """What tokens and proofs are checked against: the socket's address and the page's origin."""
+    """The socket's address and the page's origin, against which tokens and proofs are checked."""
 
     uri: str
     origin: str | None

@@ -63,7 +63,7 @@ async def check(table: type[Account], username: str, password: str) -> Account |
 
 
 async def set_password(table: AnyAccount, username: str, password: str) -> None:
-    """Set a new password, and end all sessions of the account. Raises `Refused` like `new`."""
+    """Set a new password, and end all sessions of the account. Raises the same refusals as `new`."""
     hashed = await _hashed(password)
     async with transaction():
         changed = (

@@ -1,6 +1,7 @@
 """Checks and makes the changes of administrators, for the command line, the lab and the admin panel.
 
-Every function raises `Refused`: `parameter_invalid`, which names the member, `provider_unknown`, or `unavailable`.
+Every function raises `Refused`. The codes are `parameter_invalid` (the message names the member), `provider_unknown`
+and `unavailable`.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ async def remove_application(holder: str, social: str, *, now: float) -> None:
 
 
 async def change_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
-    """Store keys like `set_application`, but keep stored secrets for which no new secret is given.
+    """Store keys as `set_application` does, but keep a stored secret if no new secret is given.
 
     A stored secret belongs to the ids with which it was stored. A new `client_id`, `team_id` or `key_id` needs a new
     secret.

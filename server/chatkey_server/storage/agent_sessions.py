@@ -1,4 +1,4 @@
-"""Stores sessions of the agent panel (D-21). Only token hashes are stored, with which nobody can sign in."""
+"""Stores sessions of the agent panel (D-21). Only token hashes are stored, because a hash cannot be used to sign in."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SignedIn(NamedTuple):
 async def begin(agent: Agent, now: float) -> str | None:
     """Sign in an agent whose password was checked, and return the session's token.
 
-    Returns None if, since the check, the agent was removed or the agent's password was changed.
+    Returns None if the agent was removed or the password was changed after the check.
     """
     async with transaction():
         return await _begin(agent.id, now) if await _hold(agent) else None
@@ -77,7 +77,7 @@ def over() -> Refused:
 
 
 async def standing(sessions: Collection[str], now: float) -> dict[str, SignedIn]:
-    """Return the current state of those sessions that are still valid."""
+    """Return the current state of each session that is still valid."""
     agent = AgentSession.agent._
     async with snapshot():
         rows = await AgentSession.select(
@@ -91,7 +91,7 @@ async def standing(sessions: Collection[str], now: float) -> dict[str, SignedIn]
 
 
 def _is_lab(row: dict[str, Any]) -> bool:
-    """Return whether a session belongs to the lab. A session whose agent was removed does not."""
+    """Return whether a session belongs to the lab. The session of a removed agent does not."""
     return row["agent"] is None
 
 

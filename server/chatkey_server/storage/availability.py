@@ -128,7 +128,7 @@ log = structlog.get_logger("chatkey.database")
 
 
 def is_away(error: BaseException) -> bool:
-    """Return whether an error is due to the state of the database, so that the same request may succeed later."""
+    """Return whether the state of the database caused an error, so that the same request may succeed later."""
     if isinstance(error, sqlite3.DatabaseError):
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the low byte is the primary code
         return SQLITE_OUTAGES.get(code, False) or str(error).startswith("no such table")
@@ -157,7 +157,7 @@ class Outages:
 
     @contextmanager
     def noted(self, doing: Doing) -> Iterator[None]:
-        """Convert errors like `available`, and record whether the database was available."""
+        """Convert errors as `available` does, and record whether the database was available."""
         try:
             with available():
                 yield

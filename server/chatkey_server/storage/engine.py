@@ -232,7 +232,7 @@ async def _acquired(pool: Pool) -> Any:
 
 
 def _refuses_writes(connection: Any) -> bool:
-    """Return whether the session is read-only, which PostgreSQL 14 and later report on their own.
+    """Return whether the session is read-only. PostgreSQL 14 and later report this without a query.
 
     A session may stay read-only when the database accepts writes again: `ALTER DATABASE … SET` applies only to new
     sessions, and after a failover the URL may lead to another server.
@@ -282,11 +282,13 @@ def bound() -> Database | None:
 
 @asynccontextmanager
 async def transaction(*, within: float | None = WHOLE_SECONDS) -> AsyncIterator[None]:
-    """Run queries in one write transaction: all of them take effect, or none. `within` is the timeout in seconds.
+    """Run queries in one write transaction.
+
+    All of the queries take effect, or none. `within` is the timeout in seconds.
 
     On SQLite, writers take turns. A transaction inside another one joins the outer one. Use it only for queries. A task
-    that is started inside must not query, because it would inherit a connection that may be closed by then. Raises
-    `Refused(unavailable)`.
+    that is started inside must not query, because the task would inherit a connection that may be closed by then.
+    Raises `Refused(unavailable)`.
     """
     async with _transaction(write=True, within=within):
         yield
@@ -331,7 +333,7 @@ async def writability() -> Writability:
 
 
 def unusable(database: Database | None, error: BaseException | None) -> str:
-    """Return which setting is wrong if the database cannot be used, and what to do. The URL is not quoted."""
+    """Return which setting is wrong if the database cannot be used, and how to correct it. The URL is not quoted."""
     if isinstance(database, SQLite):
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error  # without the path
         return (

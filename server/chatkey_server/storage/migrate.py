@@ -154,7 +154,7 @@ async def _run_online(step: Step, database: Postgres, changes: Changes) -> None:
 
 
 def _recorded(step: Step, database: Database) -> list[str]:
-    """Return the statements of a migration, and the statement that records it."""
+    """Return the statements of a migration, and the statement that records the migration."""
     history = Migration.create_table(if_not_exists=True).ddl
     return [*history, *step.CHANGE.sql(database), _record(step)]
 
@@ -167,8 +167,8 @@ def _record(step: Step) -> str:
 async def _alone(database: Postgres, report: Report) -> AsyncIterator[Any]:
     """Hold the only connection that may migrate. The pool releases the lock when the connection is returned.
 
-    The lock is polled. If a session waited for the lock inside PostgreSQL, the session would be in a transaction, and
-    an index that the other session builds would wait for that transaction to end.
+    The lock is polled. A session that waits for the lock inside PostgreSQL is in a transaction, and another session
+    that builds an index would wait for that transaction to end.
     """
     if database.pool is None:
         raise ConnectionError("the database is closed")

@@ -41,7 +41,8 @@ async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonc
 async def take(id: str, *, now: float) -> OAuthFlow:  # noqa: A002 - the column's name
     """Return the login with this id, once. If several callbacks have the same state, only one of them gets the login.
 
-    Raises `Refused` with `state_used`, `state_expired`, or with `state_invalid` if the login was never started here.
+    Raises `Refused(state_used)`, `Refused(state_expired)`, or `Refused(state_invalid)` if the login was never started
+    here.
     """
     oldest = int(now) - LIFETIME_SECONDS
     async with transaction():

@@ -22,7 +22,10 @@ class SocialOverview(msgspec.Struct, frozen=True):
 
 
 class ProviderOverview(msgspec.Struct, frozen=True):
-    """A provider. `previous_until` is the time at which the previous secret expires, or 0 without one."""
+    """A provider.
+
+    `previous_until` is the time at which the previous secret expires, or 0 if there is no previous secret.
+    """
 
     id: str
     name: str

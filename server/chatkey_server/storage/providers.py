@@ -83,7 +83,10 @@ class ProviderView(Quiet, frozen=True):
 
 
 class Providers:
-    """Looks up providers, one query per id at a time, and caches results, also missing ones, for `CACHE_SECONDS`."""
+    """Looks up providers, one query per id at a time.
+
+    Caches the results for `CACHE_SECONDS`, including missing providers.
+    """
 
     def __init__(self, *, now: Now, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS) -> None:
         self._now = now

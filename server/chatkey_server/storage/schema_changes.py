@@ -1,7 +1,7 @@
 """The kinds of change that a migration can make while servers of the previous release keep writing.
 
-On SQLite a migration is one transaction. On PostgreSQL each kind works differently, so that no writer waits for more
-than a second.
+On SQLite a migration is one transaction. On PostgreSQL each kind works differently, but no kind makes a writer wait for
+more than a second.
 """
 
 # ruff: noqa: SLF001 - Piccolo keeps a table's description in `_meta`
@@ -54,8 +54,9 @@ class Contended(Exception):
 class Definitions:
     """New tables, columns, views, functions and triggers, created in one transaction.
 
-    All new columns belong to one table, because each table stays locked until the transaction ends. `statements` is SQL
-    by kind of database. If the statements drop something, `unused_since` names the release that stopped using it.
+    All new columns belong to one table, because each table stays locked until the transaction ends. `statements`
+    contains the SQL for each kind of database. If the statements drop something, `unused_since` names the release that
+    stopped using it.
     """
 
     tables: Sequence[type[Table]] = ()

@@ -46,7 +46,7 @@ class RegisteredDomain(Table, tablename="registered_domain"):
     """A host, with an optional port, on which a business may embed the widget, and the origins of that host (D-08).
 
     `origins` contains serialised origins, separated by spaces, which are computed when the domain is saved. The origins
-    of requests are compared with these origins, and messages are posted to them.
+    of requests are compared with these origins. Messages to pages are posted to these origins.
     """
 
     provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
@@ -152,9 +152,9 @@ class Call(Table, tablename="call"):
 
 
 class Agent(Table, tablename="agent"):
-    """An account of the agent panel, for all businesses or for those in `agent_provider` (D-21).
+    """An account of the agent panel, for all businesses or for the businesses in `agent_provider` (D-21).
 
-    `password_hash` is scrypt, with its salt.
+    `password_hash` is a scrypt hash with its salt.
     """
 
     id = UUID(primary_key=True, default=UUID4())
@@ -164,7 +164,7 @@ class Agent(Table, tablename="agent"):
 
 
 class AgentProvider(Table, tablename="agent_provider"):
-    """A business for which an agent answers who does not answer for all businesses."""
+    """A business that an agent answers for, if the agent does not answer for all businesses."""
 
     agent = ForeignKey(references=Agent, on_delete=OnDelete.cascade, null=False)
     provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
@@ -179,7 +179,7 @@ class AgentSession(Table, tablename="agent_session"):
 
 
 class Administrator(Table, tablename="administrator"):
-    """An account that may change everything in the admin panel. `password_hash` is scrypt, with its salt."""
+    """An account that may change everything in the admin panel. `password_hash` is a scrypt hash with its salt."""
 
     id: Serial
     username = Varchar(length=64, unique=True)
@@ -187,7 +187,7 @@ class Administrator(Table, tablename="administrator"):
 
 
 class AdminSession(Table, tablename="admin_session"):
-    """A session of an administrator. `token` is the SHA-256 of the cookie's token. Times are system time."""
+    """A session of an administrator. `token` is the SHA-256 of the cookie's token. Times come from the system clock."""
 
     id: Serial
     token = Varchar(length=100, unique=True, secret=True)

@@ -75,7 +75,10 @@ def _derive(master_key: str, purpose: str) -> bytes:
 
 
 def _kept_key(data_dir: Path) -> str:
-    """Return the master key from the data folder. The first start creates it, readable only by the owner."""
+    """Return the master key from the data folder.
+
+    If there is none, create a key that only the owner of the file can read.
+    """
     path = data_dir / KEY_FILE
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)

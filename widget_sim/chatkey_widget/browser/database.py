@@ -1,4 +1,4 @@
-"""Stores the key in IndexedDB. The browser may refuse a request, or never answer (D-04)."""
+"""Stores the key in IndexedDB. The browser may refuse a database request, or never answer the request (D-04)."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ TIMEOUT: Final = "timeout"
 
 
 class StorageRefused(Exception):
-    """IndexedDB cannot be used. The message is the name of the browser's error, or one word of ours."""
+    """IndexedDB cannot be used. The message is the name of the browser's error, or a name that the widget defines."""
 
 
 async def opened() -> Any:
@@ -38,7 +38,7 @@ async def read(database: Any) -> Any:
 
 
 async def insert(database: Any, record: Any) -> None:
-    """Write the record unless there is one. Raises `StorageRefused`."""
+    """Write the record, unless the database already contains a record. Raises `StorageRefused`."""
     try:
         await _ask(lambda: _store(database, "readwrite").add(record, RECORD))
     except StorageRefused as refusal:
@@ -47,7 +47,7 @@ async def insert(database: Any, record: Any) -> None:
 
 
 async def delete_unless(sound: Callable[[Any], bool], database: Any) -> bool:
-    """Delete the record if it is not sound, and return whether it was deleted. Raises `StorageRefused`.
+    """Delete the record if `sound` rejects it, and return whether the record was deleted. Raises `StorageRefused`.
 
     Reading and deleting happen in one transaction. A record that another tab writes meanwhile is therefore never
     deleted.

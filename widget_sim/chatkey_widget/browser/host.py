@@ -43,7 +43,10 @@ class BrowserHost:
 
     @property
     def _says_get_token(self) -> bool:
-        """Whether the configuration has a member `getToken`. An `undefined` one counts, but null does not."""
+        """Whether the configuration has a member `getToken`.
+
+        The value `undefined` counts as a member; null does not.
+        """
         there = js.Reflect.has(self._config, "getToken")
         return bool(there) and member(self._config, "getToken") is not jsnull
 

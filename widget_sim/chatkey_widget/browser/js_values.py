@@ -41,7 +41,7 @@ def member(value: Any, name: str) -> Any:
 def thrown(error: JsException) -> str:
     """Return the text of a thrown value as JavaScript formats it.
 
-    Python would add a long text unless the value is an `Error`.
+    Python's own text would be longer if the value is not an `Error`.
     """
     quoted = re.search('"""(.*?)"""', str(error), re.DOTALL)
     return quoted[1] if quoted else str(error)

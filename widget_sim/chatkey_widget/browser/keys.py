@@ -29,7 +29,7 @@ class BrowserKeys:
     async def prepare(self) -> Prepared:
         """Read or create the key pair.
 
-        If IndexedDB refuses to store it, the pair exists only in memory. Raises `KeyUnavailable`.
+        If IndexedDB refuses to store the pair, the pair exists only in memory. Raises `KeyUnavailable`.
         """
         if not member(member(js, "crypto"), "subtle"):
             raise KeyUnavailable("crypto.subtle is missing.")
@@ -39,7 +39,7 @@ class BrowserKeys:
             raise KeyUnavailable(f"The browser cannot create a key: {thrown(error)}") from None
 
     async def sign(self, data: bytes) -> bytes:
-        """Sign with ES256, and return the raw r‖s, 64 bytes."""
+        """Sign with ES256, and return the signature (raw r‖s, 64 bytes)."""
         algorithm = to_object({"name": "ECDSA", "hash": "SHA-256"})
         signature = await js.crypto.subtle.sign(algorithm, self._private, to_js(data))
         return bytes(signature.to_bytes())

@@ -1,4 +1,4 @@
-"""Web Locks. Each name has one holder per browser. In browsers without Web Locks, every caller gets the lock."""
+"""Holds Web Locks. In one browser, a lock has only one holder. Without Web Locks, every caller gets the lock."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

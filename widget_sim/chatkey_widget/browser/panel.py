@@ -103,7 +103,10 @@ class Panel:
         on(self._hang_up, "click", lambda _event: self._feed(events.CallAsked("end")))
 
     def _reopen(self) -> None:
-        """Open the sign-in window within this click. Browsers that blocked it before allow it during a click."""
+        """Open the sign-in window within this click.
+
+        A browser that blocked the window before allows it during a click.
+        """
         if self._view.blocked is not None:
             self._feed(events.SocialClicked(self._view.blocked))
 

@@ -25,7 +25,7 @@ class BrowserWire:
         self._listeners.add(socket, "close", self._closed)
 
     def send(self, text: str) -> None:
-        """Send a text message. A closing socket ignores the message. Its close event follows."""
+        """Send a text message. A socket that is closing ignores the message, and reports its close event later."""
         if self._socket.readyState == js.WebSocket.OPEN:
             self._socket.send(text)
 

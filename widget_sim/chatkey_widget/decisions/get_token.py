@@ -74,7 +74,7 @@ class OnGetToken:
     def _forget_unused(self) -> None:
         """Delete the cached token of a custom login that is not in use, and the conversation of its member.
 
-        Otherwise this login could come back.
+        Otherwise the widget could return to this login later.
         """
         self._chat.forget_members()
         cached = None if self._cache.token is None else self._cache.member(self._cache.token)
@@ -95,7 +95,8 @@ class OnGetToken:
     def _go_on_without(self) -> None:
         """Continue without a new token.
 
-        A connected member stays until the current token expires. Otherwise, the widget becomes the visitor.
+        A connected member stays connected until the current token expires. If no member is connected, the widget
+        becomes the visitor.
         """
         if isinstance(self._link.stage, Idle):
             self._who.leave_member("not_renewed")

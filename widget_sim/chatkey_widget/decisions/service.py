@@ -189,9 +189,9 @@ class OnService:
     def _custom_refused(self, member: Custom, refused: Refused) -> None:
         """Ask for another token once, then become the visitor, so that a faulty backend gets few calls (D-12).
 
-        A token that has really expired is not the backend's fault. If the server calls a token expired long before its
-        end, the backend is at fault. Meanwhile the old token stays in the cache, because other tabs would treat its
-        removal as a logout.
+        If the token has really expired, the backend is not at fault. If the server refuses a token as expired long
+        before its `exp`, the backend is at fault. Meanwhile the old token stays in the cache, because other tabs would
+        treat its removal as a logout.
         """
         self._ctx.cancel_timer("renew")
         ended = refused.expired and not self._cache.lasts(member)

@@ -52,7 +52,7 @@ class OnSignIn:
         self._who.become(member)
 
     def _logout(self, *, heard: bool) -> None:
-        """Log out. A login in progress ends too, even if there is only a visitor."""
+        """Log out. A login in progress ends too, even if nobody is logged in."""
         if self._who.member is not None or not heard:
             self._ctx.emit("logout", heard=heard)
         self._who.forget("logout", heard=heard)

@@ -92,7 +92,7 @@ class Who:
         self.become(self.visitor)
 
     def forget(self, reason: str, *, heard: bool = False) -> None:
-        """Log out the current member, and stop all logins in progress. `heard`: another tab has logged out."""
+        """Log out the current member, and stop all logins in progress. `heard` says that another tab has logged out."""
         self._login.cancel()
         self._flow.cancel()
         self._cache.held = None

@@ -18,7 +18,7 @@ POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
 
 
 def trouble(visit: Visit, wanted: str) -> Finding:
-    """Return the failure of a step that did not end as `wanted` says, with the cause."""
+    """Return the failure of a step that did not end as `wanted` says, together with the cause of the failure."""
     message, hint = _cause(visit)
     return visit.failed(f"{wanted} {message}", hint)
 
@@ -78,7 +78,10 @@ def _told(visit: Visit) -> tuple[str, str] | None:
 
 
 def _led_away(visit: Visit) -> str:
-    """Return a hint if the call was redirected to another origin, which the widget cannot notice; otherwise ""."""
+    """Return a hint if the call was redirected to another origin.
+
+    The widget cannot notice this. Otherwise return "".
+    """
     ours = visit.calls.target.origin
     led_to = origin(visit.led_to) if visit.token_calls else ours
     if led_to == ours:
@@ -100,7 +103,10 @@ def _nobody(visit: Visit) -> tuple[str, str]:
 
 
 def _left_behind(target: Target, line: str) -> tuple[str, str]:
-    """Return why a browser does not send a cookie, and a hint, from the cookie's Set-Cookie line (RFC 6265bis 5.6)."""
+    """Return why a browser does not send a cookie, and a hint.
+
+    The reason is found in the cookie's Set-Cookie line (RFC 6265bis 5.6).
+    """
     _, *parts = (part.strip() for part in line.split(";"))
     attributes = {name.strip().lower(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
     if "secure" not in attributes and attributes.get("samesite", "").lower() == "none":

@@ -38,7 +38,10 @@ class Document:
 
     @property
     def header_map(self) -> dict[str, str]:
-        """The headers in Playwright's format, with one value per name. Set-Cookie lines are joined with newlines."""
+        """The headers in Playwright's format.
+
+        Each name has one value, and Set-Cookie lines are joined with newlines.
+        """
         joined: dict[str, list[str]] = {}
         for name, value in self.headers:
             joined.setdefault(name.lower(), []).append(value)
@@ -66,7 +69,7 @@ def document(fetched: Exchange | None, service: Service, set_cookies: Iterable[s
 
 
 def with_service(policies: str, url: str) -> str:
-    """Return a Content-Security-Policy in which every directive that lists addresses also lists the service."""
+    """Return a Content-Security-Policy in which every directive with a list of addresses also contains the service."""
     return ", ".join("; ".join(_directives(policy, url)) for policy in policies.split(","))
 
 
@@ -96,7 +99,7 @@ def _nonce(policies: str) -> str | None:
 
 
 def _with_script(body: bytes, service: Service, nonce: str | None) -> bytes:
-    """Add the script at the end of the head, so that a policy in a meta element of the page applies to the script."""
+    """Add the script at the end of the head. A policy in a meta element of the page then applies to the script too."""
     secret = f' nonce="{html.escape(nonce)}"' if nonce else ""
     script = f'<script async src="{html.escape(service.sdk_url)}"{secret}></script>'.encode()
     found = END_OF_HEAD.search(body)

@@ -74,7 +74,10 @@ class Visit:
     # actions
 
     def open(self) -> None:
-        """Show the page, and wait until the widget is connected as the member or an error occurs. Raises `Unusable`."""
+        """Show the page, and wait until the widget is connected as the member or until an error occurs.
+
+        Raises `Unusable`.
+        """
         member = self.calls.member
         self._show(lambda: self.page.goto(self.address, wait_until="commit"), member, member.lines.values())
 
@@ -100,7 +103,7 @@ class Visit:
         self._wait_for("visitor")
 
     def _click(self, selector: str) -> None:
-        """Click the page's own logout button or link. Raises `Unusable` if it cannot be clicked."""
+        """Click the page's logout button or link. Raises `Unusable` if the element cannot be clicked."""
         try:
             self.page.click(selector, timeout=CLICK_MS)
         except PlaywrightError as error:

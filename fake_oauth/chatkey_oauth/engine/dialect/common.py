@@ -24,7 +24,10 @@ ALPHANUMERIC = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class Common:
-    """One provider of a running fake. `grants` is everything that it has issued, `keys` are its signing keys."""
+    """One provider of a running fake.
+
+    `grants` are all grants that the provider has issued; `keys` are its signing keys.
+    """
 
     name: ClassVar[str]
     hosts: ClassVar[tuple[str, ...]]

@@ -82,7 +82,7 @@ class RequestDialect(Common):
         return False
 
     def comparison(self, client: Client, method: str) -> str:
-        """Return the key in `pkce.FORMS` of the comparison for a challenge with this method."""
+        """Return the name in `pkce.FORMS` of the comparison to use for a challenge with this method."""
         del client
         return method
 

@@ -70,7 +70,7 @@ class TokenDialect(Common):
         return asked
 
     def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the scopes of a refreshed token. If the provider `narrows`, the request can reduce the scopes.
+        """Return the scopes of a refreshed token. If `narrows` is set, the request can reduce the scopes.
 
         Raises `TokenRefused`.
         """

@@ -1,4 +1,4 @@
-"""The tables of administrators and sessions, as subclasses of the tables with which Piccolo Admin signs people in."""
+"""Defines the tables of administrators and sessions. Both are subclasses of Piccolo Admin's sign-in tables."""
 
 from __future__ import annotations
 

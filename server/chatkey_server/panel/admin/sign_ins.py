@@ -1,4 +1,7 @@
-"""Counts the password attempts of administrators in the function with which Piccolo checks a password."""
+"""Counts the password attempts of administrators.
+
+The code replaces the function with which Piccolo checks a password.
+"""
 
 from __future__ import annotations
 

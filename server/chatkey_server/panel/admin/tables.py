@@ -15,7 +15,7 @@ Social = cast("type[Enum]", Enum("Social", {name: name for name in SOCIALS}))
 
 
 class KeySource(Enum):
-    """Whose application a social login uses. The names are the contract's."""
+    """Whose application a social login uses. The contract defines the names."""
 
     service_owned_keys = "service"
     own_application_keys = "own"

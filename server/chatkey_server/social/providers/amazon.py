@@ -1,4 +1,4 @@
-"""Amazon: plain OAuth 2. Amazon does not say whether an e-mail is verified, and has no picture."""
+"""Amazon: plain OAuth 2. Amazon sends no picture, and does not say whether an e-mail address is verified."""
 
 from typing import Final
 

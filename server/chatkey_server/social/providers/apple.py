@@ -20,7 +20,7 @@ SECRET_SECONDS: Final = 300
 
 
 class Name(msgspec.Struct, frozen=True, rename="camel"):
-    """The name that the person shares with us. The person can edit the name at Apple."""
+    """The person's name from Apple. The person can edit the name before sharing it."""
 
     first_name: str | None = None
     last_name: str | None = None
@@ -33,7 +33,7 @@ class User(msgspec.Struct, frozen=True):
 
 
 async def read_person(login: Login) -> Person:
-    """Read the person's data from the id_token. Apple sends the name in the callback, at the very first login only."""
+    """Read the person's data from the id_token. Apple sends the name in the callback of the very first login only."""
     claims = await login.id_token_claims()
     verified = claims.email_verified is True or claims.email_verified == "true"
     return Person(

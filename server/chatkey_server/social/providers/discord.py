@@ -1,4 +1,4 @@
-"""Discord: plain OAuth 2. Ids are snowflakes, and an avatar is a hash from which the URL is built."""
+"""Discord: plain OAuth 2. Ids are snowflakes. The URL of an avatar is built from a hash."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""X: plain OAuth 2 that requires PKCE and Basic authentication. An e-mail is sent if the application may request it."""
+"""X: plain OAuth 2 with PKCE and Basic authentication. X sends an e-mail address if the application may request it."""
 
 from collections.abc import Mapping
 from typing import Final
