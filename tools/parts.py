@@ -31,7 +31,7 @@ ROOT: Final = Path(__file__).parents[1]
 PART: Final = re.compile(
     r"<!-- (?P<kind>example|file|table|shop|sample): (?P<name>[^>]+?) -->\n.*?<!-- end -->", re.DOTALL
 )
-SAID: Final = re.compile(r"(?P<who>Server|Widget)[,:] (?P<what>.+)")
+SAID: Final = re.compile(r"The (?P<who>server|widget) (?P<what>.+)")
 SDK: Final = f"{examples.BASE_URL}/assets/sdk.js"
 FENCES: Final = {".py": "python", ".html": "html", ".toml": "toml"}
 
@@ -97,9 +97,9 @@ def _frames() -> Iterator[tuple[str, ...]]:
     for frame in frame_types():
         said = SAID.fullmatch(" ".join((frame.__doc__ or "").split()))
         if said is None:
-            raise ValueError(f"{frame.__name__}: the docstring begins with who sends it, Server or Widget")
+            raise ValueError(f"{frame.__name__}: the docstring must begin with The server or The widget")
         what = said["what"]
-        yield f"`{kind_of(frame)}`", said["who"].lower(), _members(frame), what[:1].upper() + what[1:]
+        yield f"`{kind_of(frame)}`", said["who"], _members(frame), what[:1].upper() + what[1:]
 
 
 def _members(frame: Any) -> str:
@@ -133,7 +133,7 @@ def _endpoints() -> Iterator[tuple[str, ...]]:
     for name in NAMES:
         provider = load(name)
         listed = re.findall(r'"((?:GET|POST|DELETE|PUT)[^"]*)"', inspect.getsource(provider.routes))
-        hosts = (provider.__doc__ or "").split("\n")[0].removesuffix(".")
+        hosts = (provider.__doc__ or "").split("\n")[0].removeprefix("Imitates ").removesuffix(".")
         yield f"`{name}`", hosts, "<br>".join(f"`{endpoint}`" for endpoint in listed)
 
 
