@@ -115,7 +115,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(PREFIX + URL, dest=_dest(URL), help="The endpoint's address.")
     for option in OFFERED:
         name = spelled(option)
-        group.addoption(PREFIX + name, dest=_dest(name), help=f"As --{name} of chatkey check.", **_kind(option))
+        group.addoption(PREFIX + name, dest=_dest(name), help=f"Same as --{name} of chatkey check.", **_kind(option))
 
 
 def spelled(option: Option) -> str:

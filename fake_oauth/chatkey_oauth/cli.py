@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     flag_value="-",
     default="",
     metavar="[FILE]",
-    help="Serve https with a certificate authority made for this run, for every host name of every provider. "
-    "Its certificate is written to FILE, or to the place that the second line of output names.",
+    help="Serve https for every host name of every provider, with a certificate authority made for this run. "
+    "The authority's certificate is written to FILE, or to the path in the second line of output.",
 )
 @click.option(
     "--browser-url",
@@ -101,8 +101,8 @@ if TYPE_CHECKING:
 @click.option(
     "--lab/--no-lab",
     default=None,
-    help="Whether to serve the control API under /lab. By default it is served on loopback, and wherever "
-    "CHATKEY_LAB_TOKEN is set, which clients must then send.",
+    help="Whether to serve the control API under /lab. By default it is served only on loopback. If "
+    "CHATKEY_LAB_TOKEN is set, it is served on every address, and clients must send the token.",
 )
 def fake_oauth(
     *,

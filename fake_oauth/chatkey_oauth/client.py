@@ -78,8 +78,8 @@ class FaultNotHit(AssertionError):
         asked = ((name, getattr(rule.scope, name)) for name in rule.scope.__struct_fields__)
         whom = ", ".join(f"{name} {value!r}" for name, value in asked if value is not None) or "everyone"
         super().__init__(
-            f"The fault {rule.fault!r} for {whom} was armed but never acted. Either no request reached the leg on "
-            "which it acts, or none was in its scope. See the timelines at /lab/flows."
+            f"The fault {rule.fault!r} for {whom} was armed but never acted. Either no request reached a leg on "
+            "which the fault acts, or no such request was in the scope of the fault. See the timelines at /lab/flows."
         )
         self.rule = rule
 

@@ -85,8 +85,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         elif self.lab and not is_only_here(self.host, self.browser_url):
             raise SettingsError(
                 f"The lab must only be reachable from this machine: listen on 127.0.0.1 instead of {self.host!r} and "
-                f"keep --browser-url on this machine, or set {TOKEN_VARIABLE}, which all clients of the lab must then "
-                "send."
+                f"keep --browser-url on this machine, or set {TOKEN_VARIABLE}. All clients of the lab must then send "
+                "its value."
             )
 
     def __repr__(self) -> str:

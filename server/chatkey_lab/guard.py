@@ -122,7 +122,7 @@ def _elsewhere(scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
         return Denied(
             403,
             "peer_foreign",
-            f"The lab only answers requests from its own machine, and this one came from {peer!r}.",
+            f"The lab only answers requests from its own machine, and this request came from {peer!r}.",
         )
     if forwarding := sorted(filter(_is_forwarding, headers)):
         return Denied(

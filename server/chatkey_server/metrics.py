@@ -64,7 +64,9 @@ HUB_CONNECTED: Final = Gauge(
     "chatkey_hub_connected", "Processes that are connected to Redis.", multiprocess_mode="livesum"
 )
 FAN_OUT: Final = Histogram(
-    "chatkey_fan_out_seconds", "Time from publishing on Redis to receiving it, measured once a second.", buckets=SECONDS
+    "chatkey_fan_out_seconds",
+    "Time from publishing a heartbeat on Redis to receiving it, measured once a second.",
+    buckets=SECONDS,
 )
 DATABASE_WAIT: Final = Histogram(
     "chatkey_database_wait_seconds",

@@ -276,7 +276,7 @@ def test_a_call_that_is_sent_to_another_origin_is_told(visit: Any) -> None:
     failed = failure(visit(site))
 
     assert "The widget reports gettoken_failed: " in failed.message
-    assert failed.hint.startswith("Answer the call on its own origin: it was redirected to http://localhost:9")
+    assert failed.hint.startswith("Answer the call on the page's origin: it was redirected to http://localhost:9")
 
 
 def test_a_token_of_another_person_for_browsers_is_reported(visit: Any) -> None:

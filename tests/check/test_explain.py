@@ -65,7 +65,7 @@ def test_without_an_id_every_check_is_listed() -> None:
     [
         ("claim.jktmatch", "Did you mean claim.jkt-match"),
         ("signature", "Did you mean jwt.signature?"),
-        ("poetry", "--explain without an id lists them."),
+        ("poetry", "--explain without an id lists all checks."),
     ],
 )
 def test_an_unknown_id_ends_with_4_and_says_which_was_perhaps_meant(check_id: str, hint: str) -> None:

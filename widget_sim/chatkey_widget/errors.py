@@ -149,7 +149,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "oauth",
         (
             "Nothing to do: the person can press the button again. If nobody closed the popup, a page of the "
-            "social provider cut it off."
+            "social provider separated the popup from the page."
         ),
         retryable=True,
         said="popup_closed",
@@ -179,7 +179,9 @@ MEANINGS: Final[dict[str, Meaning]] = {
     Code.TOKEN_ALG: Meaning("getToken", "Sign with HS256."),
     Code.TOKEN_TYPE: Meaning("getToken", "Set the claim type to 'user'."),
     Code.TOKEN_PROVIDER: Meaning("getToken", "Set the claim pid to the provider id of this widget."),
-    Code.TOKEN_NOT_YET_VALID: Meaning("getToken", "Correct your backend's clock: its token begins in the future."),
+    Code.TOKEN_NOT_YET_VALID: Meaning(
+        "getToken", "Correct your backend's clock: the token's iat or nbf is in the future."
+    ),
     Code.PROOF_BINDING_MISSING: Meaning("getToken", "Set cnf.jkt of the token to the jkt that getToken received."),
     Code.RATE_LIMITED: Meaning("socket", "Send requests less often.", retryable=True, said="too_fast"),
     Code.TOO_MANY_SOCKETS: Meaning(

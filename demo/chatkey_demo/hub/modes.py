@@ -95,7 +95,7 @@ MODES = (
         steps=(
             "Open the chat, press Sign in and choose a provider.",
             "This time the consent page names Dune & Ember.",
-            "Only the client_id differs: the member that results is of the same kind.",
+            "Only the client_id differs. The login creates the same kind of member.",
         ),
         socials="own",
     ),

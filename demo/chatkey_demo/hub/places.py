@@ -61,5 +61,5 @@ def _sentence(port: int, found: Places) -> str:
     shops = f"{found.shops[0]} to {found.shops[-1]}"
     return (
         f"Port {port} is in use{by}, and the demo needs {found.hub} to {found.provider} and {shops}. Stop the "
-        f"program that uses it, or move all ports with --port, for example --port {found.hub + 100}."
+        f"program that uses this port, or move all ports with --port, for example --port {found.hub + 100}."
     )

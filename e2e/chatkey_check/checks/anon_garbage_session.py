@@ -44,10 +44,10 @@ def garbage_session(run: Run) -> Finding:
     if answer.minted:
         return failed(f"A made-up session gets a token for {reading.shown(answer.uid)}.", answer)
     if answer.response is None or answer.status >= 500:
-        hint = "An expired session looks the same: treat it as logged out."
+        hint = "An expired session looks the same: treat its owner as logged out."
         return failed(f"The call with a made-up session fails: {answer.result}.", answer, hint=hint)
     if answer.redirected:
-        hint = "An expired session looks the same: treat it as logged out, without a redirect."
+        hint = "An expired session looks the same: treat its owner as logged out, without a redirect."
         return failed(f"A made-up session is redirected to {answer.location} ({answer.status}).", answer, hint=hint)
     empty = calls.ask("an empty session", calls.member.replaced(lambda _: ""))
     if empty.minted:

@@ -38,7 +38,7 @@ def null(run: Run) -> Finding:
     answer = calls.anonymous
     member = answer.member
     if holds_bound_token(whole(answer)) and not answer.minted:
-        hint = "Remove it: everyone who opens the page gets this token."
+        hint = "Remove this token: everyone who opens the page gets it."
         return failed("The answer contains a token although nobody is logged in.", answer, hint=hint)
     if member is None or (member is MISSING and not answer.succeeded):
         return passed()

@@ -56,7 +56,7 @@ def avatar(run: Run, token: Token) -> Finding:
         return failed(
             f"avatar is http on an https page: {shown}.",
             token.answer,
-            hint="Use https: browsers block http pictures there.",
+            hint="Use https: browsers block http pictures on an https page.",
         )
     if any(char.isspace() or char < " " for char in value):
         return failed(f"avatar contains white space: {shown}.", token.answer, hint="Encode spaces as %20.")

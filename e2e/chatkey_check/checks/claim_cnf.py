@@ -44,7 +44,9 @@ def cnf(_run: Run, token: Token) -> Finding:
     if not wrong:
         return passed()
     if "cnf" in token.header:
-        return failed(f"{wrong[:-1]}; it is in the token's header.", token.answer, hint="Move cnf to the claims.")
+        return failed(
+            f"{wrong[:-1]}; the token's header contains it instead.", token.answer, hint="Move cnf to the claims."
+        )
     return failed(wrong, token.answer, hint=_hint(claims))
 
 

@@ -39,4 +39,4 @@ def exp_iat(run: Run, token: Token) -> Finding:
     if abs(span - left(run.calls, token.answer)) <= SAME:
         return passed("exp and iat have the same offset; claim.lifetime judges the lifetime")
     side = "after" if span > 0 else "before"
-    return warned(f"exp is {duration(span)} {side} iat, although it is about an hour from now.", token.answer)
+    return warned(f"exp is {duration(span)} {side} iat, although exp is about an hour from now.", token.answer)

@@ -11,9 +11,9 @@ from chatkey_check.words import duration
 
 FRESH = 45 * MINUTE
 SLACK = 5
-GONE = "The first call got a token. Look in the backend's log for why this one did not."
+GONE = "The first call got a token. The backend's log should say why this call did not get one."
 
-BROWSERS = "Do not limit the browsers of a person: each private window counts as a new one."
+BROWSERS = "Do not limit the number of browsers of a person: each private window is a new browser."
 
 
 @check(

@@ -39,7 +39,7 @@ def jkt_follows(run: Run) -> Finding:
         return _told_apart(run)
     if answer.jkt == calls.first.request.jkt:
         return failed(
-            "The second call got the token of the first call: it is cached by user, not by user and jkt.", answer
+            "The second call got the token of the first call: tokens are cached by user, not by user and jkt.", answer
         )
     if calls.unknown_again is not None:
         raise Blocked("resp.session-kept")

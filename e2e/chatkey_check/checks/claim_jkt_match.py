@@ -42,6 +42,8 @@ def jkt_match(run: Run) -> Finding:
     if cause:
         return failed(f"{message}: it is {cause.message}.", calls.first, hint=cause.hint)
     if len(got) == len(sent):
-        hint = "The jkt is of another key: a fixed value, or the cached token of an earlier call."
+        hint = (
+            "The jkt belongs to another key. It may be a fixed value, or come from the cached token of an earlier call."
+        )
         return failed(f"{message}.", calls.first, hint=hint)
     return failed(f"{message}.", calls.first)

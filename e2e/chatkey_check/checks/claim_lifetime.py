@@ -63,9 +63,7 @@ def lifetime(run: Run, token: Token) -> Finding:
     if ahead is not None and abs(ahead) > LEEWAY:
         if zone_like(ahead) and not stands_still(calls, token, "iat"):
             side = "ahead of" if ahead > 0 else "behind"
-            hint = (
-                "Use UTC: time.time(), Date.now(), time(). This happens if a local time is used as UTC, or the reverse."
-            )
+            hint = "Use UTC: time.time(), Date.now(), time(). The cause is a local time used as UTC, or the reverse."
             return failed(
                 f"iat and exp are {duration(ahead)} {side} the clock: the time zone is wrong.", token.answer, hint=hint
             )

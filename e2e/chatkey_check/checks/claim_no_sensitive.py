@@ -103,7 +103,9 @@ def no_sensitive(run: Run, token: Token) -> Finding:
     """The browser's storage contains the token, and every script of the page can read the storage."""
     for path, value in _leaves(token.claims):
         if isinstance(value, str) and _holds_login(run.calls, value):
-            hint = "Remove it: anyone who reads the token could take over the session. Use the user's id as uid."
+            hint = (
+                "Remove this claim: anyone who reads the token could take over the session. Use the user's id as uid."
+            )
             return failed(f"The claim {path!r} contains the session that was sent.", token.answer, hint=hint)
         what = _sensitive(path.rpartition(".")[2], value)
         if what:

@@ -49,7 +49,7 @@ def pid(run: Run, token: Token) -> Finding:
             token.answer,
             hint="Use the provider id exactly as it was given to you.",
         )
-    hint = "This may be the provider id of another environment. Check where the backend reads it from."
+    hint = "This may be the provider id of another environment. Check where the backend reads the id from."
     return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", token.answer, hint=hint)
 
 

@@ -50,4 +50,4 @@ def renew(run: Run) -> Finding:
 
 
 def _fixed(answer: Exchange) -> Finding:
-    return failed("exp is the same as in the first call, also for a new jkt. It may be fixed for the session.", answer)
+    return failed("exp is the same as in the first call, also for a new jkt. exp may be fixed for the session.", answer)

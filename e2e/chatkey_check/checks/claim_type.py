@@ -37,6 +37,6 @@ def type_(_run: Run, token: Token) -> Finding:
     if claims.get("type") == "user":
         return passed()
     if "type" not in claims:
-        hint = "Put type into the claims. typ in the header is something else." if "typ" in claims else None
+        hint = "Put type into the claims. typ in the header has another meaning." if "typ" in claims else None
         return failed("The claim type is missing.", token.answer, hint=hint)
     return failed(f'type is {reading.shown(claims["type"])}, not "user".', token.answer)

@@ -41,9 +41,9 @@ def uid_distinct(run: Run) -> Finding:
         )
         if elsewhere.minted:
             what = "The second login gets a token only from another browser: this jkt already had one"
-            hint = "Do not refuse a known jkt: two people may log in at the same browser, and each calls again."
+            hint = "Do not refuse a known jkt: two people may log in with the same browser, and each login calls again."
             return failed(f"{what}.", other, elsewhere, hint=hint)
-        hint = "The second session may have expired. Log in again, and pass it with --login-b."
+        hint = "The second session may have expired. Log in again, and pass the new session with --login-b."
         return failed(f"The second login got no token ({other.result}).", other, hint=hint)
     if other.uid != uid:
         return _after_each_other(run.calls)
@@ -69,5 +69,5 @@ def _after_each_other(calls: Calls) -> Finding:
     if anew.uid == first and not earlier.asked:
         return passed()  # the site may refuse a login while somebody is logged in
     what = f"After a second person logged in at the same browser, the token is still for {reading.shown(first)}"
-    hint = "Create a token for each call. If you cache it, store its uid with it and compare the uid."
+    hint = "Create a token for each call. If you cache tokens, store each token's uid and compare it."
     return failed(f"{what}.", earlier.of_member, kept, hint=hint)

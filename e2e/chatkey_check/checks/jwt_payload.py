@@ -38,7 +38,7 @@ def payload(_run: Run, token: Token) -> Finding:
         claims = reading.strict_object(token.compact.payload)
     except reading.Unreadable as unreadable:
         if unreadable.member:
-            what = f"The claim {unreadable.reason}. Verifiers differ in which value they use."
+            what = f"The claim {unreadable.reason}. Different verifiers use different values."
             return failed(what, token.answer, hint=f"Write {unreadable.member} only once.")
         hint = _hint(token.compact.payload)
         return failed(f"The payload cannot be read: {unreadable.reason}.", token.answer, hint=hint)
@@ -51,7 +51,7 @@ def _hint(raw: bytes) -> str | None:
     if raw.count(b".") == 2 and raw.startswith(b"ey"):
         return "Sign the claims: the payload is another token."
     if raw[:1] in b"\"'" and raw[:1]:
-        return "Pass the library the dictionary, not its JSON: the payload is a string."
+        return "Pass the dictionary to the library, not JSON: the payload is a string."
     if b"\0" in raw:
         return "Encode the payload in UTF-8: it looks like UTF-16."
     return None

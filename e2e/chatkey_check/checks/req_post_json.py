@@ -17,22 +17,22 @@ UNANSWERED = {
     Broken.UNPACKABLE: "Compress the body in one place only, which also sets Content-Encoding.",
 }
 """Hints for calls that got no readable answer."""
-BOT_WALL = "Bot protection in front of the endpoint blocks this program. Add an exception for it."
+BOT_WALL = "Bot protection in front of the endpoint blocks this program. Add an exception for this program."
 CHALLENGES = ("just a moment", "captcha", "challenge-platform", "are you human", "bot detection")
 CHALLENGING = frozenset({403, 429, 503})
 REFUSING = frozenset({400, 401, 403, 422})
 SHAPE = "Accept the widget's body: a JSON object with the single member jkt."
-PROXY = "The proxy does not reach the backend. Check that the backend runs, and where the proxy expects it."
+PROXY = "The proxy does not reach the backend. Check that the backend runs at the address that the proxy uses."
 CRASHES = "The handler crashed. The traceback is in the backend's log."
 HINTS = {
     400: SHAPE,
     422: SHAPE,
-    401: "The endpoint does not accept the session. Check that it is still logged in, and the path of its cookie.",
-    403: "If a CSRF middleware blocks the call, send its header with --header, or exempt this route.",
+    401: "The endpoint does not accept the session. Check that the session is valid, and the path of its cookie.",
+    403: "If a CSRF middleware blocks the call, send its token with --header, or exempt this route.",
     404: "The route does not exist. Check the path, its prefix and the trailing slash.",
     405: "The route does not accept POST. Add the method.",
     415: "Accept Content-Type: application/json, which the widget sends.",
-    429: "A rate limit blocks the call. Raise it for this program, or wait.",
+    429: "A rate limit blocks the call. Raise the limit for this program, or wait.",
     502: PROXY,
     503: PROXY,
     504: PROXY,
@@ -77,7 +77,7 @@ def _hint(answer: Exchange) -> str:
     if status in CHALLENGING and any(word in body for word in CHALLENGES):
         return BOT_WALL
     if status == 419 or (status in REFUSING and any(word in body for word in CSRF)):
-        return "Your CSRF protection blocks the call. Send its header with --header, or exempt this route."
+        return "Your CSRF protection blocks the call. Send the CSRF header with --header, or exempt this route."
     if answer.asks_for_password:
         return "HTTP Basic protects the endpoint. Exempt the widget's call, or send the credentials with --header."
     return HINTS.get(status, CRASHES if status >= 500 else "Answer 200 with a JSON object.")

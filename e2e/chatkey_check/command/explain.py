@@ -57,7 +57,7 @@ def _lines(check: Question) -> Iterator[str]:
         for number, line in enumerate(code.splitlines()):
             yield f"    {language if number == 0 else '':<{width}}  {click.style(line, fg='green')}"
     if check.needs:
-        yield from ("", _wrapped(f"Judged only if these pass: {', '.join(check.needs)}.", first=0))
+        yield from ("", _wrapped(f"This check is judged only if these checks pass: {', '.join(check.needs)}.", first=0))
 
 
 def _wrapped(text: str, *, first: int = 2, rest: int | None = None) -> str:
@@ -74,5 +74,5 @@ def _wrapped(text: str, *, first: int = 2, rest: int | None = None) -> str:
 
 def _unknown(check_id: str) -> str:
     near = get_close_matches(check_id, checks.ORDER, n=3) or [name for name in checks.ORDER if check_id in name][:3]
-    hint = f"Did you mean {' or '.join(near)}?" if near else "--explain without an id lists them."
+    hint = f"Did you mean {' or '.join(near)}?" if near else "--explain without an id lists all checks."
     return f"There is no check {check_id!r}. {hint}"

@@ -171,5 +171,5 @@ def _check_patterns(option: str, patterns: Sequence[str]) -> None:
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in checks.ORDER):
             near = get_close_matches(pattern, checks.ORDER, n=1)
-            hint = f"Did you mean {near[0]}?" if near else "--explain without an id lists them."
+            hint = f"Did you mean {near[0]}?" if near else "--explain without an id lists all checks."
             raise OptionError(f"{option} {pattern}: there is no such check. {hint}")

@@ -77,7 +77,7 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
         anyway = session is calls.nobody and calls.anonymous.uid in {answer.uid, *logged_in}
         if answer.uid == victim.uid and not anyway:
             who = "A call without a login" if session is calls.nobody else "A logged-in call"
-            return failed(f"{who} got the token of {reading.shown(victim.uid)}, named in the {where}.", answer)
+            return failed(f"{who} got the token of {reading.shown(victim.uid)}, who was named in the {where}.", answer)
         if session is calls.member and answer.uid != calls.token.uid:
             changed = f"uid changed from {reading.shown(calls.token.uid)} to {reading.shown(answer.uid)}"
             return failed(f"{changed} when the {where} named another person.", answer)

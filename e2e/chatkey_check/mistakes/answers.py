@@ -55,7 +55,8 @@ def _not_json(answer: Exchange, reason: str) -> Wrong:
         return Wrong("The answer is not UTF-8.", "Encode the JSON in UTF-8: browsers read no other encoding.")
     if text.startswith(("{'", "{token")):
         return Wrong(
-            "The answer looks like JSON, but is not valid JSON.", "Encode it with your JSON library, not with str()."
+            "The answer looks like JSON, but is not valid JSON.",
+            "Encode the answer with your JSON library, not with str().",
         )
     return Wrong(f"The answer is not JSON: {reason}.")
 

@@ -17,7 +17,7 @@ from chatkey_check.mistakes.answers import Wrong
 
 READ_AGAIN: Final = "Check the setting: the variable is missing, or has another name where the backend runs."
 AS_TEXT: Final = "Use the UTF-8 bytes of secret_key exactly as you were given it, without decoding or encoding it."
-ELSEWHERE: Final = "Use the secret_key of this environment: that secret is old or of another environment."
+ELSEWHERE: Final = "Use the current secret_key of this environment. The token was signed with another secret."
 CLEAN: Final = "Remove what the file or the shell added to the secret."
 SIGN_SEGMENTS: Final = "Sign the two segments exactly as they are sent, or let your JWT library do it."
 UNMASK: Final = "Read the value itself, for example with get_secret_value()."
@@ -91,10 +91,14 @@ def of_wrong_length(compact: reading.Compact) -> Wrong:
         )
     if length in DIGESTS:
         return Wrong(
-            f"The signature has {length} bytes, as {DIGESTS[length]} gives; HS256 gives 32.",
+            f"The signature has {length} bytes, which is the length for {DIGESTS[length]}; HS256 gives 32.",
             "Sign with HMAC-SHA256, as the header says.",
         )
-    kind = "It looks like RSA or ECDSA." if length in {128, 256, 384, 512, 96, 132} or 68 <= length <= 72 else ""
+    kind = (
+        "The signature looks like RSA or ECDSA."
+        if length in {128, 256, 384, 512, 96, 132} or 68 <= length <= 72
+        else ""
+    )
     return Wrong(f"The signature has {length} bytes; HS256 gives 32. {kind}".rstrip(), SIGN_SEGMENTS)
 
 

@@ -51,7 +51,9 @@ def _recognised(token: str) -> Wrong | None:
         )
     if token != bare:
         name = "a newline" if "\n" in token or "\r" in token else "white space"
-        return Wrong(f"There is {name} before or after the token.", "Remove it before you return the token.")
+        return Wrong(
+            f"There is {name} before or after the token.", "Remove these characters before you return the token."
+        )
     if PREFIX.match(token):
         return Wrong(f"The token begins with {token[: token.find(' ') + 1]!r}.", "Return the token without a prefix.")
     if token.startswith(("b'", 'b"')):
@@ -69,7 +71,7 @@ def _recognised(token: str) -> Wrong | None:
     if "+" in token or "/" in token:
         return Wrong("The token uses the standard base64 alphabet, with + and /.", "Use base64url: - and _ instead.")
     if "%2" in token:
-        return Wrong("The token is URL-encoded.", "Return it unchanged: JSON needs no URL encoding.")
+        return Wrong("The token is URL-encoded.", "Return the token unchanged: JSON needs no URL encoding.")
     return None
 
 

@@ -98,11 +98,12 @@ class OfTarget:
     secret_env: str | None = one(Kind.NAME, "Environment variable that contains secret_key.")
     secret_file: Path | None = one(Kind.PATH, "File that contains secret_key.")
     other_secret_env: tuple[str, ...] = many(
-        Kind.NAME, "Environment variable with the secret of another environment, to recognise it. Repeatable."
+        Kind.NAME,
+        "Environment variable with a secret of another environment, to explain a wrong signature. Repeatable.",
     )
     page_origin: str | None = one(Kind.ORIGIN, "Origin of the page.  [default: the endpoint's]")
     page_url: str | None = one(
-        Kind.URL, "A page with the widget: it is searched for the secret, and --browser opens it."
+        Kind.URL, "A page with the widget. A check searches the page for the secret, and --browser opens the page."
     )
     whoami: str | None = one(Kind.URL, "Address that answers 200 to logged-in sessions only.")
     ca: Path | None = one(Kind.PATH, "PEM file of a certificate authority to trust besides the system's.")
@@ -121,15 +122,19 @@ class OfLogin:
     )
     login_b: tuple[str, ...] = many(Kind.HEADER, "The session of a second person. Repeatable.")
     login_url: str | None = one(
-        Kind.URL, "Login form to fill in, with its hidden inputs, or an address that accepts JSON."
+        Kind.URL, "Address of a login form, which is filled in with its hidden inputs, or of a login that accepts JSON."
     )
     login_field: tuple[str, ...] = many(Kind.FIELD, "Field of the login form. Repeatable.")
     login_field_env: tuple[str, ...] = many(
         Kind.VARIABLE, "Field of the login form whose value is in an environment variable. Repeatable."
     )
-    login_field_b: tuple[str, ...] = many(Kind.FIELD, "The same for the second person. Repeatable.")
-    login_field_env_b: tuple[str, ...] = many(Kind.VARIABLE, "The same for the second person. Repeatable.")
-    logout_url: str | None = one(Kind.URL, "Address that logs out. It ends the session given with --login.")
+    login_field_b: tuple[str, ...] = many(Kind.FIELD, "Field of the login form, for the second person. Repeatable.")
+    login_field_env_b: tuple[str, ...] = many(
+        Kind.VARIABLE, "Field in an environment variable, for the second person. Repeatable."
+    )
+    logout_url: str | None = one(
+        Kind.URL, "Address that logs a person out. The call ends the session given with --login."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,9 +163,11 @@ class OfEnd:
     socket: bool = flag(
         "At the end, open a real socket of a server started for the run.  [default: yes]", default=True, in_report=False
     )
-    service_url: str | None = one(Kind.URL, "Base address of a running chat service to use instead.")
+    service_url: str | None = one(
+        Kind.URL, "Base address of a running chat service, which is then used instead of that server."
+    )
     sdk_url: str | None = one(
-        Kind.URL, "With --browser: address of the widget's script, if not /assets/sdk.js of that service."
+        Kind.URL, "With --browser: address of the widget's script.  [default: /assets/sdk.js of the service]"
     )
     browser: bool = flag("At the end, run a real widget on your page (--page-url, or an empty page).")
     browser_login: bool = flag(
@@ -173,7 +180,7 @@ class OfEnd:
         in_pytest=False,
     )
     logout_selector: str | None = one(
-        Kind.SELECTOR, "With --browser: CSS selector of the page's own logout, clicked at the end."
+        Kind.SELECTOR, "With --browser: CSS selector of the page's logout button, which is clicked at the end."
     )
     results: Path = one(
         Kind.PATH, "Folder for screenshots and traces if a check in the browser fails.", RESULTS, in_report=False

@@ -111,7 +111,9 @@ def _live(given: Given) -> LiveOptions | None:
             raise OptionError("--no-socket cannot be combined with --service-url or --browser.")
         return None
     if given.browser_login and _has_login(given):
-        raise OptionError("--browser-login cannot be combined with --login or --login-field: it is the first login.")
+        raise OptionError(
+            "--browser-login cannot be combined with --login or --login-field: it is itself the first login."
+        )
     if wanted and find_spec("playwright") is None:
         raise BrowserMissing(f"--browser needs Playwright, which is not installed: {INSTALL}")
     url = checked_origin(given.service_url, "--service-url") if given.service_url else None

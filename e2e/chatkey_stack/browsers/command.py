@@ -17,7 +17,10 @@ class NoBrowser(click.ClickException):
 @click.command()
 @click.argument("wanted", metavar="[KIND|PATH]", default="")
 @click.option(
-    "--install", "may_install", is_flag=True, help="If there is none, install Playwright's or, failing that, Debian's."
+    "--install",
+    "may_install",
+    is_flag=True,
+    help="If there is no browser, install Playwright's build or, if that fails, Debian's package.",
 )
 def browser(*, wanted: str, may_install: bool) -> None:
     """Say which browser would be used: chromium, firefox, webkit, or a path.

@@ -23,12 +23,12 @@ from chatkey_stack.tls import trust
 @click.option("--service-url", required=True, help="The address at which the front reaches the service.")
 @click.option("--ca", type=click.Path(path_type=Path), help="PEM file of the CA that issued the service's certificate.")
 @click.option(
-    "--assets-url", help="The address at which the front reaches our files, if the service has none under /assets/."
+    "--assets-url", help="The address at which the front finds widget files, if the service has none under /assets/."
 )
 @click.option(
     "--assets-ca",
     type=click.Path(path_type=Path),
-    help="PEM file of the CA that issued the certificate of that server.",
+    help="PEM file of the CA that issued the certificate of the server with the widget files.",
 )
 @click.option("--tls-cert", help="PEM file of the certificate chain.")
 @click.option("--tls-key", help="PEM file of the private key.")

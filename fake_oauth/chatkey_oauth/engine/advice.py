@@ -34,8 +34,8 @@ def unknown_client(provider: str, parameter: str, client_id: str | None, clients
     known = [client.client_id for client in clients if client.provider == provider]
     return (
         f"{came(parameter, client_id)} Registered at {provider}: {listed(known)}. Use one of these, or "
-        "register your own in the file given with --clients or by POST /lab/clients. If started with "
-        "--any-client, the fake accepts every id."
+        "register your own in the file given with --clients or by POST /lab/clients. A fake that is started "
+        "with --any-client accepts every id."
     )
 
 

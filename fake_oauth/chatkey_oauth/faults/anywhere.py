@@ -16,9 +16,11 @@ from chatkey_oauth.faults.fault import ANYWHERE, BACK_CHANNEL, Fault, Where
 if TYPE_CHECKING:
     from chatkey_oauth.faults.moment import Moment
 
-Seconds = Annotated[float, msgspec.Meta(ge=0, le=600, description="How many seconds it takes.")]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=600, description="How many seconds the response takes.")]
 ErrorStatus = Annotated[int, msgspec.Meta(ge=400, le=599, description="The status of the response.")]
-RetryAfter = Annotated[int, msgspec.Meta(ge=0, le=86400, description="After how many seconds to try again.")]
+RetryAfter = Annotated[
+    int, msgspec.Meta(ge=0, le=86400, description="The seconds after which the client may try again.")
+]
 ContentType = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e ]{1,100}(?!\n)$", description="The content type.")]
 Megabytes = Annotated[int, msgspec.Meta(ge=1, le=64, description="The size of the response in MB.")]
 Address = Annotated[

@@ -26,8 +26,8 @@ Page = Annotated[
     Literal["any", "entrance", "consent", "return"],
     msgspec.Meta(
         description=(
-            "Where it acts: on any page, on a redirect before the consent page (entrance), on the consent page, "
-            "or on the way back."
+            "The page on which the fault acts: any page, a redirect before the consent page (entrance), the consent "
+            "page, or the return to the client."
         )
     ),
 ]

@@ -19,7 +19,7 @@ BACK_CHANNEL = (Leg.TOKEN, Leg.PROFILE, Leg.KEYS, Leg.DISCOVERY, Leg.REVOKE)
 BROWSER = (Leg.AUTHORIZE, Leg.CONSENT)
 ANYWHERE = (*BACK_CHANNEL, *BROWSER)
 
-Where = Annotated[Leg, msgspec.Meta(description="The leg on which it acts.")]
+Where = Annotated[Leg, msgspec.Meta(description="The leg on which the fault acts.")]
 
 
 class Fault(msgspec.Struct, forbid_unknown_fields=True):

@@ -85,7 +85,7 @@ class Imitated(Provider):
             "The authorization grant type is not supported by the authorization server",
         ),
     }
-    switches = (Switch("callback-scope", True, "The callback has the granted scopes as `scope`."),)
+    switches = (Switch("callback-scope", True, "The callback contains the granted scopes as `scope`."),)
 
     def routes(self) -> dict[str, Route]:
         """Return four endpoints. Amazon has neither discovery nor revocation."""

@@ -105,10 +105,12 @@ class Imitated(Provider):
         Switch(
             "text-booleans",
             False,
-            '`email_verified` and `is_private_email` are `"true"`, not `true`, as until February 2024.',
+            '`email_verified` and `is_private_email` are the text `"true"`, as they were until February 2024.',
         ),
-        Switch("refresh-id-token", True, "A refreshed token comes with an id_token."),
-        Switch("mismatch-text", True, "A code of another client gets a different error from an expired code."),
+        Switch("refresh-id-token", True, "The response for a refresh token contains an id_token."),
+        Switch(
+            "mismatch-text", True, "The error for another client's code differs from the error for an expired code."
+        ),
         Switch("pkce", True, "A `code_challenge` is verified. Apple's documentation does not mention it."),
         Switch("strict-scope", False, "Scopes must be separated by `%20`; a `+` between them is refused."),
         Switch("strict-redirect", False, "Redirect URIs with http, an IP address or localhost are refused."),

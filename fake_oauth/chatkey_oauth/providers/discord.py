@@ -95,7 +95,7 @@ class Imitated(Provider):
     switches = (
         Switch("iss", False, "The callback has `iss` (RFC 9207), and the metadata says so."),
         Switch("short-codes", True, "A code is valid for 100 seconds, not 10 minutes."),
-        Switch("older-errors", False, "A bad code is an `invalid_request`, as in the past."),
+        Switch("older-errors", False, "An invalid code is reported as `invalid_request`, as in the past."),
         Switch("user-agent", False, "Requests without a `User-Agent` are refused by the edge with 403."),
     )
 

@@ -95,7 +95,11 @@ class Imitated(Provider):
     open_to_pages = frozenset({Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
         Switch("granted-scopes", True, "With `return_scopes=true` the callback lists the granted and declined scopes."),
-        Switch("subcodes", True, "An expired code has the subcode 36007, and a different redirect URI has 36008."),
+        Switch(
+            "subcodes",
+            True,
+            "The error for an expired code has the subcode 36007, and for a different redirect URI 36008.",
+        ),
         Switch("require-proof", False, "Graph calls without `appsecret_proof` are refused."),
         Switch("missing-token-401", False, "A Graph call without a token is refused with 401 instead of 400."),
         Switch("graph-headers", True, "Graph responses have `facebook-api-version` and `X-App-Usage`."),

@@ -124,7 +124,7 @@ class Imitated(Provider):
         Switch(
             "verified-email",
             False,
-            "A person without a verified e-mail address gets no token: `unverified_user_email`.",
+            "A person without a verified e-mail address gets the error `unverified_user_email` and no token.",
         ),
         Switch(
             "expiring-tokens",
@@ -132,7 +132,11 @@ class Imitated(Provider):
             "Tokens are those of a GitHub App: `ghu_`, valid for eight hours, with a refresh token `ghr_`.",
         ),
         github_device.SWITCH,
-        Switch("suspended", False, "The application is suspended: the person is not asked, and the callback says so."),
+        Switch(
+            "suspended",
+            False,
+            "The application is suspended. The person is not asked, and the callback reports the suspension.",
+        ),
     )
 
     def routes(self) -> dict[str, Route]:

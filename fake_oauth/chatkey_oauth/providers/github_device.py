@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DOCS: Final = "https://docs.github.com"
 DISABLED: Final = "Device Flow must be explicitly enabled for this App"
-SWITCH: Final = Switch("device-flow", False, "The application has the device flow enabled, unlike new ones.")
+SWITCH: Final = Switch("device-flow", False, "The application has the device flow enabled, unlike new applications.")
 ERROR_LINKS: Final = {
     **dict.fromkeys(
         (Reason.DEVICE_CODE, Reason.DEVICE_EXPIRED, Reason.DEVICE_PENDING, Reason.DEVICE_DENIED),

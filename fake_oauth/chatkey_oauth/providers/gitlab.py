@@ -122,10 +122,10 @@ class Imitated(Provider):
         Switch(
             "reuse-revokes",
             False,
-            "A code that is used twice revokes the tokens that it gave, as from Doorkeeper 6 on.",
+            "The second use of a code revokes the tokens from the first use, as since Doorkeeper 6.",
         ),
         Switch("rate-headers", False, "Responses of the API have `RateLimit-*` headers."),
-        Switch("blocked", False, "The person is blocked. The API says so, but the login does not."),
+        Switch("blocked", False, "The person is blocked. The API reports this, but the login does not."),
     )
 
     def routes(self) -> dict[str, Route]:

@@ -38,7 +38,7 @@ GRANT_TYPES: Final = (DEVICE_CODE, "device_code")
 PUBLIC_FLOWS: Final = Switch(
     "public-flows",
     False,
-    "Applications allow public client flows, unlike new ones, so a device needs no secret.",
+    "Applications allow public client flows, so a device needs no secret. New applications do not.",
 )
 
 

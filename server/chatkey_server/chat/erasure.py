@@ -20,7 +20,7 @@ person whose conversation is gone are closed, and agents' pages load their lists
 """
 
 REMAINS: Final = (
-    "Backups of the database contain this person until you delete them. After you restore one, erase again.",
+    "Backups of the database contain this person until you delete them. After a restore, erase the person again.",
     "Log lines contain the uid and the client's address until your log rotation deletes them.",
     (
         "Tokens that were issued earlier stay valid until their `exp`: at most 2 minutes for a visitor, 2 "
@@ -44,8 +44,8 @@ REMAINS: Final = (
 """Data that erasing does not reach, with either database."""
 
 ON_DISK: Final = {
-    "postgres": "PostgreSQL keeps deleted rows on disk until the next vacuum. It vacuums automatically; to do it "
-    "now, run `VACUUM chat_customer, conversation, message, call`. The write-ahead log and its archive "
+    "postgres": "PostgreSQL keeps deleted rows on disk until the next vacuum. PostgreSQL vacuums automatically; to "
+    "vacuum now, run `VACUUM chat_customer, conversation, message, call`. The write-ahead log and its archive "
     "contain the rows until they are recycled.",
     "sqlite": "SQLite keeps deleted text in free pages and in the search index until it is overwritten. To "
     "overwrite it now, stop the server and run this SQL on the file: `INSERT INTO "

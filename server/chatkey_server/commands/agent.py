@@ -52,7 +52,9 @@ def list_() -> None:
 @agent.command()
 @click.argument("name")
 @only
-@click.option("--all", "is_all", is_flag=True, help="Answer for all businesses, also those added later.")
+@click.option(
+    "--all", "is_all", is_flag=True, help="Answer for all businesses, including businesses that are added later."
+)
 def businesses(name: str, providers: tuple[str, ...], is_all: bool) -> None:
     """Set the businesses that an agent answers for: the given ones, or all. Open pages of the agent reload at once."""
     if is_all == bool(providers):

@@ -56,7 +56,7 @@ def provider() -> None:
 @click.option(
     "--ui-locale",
     default="",
-    help="The language of the widget, such as en or pt-BR. By default it follows each visitor's browser.",
+    help="The language of the widget, such as en or pt-BR. Default: the language of the visitor's browser.",
 )
 @secret_from
 @as_json
@@ -111,7 +111,7 @@ def show(provider_id: str, as_json: bool) -> None:
     type=click.IntRange(0, admin.MOST_OVERLAP_SECONDS),
     default=24 * 3600,
     show_default=True,
-    help="How many seconds tokens signed with the old secret stay valid.",
+    help="The number of seconds for which tokens with a signature of the old secret stay valid.",
 )
 @secret_from
 @as_json
@@ -128,7 +128,7 @@ def ui_locale_(provider_id: str, locale: str) -> None:
     """Set the language of the widget, such as en or pt-BR. Without LOCALE the widget uses each visitor's language."""
     asyncio.run(_speak(provider_id, locale))
     language = printable(locale) or "each visitor's own language"
-    click.echo(f"The widget of {printable(provider_id)} speaks {language}.")
+    click.echo(f"The widget of {printable(provider_id)} uses the language: {language}.")
 
 
 @provider.command()
@@ -179,8 +179,8 @@ def social(
     )
     if enabled and not has_keys:
         click.echo(
-            "The widget does not offer it yet, because the service has no keys for it. Add them with `chatkey "
-            f"provider social {SERVICE} {name} --client-id …`, or add the provider's own with --client-id.",
+            f"The widget does not offer {name} yet, because the service has no keys for {name}. Add keys with `chatkey "
+            f"provider social {SERVICE} {name} --client-id …`, or add the provider's own keys with --client-id.",
             err=True,
         )
 

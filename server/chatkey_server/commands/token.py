@@ -98,7 +98,9 @@ def inspect(source: str) -> None:
         click.echo(f"Not verified: {error}")
         return
     if secrets is None:
-        click.echo("Not verified: its provider is not in this database, so the signature cannot be checked here.")
+        click.echo(
+            "Not verified: the token's provider is not in this database, so the signature cannot be checked here."
+        )
         return
     _verify(text, payload, secrets, now)
     click.echo("Accepted: the signature and all claims are valid.")

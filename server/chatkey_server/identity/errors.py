@@ -74,7 +74,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.TOKEN_HEADER: Meaning(
         401,
         Close.TOKEN,
-        "The header contains a member or value that is not accepted, such as `crit` or a foreign `typ`.",
+        "The header contains a member or value that is not accepted, such as `crit` or a wrong `typ`.",
     ),
     Code.TOKEN_ALG: Meaning(401, Close.TOKEN, "The token is not signed with HS256."),
     Code.TOKEN_SIGNATURE: Meaning(
@@ -88,7 +88,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.TOKEN_CLAIMS: Meaning(
         401, Close.TOKEN, "A claim is missing, has the wrong type, or is out of bounds; the message names it."
     ),
-    Code.TOKEN_TYPE: Meaning(401, Close.TOKEN, "The token is of another kind; `type` must be the one for this use."),
+    Code.TOKEN_TYPE: Meaning(401, Close.TOKEN, "The token has the wrong `type` for the place where it was sent."),
     Code.TOKEN_PROVIDER: Meaning(401, Close.TOKEN, "`pid` is not the id of this provider."),
     Code.TOKEN_EXPIRED: Meaning(401, Close.TOKEN_EXPIRED, "`exp` has passed; get a new token."),
     Code.TOKEN_NOT_YET_VALID: Meaning(
@@ -118,12 +118,12 @@ MEANINGS: Final[dict[Code, Meaning]] = {
         "The signature does not verify with the key in the header; it must be the raw 64 bytes r‖s.",
     ),
     Code.PROOF_KEY_MISMATCH: Meaning(
-        401, Close.FORBIDDEN, "The proof is signed with a key other than the one the token is bound to."
+        401, Close.FORBIDDEN, "The proof is signed with another key than the key to which the token is bound."
     ),
     Code.PROOF_NONCE: Meaning(
         401,
         Close.NONCE,
-        "The nonce is not this connection's, or it was already used; connect again and sign the new one.",
+        "The nonce belongs to another connection or was already used; connect again and sign the new nonce.",
         retryable=True,
     ),
     Code.PROOF_HTM: Meaning(401, Close.FORBIDDEN, "`htm` is not `GET`."),
@@ -158,7 +158,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.TOO_MANY_SOCKETS: Meaning(
         429,
         Close.RATE_LIMITED,
-        "The identity or the client address has reached its limit of open sockets; close one.",
+        "The identity or the client address has reached its limit of open sockets; close a socket.",
         retryable=True,
     ),
     Code.IDENTITY_CHANGED: Meaning(

@@ -72,14 +72,14 @@ def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now
     if not hmac.compare_digest(key.jkt, jkt):
         raise Refused(
             Code.PROOF_KEY_MISMATCH,
-            "The proof is signed with a key other than the one the token is bound to.",
+            "The proof is signed with another key than the key to which the token is bound.",
             member="jwk",
         )
     if nonce is None or not hmac.compare_digest(read.nonce.encode(), nonce.encode()):
         raise Refused(
             Code.PROOF_NONCE,
             (
-                "The proof's nonce is not this connection's, or it was already used; answer the connection's `hello` "
+                "The proof's nonce belongs to another connection or was already used; answer the connection's `hello` "
                 "with a new proof."
             ),
             member="nonce",

@@ -77,7 +77,7 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_MASTER_KEY",
         read.master_keys,
-        "The key from which all other keys are derived. Old keys, which can still decrypt, follow after commas.",
+        "The key from which all other keys are derived. Old keys follow after commas, and can still decrypt.",
         secret=True,
     )
     yield Setting("CHATKEY_CA_FILE", read.authorities, "Certificates to trust when the server calls social providers.")
@@ -111,7 +111,7 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_DRAIN",
         partial(read.whole, least=0, most=3600),
-        "How many seconds stopping takes. In the first half, `/health/ready` answers 503 and everything else "
+        "How many seconds the server takes to stop. In the first half, `/health/ready` answers 503 and everything else "
         "works as before. In the second half, new connections are refused and sockets are closed one after "
         "the other.",
     )
@@ -142,8 +142,8 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_REQUEST_TIMEOUT",
         wait,
-        "Seconds that a request may take to arrive, counted from the opening of the connection or from its "
-        "first byte; and seconds that its response may wait for a peer that does not read.",
+        "Seconds within which a request must be complete, counted from the opening of the connection or from the "
+        "request's first byte. Also the seconds for which a response waits for a peer that does not read.",
     )
     yield Setting(
         "CHATKEY_LIMIT_TOKEN_RATE", rate, "Token requests per minute from one client address; 0 means no limit."
@@ -162,16 +162,14 @@ def _limits() -> Iterator[Setting]:
         partial(read.whole, least=1, most=60),
         "Seconds until a new socket must have sent a valid `connect` frame.",
     )
-    yield Setting(
-        "CHATKEY_LIMIT_FRAME_TIMEOUT", wait, "Seconds that a frame may take to arrive, from its first byte to its last."
-    )
+    yield Setting("CHATKEY_LIMIT_FRAME_TIMEOUT", wait, "Seconds that a frame may take from its first byte to its last.")
     yield Setting("CHATKEY_LIMIT_IDLE_TIMEOUT", wait, "Seconds that a connected socket may be idle.")
     yield Setting(
         "CHATKEY_LIMIT_PONG_TIMEOUT",
         wait,
         (
-            "Seconds between the server's WebSocket pings, and seconds that a peer has to answer a ping or to "
-            "read what it is sent."
+            "Seconds between the server's WebSocket pings. Also the seconds within which a peer must answer a ping "
+            "or read some of the sent data."
         ),
     )
     yield Setting(
@@ -180,10 +178,12 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS",
         rate,
-        "Sockets open at once from one client address; 0 means no limit. Twice as many connections of any "
-        "kind are allowed, and further ones are closed. Connections of a trusted proxy are not counted.",
+        "Sockets that one client address may have open; 0 means no limit. Twice as many connections of any "
+        "kind are allowed, and further connections are closed. Connections of a trusted proxy are not counted.",
     )
-    yield Setting("CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets open at once of one person; 0 means no limit.")
+    yield Setting(
+        "CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets that one person may have open; 0 means no limit."
+    )
     yield Setting("CHATKEY_LIMIT_SEARCH_CHARS", partial(read.whole, least=1, most=1000), "Characters of a search text.")
     yield Setting(
         "CHATKEY_LIMIT_SEARCHES_PER_IDENTITY", rate, "Searches per minute of one person or agent; 0 means no limit."
@@ -216,8 +216,8 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_LOG_LINES",
         rate,
-        "Log lines per second of one kind; the amount for ten seconds may come at once. Further lines are "
-        "counted, and one line every ten seconds reports how many. A traceback counts as ten lines. 0 means "
+        "Log lines per second of one kind; the lines of ten seconds may come at once. Further lines are "
+        "counted, and one line every ten seconds reports the count. A traceback counts as ten lines. 0 means "
         "no limit.",
     )
 
@@ -233,7 +233,7 @@ def _quotas() -> Iterator[Setting]:
             yield Setting(
                 f"CHATKEY_LIMIT_{name}_PER_{of}",
                 amount,
-                f"{what} per day {whose}; the amount for one hour may come at once. 0 means no limit.{TOGETHER}",
+                f"{what} per day {whose}; the amount for one hour may be used at once. 0 means no limit.{TOGETHER}",
             )
 
 

@@ -73,7 +73,9 @@ async def confirm(agent: SignedIn, now: float) -> None:
 
 def over() -> Refused:
     """Build the refusal for a session that has ended or changed."""
-    return Refused(Code.SIGN_IN_REQUIRED, "This sign-in has ended, or its businesses have changed; reload the page.")
+    return Refused(
+        Code.SIGN_IN_REQUIRED, "This session has ended, or the agent's businesses have changed; reload the page."
+    )
 
 
 async def standing(sessions: Collection[str], now: float) -> dict[str, SignedIn]:

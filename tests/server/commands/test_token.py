@@ -129,7 +129,7 @@ def test_inspect_of_an_unknown_provider_explains_but_does_not_judge(run: Run) ->
     assert "not used by the server" in result.output
     assert "\x1b" not in result.output
     assert result.output.endswith(
-        "Not verified: its provider is not in this database, so the signature cannot be checked here.\n"
+        "Not verified: the token's provider is not in this database, so the signature cannot be checked here.\n"
     )
 
 

@@ -57,7 +57,7 @@ def _source(target: Target, what: str) -> str:
 def _stand_in(service: Service, what: str) -> str:
     if not service.own or urlsplit(service.url).netloc not in what:
         return ""
-    return " Use your own service's address instead: this one is the test server's."
+    return " Use your own service's address instead: this is the address of the test server."
 
 
 def _by_worker(visit: Visit) -> tuple[str, str] | None:
@@ -86,7 +86,7 @@ def _led_away(visit: Visit) -> str:
     led_to = origin(visit.led_to) if visit.token_calls else ours
     if led_to == ours:
         return ""
-    return f"Answer the call on its own origin: it was redirected to {led_to}, whose answer the browser may not read."
+    return f"Answer the call on the page's origin: it was redirected to {led_to}, where browsers may not read it."
 
 
 def _nobody(visit: Visit) -> tuple[str, str]:

@@ -51,7 +51,7 @@ def by_hand(browser: Browser, target: Target, *, act: Callable[[Page], None] | N
     cookies = _cookies_at_the_end(context, target.url)
     if not cookies:
         raise OptionError(
-            f"When the window was closed, there was no cookie for {target.url}. Log in before you close it."
+            f"When the window was closed, there was no cookie for {target.url}. Log in before you close the window."
         )
     pairs = "; ".join(f"{name}={value}" for name, value in cookies.items())
     return replace(target, login=Login((("Cookie", pairs),)))

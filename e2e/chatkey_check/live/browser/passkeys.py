@@ -61,5 +61,7 @@ def _read(file: Path) -> list[dict[str, Any]]:
     if not isinstance(found, list) or not all(
         isinstance(one, dict) and {"credentialId", "privateKey"} <= one.keys() for one in found
     ):
-        raise OptionError(f"--passkeys {file} contains no passkeys. Delete it, and it is created again.")
+        raise OptionError(
+            f"--passkeys {file} contains no passkeys. Delete the file, and the next run creates a new one."
+        )
     return found

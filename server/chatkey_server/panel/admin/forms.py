@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
 
 HOUR: Final = 3600
-KEEP_IT: Final = "Keep it on the business's own server, never in a page. It is not shown again."
+KEEP_IT: Final = "Keep the secret_key on the business's own server, never in a page. It is not shown again."
 
 log = structlog.get_logger("chatkey.admin")
 

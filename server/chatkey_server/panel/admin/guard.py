@@ -33,9 +33,8 @@ FAILED: Final = Refused(Code.INTERNAL, "The server had an internal error; its lo
 BODILESS: Final = Refused(Code.PARAMETER_INVALID, "The request has no body; send a JSON object.", member="body")
 UNANSWERABLE: Final = Refused(
     Code.PARAMETER_INVALID,
-    "This query of a table is not allowed: it names only columns that are never shown, orders by "
-    "something that is not a column, or contains a number, a repetition or a character where none is "
-    "allowed.",
+    "This table query is not allowed. Either it names only columns that are never shown, or it sorts by something "
+    "that is not a column, or it contains a number, a repetition or a character that is not allowed there.",
 )
 
 PLAIN: Final = re.compile("(?:(?![0-9]{10})[A-Za-z0-9_-]{1,64}/?)*")

@@ -52,7 +52,9 @@ class Providers(Table, tablename="providers"):
     ui_locale = Varchar(
         length=16, help_text="For example en or pt-BR. If empty, the widget uses the visitor's own language."
     )
-    old_secret_until = Varchar(required=False, help_text=f"Until when the previous secret_key is valid. {WORKED_OUT}")
+    old_secret_until = Varchar(
+        required=False, help_text=f"The time until which the previous secret_key is valid. {WORKED_OUT}"
+    )
     changed = Varchar(required=False, help_text=WORKED_OUT)
 
     @classmethod
@@ -66,7 +68,7 @@ class Domains(Table, tablename="domains"):
 
     provider = ForeignKey(references=Providers, null=False)
     domain = Varchar(length=255, help_text="A host with an optional port: shop.example or localhost:3000.")
-    origins = Text(required=False, help_text=f"The origins for which the domain stands. {WORKED_OUT}")
+    origins = Text(required=False, help_text=f"The web origins that belong to the domain. {WORKED_OUT}")
 
 
 class SocialLogins(Table, tablename="social_logins"):
