@@ -217,7 +217,7 @@ def wall_ratio(ours: list[Round], bare: list[Round]) -> float:
 
 
 def processor_ratio(ours: list[Round], bare: list[Round]) -> float:
-    """Return the ratio of requests per second of processor time over all rounds, or 0 if it is unknown."""
+    """Return the ratio of requests per processor second over all rounds, or 0 if the ratio is unknown."""
     spent = [sum(one.processor_seconds for one in each) for each in (ours, bare)]
     answered = [sum(one.answered for one in each) for each in (ours, bare)]
     return (answered[0] / spent[0]) / (answered[1] / spent[1]) if all(spent) else 0.0

@@ -77,7 +77,7 @@ class Figures:
             self.note("memory_logins_mb", {name: [memory(pid)] for name, pid in pids.items()})
 
     def in_turns(self, figure: str, measure: Callable[[Server], float], kinds: set[str]) -> None:
-        """After a warm-up round, measure once per round every server that supports all these kinds of login."""
+        """After a warm-up round, measure each server that supports all these kinds of login, once per round."""
         rates: dict[str, list[float]] = {name: [] for name, one in self.servers.items() if kinds <= one.logins.keys()}
         for number in range(ROUNDS + 1):
             for name in sorted(rates, reverse=bool(number % 2)):

@@ -1,10 +1,10 @@
-"""Measures what a deployment on several hosts loses and costs: `nox -s bench -- hosts`, optionally with names of
-figures.
+"""Measures how many messages a deployment on several hosts loses, and what each message costs.
 
-Hosts, PostgreSQL, Redis and the users are network namespaces, which only root can create. `--quick` does everything
-once with fewer users and messages. `--times=5` repeats each fault five times. Figures are counts and ratios. Seconds
-and milliseconds apply to this machine only. If the kernel has netem, each link gets a delay and packet loss, otherwise
-the links are perfect. The line of JSON says which.
+Run it with `nox -s bench -- hosts`, optionally with names of figures. Hosts, PostgreSQL, Redis and the users are
+network namespaces, which only root can create. `--quick` does everything once with fewer users and messages.
+`--times=5` repeats each fault five times. Figures are counts and ratios. Seconds and milliseconds apply to this machine
+only. If the kernel has netem, each link gets a delay and packet loss, otherwise the links are perfect. The line of JSON
+says whether netem was used.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ async def measure(machines: Machines, size: Size, name: str) -> dict[str, object
 
 
 def _seconds(times: Sequence[float]) -> list[float | None]:
-    """Return the median and the maximum, each as None if it is infinite (a page never became live)."""
+    """Return the median and the maximum. Each is None if it is infinite, because a page never became live."""
     return [round(value, 2) if value < math.inf else None for value in (median(times), max(times))]
 
 

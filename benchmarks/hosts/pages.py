@@ -141,7 +141,7 @@ class Page(ABC):
         return PROBE_SECONDS if is_early else CONNECT_SECONDS
 
     def quiet(self, kind: str) -> float:
-        """Return the seconds without a frame, after a frame of this kind, until the page sends a ping."""
+        """Return how many seconds after a frame of this kind the page sends a ping, if no other frame arrives."""
         return SILENCE_SECONDS if kind in CONVERSATION else PING_SECONDS
 
     @abstractmethod
@@ -354,7 +354,7 @@ class Panel(Page):
         return PANEL_CONNECT_SECONDS
 
     def quiet(self, kind: str) -> float:  # noqa: ARG002 - the base class's signature
-        """Return the seconds without a frame until the panel's script sends a ping."""
+        """Return how many seconds the panel's script waits for a frame before it sends a ping."""
         return PANEL_QUIET_SECONDS
 
     async def greet(self, socket: ClientConnection) -> None:

@@ -79,7 +79,7 @@ async def measure(machines: Machines, size: Size) -> dict[str, object]:
 
 
 async def _phase(crowd: Crowd, database: Any, doing: Callable[[], Awaitable[None]]) -> Phase:
-    """Run `doing` while members write, then wait until all messages of this time are acknowledged."""
+    """Run `doing` while members write, then wait until all messages that were sent meanwhile are acknowledged."""
     began = time.monotonic()
     watching = asyncio.create_task(_longest_lock(database))
     await doing()

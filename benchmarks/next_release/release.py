@@ -1,4 +1,4 @@
-"""An imagined next release of the server: a copy of this one with new columns and the migrations that add them."""
+"""An imagined next release of the server: a copy of this release with new columns and their migrations."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The demo: a page that shows the four identity modes side by side, and the servers it needs."""
+"""The demo: a page that shows the four identity modes side by side, and the servers that the page needs."""

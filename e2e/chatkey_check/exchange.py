@@ -135,7 +135,10 @@ class Exchange:
 
     @property
     def patience(self) -> float:
-        """The seconds that Retry-After asks to wait (a number, or a date by the server's clock), or infinity."""
+        """How many seconds Retry-After asks the client to wait, or infinity.
+
+        Retry-After is a number, or a date by the server's clock.
+        """
         said = (self.response.get("retry-after") if self.response else None) or ""
         if said.isascii() and said.isdigit():
             return float(said)
@@ -205,7 +208,7 @@ class Exchange:
 
 
 def _bare(text: str) -> object:
-    """Return the token of an answer that contains nothing else, as text or as a JSON string.
+    """Return the token of an answer that consists of nothing but a token, as text or as a JSON string.
 
     An empty answer counts as null. HTML counts as `MISSING`.
     """
@@ -218,7 +221,7 @@ def _bare(text: str) -> object:
 
 
 def moment(date: str) -> float | None:
-    """Return the time of an HTTP date (RFC 9110 5.6.7) in epoch seconds, or None if it is not such a date."""
+    """Return the time of an HTTP date (RFC 9110 5.6.7) in epoch seconds, or None if the text is not such a date."""
     try:
         return parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError):

@@ -27,7 +27,7 @@ ID_BYTES: Final = 12
 
 
 class Agent(HttpUser):
-    """An agent with the panel open. Locust starts one agent, or as many as `fixed_count` of a subclass says."""
+    """An agent with the panel open. Locust starts one agent, or the number in `fixed_count` of a subclass."""
 
     wait_time = between(0.5, 1.5)
     fixed_count = 1

@@ -1,4 +1,4 @@
-"""A browser's key and its connection proofs, made only with `cryptography`, without code of server and widget."""
+"""A browser's key and its connection proofs, made only with `cryptography`. Uses no code of server or widget."""
 
 from __future__ import annotations
 

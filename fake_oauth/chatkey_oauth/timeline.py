@@ -31,7 +31,7 @@ def steps_with_news(flow: Flow) -> Iterator[tuple[Step, Mapping[str, Verdict]]]:
 def remarks(step: Step, news: Mapping[str, Verdict]) -> Iterator[str]:
     """Yield the remarks on a step: first the faults, then the note, then the verdicts.
 
-    Verdicts that are not good come first.
+    Among the verdicts, those that are not good come first.
     """
     if step.faults:
         yield f"fault: {', '.join(step.faults)}"

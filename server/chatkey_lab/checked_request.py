@@ -1,4 +1,4 @@
-"""A Litestar request that answers 400 to input for which Litestar would raise an unexpected error."""
+"""A request class for Litestar. It answers 400 to input for which Litestar would raise an unexpected error."""
 
 from __future__ import annotations
 

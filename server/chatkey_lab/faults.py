@@ -75,11 +75,14 @@ class Faults:
         return armed
 
     def hit_path(self, path: str) -> Rule | None:
-        """Return the rule for a request with this path, and count the rule as applied. None if no rule matches."""
+        """Return the rule for a request with this path, and count the rule as applied.
+
+        Return None if no rule matches.
+        """
         return self._hit(lambda rule: rule.is_about_path and path.startswith(rule.where))
 
     def hit_frame(self, content: str | bytes | None) -> Rule | None:
-        """Return the rule for this frame, and count the rule as applied. None if no rule matches."""
+        """Return the rule for this frame, and count the rule as applied. Return None if no rule matches."""
         if not content or all(armed.rule.is_about_path for armed in self.armed.values()):
             return None
         try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class Allowance:
-    """Admits a burst of `at_once`, and then `per_second` at an even rate. If `per_second` is 0, there is no limit.
+    """Admits a burst of `at_once` units, and after that `per_second` units per second at an even rate.
 
-    `at_once` defaults to `per_second`.
+    If `per_second` is 0, there is no limit. `at_once` defaults to `per_second`.
     """
 
     __slots__ = ("_at_once", "_counted_at", "_left", "per_second")

@@ -9,7 +9,7 @@ class Door(Protocol):
     """Counts the open connections of each client address."""
 
     def admit(self, address: str, /) -> bool:
-        """Count one more connection. Returns False if this address has too many."""
+        """Count one more connection. Returns False if this address has too many connections."""
         ...
 
     def release(self, address: str, /) -> None: ...

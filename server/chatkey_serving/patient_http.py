@@ -86,7 +86,7 @@ class PatientHttp(HttpToolsProtocol):
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Wait for the first request. Break the connection if the peer's address has too many."""
+        """Wait for the first request. Break the connection if the peer's address has too many connections."""
         super().connection_made(transport)
         if self.client is not None and not self._door.admit(self.client[0]):
             self.client = None

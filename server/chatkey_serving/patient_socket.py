@@ -113,7 +113,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
             self._accept(usual, message)
 
     def _begin(self, usual: Handshake) -> None:
-        """Start the app like uvicorn does after its library has read a valid handshake."""
+        """Start the app as uvicorn does after its library has read a valid handshake."""
         self.handshake_initiated = True
         self.conn = self._protocol(State.OPEN)
         self.scope = {

@@ -26,7 +26,8 @@ In a hidden tab, timers still fire once a minute.
 class Chance(Protocol):
     """Random numbers that differ in every page.
 
-    The `random` module would give the same numbers in every page, because the start-up snapshot contains its state.
+    The `random` module would give the same numbers in every page, because the start-up snapshot contains the module's
+    state.
     """
 
     def token(self) -> str:
@@ -108,7 +109,7 @@ class Context:
             self.emit("warning", code="clock_skew", seconds=round(skew))
 
     def new_ref(self) -> int:
-        """Return a new number that identifies an effect in its answer."""
+        """Return a new number for an effect. The answer to the effect contains the same number."""
         self._refs += 1
         return self._refs
 

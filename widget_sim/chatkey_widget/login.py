@@ -33,7 +33,7 @@ _TIMERS: Final[tuple[LoginTimer, ...]] = ("getToken", "renew")
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """One call of `getToken`, from waiting for the lock to the result.
+    """One call of `getToken`. It begins when the tab waits for the lock, and ends with the result.
 
     `cached` is the token that was known at the beginning.
     """
@@ -154,7 +154,7 @@ class Login:
         )
 
     def read(self, value: str | Unusable) -> Custom:
-        """Check the result of `getToken` as the server would, except for times. Raises `WidgetError`."""
+        """Check the result of `getToken` as the server would check it, except for the times. Raises `WidgetError`."""
         if isinstance(value, Unusable):
             raise WidgetError(Fault.TOKEN_WRONG_TYPE, f"getToken returned {value.what} instead of a string or null.")
         member = read_member(value, self._ctx)

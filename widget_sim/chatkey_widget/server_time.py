@@ -27,7 +27,7 @@ class ServerTime:
         return now + (self.offset or 0.0)
 
     def learn(self, server_time: float, now: float) -> float | None:
-        """Use this as the server's time.
+        """Use `server_time` as the server's time.
 
         If the page must be notified that its clock is ahead or behind, return the difference in seconds. A difference
         is returned only once.

@@ -18,7 +18,7 @@ class BusyPortError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The ports of one demo: 8800 for the hub, 8801 the service, 8802 the fake provider, 8811 to 8814 the shops."""
+    """The ports of one demo: 8800 hub, 8801 service, 8802 fake provider, 8811 to 8814 shops."""
 
     hub: int
     service: int

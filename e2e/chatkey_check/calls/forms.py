@@ -54,11 +54,14 @@ class Forms(HTMLParser):
 
     @property
     def csrf(self) -> str:
-        """The CSRF token of a meta element, which scripts send in a header, or empty without such an element."""
+        """The CSRF token in a meta element. Scripts send this token in a header. Empty if there is no such element."""
         return next((value for name, value in self.metas.items() if CSRF_META.search(name) and "param" not in name), "")
 
     def wanted(self, fields: Iterable[tuple[str, str]]) -> Form | None:
-        """Return the form that has one of these fields. Of several, prefer the first with a password field."""
+        """Return the form that has one of these fields.
+
+        If several forms match, prefer the first with a password field.
+        """
         names = {name for name, _ in fields}
         fitting = [form for form in self.found if form.names & names] or self.found
         return next((form for form in fitting if form.has_password), next(iter(fitting), None))

@@ -97,7 +97,10 @@ class Session:
         return (gone - kept) & set(self.cookies)
 
     def with_cookies(self, cookies: Mapping[str, str]) -> Session:
-        """Return a session with other cookies and the same headers, which ignores cookies that answers set."""
+        """Return a session with other cookies and the same headers.
+
+        The new session ignores cookies that answers set.
+        """
         return Session(self.name, self._headers, cookies, learns=False)
 
     def bearing(self, headers: Iterable[Header]) -> Session:

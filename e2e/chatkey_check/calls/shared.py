@@ -102,7 +102,7 @@ class Calls(Caller):
 
     @once
     def nobody(self) -> Session:
-        """A session without cookies and headers, which ignores the cookies that answers set."""
+        """A session without cookies and headers. It ignores the cookies that answers set."""
         return Session("nobody", learns=False)
 
     @property

@@ -1,4 +1,4 @@
-"""claim.lifetime: the token lives about an hour."""
+"""claim.lifetime: the token is valid for about an hour."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
 def _logged_in(calls: Calls) -> set[object]:
     """Return the uids of the logged-in people.
 
-    A visitor who gets a token for one of these people would also get it without naming anybody.
+    A visitor who gets a token for one of these people would get the token even without naming anybody.
     """
     answers = [calls.first, *([calls.of_other] if calls.target.login_b else [])]
     return {answer.uid for answer in answers if answer.minted}

@@ -96,7 +96,7 @@ class ReferenceServer:
         return Service(REFERENCE, url, url.replace("http", "ws", 1) + SOCKET_PATH, own=True, sdk_url=sdk_of(url))
 
     def close(self) -> None:
-        """End the server. If the server is still starting, wait for that first.
+        """End the server. If the server is still starting, first wait until it has started.
 
         Errors of the start are not raised here, because the call that needed the server has raised them.
         """

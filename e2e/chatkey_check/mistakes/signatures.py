@@ -261,7 +261,7 @@ DECODERS: Final[Mapping[str, Callable[[str], bytes]]] = {
 
 
 def _loosely(text: str) -> str:
-    """Return base64 with the padding and alphabet corrected, as Node reads base64."""
+    """Correct the padding and the alphabet of a base64 text. Node reads base64 in the same tolerant way."""
     bare = text.translate(str.maketrans("-_", "+/")).rstrip("=")
     bare = bare[:-1] if len(bare) % 4 == 1 else bare
     return bare + "=" * (-len(bare) % 4)

@@ -171,18 +171,18 @@ def inserted(what: str, segment: int) -> Callable[[Jws], str]:
 
 
 def next_letter(text: str) -> str:
-    """Change a bit of the last character that base64url ignores, so that the decoded bytes stay the same."""
+    """In the last character, change a bit that base64url ignores. The decoded bytes stay the same."""
     return text[:-1] + LETTERS[LETTERS.index(text[-1]) + 1]
 
 
 def spaced(jws: Jws, part: str, rest: int) -> str:
-    """Return a segment with spaces after its JSON, so that the length of the JSON is `rest` modulo three bytes."""
+    """Return a segment with spaces after its JSON. The length of the JSON modulo 3 is `rest`."""
     raw = jws.json(part)
     return b64(raw + b" " * ((rest - len(raw)) % 3))
 
 
 def idle_bits(part: str) -> Callable[[Jws], str]:
-    """Set a bit of a segment's last character that base64url ignores, and sign the result."""
+    """In a segment's last character, set a bit that base64url ignores, and sign the result."""
     return lambda jws: jws.with_segment(part, next_letter(spaced(jws, part, 1)))
 
 

@@ -1,6 +1,6 @@
 """Invalid JWKs: not public, not a point on P-256, or not in canonical encoding (RFC 7517, 7518 6.2, 8725 3.4).
 
-Each row changes a valid key and may reuse its values. The table of proofs has a proof with each key.
+Each row changes a valid key, and may reuse the values of that key. The table of proofs has a proof with each key.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def coordinate(value: int, size: int = 32) -> str:
 
 
 def next_letter(text: str) -> str:
-    """Change a bit of the last character that base64url ignores, so that the decoded bytes stay the same."""
+    """In the last character, change a bit that base64url ignores. The decoded bytes stay the same."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     return text[:-1] + letters[letters.index(text[-1]) + 1]
 

@@ -60,7 +60,10 @@ EDGES_SHOWN: Final = frozenset({"0", "1", "n", "all-ones"})
 
 
 def is_shown(row: Verdict | Honest) -> bool:
-    """Leave out most extreme values for r and s, which would take long on a slow network and show nothing new."""
+    """Return false for most of the extreme values of r and s.
+
+    They would take long on a slow network, and show nothing new.
+    """
     _, _, edges = row.id.partition("PRF-033-r=")
     return not edges or set(edges.split("-s=")) <= EDGES_SHOWN
 

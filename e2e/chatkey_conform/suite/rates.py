@@ -38,7 +38,7 @@ def too_many_token_requests_are_429_with_retry_after(subject: Subject) -> None:
 
 @FAMILY.judges("D-03/rate-limit", "D-03/start-pages", alone=True, needs=["rate-limits"])
 def too_many_starts_are_a_page_with_429_and_retry_after(subject: Subject) -> None:
-    """Login starts above the rate are answered with an HTML page, 429 and `Retry-After`."""
+    """Requests to start a login above the rate limit get an HTML page, 429 and `Retry-After`."""
     shop = subject.shop()
     query = urlencode({"origin": shop.origin})
     refused = _first_refused(subject, f"{shop.path}/oauth/{shop.social}?{query}", "oauth_rate")

@@ -74,7 +74,7 @@ def hours_and_minutes_of_a_visitors_key_have_two_digits(subject: Subject, hour: 
 
 @FAMILY.judges("2.3/uid-derived", "D-04/uid")
 def ready_tells_the_visitors_uid(subject: Subject) -> None:
-    """`ready` contains the visitor's uid, which is `v_` and the key's thumbprint, and the token's `exp`."""
+    """`ready` contains the token's `exp` and the visitor's uid. The uid is `v_` followed by the key's thumbprint."""
     shop = subject.shop()
     token = shop.visitor_token()
     with subject.socket() as peer:

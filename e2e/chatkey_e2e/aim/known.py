@@ -23,7 +23,7 @@ class KnownFailures:
                 self._excused.setdefault(item.nodeid, set()).add(name)
 
     def mended(self, stats: Mapping[str, Sequence[Any]]) -> list[str]:
-        """Return the names that are no longer needed, because all scenarios with this name that ran have passed."""
+        """Return the names that are no longer needed. All scenarios that ran with such a name have passed."""
         return sorted(self._told(stats, "xpassed") - self._told(stats, "xfailed"))
 
     def _told(self, stats: Mapping[str, Sequence[Any]], outcome: str) -> set[str]:

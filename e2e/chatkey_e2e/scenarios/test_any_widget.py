@@ -195,7 +195,7 @@ def test_two_tabs_are_one_visitor_on_two_sockets(context: BrowserContext, make_d
 @pytest.mark.needs("agent")
 @pytest.mark.contract("1/same-chat", "D-10/messages")
 def test_an_agents_answer_comes_by_itself_and_is_there_after_a_reload(driven: DrivenWidget, clerk: Clerk) -> None:
-    """The agent must receive the visitor's message, and the visitor the agent's answer, also after a reload."""
+    """The agent must receive the visitor's message. The visitor must receive the answer, also after a reload."""
     uid = driven.visit()
     driven.send("Is the oak table in stock?")
     driven.wait_until_stored()

@@ -1,4 +1,4 @@
-"""Tests Pyodide as in other browsers, in the current browser with another user agent."""
+"""Tests how Pyodide starts in other browsers. The current browser pretends to be another browser."""
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage

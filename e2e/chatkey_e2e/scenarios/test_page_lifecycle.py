@@ -86,7 +86,7 @@ def test_a_second_init_and_a_second_script_change_nothing(shop: ShopPage, busine
 
 @pytest.mark.contract("D-12/handle")
 def test_fifty_changes_of_route_leave_nothing_behind(shop: ShopPage, business: Business, witness: Witness) -> None:
-    """F073: fifty starts and shutdowns must leave no more sockets, timers, listeners or Python functions than one."""
+    """F073: fifty starts and shutdowns must leave no more sockets, timers, listeners or functions than one start."""
     config = {"providerId": business.provider.id}
     count(shop.page)
     widget = shop.open()

@@ -167,7 +167,7 @@ def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
 
 @pytest.mark.needs("social:github", "social:google")
 def test_a_second_provider_closes_the_window_of_the_first(shop: ShopPage, witness: Witness, business: Business) -> None:
-    """F170: a click on a second provider must close the first provider's popup, and the second login must count."""
+    """F170: a click on a second provider must close the first provider's popup, and the second login must succeed."""
     widget = shop.open()
     first = widget.sign_in_with("google").page
     widget.wait_for_event("oauth:opened")

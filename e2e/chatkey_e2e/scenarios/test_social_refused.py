@@ -56,7 +56,7 @@ def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Bus
 @pytest.mark.contract("D-09/error", "D-12/always-chat")
 @pytest.mark.parametrize("social", each(["google", "facebook", "apple"]))
 def test_who_declines_stays_a_visitor_and_may_press_the_button_again(visitor: Visitor, social: str) -> None:
-    """F171: a person who declines must stay a visitor, with the errors of OpenID Connect, Facebook and Apple."""
+    """F171: a person who declines must stay a visitor, whatever the error format (OpenID Connect, Facebook, Apple)."""
     visitor.asks(social).deny()
 
     visitor.is_told(social, "oauth_denied", CANCELLED)

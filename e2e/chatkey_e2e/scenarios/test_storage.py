@@ -90,7 +90,7 @@ EVERYTHING_STORED = """async () => {
 
 
 def widget_of(frame: Frame) -> str:
-    """Wait for the widget in a frame, and return the code of its first error, or its identity if there is no error."""
+    """Wait for the widget in a frame. Return the code of the widget's first error, or the identity without an error."""
     said: str = frame.wait_for_function(
         """() => {
           const error = window.Service?.debug().events?.find(({ name }) => name === "error");

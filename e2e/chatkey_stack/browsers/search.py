@@ -149,7 +149,7 @@ def find(machine: Machine) -> Found:
 
 
 def too_old(machine: Machine, kind: Kind) -> str:
-    """Return a message about an installed browser that is too old, with the command to type, or an empty text."""
+    """If an installed browser is too old, return a message with the command to type. Otherwise return an empty text."""
     return next((_too_old(path, version) for path, version in _old_ones(machine, kind)), "")
 
 

@@ -64,7 +64,7 @@ def forgotten_scope(needed: Iterable[str], granted: Collection[str]) -> str:
 
 
 def came(parameter: str, value: str | None) -> str:
-    """Say which value was received for a parameter, or that it was missing."""
+    """Say which value was received for a parameter, or that the parameter was missing."""
     return f"The request has no {parameter}." if value is None else f"The request has {parameter} {quoted(value)}."
 
 

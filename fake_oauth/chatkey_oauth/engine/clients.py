@@ -23,8 +23,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An application registered at one provider. A client without a secret is public and must use PKCE.
 
     The consent page shows `name`, so that people can distinguish keys of the service from keys of a customer. With
-    `any_loopback`, every redirect URI on this machine is accepted; with `any_secret`, any secret or none. With
-    `remember_approval`, a person who has already granted the same scopes is redirected without a page.
+    `any_loopback`, every redirect URI on this machine is accepted. With `any_secret`, the client may send any secret,
+    or none. With `remember_approval`, a person who has already granted the same scopes is redirected without a page.
 
     An Apple client has a team. Instead of a secret, it has the id and the public half (PEM or JWK) of its signing key.
     A TikTok client of `kind` "desktop" must use TikTok's variant of PKCE. For X, `request_email` is the setting

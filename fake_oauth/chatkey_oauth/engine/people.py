@@ -13,9 +13,9 @@ Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_-]{1,64}(?!\n)$")]
 class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A person with an account of the same `id` at every provider.
 
-    `subjects` sets the subject id by provider name; other subject ids are derived and never change. From the second
-    login at an application on, the address is `later_email`. `claims` adds or replaces claims at `oidc`; null removes a
-    claim.
+    `subjects` sets the subject id by provider name; other subject ids are derived and never change. `later_email` is
+    the address at every login at an application after the first one. `claims` adds or replaces claims at `oidc`; null
+    removes a claim.
     """
 
     id: Slug

@@ -126,7 +126,7 @@ class Redirected(Fault):
     to: Address = "http://127.0.0.1:9/elsewhere"
 
     def instead(self, at: Moment) -> Answer:
-        """Redirect with 307. A client that follows this redirect repeats its request there."""
+        """Redirect with 307. A client that follows this redirect sends its request again, to the other address."""
         return Answer(307, headers=(("location", self.to),))
 
 

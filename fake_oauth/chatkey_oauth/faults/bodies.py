@@ -54,8 +54,8 @@ def subject_name(profile: dict[str, Any]) -> str | None:
 def change_profile(answer: Answer, change: Callable[[dict[str, Any], str], bool]) -> Answer | None:
     """Apply `change` to a profile, and return the new response. Return None if nothing changed.
 
-    `change` is called with the members of the profile and the name of the subject. It returns true if it has changed
-    the members.
+    `change` is called with the members of the profile and the name of the subject. `change` returns true if it has
+    changed the members.
     """
     members = json_object(answer)
     profile = unwrapped(members)

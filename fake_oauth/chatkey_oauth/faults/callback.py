@@ -1,4 +1,4 @@
-"""Faults of the callback. Clients must check callbacks, since anyone can send a browser to their redirect URI."""
+"""Faults of the callback. Clients must check callbacks, since anyone can send a browser to a client's redirect URI."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class StateSwapped(Fault):
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
         """Use the given `state`.
 
-        If no `state` is given, use that of the client's newest other flow. Without another flow, change nothing.
+        If no `state` is given, use the `state` of the client's newest other flow. Without another flow, change nothing.
         """
         other = self.state if self.state is not None else state_of_other_flow(at)
         return with_params(callback, state=other) if other is not None else None

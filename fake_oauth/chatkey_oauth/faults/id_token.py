@@ -42,7 +42,7 @@ class BadSignature(IdTokenFault):
 
 
 class ForeignKey(IdTokenFault):
-    """The id_token names a published key but is signed with another one."""
+    """The id_token names a published key but is signed with another key."""
 
     name = "foreign-key"
 
@@ -153,7 +153,7 @@ class WrongAudience(IdTokenFault):
 
 
 class SecondAudience(IdTokenFault):
-    """The id_token's `aud` lists this client and another one, without `azp` to say which requested it."""
+    """The id_token's `aud` lists this client and another client, and no `azp` says which one requested the id_token."""
 
     name = "second-aud"
     value: Value = "another-client"
@@ -206,7 +206,7 @@ class Expired(IdTokenFault):
 
 
 class FromTheFuture(IdTokenFault):
-    """The id_token was issued in the future: all its times are ahead."""
+    """The id_token was issued in the future: all its times are later than the present time."""
 
     name = "issued-in-future"
     seconds: Seconds = 86400

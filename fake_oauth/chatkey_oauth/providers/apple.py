@@ -202,7 +202,7 @@ class Imitated(Provider):
         return {name: clean(form[name]) for name in ("given_name", "family_name", "email_choice") if form.get(name)}
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """At the first approval, add the person's name and address, unsigned, as far as the scopes allow."""
+        """At the first approval, add the person's name and address if the scopes allow them. They are not signed."""
         if not first:
             return {}
         person = self.person(grant)

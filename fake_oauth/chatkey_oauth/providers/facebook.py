@@ -173,7 +173,7 @@ class Imitated(Provider):
         return call.query | super().token_params(call)
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """Handle `fb_exchange_token`: exchange a token that was not revoked and has not expired for a new one."""
+        """Handle `fb_exchange_token`: return a new token for a token that is neither revoked nor expired."""
         if params.get("grant_type") != "fb_exchange_token":
             raise TokenRefused(Reason.GRANT_TYPE, "grant_type")
         issued = self.grants.access.get(required(params, "fb_exchange_token"))

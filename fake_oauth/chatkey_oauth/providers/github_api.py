@@ -129,7 +129,7 @@ def rates(grant: Grant | None, now: int) -> dict[str, Any]:
 
 
 def limits_of(grant: Grant | None) -> Mapping[str, tuple[int, int]]:
-    """Return the rate limits with a token. If `grant` is None, return those without a token."""
+    """Return the rate limits for requests with a token. If `grant` is None, return the limits without a token."""
     return LIMITS if grant else LIMITS_OF_NOBODY
 
 

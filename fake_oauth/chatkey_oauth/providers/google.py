@@ -260,7 +260,7 @@ class Imitated(Provider):
         return request.query.get("access_type") == "offline" and (first or forced(request))
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """Add `openid` to the e-mail scope. With `include_granted_scopes`, also add all scopes granted before."""
+        """Add `openid` to the e-mail scope. With `include_granted_scopes`, also add all previously granted scopes."""
         before = self.grants.consented(request.client.client_id, person.id)
         if before and request.query.get("include_granted_scopes") == "true":
             scopes = (*scopes, *sorted(before.allowed))

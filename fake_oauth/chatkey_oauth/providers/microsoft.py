@@ -344,7 +344,7 @@ class Imitated(Provider):
         return json_answer({name: value for name, value in claims.items() if value is not None})
 
     def me(self, call: Call) -> Answer:
-        """Graph's user endpoint. It needs the scope `User.Read` or a scope that includes `User.Read`, in any case."""
+        """Graph's user endpoint. It needs the scope `User.Read` or a scope that includes it. Letter case is ignored."""
         grant = self.bearer(call).grant
         if READS_ME.isdisjoint(resource_scopes(grant.scopes)):
             raise advised(BearerRefused(Problem.SCOPE, "User.Read"), forgotten_scope(["User.Read"], grant.scopes))

@@ -50,13 +50,13 @@ log = structlog.get_logger("chatkey.hub")
 
 
 class CatchUp:
-    """Reads the database when the hub reports that messages may have been missed, on one channel or on all.
+    """Reads the database when the hub reports that messages may have been missed, on one channel or on all channels.
 
     Each socket has a floor: the socket needs only messages with higher numbers. New messages from the database are sent
     to all sockets of the person, and a socket drops the messages that it already has. Only message numbers are
-    compared, so this works after outages of any length, and if clocks differ. The numbers decrease only if the person
-    was erased; then the person's sockets are closed. Agents' pages show only a part of the conversations, so the pages
-    are told to load their lists again.
+    compared. Therefore this works after outages of any length, even if clocks differ. The numbers decrease only if the
+    person was erased; then the person's sockets are closed. Agents' pages show only a part of the conversations, so the
+    pages are told to load their lists again.
     """
 
     def __init__(self, hub: Hub, *, now: Now) -> None:
@@ -99,7 +99,7 @@ class CatchUp:
         self._look_soon()
 
     def _joined(self, channel: str) -> None:
-        """Catch up on a channel. Messages may have been published there before this process subscribed."""
+        """Catch up on a channel, because messages may have been published on it before this process subscribed."""
         if person := customer_on(channel):
             self._look_at(person)
         elif is_for_agents(channel):

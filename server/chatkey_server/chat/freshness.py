@@ -30,10 +30,10 @@ class News(Enum):
 class Freshness:
     """Remembers the publications of each session, so that a replayed publication has no effect.
 
-    A session numbers its publications, and each number must be higher than the previous one. A session is trusted once
-    one of its publications contains the session id of this process. That id is random, so the publication must have
-    been made after this process started. In their heartbeats, processes ask each other for such publications, and
-    answer. A new question or answer makes a heartbeat due. Clocks are not compared.
+    A session numbers its publications, and each number must be higher than the previous one. A session is trusted as
+    soon as one of its publications contains the session id of this process. That id is random, so the publication must
+    have been made after this process started. In their heartbeats, processes ask each other for such publications, and
+    answer such questions. A new question or answer causes a heartbeat. Clocks are not compared.
     """
 
     def __init__(self, own: bytes) -> None:

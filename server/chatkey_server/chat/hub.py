@@ -34,7 +34,7 @@ class Link(Protocol):
     def running(self, hear: Hear, joined: Join) -> AbstractAsyncContextManager[None]:
         """Carry payloads while the context lasts, and pass the payloads of other processes to `hear`.
 
-        If payloads may have been lost, `MISSED` is published in this process and in the other processes concerned.
+        If payloads may have been lost, `MISSED` is published in this process and in the other affected processes.
         `joined` is called with each channel as soon as the subscription works.
         """
         ...

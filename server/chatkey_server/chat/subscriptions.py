@@ -23,7 +23,7 @@ class Changes(NamedTuple):
 
 
 class Subscriptions:
-    """Keeps three sets apart: channels that are wanted, requested from Redis, and confirmed by Redis.
+    """Keeps three sets of channels: wanted by this process, requested from Redis, and confirmed by Redis.
 
     This process may miss messages that are published between the request and the confirmation. Therefore `confirm`
     returns a channel once for each time that the channel was wanted. A channel that is wanted and left before the

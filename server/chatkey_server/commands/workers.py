@@ -75,7 +75,7 @@ class Workers:
         self._is_ending = False
 
     def run(self) -> int:
-        """Run the workers until SIGTERM or Ctrl-C, or until one keeps dying. Returns the exit status."""
+        """Run the workers until SIGTERM or Ctrl-C, or until a worker keeps dying. Returns the exit status."""
         with TemporaryDirectory(prefix="chatkey-metrics-") as folder:
             self._folder = folder
             return asyncio.run(self._run())

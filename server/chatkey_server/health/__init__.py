@@ -1,4 +1,4 @@
-"""Endpoints for operators: whether the process is alive, whether it can take traffic, and its metrics."""
+"""Endpoints for operators: whether the process is alive, whether it can take traffic, and the metrics."""
 
 from chatkey_server.health.routes import router
 

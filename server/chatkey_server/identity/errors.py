@@ -194,9 +194,9 @@ MEANINGS: Final[dict[Code, Meaning]] = {
 class Refused(Exception):
     """The server refuses a request or a frame, with a stable code and a message for the person who reads it.
 
-    `message` says what happened, which member is wrong, and what to do. It never contains a secret or a token.
-    `cause`, if set, is the likely mistake ("exp looks like milliseconds"), for the log and for the widget's
-    remediation.
+    `message` says what happened, which member is wrong, and what to do. It never contains a secret or a token. `cause`,
+    if set, is the likely mistake, such as "exp looks like milliseconds". The log contains the cause, and the widget
+    shows the cause in its advice.
     """
 
     def __init__(self, code: Code, message: str, *, member: str | None = None, cause: str | None = None) -> None:

@@ -55,7 +55,10 @@ def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
 
 
 def check_age(state: State, now: float) -> None:
-    """Raise `state_expired` for a state older than ten minutes (contract 8), `state_invalid` for a future one."""
+    """Raise `state_expired` for a state that is older than ten minutes (contract 8).
+
+    Raise `state_invalid` for a state that is from the future.
+    """
     age = now - state.iat
     if age < -LEEWAY_SECONDS:
         raise _invalid("its time is in the future")

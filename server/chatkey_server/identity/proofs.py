@@ -55,9 +55,10 @@ _read_claims: Final = msgspec.json.Decoder(_Claims)
 def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now: float) -> Proof:
     """Check a proof in the order of D-10: format, signature, thumbprint, nonce, `htm`, `htu`, `ath`.
 
-    `token` is the socket token that came with the proof, `jkt` the thumbprint in that token, `nonce` the unused and
-    unexpired nonce of the connection (or None), and `htu` the socket's address. Each check has a refusal code of its
-    own. `jti` is not stored, because the nonce makes the proof single-use. `iat` only serves to measure clock skew.
+    `token` is the socket token that came with the proof. `jkt` is the thumbprint in that token. `nonce` is the nonce of
+    the connection, or None if the nonce was used or has expired. `htu` is the socket's address. Each check has a
+    refusal code of its own. `jti` is not stored, because the nonce makes the proof single-use. `iat` only serves to
+    measure clock skew.
     """
     compact = _split(proof)
     key = _key_of(compact.header)

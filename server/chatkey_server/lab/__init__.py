@@ -1,4 +1,4 @@
-"""Controls for tests, which are mounted only on request and only on loopback (D-14)."""
+"""Controls for tests. They are mounted only if a setting enables them, and only on loopback (D-14)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

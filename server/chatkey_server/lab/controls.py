@@ -1,4 +1,4 @@
-"""The lab's controls of the running server: its clock, fault rules and event feed, and a reset of all of them."""
+"""The lab's controls of the running server: its clock, fault rules and event feed, and a reset of all three."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final

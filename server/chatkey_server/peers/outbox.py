@@ -1,4 +1,4 @@
-"""Queues the frames that other sockets caused for one socket, and sends them in order in the background."""
+"""Queues frames that one socket gets because of other sockets. Sends the frames in order in the background."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """The query of an endpoint: required parameters, which must not be empty, and optional ones."""
+    """The query of an endpoint: required parameters, which must not be empty, and optional parameters."""
 
     required: tuple[Parameter, ...] = ()
     optional: tuple[Parameter, ...] = ()

@@ -46,7 +46,7 @@ def signed_in(opener: Opener, token: str, name: str | None, words: Words = ENGLI
 
 
 def refused(refusal: Refused, opener: Opener | None, words: Words = ENGLISH) -> Answer:
-    """Return the page that says why the login failed. If the opener is known, the page also sends it a message.
+    """Return the page that says why the login failed. If the opener is known, the page also sends the opener a message.
 
     The details are in English, because integrators may have to read the details.
     """

@@ -38,7 +38,7 @@ class Setting:
 
     @property
     def default(self) -> str:
-        """The default in the form in which the variable contains it; empty if there is no default."""
+        """The default, in the notation of the variable. Empty if there is no default."""
         if self.name.startswith(f"{PREFIX}LIMIT_"):
             return str(getattr(Limits(), self.field))
         value = getattr(Settings(), self.field, "")

@@ -32,7 +32,10 @@ class Login(Protocol):
 
     @property
     def callback(self) -> Mapping[str, str]:
-        """The provider's `callback_extras` that came with the code. Not signed, so the browser can change them."""
+        """The provider's `callback_extras` that came with the code.
+
+        They are not signed, so the browser can change them.
+        """
         ...
 
     async def get(self, url: str, **query: str) -> Json:

@@ -21,7 +21,7 @@ AnyAccount = type[Agent | Administrator]
 
 
 async def add(table: type[Account], username: str, password: str) -> None:
-    """Create and store an account. Raises `Refused` like `new` and `insert`."""
+    """Create and store an account. Raises the refusals of `new` and `insert`."""
     account = await new(table, username, password)
     await insert(account)
 

@@ -172,7 +172,7 @@ async def set_social(
     key_source: KeySource = "service",
     offered: Collection[str] = AVAILABLE_SOCIALS,
 ) -> None:
-    """Switch a social provider on or off for a business, and set whose application it uses."""
+    """Switch a social provider on or off for a business, and set whose application is used."""
     if social not in offered:
         known = ", ".join(offered)
         raise Refused(

@@ -20,7 +20,7 @@ LAB_AGENT: Final = "lab agent"
 
 
 class SignedIn(NamedTuple):
-    """An agent's session, as it was when it was read. `confirm` checks whether the session has changed since."""
+    """An agent's session at the time when it was read. `confirm` checks whether the session has changed since then."""
 
     session: str
     """The id of the session in the database: the hash of its token."""

@@ -38,7 +38,7 @@ async def check_agent(username: str, password: str) -> Agent | None:
 
 
 async def set_providers(username: str, providers: Collection[str] | None) -> None:
-    """Set the businesses that an agent answers for; None means all. Raises `Refused` like `add_agent`."""
+    """Set the businesses that an agent answers for; None means all. Raises the same refusals as `add_agent`."""
     async with transaction():
         changed = (
             await Agent.update({Agent.all_providers: providers is None})

@@ -21,7 +21,7 @@ SEALED: Final[tuple[tuple[type[Table], Text], ...]] = (
 
 
 async def reseal(vault: Vault) -> int:
-    """Encrypt all stored secrets with the vault's current key, or none if one fails. Returns the number of secrets.
+    """Encrypt all stored secrets with the vault's current key, and return their number. If one fails, change none.
 
     Raises `SettingsError` if a secret was encrypted with a key that the vault does not have.
     """

@@ -45,7 +45,7 @@ class Vault:
             raise SettingsError(_NO_KEY_FITS) from None
 
     def reseal(self, sealed: str) -> str:
-        """Encrypt a sealed secret again, under the current key. Raises `SettingsError` like `open`."""
+        """Encrypt a sealed secret again, under the current key. Raises the same `SettingsError` as `open`."""
         try:
             return self._fernet.rotate(sealed).decode()
         except InvalidToken:

@@ -1,6 +1,7 @@
 """Random numbers that differ in every page.
 
-The `random` module would give the same numbers in every page, because the start-up snapshot contains its state.
+The `random` module would give the same numbers in every page, because the start-up snapshot contains the module's
+state.
 """
 
 import secrets

@@ -56,8 +56,8 @@ class BrowserPopups:
     def is_source(self, event: Any) -> bool:
         """Return whether a message event comes from the popup.
 
-        If the popup has closed before the message is received, some browsers (Firefox) no longer report the sender.
-        Then origin and nonce identify the message (D-09).
+        If the popup has closed before the message is received, some browsers (Firefox) no longer report the sender. In
+        that case, the origin and the nonce identify the message (D-09).
         """
         if self._window is None:
             return False

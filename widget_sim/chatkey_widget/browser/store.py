@@ -12,7 +12,7 @@ from chatkey_widget.browser.js_values import thrown_name
 class BrowserStore:
     """Stores the token in localStorage.
 
-    If the browser refuses, or if the key is only in memory, the token stays in memory.
+    If the browser refuses to store the token, or if the key is only in memory, the token stays in memory.
     """
 
     def __init__(self, provider_id: str) -> None:

@@ -69,7 +69,7 @@ class Who:
             self.become(member)
 
     def adopt(self, token: str) -> bool:
-        """Use the token with which another tab has logged in or renewed. Return whether the token is usable."""
+        """Use the token that another tab got from a login or a renewal. Return whether the token is usable."""
         member = self._cache.member(token)
         if member is None or not self._cache.lasts(member, now=self._ctx.time_for(member.claims.issued_at)):
             return False

@@ -90,7 +90,7 @@ class Reasons(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Texts:
-    """All texts of one language. `{count}` is a number in the language's format, `{name}` a person's name."""
+    """All texts of one language. `{count}` stands for a number in the language's format, and `{name}` for a name."""
 
     direction: Literal["ltr", "rtl"]
     open: str

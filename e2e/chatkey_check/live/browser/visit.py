@@ -87,7 +87,7 @@ class Visit:
         self._show(lambda: self.page.reload(wait_until="commit"), self.calls.member.with_cookies(cookies))
 
     def renew(self, seconds: float) -> None:
-        """Move the page's clock, and wait until the widget has connected with a new token or an error occurs."""
+        """Move the page's clock. Wait until the widget has connected with a new token, or until an error occurs."""
         self._after = len(self.state["told"])
         self._context.clock.fast_forward(int(seconds * 1000))
         self._wait_for("member", RENEWED)

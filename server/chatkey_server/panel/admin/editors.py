@@ -149,7 +149,7 @@ class SocialLoginEditor(Editor):
         return await self._save(new)
 
     async def change(self, row_id: str, given: Given) -> str:
-        """Change a social login. If the ids of its keys are removed, delete the business's own keys."""
+        """Change a social login. If the form removes the ids of the keys, delete the business's own keys."""
         old = _read(await _row(SocialLogins, row_id), SocialLogin)
         new = _merged(old, given)
         _same("provider", old.provider, new.provider)

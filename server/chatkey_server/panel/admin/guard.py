@@ -159,7 +159,7 @@ class Guard:
 
 
 def _at_fault(scope: HTTPScope, error: Exception) -> Refused:
-    """Return the refusal for an exception of Piccolo, which does not check most queries to the panel's tables."""
+    """Return the refusal for an exception of Piccolo. Piccolo does not check most queries to the panel's tables."""
     if isinstance(error, JSONDecodeError | msgspec.DecodeError):
         return BODILESS  # every body that is not empty has been checked already
     is_question = scope["method"] in SAFE and scope["path"].startswith(TABLES)

@@ -72,7 +72,7 @@ class Domains(Table, tablename="domains"):
 
 
 class SocialLogins(Table, tablename="social_logins"):
-    """The social providers of a business, and whose keys each one uses."""
+    """The social providers of a business. Each row says whose keys the social provider uses."""
 
     provider = ForeignKey(references=Providers, null=False)
     social = Varchar(length=16, choices=Social)
