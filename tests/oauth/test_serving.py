@@ -116,8 +116,8 @@ def test_the_lab_can_be_left_out_and_is_where_others_could_reach_it(tmp_path: Pa
     assert asked_for.exit_code == 1
     assert asked_for.output == (
         "Error: The lab must only be reachable from this machine: listen on 127.0.0.1 instead of '0.0.0.0' "
-        "and keep --browser-url on this machine, or set CHATKEY_LAB_TOKEN, which all clients of the lab must "
-        "then send.\n"
+        "and keep --browser-url on this machine, or set CHATKEY_LAB_TOKEN. All clients of the lab must then send "
+        "its value.\n"
     )
 
 

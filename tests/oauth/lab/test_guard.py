@@ -24,7 +24,7 @@ async def test_a_peer_elsewhere_is_refused(fake: App, error: Read, peer: str) ->
         status, code, message = error(await client.get("/lab"))
 
     assert (status, code) == (403, "peer_foreign")
-    assert f"this one came from {peer!r}" in message
+    assert f"this request came from {peer!r}" in message
 
 
 @pytest.mark.contract("D-14/fake-lab")
