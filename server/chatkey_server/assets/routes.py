@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from litestar import Router, route
+from litestar import HttpMethod, Router, route
 from litestar.openapi import ResponseSpec
 from litestar.types import ASGIApp, Scope
 
@@ -13,7 +13,7 @@ from chatkey_protocol.codes import Code
 from chatkey_server.assets.encoding import IDENTITY, choose
 from chatkey_server.assets.files import File, fixed_files, hashed_files, pinned_files
 from chatkey_server.assets.manifest import BUILT, read_manifest
-from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, Answer, error_body
+from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, PREFLIGHT, Answer, error_body
 from chatkey_server.public.documentation import operation, responses
 from chatkey_server.public.parameters import FILE
 from chatkey_server.public.paths import READ
@@ -47,7 +47,13 @@ def router(settings: Settings, built: Path = BUILT) -> Router:
         file = files.get(scope["path_params"]["name"].removeprefix("/"))
         return _answer(file, scope) if file else MISSING
 
-    return Router("/", route_handlers=[asset], include_in_schema=True)
+    @route("/assets/{name:path}", http_method=HttpMethod.OPTIONS, include_in_schema=False)
+    async def options(scope: Scope) -> ASGIApp:  # noqa: ARG001 - Litestar finds ASGI answers by this signature
+        """Allow any header, because tools, proxies and extensions add headers to each request of a page (F240)."""
+        return PREFLIGHT
+
+    # `options` is first, because Litestar adds its own OPTIONS handler to a path that has none.
+    return Router("/", route_handlers=[options, asset], include_in_schema=True)
 
 
 def _answer(file: File, scope: Scope) -> Answer:

@@ -44,6 +44,22 @@ class Answer:
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
+ALLOWED: Final = b"GET, HEAD, OPTIONS"
+
+PREFLIGHT: Final = Answer(
+    b"",
+    (
+        (b"allow", ALLOWED),
+        ANY_ORIGIN,
+        (b"access-control-allow-methods", ALLOWED),
+        (b"access-control-allow-headers", b"*"),
+        (b"access-control-max-age", b"86400"),
+    ),
+    204,
+)
+"""The response to a CORS preflight for what any page may read: any origin, without credentials (Fetch standard)."""
+
+
 class DefaultHeaders:
     """An ASGI application that adds the headers that every HTTP response should have, and measures the latency.
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from litestar import HttpMethod, Router, route
 from litestar.types import ASGIApp, Scope
 
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
 from chatkey_server.public import configuration, member_token, visitor_token
-from chatkey_server.public.answers import ANY_ORIGIN, Answer
+from chatkey_server.public.answers import PREFLIGHT
 from chatkey_server.public.paths import route_path
 
 if TYPE_CHECKING:
     from chatkey_server.services import Services
-
-ALLOWED: Final = b"GET, HEAD, OPTIONS"
 
 
 def router(services: Services) -> Router:
@@ -38,15 +36,4 @@ def router(services: Services) -> Router:
     include_in_schema=False,
 )
 async def options(scope: Scope) -> ASGIApp:  # noqa: ARG001 - Litestar finds ASGI answers by this signature
-    """Return the response to a CORS preflight. The response allows any origin, without credentials (Fetch standard)."""
-    return Answer(
-        b"",
-        (
-            (b"allow", ALLOWED),
-            ANY_ORIGIN,
-            (b"access-control-allow-methods", ALLOWED),
-            (b"access-control-allow-headers", b"*"),
-            (b"access-control-max-age", b"86400"),
-        ),
-        204,
-    )
+    return PREFLIGHT

@@ -48,6 +48,16 @@ def test_sdk_js_is_served_with_the_addresses_written_in(client: Client) -> None:
     }
 
 
+@pytest.mark.parametrize("path", EVERY)
+def test_a_preflight_allows_any_header(client: Client, path: str) -> None:
+    """F240: a tool, a proxy or an extension adds a header to each request of the page."""
+    answer = client.options(path, headers={"Access-Control-Request-Headers": "x-house"})
+
+    assert answer.status_code == 204
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["access-control-allow-headers"] == "*"
+
+
 def test_the_assets_address_may_be_another_host_than_the_base_address(make_client: MakeClient) -> None:
     client = make_client(base_url="https://chat.example", assets_url="https://cdn.example/w")
 
