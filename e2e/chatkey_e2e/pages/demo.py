@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from chatkey_e2e.pages.consent import ConsentPage
+from chatkey_e2e.pages.widget import test_id
 
 
 class DemoPage:
@@ -50,15 +51,15 @@ class DemoPage:
     def send(self, text: str) -> None:
         """Send a message in the shop's chat."""
         self._open_chat()
-        self.shop.get_by_role("textbox", name="Message").fill(text)
-        self.shop.get_by_role("button", name="Send").click()
+        self._part("message").fill(text)
+        self._part("send").click()
 
     def sign_in_with(self, social: str) -> ConsentPage:
         """Press a social provider's button in the shop's chat, and return the consent page in the popup."""
         self._open_chat()
-        self.shop.get_by_role("button", name="Sign in", exact=True).click()
+        self._part("sign-in").click()
         with self.page.expect_popup() as popup:
-            self.shop.get_by_role("button", name=re.compile(f"with {social}", re.IGNORECASE)).click()
+            self._part(f"social-{social}").click()
         return ConsentPage(popup.value).wait()
 
     def wait_for_line(self, text: str) -> None:
@@ -76,9 +77,11 @@ class DemoPage:
         panel.get_by_role("button", name="Send").click()
 
     def _open_chat(self) -> None:
-        launcher = self.shop.get_by_role("button", name="Open chat")
-        if launcher.is_visible():
-            launcher.click()
+        if not self._part("panel").is_visible():
+            self._part("launcher").click()
+
+    def _part(self, name: str) -> Locator:
+        return self.shop.locator(test_id(name))
 
     def _fact(self, name: str) -> Locator:
         return self._watch.locator("dt", has_text=re.compile(f"^{name}$")).first.locator("+ dd code")

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Locator, Page, expect
 
 from chatkey_e2e.business import Business
+from chatkey_e2e.knowledge import widget_state
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ADA
 from chatkey_e2e.witness import Witness
@@ -18,13 +19,13 @@ from chatkey_stack.patience import PATIENCE
 LOOK_MS: Final = 40
 
 OURS: Final[Mapping[str, str]] = {
-    "open": 'role=button[name="Open chat"]',
-    "message": 'role=textbox[name="Message"]',
-    "send": 'role=button[name="Send"]',
-    "lines": 'role=log[name="Conversation"] >> li > p',
-    "sign_in": 'role=button[name="Sign in"]',
-    "social": "role=button[name=/Continue with {social}/i]",
-    "log_out": 'role=button[name="Sign out"]',
+    "open": '[data-testid="chatkey-launcher"]',
+    "message": '[data-testid="chatkey-message"]',
+    "send": '[data-testid="chatkey-send"]',
+    "lines": '[data-testid="chatkey-conversation"] li > p',
+    "sign_in": '[data-testid="chatkey-sign-in"]',
+    "social": '[data-testid="chatkey-social-{social}"]',
+    "log_out": '[data-testid="chatkey-sign-out"]',
 }
 """Playwright selectors for our widget.
 
@@ -126,7 +127,7 @@ class DrivenWidget:
             if happened():
                 return
             self.page.wait_for_timeout(LOOK_MS)
-        raise AssertionError(f"waited {self._patience:g} s in vain for: {what}")
+        raise AssertionError(f"waited {self._patience:g} s in vain for: {what}\n{widget_state(self.page)}".strip())
 
     def asked(self, beginning: str) -> int:
         """Return the number of requests whose path starts with `beginning`."""

@@ -14,6 +14,12 @@ ADA = "Ada Lindqvist"
 TOMAS = "Tomás Okafor"
 
 
+COVERED = """(button) => {
+  const { x, y, width, height } = button.getBoundingClientRect();
+  return document.elementFromPoint(x + width / 2, y + height / 2)?.localName === "chatkey-widget";
+}"""
+
+
 class ShopPage:
     """One tab that shows a business's shop."""
 
@@ -42,7 +48,7 @@ class ShopPage:
 
     def sign_in(self, name: str = ADA) -> WidgetPage:
         """Sign in to the shop, and wait until the widget is connected as a member."""
-        self.page.get_by_role("button", name=name).click()
+        self._press(name)
         self.widget.wait_for("member")
         return self.widget
 
@@ -59,4 +65,12 @@ class ShopPage:
 
     def leave(self) -> None:
         with self.page.expect_navigation():
-            self.page.get_by_role("button", name="Leave the shop").click()
+            self._press("Leave the shop")
+
+    def _press(self, name: str) -> None:
+        """Press a button of the page. On a small screen, close the chat first if it covers the button."""
+        button = self.page.get_by_role("button", name=name)
+        button.scroll_into_view_if_needed()
+        if button.evaluate(COVERED):
+            self.widget.close()
+        button.click()

@@ -1,13 +1,14 @@
 """The widget, driven through its user interface and its JavaScript handle."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as TimedOut
 
+from chatkey_e2e.knowledge import widget_state
 from chatkey_e2e.needs import HANDLE, note
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_protocol.storage_keys import DATABASE, RECORD, STORE
@@ -17,8 +18,6 @@ Identity = Literal["visitor", "member"]
 DEBUG_POLL_MS = 40
 """Milliseconds between two polls of the debug bundle. Polling at every frame would slow the widget down."""
 
-CONTINUE_WITH = "Continue with"
-CALLS = {"ringing": "Ringing…", "active": "In a call", "ended": "The call has ended"}
 
 READ_KEY = """async ([database, store, record]) => {
   const answer = (request) => new Promise((resolve, reject) => {
@@ -79,6 +78,8 @@ PLANT_RECORD = """async ([database, store, record, kind]) => {
   });
 }"""
 
+SOCIAL_BUTTONS = "chatkey-widget [data-social]"
+
 Planted = Literal["extractable", "P-384", "RSA", "sealed", "spoilt", "null"]
 
 
@@ -94,6 +95,11 @@ class StoredKey:
     public_jwk: dict[str, Any]
 
 
+def test_id(name: str) -> str:
+    """Return a selector for a part of the widget. The test ids do not depend on the language of the page."""
+    return f'[data-testid="chatkey-{name}"]'
+
+
 class WidgetPage:
     """The widget in one tab."""
 
@@ -105,28 +111,23 @@ class WidgetPage:
     def wait_ready(self) -> None:
         """Wait until the widget has connected for the first time."""
         note(HANDLE)
-        self.page.wait_for_function("() => window.Service?.identity")
+        self._wait("() => window.Service?.identity")
 
     def wait_for(self, identity: Identity) -> None:
         """Wait until the widget is connected as a visitor, or as a member."""
-        self.page.wait_for_function("(wanted) => window.Service?.identity?.identity === wanted", arg=identity)
+        self._wait("(wanted) => window.Service?.identity?.identity === wanted", identity)
 
     def wait_for_event(self, name: str, *, count: int = 1) -> dict[str, Any]:
         """Wait until the widget has emitted an event `count` times on this page, and return the last detail."""
-        self.page.wait_for_function(
-            "([name, count]) => (window.Service?.debug().counters?.[name] ?? 0) >= count",
-            arg=[name, count],
-            polling=DEBUG_POLL_MS,
-        )
+        self._wait("([name, count]) => (window.Service?.debug().counters?.[name] ?? 0) >= count", [name, count])
         return self.events(name)[-1]
 
     def wait_for_error(self, code: str) -> None:
         """Wait until the widget has emitted an error with this code."""
-        self.page.wait_for_function(
+        self._wait(
             """(code) => window.Service?.debug().events
                 ?.some((event) => event.name === "error" && event.detail.code === code)""",
-            arg=code,
-            polling=DEBUG_POLL_MS,
+            code,
         )
 
     @contextmanager
@@ -145,10 +146,9 @@ class WidgetPage:
         before = self.page.evaluate(CONNECTED_UNTIL)
         identity = self.identity["identity"]
         yield
-        self.page.wait_for_function(
+        self._wait(
             f"([before, identity]) => Service.identity?.identity === identity && ({CONNECTED_UNTIL})() > before",
-            arg=[before, identity],
-            polling=DEBUG_POLL_MS,
+            [before, identity],
         )
 
     def events(self, name: str) -> list[dict[str, Any]]:
@@ -187,17 +187,34 @@ class WidgetPage:
         self.page.evaluate("() => { Service.shutdown(); initService(ServiceConfig); }")
         self.wait_ready()
 
+    def _wait(self, condition: str, arg: object = None) -> None:
+        """Wait for a condition. The message of a time-out quotes what the widget knows."""
+        try:
+            self.page.wait_for_function(condition, arg=arg, polling=DEBUG_POLL_MS)
+        except TimedOut as error:
+            raise TimedOut(f"{error}\n{widget_state(self.page)}") from None
+
     # the user interface
 
     @property
     def panel(self) -> Locator:
-        return self.page.get_by_role("dialog")
+        return self.part("panel")
+
+    def part(self, name: str) -> Locator:
+        """Return a part of the widget by its test id without `chatkey-`, which is the same in every language."""
+        return self.page.locator(test_id(name))
 
     def open(self) -> Locator:
         """Open the panel if it is closed, and return it."""
         if not self.panel.is_visible():
-            self.page.get_by_role("button", name="Open chat").click()
+            self.part("launcher").click()
         return self.panel
+
+    def close(self) -> None:
+        """Close the panel if it is open."""
+        if self.panel.is_visible():
+            self.part("close").click()
+            expect(self.panel).to_be_hidden()
 
     def send(self, text: str) -> None:
         """Write a message, send it, and wait until the service has stored it."""
@@ -206,9 +223,9 @@ class WidgetPage:
 
     def write(self, text: str) -> None:
         """Write a message and press Send."""
-        panel = self.open()
-        panel.get_by_role("textbox", name="Message").fill(text)
-        panel.get_by_role("button", name="Send").click()
+        self.open()
+        self.part("message").fill(text)
+        self.part("send").click()
 
     def lines(self, count: int) -> list[str]:
         """Wait for `count` messages in the conversation, and return the texts."""
@@ -220,26 +237,26 @@ class WidgetPage:
     def search(self, query: str) -> list[str]:
         """Search the conversation, return the texts of the results, and go back to the conversation."""
         note("search")
-        panel = self.open()
-        panel.get_by_role("button", name="Search", exact=True).click()
-        panel.get_by_role("searchbox").fill(query)
-        panel.get_by_role("searchbox").press("Enter")
-        expect(panel.get_by_role("status").filter(has_text="ound")).to_be_visible()
-        found = panel.get_by_role("list", name="Search").locator("li > p").all_inner_texts()
+        self.open()
+        self.part("search").click()
+        self.part("search-text").fill(query)
+        self.part("search-text").press("Enter")
+        expect(self.part("search-count")).not_to_be_empty()
+        found = self.part("search-results").locator("li > p").all_inner_texts()
         self.turn_back()
         return found
 
     def offered_socials(self) -> list[str]:
         """Go to the sign-in page, and return the names of the offered social providers in order."""
-        panel = self.open()
-        panel.get_by_role("button", name="Sign in", exact=True).click()
-        buttons = panel.get_by_role("button", name=CONTINUE_WITH)
-        expect(buttons.first).to_be_visible()
-        return [name.rpartition(CONTINUE_WITH)[2].strip().lower() for name in buttons.all_inner_texts()]
+        self.open()
+        self.part("sign-in").click()
+        expect(self._socials.first).to_be_visible()
+        names: list[str] = self._socials.evaluate_all("(buttons) => buttons.map((button) => button.dataset.social)")
+        return names
 
     def turn_back(self) -> None:
         """Go back from the sign-in page or the search to the conversation."""
-        self.panel.get_by_role("button", name="Back to the conversation").filter(visible=True).click()
+        self.part("back").filter(visible=True).click()
 
     def refresh_identity(self, *, force: bool = False) -> None:
         """Call `refreshIdentity` of the handle: the page's user may have changed or, with `force`, has changed."""
@@ -268,7 +285,7 @@ class WidgetPage:
     @property
     def reopen_button(self) -> Locator:
         """The button in the notice about a blocked popup, which opens the popup."""
-        return self.panel.get_by_role("alert").get_by_role("button", name="Open the sign-in window")
+        return self.part("open-sign-in")
 
     def reopen(self) -> ConsentPage:
         """Press `reopen_button`, and return the consent page in the popup."""
@@ -278,30 +295,36 @@ class WidgetPage:
 
     def sign_out(self) -> None:
         """Press the sign-out button of the widget, and wait until the widget is connected as a visitor."""
-        self.open().get_by_role("button", name="Sign out").click()
+        self.open()
+        self.part("sign-out").click()
         self.wait_for("visitor")
 
     def call(self) -> None:
         """Call the business, and wait until the call rings."""
         note("calls")
-        self.open().get_by_role("button", name="Call", exact=False).first.click()
+        self.open()
+        self.part("call").click()
         self.wait_for_call("ringing")
 
     def wait_for_call(self, state: Literal["ringing", "active", "ended"]) -> None:
         """Wait until the panel shows that the call is ringing, active or ended."""
-        expect(self.panel.get_by_role("status").filter(has_text=CALLS[state])).to_be_visible()
+        expect(self.part("call-bar").and_(self.page.locator(f'[data-state="{state}"]'))).to_be_visible()
 
     def social_button(self, social: str) -> Locator:
         """Return the button of a social provider. Go to the sign-in page first if necessary."""
-        panel = self.open()
-        button = panel.get_by_role("button", name=re.compile(f"{CONTINUE_WITH} {social}", re.IGNORECASE))
+        self.open()
+        button = self.part(f"social-{social.lower()}")
         if not button.is_visible():
-            panel.get_by_role("button", name="Sign in", exact=True).click()
+            self.part("sign-in").click()
         return button
 
     @property
+    def _socials(self) -> Locator:
+        return self.page.locator(SOCIAL_BUTTONS)
+
+    @property
     def _log(self) -> Locator:
-        return self.panel.get_by_role("log", name="Conversation")
+        return self.part("conversation")
 
     # the browser's storage
 

@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Frame, Page, expect
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.pages.widget import CONTINUE_WITH
+from chatkey_e2e.pages.widget import SOCIAL_BUTTONS
 from chatkey_e2e.plugin import Advance, MakeBusiness
 from chatkey_e2e.scenarios.openers import errors_of
 from chatkey_e2e.scenarios.test_clock import ENDS_AFTER
@@ -448,5 +448,5 @@ def test_an_apps_built_in_browser_says_where_to_sign_in(page: Page, make_busines
     expect(hint).to_have_count(2)  # in the notice, and on the page
     expect(hint.first).to_be_visible()
     expect(hint.last).to_be_visible()
-    expect(widget.panel.get_by_role("button", name=CONTINUE_WITH)).to_have_count(0)
+    expect(widget.page.locator(SOCIAL_BUTTONS).filter(visible=True)).to_have_count(0)
     assert widget.identity["identity"] == "visitor"

@@ -28,7 +28,13 @@ class ChatPage:
         self._older = element("button", type="button", class_="link older", text=texts.older, hidden="")
         self._messages = Messages(element("ol"), words)
         log = element(
-            "div", self._messages.element, role="log", aria_label=texts.conversation, aria_live="polite", tabindex="0"
+            "div",
+            self._messages.element,
+            role="log",
+            aria_label=texts.conversation,
+            aria_live="polite",
+            tabindex="0",
+            data_testid="chatkey-conversation",
         )
         self._input = element(
             "textarea",
@@ -37,8 +43,9 @@ class ChatPage:
             aria_label=texts.message,
             placeholder=texts.write,
             maxlength=str(MESSAGE_CHARS),
+            data_testid="chatkey-message",
         )
-        self._send = icon_button("send", texts.send, class_="send")
+        self._send = icon_button("send", texts.send, class_="send", data_testid="chatkey-send")
         self._form = element("form", self._input, self._send, class_="composer")
         self._scroller = element("div", self._greeting, self._older, log, class_="scroller")
         self.element = element("div", self._scroller, self._form, class_="page")
@@ -96,7 +103,7 @@ class SearchPage:
     def __init__(self, feed: Feed, listeners: Listeners, words: Words) -> None:
         self._feed = feed
         self._words, texts = words, words.texts
-        self._back = icon_button("back", texts.back, class_="quiet")
+        self._back = icon_button("back", texts.back, class_="quiet", data_testid="chatkey-back")
         self._input = element(
             "input",
             type="search",
@@ -104,10 +111,11 @@ class SearchPage:
             aria_label=texts.search_this,
             placeholder=texts.search_this,
             maxlength=str(SEARCH_CHARS),
+            data_testid="chatkey-search-text",
         )
         self._form = element("form", self._back, self._input, class_="search", role="search")
-        self._count = element("p", role="status", class_="count")
-        self._messages = Messages(element("ol", aria_label=texts.search), words)
+        self._count = element("p", role="status", class_="count", data_testid="chatkey-search-count")
+        self._messages = Messages(element("ol", aria_label=texts.search, data_testid="chatkey-search-results"), words)
         self.element = element(
             "div", self._form, element("div", self._count, self._messages.element, class_="scroller"), class_="page"
         )
@@ -145,7 +153,7 @@ class SignInPage:
         self._buttons = element("div", class_="socials")
         self._elsewhere = element("p", text=texts.notices["open_in_browser"], hidden="")
         self._waiting = element("p", role="status", class_="count")
-        self._back = element("button", type="button", class_="link", text=texts.back)
+        self._back = element("button", type="button", class_="link", text=texts.back, data_testid="chatkey-back")
         intro = element("p", text=texts.sign_in_intro)
         parts = (self._heading, intro, self._buttons, self._elsewhere, self._waiting, self._back)
         self.element = element("div", *parts, class_="page sign-in")
@@ -183,5 +191,11 @@ def _bars(view: View) -> tuple[bool, bool]:
 def _social_button(social: str, texts: Texts) -> Any:
     label = texts.continue_with.format(social=social_name(social))
     return element(
-        "button", logo(social), element("span", text=label), type="button", class_="social", data_social=social
+        "button",
+        logo(social),
+        element("span", text=label),
+        type="button",
+        class_="social",
+        data_social=social,
+        data_testid=f"chatkey-social-{social}",
     )

@@ -24,22 +24,32 @@ class Panel:
         self._listeners = Listeners()
         self._title = element("bdi")
         self._status = element("p", role="status", class_="status")
-        self._search = icon_button("search", texts.search, class_="quiet")
-        self._call = icon_button("call", "", class_="quiet")
-        self._close = icon_button("close", texts.close, class_="quiet")
+        self._search = icon_button("search", texts.search, class_="quiet", data_testid="chatkey-search")
+        self._call = icon_button("call", "", class_="quiet", data_testid="chatkey-call")
+        self._close = icon_button("close", texts.close, class_="quiet", data_testid="chatkey-close")
         self._avatar = element("span", class_="avatar", aria_hidden="true")
         self._who = element("span", class_="name")
         self._sign = element("button", type="button", class_="link")
         self._notice_text = element("p")
         self._dismiss = icon_button("close", texts.dismiss, class_="quiet small")
-        self._open_sign_in = element("button", type="button", class_="link", hidden="")
+        self._open_sign_in = element(
+            "button", type="button", class_="link", hidden="", data_testid="chatkey-open-sign-in"
+        )
         said = element("div", self._notice_text, self._open_sign_in, class_="said")
         self._notice = element("div", said, self._dismiss, class_="notice", role="alert", hidden="")
         self._call_text = element("span", role="status")
         self._timer = element("span", role="timer", class_="timer", dir="ltr")
         self._hang_up = element("button", type="button", class_="hang-up", text=texts.hang_up)
         said_of_call = element("div", self._call_text, self._timer, class_="said")
-        self._call_bar = element("div", icon("call"), said_of_call, self._hang_up, class_="call-bar", hidden="")
+        self._call_bar = element(
+            "div",
+            icon("call"),
+            said_of_call,
+            self._hang_up,
+            class_="call-bar",
+            hidden="",
+            data_testid="chatkey-call-bar",
+        )
         self.chat = ChatPage(feed, self._listeners, words)
         self._pages: dict[Page, ChatPage | SearchPage | SignInPage] = {
             "chat": self.chat,
@@ -90,6 +100,7 @@ class Panel:
             class_="panel",
             role="dialog",
             aria_labelledby="title",
+            data_testid="chatkey-panel",
         )
 
     def _listen(self) -> None:
@@ -136,6 +147,7 @@ class Panel:
         name = person.name or ""
         self._who.textContent = self._identity(view)
         self._sign.textContent = self._texts.sign_out if person.member else self._texts.sign_in
+        self._sign.dataset.testid = "chatkey-sign-out" if person.member else "chatkey-sign-in"
         offered = person.member or bool(view.appearance.socials)
         set_attribute(self._sign, "hidden", None if offered else "")
         set_attribute(self._avatar, "hidden", None if name else "")

@@ -74,7 +74,14 @@ class BrowserScreen:
     def _build(self) -> None:
         self._badge = element("span", class_="badge", hidden="")
         self._launcher = element(
-            "button", icon("chat"), icon("close"), self._badge, class_="launcher", type="button", aria_expanded="false"
+            "button",
+            icon("chat"),
+            icon("close"),
+            self._badge,
+            class_="launcher",
+            type="button",
+            aria_expanded="false",
+            data_testid="chatkey-launcher",
         )
         self._root = element("div", self._launcher, class_="root")
         self._host = element("chatkey-widget")
