@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, BrowserType, Page, Playwright, expect
 
 from chatkey_conform.capabilities import NotApplicable
-from chatkey_e2e import needs, options
+from chatkey_e2e import keeping, needs, options, ours
 from chatkey_e2e.aim import applicable, restarting
 from chatkey_e2e.aim.aim import Aim
 from chatkey_e2e.aim.around import aimed
@@ -55,6 +55,12 @@ from chatkey_stack import browsers
 from chatkey_stack.process import ProcessError, ended_in_order
 from chatkey_stack.stack import UNLIMITED, Flavour, Stack, running
 from chatkey_stack.tls import NAMES, Certificates, issue
+
+UNWATCHED = (
+    "The harness does not watch this context, so the fake provider cannot tell its logins from those of other "
+    "contexts. Open the context with the fixture new_context, not with browser.new_context(), or pass it to the "
+    "fixture chatkey_watch. A fixture `context` or `page` of your project may have opened it."
+)
 
 
 @pytest.fixture(scope="session")
@@ -169,12 +175,12 @@ def chatkey_watch(
     output_path: str,
 ) -> Iterator[Watch]:
     """Watch a context, and set the harness's timeouts for the context. At the end, fail if a secret has leaked."""
-    contexts: list[BrowserContext] = []
     milliseconds = 0 if os.environ.get("PWDEBUG") else chatkey_options.patience * 1000
     request.node.stash[folder_key] = Path(output_path)
 
-    def watch(context: BrowserContext, *files: Path) -> BrowserContext:
-        request.config.stash[kept_key].files.update(files)
+    def watch(context: BrowserContext, asked: Members | None = None) -> BrowserContext:
+        request.config.stash[kept_key].files.update(keeping.archives(asked or {}))
+        witness.settings.update(asked or {})
         context.set_default_timeout(milliseconds)
         witness.watch(context)
         chatkey_marks.mark(context)
@@ -183,18 +189,18 @@ def chatkey_watch(
         if chatkey_options.traces == "steps" and request.config.option.tracing != "off":
             context.tracing.stop()  # snapshots of the page cost a third of a scenario's time
             context.tracing.start(title=request.node.name, sources=True)
-        contexts.append(context)
         return context
 
     with _patient(milliseconds):
         yield watch
-    if leaks := witness.leaks(contexts):
+    if leaks := witness.leaks(witness.contexts):
         pytest.fail("a secret leaked:\n" + "\n".join(sorted(set(leaks))), pytrace=False)
 
 
 @pytest.fixture
-def make_business(stack: Stack, witness: Witness) -> Iterator[MakeBusiness]:
+def make_business(request: pytest.FixtureRequest, stack: Stack, witness: Witness) -> Iterator[MakeBusiness]:
     """Open businesses that exist only for this test. `open_business` describes the options."""
+    ours.check(request, "witness", witness, Witness)
     with ExitStack() as ending:
         made = 0
 
@@ -223,6 +229,8 @@ def business(make_business: MakeBusiness) -> Business:
 @pytest.fixture
 def witness(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Witness]:
     """Records the actions and the output of this test's contexts and of the servers."""
+    if not hasattr(stack, "servers"):
+        ours.check(request, "stack", stack, Stack)
     for server in stack.servers:
         server.process.check()
     witness = request.node.stash[witness_key] = Witness(stack)
@@ -249,7 +257,7 @@ def chatkey_people(
 @pytest.fixture
 def person(chatkey_people: People, chatkey_watch: Watch) -> Person:
     """Open a person's browser by name. The same name is the same visitor in a later test of the run."""
-    return lambda name, **members: chatkey_watch(chatkey_people.open(name, **members))
+    return lambda name, **members: chatkey_watch(chatkey_people.open(name, **members), members)
 
 
 @pytest.fixture
@@ -265,6 +273,8 @@ def make_faults(request: pytest.FixtureRequest, stack: Stack, chatkey_marks: Mar
     made = request.node.stash[faults_key] = []
 
     def make(context: BrowserContext) -> Faults:
+        if context not in chatkey_marks.by_context:
+            pytest.fail(UNWATCHED, pytrace=False)
         made.append(Faults(stack.provider_lab, chatkey_marks.by_context[context]))
         return made[-1]
 
@@ -280,14 +290,17 @@ def faults(make_faults: MakeFaults, context: BrowserContext) -> Faults:
 
 
 @pytest.fixture
-def shop(page: Page, business: Business) -> ShopPage:
+def shop(request: pytest.FixtureRequest, page: Page, business: Business) -> ShopPage:
     """The business's shop, which is not opened yet."""
+    ours.check(request, "page", page, Page)
+    ours.check(request, "business", business, Business)
     return ShopPage(page, business)
 
 
 @pytest.fixture
-def widget(shop: ShopPage) -> WidgetPage:
+def widget(request: pytest.FixtureRequest, shop: ShopPage) -> WidgetPage:
     """The widget in the opened shop, connected as a visitor."""
+    ours.check(request, "shop", shop, ShopPage)
     return shop.open()
 
 
@@ -327,8 +340,9 @@ def agent(make_agent: Callable[[], AgentPage]) -> AgentPage:
 
 
 @pytest.fixture
-def clerk(stack: Stack, business: Business) -> Clerk:
+def clerk(request: pytest.FixtureRequest, stack: Stack, business: Business) -> Clerk:
     """An agent of the business who reads, answers and ends calls without the agent panel. Works with any service."""
+    ours.check(request, "business", business, Business)
     return Clerk(stack.service_lab, business.provider.id)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from chatkey_e2e.keeping import archives
+from chatkey_e2e.annotations import Members, Watch
 
 __all__ = ["browser_context_args", "browser_type_launch_args", "launch_browser", "new_context", "pytest_plugins"]
 
@@ -22,8 +22,6 @@ pytest_plugins = ["chatkey_e2e.plugin"]
 
 CALM = {"reduced_motion": "reduce"}
 """Switches animations off, so that tests need not wait for them."""
-
-Members = dict[str, Any]
 
 
 @pytest.fixture(scope="session")
@@ -72,11 +70,12 @@ def new_context(
     marker = request.node.get_closest_marker("browser_context_args")
     said = {**browser_context_args, **(marker.kwargs if marker else {})}
     calm = {} if "reduced_motion" in said or "ignore_default_args" in browser_type_launch_args else CALM
-    watch: Callable[..., BrowserContext] = request.getfixturevalue("chatkey_watch")
+    launched = {name: value for name, value in browser_type_launch_args.items() if name == "proxy"}
+    watch: Watch = request.getfixturevalue("chatkey_watch")
 
     def make(**members: Any) -> BrowserContext:
         wanted = {**calm, **members}
         context = new_context(**{name: value for name, value in wanted.items() if said.get(name) != value})
-        return watch(context, *archives({**said, **wanted}))
+        return watch(context, {**launched, **said, **wanted})
 
     return make

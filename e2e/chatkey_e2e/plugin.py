@@ -11,7 +11,7 @@ import pytest
 
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.target import TargetError
-from chatkey_e2e import drivers, keeping, options
+from chatkey_e2e import drivers, keeping, knowledge, options, ours
 from chatkey_e2e.aim import applicable
 from chatkey_e2e.aim.aim import Aim, take_aim
 from chatkey_e2e.aim.known import KnownFailures
@@ -78,16 +78,29 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give tests that use the stack a browser that trusts the stack's CA. All other tests keep their browser."""
-    if {"stack", "chatkey_trust"} <= set(metafunc.fixturenames):
-        metafunc.parametrize("chatkey_trust", [True], ids=[pytest.HIDDEN_PARAM], indirect=True, scope="session")
+    if ours.TRUST in metafunc.fixturenames and ours.uses_stack(metafunc.definition, metafunc.fixturenames):
+        metafunc.parametrize(ours.TRUST, [True], ids=[pytest.HIDDEN_PARAM], indirect=True, scope="session")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests that do not fit the browser or the target, with the reason."""
+    """Skip tests that do not fit the browser or the target, with the reason.
+
+    This hook runs before pytest sorts the tests by their parameters, so that tests with the same browser follow each
+    other.
+    """
+    for item in items:
+        ours.trusting(item)
     drivers.leave_out(items)
     if aim := config.stash.get(aim_key, None):
         applicable.leave_out(items, aim)
         config.stash[known_key].excuse(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail an asynchronous test that uses the harness before its fixtures are set up."""
+    ours.refuse_asynchronous(item)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -114,8 +127,9 @@ def pytest_runtest_makereport(
     witness = item.stash.get(witness_key, None)
     if witness is None:
         return (yield)
-    if call.excinfo is not None:
-        keeping.end_outside_playwright(call.excinfo.tb)
+    if failure := _failure(item, call):
+        keeping.end_outside_playwright(failure.tb)
+        knowledge.explain(failure.value, witness.pages, witness.requests, witness.settings)
     report = yield
     secrets = item.config.stash[kept_key].secrets | witness.secrets
     folder = item.stash.get(folder_key, None)
@@ -153,6 +167,10 @@ def _aimed_at(config: pytest.Config, file: Path) -> Aim:
         pytest.exit(f"The target cannot be used: {error}", returncode=Exit.NOT_STARTED)
 
 
+def _failure(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.ExceptionInfo[BaseException] | None:
+    """Return the error of a phase. pytest keeps the errors of a `unittest.TestCase` aside until it makes the report."""
+    return call.excinfo or next(iter(getattr(item, "_excinfo", None) or ()), None)
+
+
 def _service_lab(item: pytest.Item) -> ServiceLab | None:
-    stack = getattr(item, "funcargs", {}).get("stack")
-    return stack.service_lab if stack else None
+    return getattr(getattr(item, "funcargs", {}).get("stack"), "service_lab", None)

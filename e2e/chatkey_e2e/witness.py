@@ -60,6 +60,9 @@ class Witness:
     acknowledged: list[str] = field(default_factory=list[str])
     """The ids of the messages that the service has acknowledged."""
     said: list[str] = field(default_factory=list[str])
+    contexts: list[BrowserContext] = field(default_factory=list[BrowserContext])
+    settings: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    """The arguments with which the watched contexts were opened, as far as they are known."""
     _marks: dict[str, int] = field(default_factory=dict[str, int])
 
     def __post_init__(self) -> None:
@@ -67,6 +70,7 @@ class Witness:
 
     def watch(self, context: BrowserContext) -> None:
         """Record what the context's pages do from now on."""
+        self.contexts.append(context)
         context.on("request", self._note_request)
         context.on("console", self._note_console)
         watch_sockets(context, self.sockets.append, self.sent.append, self._note_heard)
@@ -103,6 +107,11 @@ class Witness:
         exchanges = (request for request in self.requests if urlsplit(request.url).path.endswith("/member/token"))
         queries = (parse_qs(urlsplit(request.url).query) for request in exchanges)
         return [query["auth"][0] for query in queries if "auth" in query]
+
+    @property
+    def pages(self) -> list[Page]:
+        """The open pages of the watched contexts."""
+        return [page for context in self.contexts for page in context.pages if not page.is_closed()]
 
     def output(self) -> dict[str, str]:
         """Return each server's output since this witness was created."""
