@@ -15,7 +15,8 @@ from chatkey_check.run import Run
     severity=Severity.MUST,
     sent="the login form (--login-url) or the session that was passed, then GET --whoami",
     passes="a call after the form shows a logged-in person, and --whoami answers 200",
-    hint="The session you passed is not logged in. Log in again in a browser, and pass the new cookie with --login.",
+    hint="The session that you passed is not logged in. Log in again in a browser, and pass the new cookie with "
+    "--login.",
     mistakes=(
         "the session has expired, or its cookie was copied incompletely",
         "the login form needs another field, or the password is wrong",

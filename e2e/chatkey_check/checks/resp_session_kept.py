@@ -26,8 +26,8 @@ CLEARS = {
     sent="a second normal call; if the first answer deletes cookies, also a call without these cookies",
     passes="the session still works in the second call; the login's cookies are not deleted; and Clear-Site-Data does "
     "not delete cookies or storage",
-    hint="Only read the session in this handler. Do not log the person out, and do not delete or replace the "
-    "session's cookie.",
+    hint="In this handler, read the session but do not change it. Do not log the person out, and do not delete or "
+    "replace the session's cookie.",
     mistakes=(
         "the endpoint ends the session that it was called with, like a single sign-on",
         "the framework starts a new, empty session for JSON requests",
