@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
+import signal
+import socket
 import subprocess
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from selenium.webdriver import WebKitGTK, WebKitGTKOptions
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver import WebKitGTKOptions
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.client_config import ClientConfig
+from selenium.webdriver.remote.remote_connection import RemoteConnection
+from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.expected_conditions import element_to_be_clickable
 from selenium.webdriver.support.wait import WebDriverWait
-from selenium.webdriver.webkitgtk.service import Service
+from urllib3.exceptions import HTTPError
 
 from chatkey_stack.patience import PATIENCE
+from chatkey_stack.ports import LOOPBACK, free_ports
 
 DRIVER: Final = "WebKitWebDriver"
 SCREEN: Final = "Xvfb"
 MISSING: Final = "WebKitGTK is not on this machine: `apt-get install webkit2gtk-driver xvfb` brings it"
 
+TIED: Final = ("setpriv", "--pdeathsig", "KILL", "--")
+"""Runs a program that the kernel kills when its parent dies. WebKitGTK runs on Linux only, and so does this."""
+
 POLL_SECONDS: Final = 0.1
+ENDS_SECONDS: Final = 5.0
+SHOWN: Final = 2000
 BY_NAME: Final = """
 const root = document.querySelector("chatkey-widget")?.shadowRoot ?? document;
 const name = (button) => button.getAttribute("aria-label") ?? button.textContent.trim();
@@ -42,33 +56,99 @@ def is_there() -> bool:
     return all(map(shutil.which, (DRIVER, SCREEN)))
 
 
+class StartError(Exception):
+    """A program for these tests could not be started. The message says which program, and what it has written."""
+
+
+@contextmanager
+def running(*command: str, output: int = subprocess.DEVNULL, **options: Any) -> Iterator[None]:
+    """Run a program in a process group of its own. At the end, end the group, so that no child of it is left behind.
+
+    The program also ends if this process is killed.
+    """
+    with subprocess.Popen(
+        (*TIED, *command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, **options
+    ) as process:
+        try:
+            yield
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ask a process group to end, and kill what is left of it."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(ENDS_SECONDS)
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 @contextmanager
 def screen() -> Iterator[str]:
+    """Start a virtual screen and yield its name. Raises `StartError` if it does not start in time."""
     reading, writing = os.pipe()
     command = (SCREEN, "-displayfd", str(writing), "-screen", "0", "1280x900x24", "-nolisten", "tcp")
-    with subprocess.Popen(command, pass_fds=(writing,), stderr=subprocess.DEVNULL) as process:
+    with os.fdopen(reading) as told, running(*command, pass_fds=(writing,)):
         os.close(writing)
-        try:
-            with os.fdopen(reading) as told:
-                yield f":{told.readline().strip()}"
-        finally:
-            process.terminate()
+        number = told.readline().strip() if select.select([told], [], [], PATIENCE)[0] else ""
+        if not number:
+            raise StartError(f"{SCREEN} did not open a display within {PATIENCE:g} s.")
+        yield f":{number}"
 
 
 @contextmanager
-def browser(display: str, log: Path) -> Iterator[WebKitGTK]:
-    service = Service(log_output=str(log), env={**os.environ, "DISPLAY": display})
-    driver = WebKitGTK(options=WebKitGTKOptions(), service=service)
-    try:
-        driver.set_script_timeout(PATIENCE)
-        yield driver
-    finally:
-        driver.quit()
+def browser(display: str, log: Path, *, driver: str = DRIVER, within: float = PATIENCE) -> Iterator[WebDriver]:
+    """Start a browser, which ends with the context.
+
+    A start may take `within` seconds, and is tried again once, because WebKitGTK's driver sometimes never answers.
+    Raises `StartError` if the second start fails, too.
+    """
+    with ExitStack() as ending:
+        try:
+            session = ending.enter_context(_session(display, log, driver, within))
+        except StartError:
+            session = ending.enter_context(_session(display, log, driver, within))
+        yield session
+
+
+@contextmanager
+def _session(display: str, log: Path, driver: str, within: float) -> Iterator[WebDriver]:
+    deadline = time.monotonic() + within
+    (port,) = free_ports(1)
+    environ = {**os.environ, "DISPLAY": display}
+    with log.open("ab") as output, running(driver, f"--port={port}", output=output.fileno(), env=environ):
+        try:
+            _wait_for(port, deadline)
+            config = ClientConfig(f"http://{LOOPBACK}:{port}", timeout=max(1, round(deadline - time.monotonic())))
+            session = WebDriver(RemoteConnection(client_config=config), options=WebKitGTKOptions())
+        except (OSError, HTTPError, WebDriverException) as error:
+            written = log.read_text(errors="replace")[-SHOWN:].strip() or "(nothing)"
+            raise StartError(f"{driver} did not start a browser within {within:g} s: {error}\n{written}") from error
+        config.timeout = round(2 * PATIENCE)
+        try:
+            session.set_script_timeout(PATIENCE)
+            yield session
+        finally:
+            with suppress(HTTPError, WebDriverException):  # the process group is ended in any case
+                session.quit()
+
+
+def _wait_for(port: int, deadline: float) -> None:
+    while True:
+        try:
+            socket.create_connection((LOOPBACK, port), timeout=1).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(POLL_SECONDS)
+        else:
+            return
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    driver: WebKitGTK
+    driver: WebDriver
 
     def run(self, script: str, *arguments: object) -> Any:
         """Run a script in the page, and return the script's result."""

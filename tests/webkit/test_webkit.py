@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from chatkey_e2e.business import Business
     from chatkey_stack.stack import Stack
 
-# Selenium's driver for WebKitGTK still uses a function that Selenium has deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:setting remote_server_addr:DeprecationWarning")
-
 EXPORT = """
 const [database, store, record, done] = arguments;
 const opening = indexedDB.open(database);
