@@ -1,6 +1,7 @@
 """The command `chatkey e2e`: runs the scenarios through pytest."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def e2e(
     import pytest  # noqa: PLC0415  (`chatkey --help` need not wait for it)
 
     args = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(SCENARIOS)]
-    args += ["-o", f"cache_dir={Path.cwd() / '.pytest_cache'}"]
+    args += ["-o", f"cache_dir={Path.cwd() / '.pytest_cache'}"] if _has_cache(pytest_args) else []
     args += ["-o", "faulthandler_timeout=0"] if os.environ.get("PWDEBUG") else []
     args += ["-k", expression] if expression else []
     args += ["--collect-only", "-q"] if only_list else []
@@ -61,6 +62,12 @@ def e2e(
     args += [part for browser in wanted for part in _browser(browser)]
     with ended_in_order():  # so that a cancelled pipeline leaves no server or browser running
         sys.exit(pytest.main([*args, *pytest_args]))
+
+
+def _has_cache(pytest_args: tuple[str, ...]) -> bool:
+    """Return whether pytest keeps a cache. Without its plugin, pytest does not know the setting `cache_dir`."""
+    given = [*shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *pytest_args]
+    return not any(word.removeprefix("-p").strip() == "no:cacheprovider" for word in given)
 
 
 def _browser(wanted: str) -> tuple[str, ...]:

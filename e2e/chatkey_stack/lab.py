@@ -23,13 +23,13 @@ AgentDeed = Literal["read", "answer", "end"]
 class Lab:
     """A client for the lab of one process, with JSON over HTTP. Every method returns the content of `data`."""
 
-    def __init__(self, url: str, ca: Path | None, token: str = "") -> None:
+    def __init__(self, url: str, ca: Path | None, token: str = "", patience: float = PATIENCE) -> None:
         self._http = httpx.Client(
             base_url=f"{url}/lab",
             verify=trust(ca),
             headers=bearer(token),
             limits=httpx.Limits(max_keepalive_connections=0),  # an idle TLS connection delays a server's restart
-            timeout=2 * PATIENCE,  # the server may have to wait for things itself
+            timeout=2 * patience,  # the server may have to wait for things itself
             trust_env=False,
         )
         self.on_ask: Callable[[str, str], object] | None = None

@@ -37,4 +37,13 @@ def seconds(text: str) -> float:
     return read
 
 
+def waiting_longer(waited: float) -> str:
+    """Return the machine's load, which may be the cause of a time-out, and the settings with which to wait longer."""
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    return (
+        f" (the load of this machine is {load} on {os.cpu_count()} CPUs; to wait longer, use "
+        f"--chatkey-patience {2 * waited:g} in pytest, or {VARIABLE}={2 * waited:g})"
+    )
+
+
 PATIENCE: Final = patience()

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from chatkey_serving.ending import ended_in_order
-from chatkey_stack.patience import PATIENCE
+from chatkey_stack.patience import PATIENCE, waiting_longer
 
 __all__ = ["Process", "ProcessError", "ended_in_order"]
 
@@ -119,7 +119,9 @@ class Process:
             if self._ended.is_set() and not self._said_ready.is_set():
                 raise ProcessError(self._sentence("ended before it was ready"))
             if time.monotonic() > deadline:
-                raise ProcessError(self._sentence(f"was not ready within {self._ready_within:g} s"))
+                raise ProcessError(
+                    self._sentence(f"was not ready within {self._ready_within:g} s{waiting_longer(self._ready_within)}")
+                )
 
     def check(self) -> None:
         """Raise `ProcessError` if the child has died."""
@@ -145,7 +147,8 @@ class Process:
         if self._reader is not None:
             self._reader.join(self._ends_within)
         if stubborn:
-            raise ProcessError(self._sentence(f"did not end within {self._ends_within:g} s and was killed"))
+            what = f"did not end within {self._ends_within:g} s and was killed{waiting_longer(self._ends_within)}"
+            raise ProcessError(self._sentence(what))
 
     def restart(self) -> None:
         """Stop the child, and start the child again with the same command."""

@@ -130,14 +130,15 @@ def running(
     more_site_ports: Sequence[int] = (),
     socials: Sequence[str] = AVAILABLE_SOCIALS,
     lab_token: str = "",
+    patience: float = PATIENCE,
 ) -> Iterator[Stack]:
     """Start service, fake provider and site. The service's own keys are registered at each of the `socials`.
 
     `folder` keeps data and logs (default: a temporary folder, which is removed at the end). `ports` are those of
     service, provider and site (default: free ports). `settings` are additional `CHATKEY_*` variables of the service.
     `certificates` are used in place of new ones. The site also answers at `more_site_ports`, each of which is another
-    origin. Announced `socials` are switched on. All labs require `lab_token` if it is set. Raises `ProcessError` with
-    the output of the server that fails to start.
+    origin. Announced `socials` are switched on. All labs require `lab_token` if it is set. Each server may take
+    `patience` seconds to start and to stop. Raises `ProcessError` with the output of the server that fails to start.
     """
     with ExitStack() as ending:
         kept = folder or Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-")))
@@ -145,7 +146,14 @@ def running(
         if flavour is not Flavour.PLAIN and certificates is None:
             certificates = ending.enter_context(issue(kept))
         plan = _Plan(
-            flavour, kept, ports or _three_ports(), certificates, tuple(more_site_ports), tuple(socials), lab_token
+            flavour,
+            kept,
+            ports or _three_ports(),
+            certificates,
+            tuple(more_site_ports),
+            tuple(socials),
+            lab_token,
+            patience,
         )
         yield _start(plan, settings or {}, ending)
 
@@ -159,6 +167,7 @@ class _Plan:
     more_site_ports: tuple[int, ...]
     socials: tuple[str, ...]
     lab_token: str = field(repr=False)
+    patience: float
 
     @property
     def scheme(self) -> str:
@@ -192,6 +201,8 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
             (sys.executable, "-m", "chatkey_stack.tied", *command),
             environ={**environ, "PYTHONUNBUFFERED": "1", TOKEN_VARIABLE: plan.lab_token, **(extra or {})},
             log=plan.folder / f"{name}.log",
+            ready_within=plan.patience,
+            ends_within=plan.patience,
             tied=True,
         )
         ending.callback(started.stop)
@@ -233,7 +244,9 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
     for started in (service, provider, site):
         started.wait_ready()
     ca = certificates.ca if certificates else None
-    service_lab = ending.enter_context(closing(ServiceLab(plan.local_url(service_port), ca, plan.lab_token)))
+    service_lab = ending.enter_context(
+        closing(ServiceLab(plan.local_url(service_port), ca, plan.lab_token, plan.patience))
+    )
     for application in applications:
         service_lab.set_application(application)
     return Stack(
@@ -244,9 +257,9 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
         site=Server(site, site_url, plan.local_url(site_port)),
         service_lab=service_lab,
         provider_lab=ending.enter_context(
-            FakeOAuth(plan.local_url(provider_port), verify=trust(ca), token=plan.lab_token)
+            FakeOAuth(plan.local_url(provider_port), verify=trust(ca), token=plan.lab_token, patience=plan.patience)
         ),
-        site_lab=ending.enter_context(closing(SiteLab(plan.local_url(site_port), ca, plan.lab_token))),
+        site_lab=ending.enter_context(closing(SiteLab(plan.local_url(site_port), ca, plan.lab_token, plan.patience))),
     )
 
 

@@ -56,7 +56,7 @@ T = TypeVar("T")
 EVERYONE = Scope()
 NONE: Mapping[str, Any] = MappingProxyType({})
 PATIENCE = 30
-"""The timeout for a response, in seconds. If a request has a `wait`, this time is added."""
+"""The default timeout for a response, in seconds. If a request has a `wait`, this time is added."""
 
 
 class LabError(Exception):
@@ -88,6 +88,7 @@ class FakeOAuth:
     """A client for the lab of one running fake, whose base address is `url`.
 
     `verify` is the TLS verification setting. `token` is the value of the fake's CHATKEY_LAB_TOKEN, if that is set.
+    `patience` is the timeout for a response, in seconds.
     Every method raises `LabError` if the lab refuses, and `httpx.HTTPError` if there is no response.
     """
 
@@ -98,7 +99,9 @@ class FakeOAuth:
         verify: ssl.SSLContext | bool = True,
         transport: httpx.BaseTransport | None = None,
         token: str = "",
+        patience: float = PATIENCE,
     ) -> None:
+        self._patience = patience
         self.url: Final = url.rstrip("/")
         self._http = httpx.Client(
             base_url=f"{self.url}/lab",
@@ -106,7 +109,7 @@ class FakeOAuth:
             transport=transport,
             headers=bearer(token),
             limits=httpx.Limits(max_keepalive_connections=0),  # idle TLS connections delay a server restart
-            timeout=PATIENCE,
+            timeout=patience,
             trust_env=False,
         )
 
@@ -235,7 +238,7 @@ class FakeOAuth:
         """
         wanted = {name: value for name, value in msgspec.to_builtins(Wanted(**filters)).items() if value is not None}
         query = wanted | {"wait": wait}
-        return self._ask(Requests, "GET", "/requests", query=query, timeout=PATIENCE + wait).requests
+        return self._ask(Requests, "GET", "/requests", query=query, wait=wait).requests
 
     # Controlling the providers
 
@@ -265,11 +268,13 @@ class FakeOAuth:
         body: Any = None,
         *,
         query: Mapping[str, Any] = NONE,
-        timeout: float = PATIENCE,
+        wait: float = 0,
     ) -> T:
         content = None if body is None else msgspec.json.encode(body)
         headers = {"accept": "application/json", "content-type": "application/json"}
-        answer = self._http.request(method, path, params=dict(query), content=content, headers=headers, timeout=timeout)
+        answer = self._http.request(
+            method, path, params=dict(query), content=content, headers=headers, timeout=self._patience + wait
+        )
         if not answer.is_success:
             raise refusal(answer)
         return msgspec.json.decode(answer.content, type=Data[kind]).data  # type: ignore[valid-type]

@@ -47,6 +47,19 @@ def test_options_are_passed_to_pytest_and_its_status_is_returned(
     assert result.exit_code == 5
 
 
+@pytest.mark.parametrize("given", [["-p", "no:cacheprovider"], ["-pno:cacheprovider"]], ids=" ".join)
+def test_without_the_cache_plugin_pytest_gets_no_cache_folder(
+    monkeypatch: pytest.MonkeyPatch, given: list[str]
+) -> None:
+    """Without the plugin, pytest does not know the setting `cache_dir`, and would refuse to run."""
+    calls: list[list[str]] = []
+    monkeypatch.setattr(pytest, "main", calls.append)
+
+    CliRunner().invoke(e2e, given)
+
+    assert calls == [[*WHERE[:-2], *given]]
+
+
 def test_the_path_of_a_browser_is_set_as_chatkey_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     """pytest-playwright's `--browser` only accepts kinds of browsers, so `chatkey e2e` puts a path into
     CHATKEY_BROWSER.

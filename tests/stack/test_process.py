@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,8 +71,14 @@ def test_a_child_that_closes_its_output_first_is_reported_with_its_status(make_p
 def test_a_child_that_is_late_fails_and_is_ended(make_process: MakeProcess) -> None:
     child = make_process("import signal; print('still thinking', flush=True); signal.pause()", ready_within=0.3)
 
-    with pytest.raises(ProcessError, match=r"child was not ready within 0\.3 s"), child:
+    with pytest.raises(ProcessError, match=r"child was not ready within 0\.3 s") as failure, child:
         pass
+
+    assert re.search(
+        r"\(the load of this machine is \d+\.\d on \d+ CPUs; to wait longer, use --chatkey-patience 0\.6 in pytest, "
+        r"or CHATKEY_PATIENCE=0\.6\)",
+        str(failure.value),
+    )
 
     assert not child.running
 

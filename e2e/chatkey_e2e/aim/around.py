@@ -13,6 +13,7 @@ from chatkey_e2e.aim.aim import Aim
 from chatkey_e2e.aim.lab import TargetLab
 from chatkey_oauth.client import FakeOAuth
 from chatkey_stack.lab import SiteLab
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.process import Process
 from chatkey_stack.stack import Flavour, Server, Stack
@@ -20,12 +21,15 @@ from chatkey_stack.tls import Certificates, trust
 
 
 @contextmanager
-def aimed(aim: Aim, *, folder: Path, certificates: Certificates) -> Iterator[Stack]:
-    """Start the servers, and yield a stack whose service is the target. Raises `ProcessError`."""
+def aimed(aim: Aim, *, folder: Path, certificates: Certificates, patience: float = PATIENCE) -> Iterator[Stack]:
+    """Start the servers, and yield a stack whose service is the target.
+
+    Each server may take `patience` seconds to start and to stop. Raises `ProcessError`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as ending:
         ending.callback(aim.businesses.close)
-        around = _Around(aim, folder, certificates, ending)
+        around = _Around(aim, folder, certificates, ending, patience)
         started = [around.front(), around.provider(), around.site()]
         if aim.brings_files:
             started.append(around.files())
@@ -39,17 +43,20 @@ def aimed(aim: Aim, *, folder: Path, certificates: Certificates) -> Iterator[Sta
             service=front,
             provider=provider,
             site=site,
-            service_lab=ending.enter_context(closing(TargetLab(control, certificates.ca, aim.businesses))),
-            provider_lab=ending.enter_context(FakeOAuth(provider.local_url, verify=trust(certificates.ca))),
+            service_lab=ending.enter_context(closing(TargetLab(control, certificates.ca, aim.businesses, patience))),
+            provider_lab=ending.enter_context(
+                FakeOAuth(provider.local_url, verify=trust(certificates.ca), patience=patience)
+            ),
             have=aim.have,
-            site_lab=ending.enter_context(closing(SiteLab(site.local_url, certificates.ca))),
+            site_lab=ending.enter_context(closing(SiteLab(site.local_url, certificates.ca, patience=patience))),
         )
 
 
 class _Around:
     """Starts the servers one by one. Each is stopped at the end of the run."""
 
-    def __init__(self, aim: Aim, folder: Path, certificates: Certificates, ending: ExitStack) -> None:
+    def __init__(self, aim: Aim, folder: Path, certificates: Certificates, ending: ExitStack, patience: float) -> None:
+        self._patience = patience
         self._aim = aim
         self._target = aim.target
         self._folder = folder
@@ -141,6 +148,8 @@ class _Around:
             (sys.executable, "-m", "chatkey_stack.tied", *command),
             environ={**environ, "PYTHONUNBUFFERED": "1", **(extra or {})},
             log=self._folder / f"{name}.log",
+            ready_within=self._patience,
+            ends_within=self._patience,
             tied=True,
         )
         self._ending.callback(process.stop)

@@ -12,6 +12,7 @@ from chatkey_conform.grades.business import Business, Businesses
 from chatkey_e2e.needs import note
 from chatkey_stack.applications import Application
 from chatkey_stack.lab import AgentDeed, Provider, ServiceLab, SocialKeys
+from chatkey_stack.patience import PATIENCE
 
 
 class TargetLab(ServiceLab):
@@ -20,8 +21,8 @@ class TargetLab(ServiceLab):
     `arm`, `armed` and `disarm` call the front. The other methods call the target.
     """
 
-    def __init__(self, url: str, ca: Path | None, businesses: Businesses) -> None:
-        super().__init__(url, ca)
+    def __init__(self, url: str, ca: Path | None, businesses: Businesses, patience: float = PATIENCE) -> None:
+        super().__init__(url, ca, patience=patience)
         self._businesses = businesses
         self._made: dict[str, Business] = {}
         self._lent: dict[str, Business] = {}
