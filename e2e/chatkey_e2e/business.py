@@ -1,7 +1,7 @@
 """A business for one test: an isolated provider of the service, and a shop that embeds its widget."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,9 +63,13 @@ class Business:
     def oauth_start_path(self, social: str) -> str:
         return OAUTH_START_PATH.format(id=self.provider.id, social=social)
 
-    def add_page(self, html: str) -> str:
-        """Serve a page of the test at the business's origin, and return the address of the page."""
-        path = self.stack.site_lab.add_page(self.slug, f"page-{secrets.token_hex(4)}", html)
+    def add_page(self, html: str, *, headers: Mapping[str, str] | None = None) -> str:
+        """Serve a page of the test at the business's origin, and return the address of the page.
+
+        `headers` are the page's own, such as a `Content-Security-Policy`. Raises `LabError` for one that HTTP does not
+        allow.
+        """
+        path = self.stack.site_lab.add_page(self.slug, f"page-{secrets.token_hex(4)}", html, headers)
         return f"{self.origin}{path}"
 
     def snippet(self, *, get_token: bool = True) -> str:

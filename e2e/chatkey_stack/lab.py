@@ -3,7 +3,7 @@
 The client for the fake provider's lab is in `chatkey_oauth`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -184,9 +184,10 @@ class SiteLab(Lab):
             },
         )
 
-    def add_page(self, slug: str, name: str, html: str) -> str:
+    def add_page(self, slug: str, name: str, html: str, headers: Mapping[str, str] | None = None) -> str:
         """Add a page to a shop. The page has the origin and the cookie of the shop. Returns the path of the page."""
-        return str(self.ask("POST", f"/shops/{slug}/pages", {"name": name, "html": html})["path"])
+        body = {"name": name, "html": html, "headers": dict(headers or {})}
+        return str(self.ask("POST", f"/shops/{slug}/pages", body)["path"])
 
     def close_shop(self, slug: str) -> None:
         self.ask("DELETE", f"/shops/{slug}")

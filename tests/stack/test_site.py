@@ -207,3 +207,30 @@ def test_a_page_of_a_tests_own_stands_beside_the_shops_until_it_closes(client: C
         "text/html; charset=utf-8",
     )
     assert (other.status_code, client.get("/alder/mine").status_code) == (404, 404)
+
+
+def test_a_page_that_a_test_adds_has_its_own_headers(client: Client) -> None:
+    open_shop(client)
+    headers = {"Content-Security-Policy": "default-src 'self'", "content-type": "application/xhtml+xml"}
+    client.post("/lab/shops/alder/pages", json={"name": "mine", "html": "<h1>Mine</h1>", "headers": headers})
+
+    answer = client.get("/alder/mine")
+
+    assert answer.headers["content-security-policy"] == "default-src 'self'"
+    assert answer.headers.get_list("content-type") == ["application/xhtml+xml"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("X House", "1", "the name of the header 'X House' cannot be used"),
+        ("X-House", "1\r\nSet-Cookie: a=b", "the value of the header 'X-House' cannot be used"),
+    ],
+)
+def test_a_header_that_http_does_not_allow_is_refused(client: Client, name: str, value: str, fault: str) -> None:
+    open_shop(client)
+
+    answer = client.post("/lab/shops/alder/pages", json={"name": "mine", "html": "", "headers": {name: value}})
+
+    assert answer.status_code == 400
+    assert fault in answer.json()["detail"]

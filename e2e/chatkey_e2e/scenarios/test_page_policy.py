@@ -6,7 +6,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import Csp, ShopPage
+from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import MakeBusiness
 from chatkey_e2e.scenarios.openers import errors_of
 from chatkey_e2e.witness import Witness
@@ -44,6 +46,23 @@ ALLOW_REQUESTS_TO = """(sources) => new MutationObserver((_, observer) => {
 }).observe(document, { childList: true, subtree: true })"""
 
 FOR_EVERY_PAGE = {"Access-Control-Allow-Origin": "*"}
+
+
+def test_a_page_of_the_test_has_the_headers_that_it_is_given(page: Page, business: Business) -> None:
+    """The widget connects on a page with a policy and with cross-origin isolation."""
+    service = business.stack.service.browser_url
+    headers = {
+        "Content-Security-Policy": f"default-src 'self'; script-src 'unsafe-inline' 'wasm-unsafe-eval' {service}; "
+        f"style-src {service}; connect-src 'self' {service} {service.replace('https', 'wss', 1)}",
+        "Cross-Origin-Embedder-Policy": "credentialless",
+        "Cross-Origin-Opener-Policy": "same-origin",
+    }
+
+    page.goto(business.add_page(f"<!doctype html><title>Mine</title>{business.snippet()}", headers=headers))
+    widget = WidgetPage(page)
+    widget.wait_ready()
+
+    assert widget.debug()["browser"]["isolated"]
 
 
 @pytest.fixture

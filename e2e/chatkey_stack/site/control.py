@@ -5,7 +5,7 @@ from litestar import Router, delete, get, post
 from litestar.exceptions import ClientException, NotFoundException
 from litestar.params import FromPath, JSONBody
 
-from chatkey_stack.site.shops import Shop, Shops
+from chatkey_stack.site.shops import Page, Shop, Shops
 
 Data = dict[str, dict[str, object]]
 
@@ -25,6 +25,7 @@ class NewPage(msgspec.Struct, forbid_unknown_fields=True):
 
     name: str
     html: str
+    headers: dict[str, str] = {}
 
 
 class Advance(msgspec.Struct, forbid_unknown_fields=True):
@@ -56,7 +57,10 @@ def control(shops: Shops) -> Router:
 
     @post("/shops/{slug:str}/pages", sync_to_thread=False)
     def add_page(slug: FromPath[str], data: JSONBody[NewPage]) -> Data:
-        found(slug).pages[data.name] = data.html
+        try:
+            found(slug).pages[data.name] = Page(data.html, data.headers)
+        except ValueError as error:
+            raise ClientException(str(error)) from error
         return {"data": {"path": f"/{slug}/{data.name}"}}
 
     @delete("/shops/{slug:str}", sync_to_thread=False)

@@ -84,11 +84,13 @@ def _shop_page(shops: Shops, everybody: Mapping[str, Person], service_url: str, 
 
 def _own_page(shops: Shops) -> HTTPRouteHandler:
     @get("/{slug:str}/{name:str}", media_type=MediaType.HTML, sync_to_thread=False)
-    def own_page(slug: FromPath[str], name: FromPath[str]) -> str:
+    def own_page(slug: FromPath[str], name: FromPath[str]) -> Response[str]:
         page = _found(shops, slug).pages.get(name)
         if page is None:
             raise NotFoundException(f"The shop {slug!r} has no page {name!r}.")
-        return page
+        others = {key: value for key, value in page.headers.items() if key.lower() != "content-type"}
+        types = [value for key, value in page.headers.items() if key.lower() == "content-type"]
+        return Response(page.html, headers=others, media_type=types[0] if types else MediaType.HTML)
 
     return own_page
 

@@ -2,14 +2,31 @@
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from chatkey_stack.site.token_backend import Person, TokenBackend
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
+HEADER_VALUE = re.compile(r"[\t -~]*")
 RESERVED = ("lab", "static", "people")
 KEPT_SESSIONS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that a test has added, with its headers. Raises `ValueError` for a header that HTTP does not allow."""
+
+    html: str
+    headers: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        for name, value in self.headers.items():
+            if not HEADER_NAME.fullmatch(name):
+                raise ValueError(f"the name of the header {name!r} cannot be used. Use letters, digits and hyphens")
+            if not HEADER_VALUE.fullmatch(value):
+                raise ValueError(f"the value of the header {name!r} cannot be used: {value!r}. Use one line of ASCII")
 
 
 @dataclass(slots=True)
@@ -28,7 +45,7 @@ class Shop:
     spy: str | None = None
     tail: str = ""
     token_calls: int = 0
-    pages: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    pages: dict[str, Page] = field(default_factory=dict[str, "Page"], repr=False)
     """Pages that a test has added, by name."""
     _sessions: dict[str, Person] = field(default_factory=dict[str, Person], repr=False)
 
