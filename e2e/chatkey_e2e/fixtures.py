@@ -35,7 +35,7 @@ from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.driven import DrivenWidget
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
-from chatkey_e2e.people import People, Person
+from chatkey_e2e.people import People, Person, trusting
 from chatkey_e2e.stashed import (
     aim_key,
     faults_key,
@@ -90,6 +90,7 @@ def stack(
     tmp_path_factory: pytest.TempPathFactory,
     chatkey_certificates: Certificates,
     chatkey_aim: Aim | None,
+    chatkey_options: options.Options,
 ) -> Iterator[Stack]:
     """The service, the fake provider and the site, over TLS on three sites; or the servers around a target."""
     if any("chatkey_browsers" in getattr(item, "fixturenames", ()) for item in request.session.items):
@@ -100,7 +101,7 @@ def stack(
             refresh()
             folder = tmp_path_factory.mktemp("stack")
             stack = ending.enter_context(
-                aimed(chatkey_aim, folder=folder, certificates=chatkey_certificates)
+                aimed(chatkey_aim, folder=folder, certificates=chatkey_certificates, patience=chatkey_options.patience)
                 if chatkey_aim
                 else running(
                     Flavour.TLS,
@@ -108,6 +109,7 @@ def stack(
                     settings=UNLIMITED,
                     certificates=chatkey_certificates,
                     socials=tuple(SOCIALS),  # includes the ones that are only announced
+                    patience=chatkey_options.patience,
                 )
             )
         except (StaleError, ProcessError, LabError) as error:
@@ -249,7 +251,9 @@ def chatkey_people(
     """Browsers of people who return in a later test of the run. The run keeps the profiles of these browsers."""
     profiles = tmp_path_factory.getbasetemp() / "people"
     recorder = request.getfixturevalue("_artifacts_recorder")  # so that --tracing etc. apply to these contexts, too
-    people = People(profiles, browser_type, browser_type_launch_args, browser_context_args, recorder)
+    complete: Callable[[Members], Members] = request.getfixturevalue("chatkey_launch")
+    launch = complete(browser_type_launch_args)  # a project's own fixture of this name may lack our arguments
+    people = People(profiles, browser_type, launch, trusting(browser_type.name, browser_context_args), recorder)
     yield people
     people.close()
 

@@ -1,7 +1,9 @@
 """Saves the files of a run, including pytest-playwright's traces, and redacts all secrets in them."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +18,38 @@ REPORTS: Final = ("xmlpath", "htmlpath", "log_file")
 
 SHOW_TRACE: Final = "python -m playwright show-trace --host 127.0.0.1 --port 9323"
 """With `--host` and `--port`, any browser can open the viewer. Without them it needs a browser of Playwright's."""
+
+
+ON_FAILURE: Final = {"tracing": "retain-on-failure", "screenshot": "only-on-failure"}
+"""What a test that uses the harness saves unless the project decides otherwise: options of pytest-playwright."""
+
+UNDECIDED: Final = "chatkey_undecided"
+"""The attribute of `config.option` with the options of `ON_FAILURE` that nobody has given. Workers inherit it."""
+
+
+def note_undecided(config: pytest.Config) -> None:
+    """Remember which options of `ON_FAILURE` are neither in the command, nor in PYTEST_ADDOPTS or the ini file."""
+    if hasattr(config, "workerinput"):
+        return
+    words = [
+        *config.getini("addopts"),
+        *shlex.split(os.environ.get("PYTEST_ADDOPTS", "")),
+        *map(str, config.invocation_params.args),
+    ]
+    given = {word.partition("=")[0] for word in words}
+    setattr(config.option, UNDECIDED, [name for name in ON_FAILURE if f"--{name}" not in given])
+
+
+@contextmanager
+def on_failure(config: pytest.Config) -> Iterator[None]:
+    """During the context, save a trace and screenshots of a failure if the project has not decided otherwise."""
+    undecided = getattr(config.option, UNDECIDED, ())
+    before = {name: getattr(config.option, name) for name in undecided}
+    vars(config.option).update({name: ON_FAILURE[name] for name in undecided})
+    try:
+        yield
+    finally:
+        vars(config.option).update(before)
 
 
 class Kept:
@@ -83,8 +117,12 @@ def tell(
         report.sections += sections
         if sections and folder:
             path = folder / f"{name}.txt"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n".join(f"{title}\n{text}" for title, text in sections))
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text("\n".join(f"{title}\n{text}" for title, text in sections))
+            except OSError as error:
+                report.sections.append((f"{name} not saved", f"{error}. Choose a folder with --output."))
+                continue
             item.user_properties.append((f"chatkey_{name}", _from(item.config.invocation_params.dir, path)))
             _link(item.config, report, name, path)
 

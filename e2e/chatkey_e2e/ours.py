@@ -81,8 +81,8 @@ class _Call:
 
 def _definitions(node: Any, name: str) -> Sequence[pytest.FixtureDef[Any]]:
     """Return the fixtures with a name that a test can see. The last one is used first."""
-    found: Sequence[pytest.FixtureDef[Any]] = node._fixtureinfo.name2fixturedefs.get(name, ())  # noqa: SLF001  (pytest offers no other way)
-    return found
+    info: Any = getattr(node, "_fixtureinfo", None)  # pytest offers no other way; items of other kinds lack it
+    return info.name2fixturedefs.get(name, ()) if info else ()
 
 
 def _needs_stack(definition: pytest.FixtureDef[Any]) -> bool:

@@ -15,10 +15,17 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from chatkey_e2e.annotations import Members, Watch
+from chatkey_e2e.people import trusting
 
 __all__ = ["browser_context_args", "browser_type_launch_args", "launch_browser", "new_context", "pytest_plugins"]
 
 pytest_plugins = ["chatkey_e2e.plugin"]
+
+TWICE = (
+    "new_context({name}={value!r}): the fixture browser_context_args of your project sets {name!r}, too, and "
+    "pytest-playwright accepts an argument only once. Use @pytest.mark.browser_context_args({name}={value!r}), which "
+    "takes precedence."
+)
 
 CALM = {"reduced_motion": "reduce"}
 """Switches animations off, so that tests need not wait for them."""
@@ -51,9 +58,7 @@ def launch_browser(
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: Members, browser_name: str, chatkey_trust: str | None) -> Members:
     """The arguments of `new_context`. Chromium trusts the CA by its key; all other browsers ignore HTTPS errors."""
-    if chatkey_trust is None or browser_name == "chromium":
-        return browser_context_args
-    return {"ignore_https_errors": True, **browser_context_args}
+    return browser_context_args if chatkey_trust is None else trusting(browser_name, browser_context_args)
 
 
 @pytest.fixture
@@ -69,12 +74,17 @@ def new_context(
         return new_context
     marker = request.node.get_closest_marker("browser_context_args")
     said = {**browser_context_args, **(marker.kwargs if marker else {})}
-    calm = {} if "reduced_motion" in said or "ignore_default_args" in browser_type_launch_args else CALM
+    ours = trusting(
+        request.getfixturevalue("browser_name"), {} if "ignore_default_args" in browser_type_launch_args else CALM
+    )
+    added = {name: value for name, value in ours.items() if name not in said}
     launched = {name: value for name, value in browser_type_launch_args.items() if name == "proxy"}
     watch: Watch = request.getfixturevalue("chatkey_watch")
 
     def make(**members: Any) -> BrowserContext:
-        wanted = {**calm, **members}
+        if twice := [name for name, value in members.items() if said.get(name, value) != value]:
+            pytest.fail(TWICE.format(name=twice[0], value=members[twice[0]]), pytrace=False)
+        wanted = {**added, **members}
         context = new_context(**{name: value for name, value in wanted.items() if said.get(name) != value})
         return watch(context, {**launched, **said, **wanted})
 

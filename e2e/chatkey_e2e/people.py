@@ -23,7 +23,7 @@ class People:
         self._open: dict[str, Callable[..., None]] = {}
 
     def open(self, name: str, **members: Any) -> BrowserContext:
-        """Open a person's browser.
+        """Open a person's browser. `storage_state` applies to a new profile only, because it replaces the person's key.
 
         Raises `ValueError` if `name` is not a valid folder name, or if the browser is already open.
         """
@@ -34,7 +34,12 @@ class People:
         if name in self._open:
             raise ValueError(f"the browser of {name!r} is already open; a profile can only be open once")
         profile = self._profiles / f"{self._type.name}-{name}"
-        context = self._type.launch_persistent_context(profile, **{**self._members, **members})
+        is_new = not profile.exists()
+        wanted = {**self._members, **members}
+        state = wanted.pop("storage_state", None)
+        context = self._type.launch_persistent_context(profile, **wanted)
+        if state is not None and is_new:
+            context.set_storage_state(state)
         self._recorder.on_did_create_browser_context(context)
         shut = context.close
 
@@ -53,3 +58,8 @@ class People:
 
 
 Person = Callable[..., BrowserContext]
+
+
+def trusting(browser_name: str, members: Members) -> Members:
+    """Return arguments of a context in which the browser trusts the run's CA. Chromium trusts its key anyway."""
+    return members if browser_name == "chromium" else {"ignore_https_errors": True, **members}

@@ -63,6 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "smoke: runs first against a target; if it fails, the run stops")
     config.addinivalue_line("markers", "any_widget: this test also works with other widgets, which lack our handle")
+    keeping.note_undecided(config)
     config.stash[kept_key] = keeping.Kept(config)
     config.pluginmanager.register(config.stash[kept_key])
     if not config.option.browser and (named := os.environ.get("CHATKEY_BROWSER")):
@@ -95,6 +96,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if aim := config.stash.get(aim_key, None):
         applicable.leave_out(items, aim)
         config.stash[known_key].excuse(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Save a trace and screenshots if a test fails that uses the harness. All other tests keep their options."""
+    if not ours.uses_stack(item, getattr(item, "fixturenames", ())):
+        return (yield)
+    with keeping.on_failure(item.config):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

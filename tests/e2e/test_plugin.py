@@ -6,6 +6,8 @@ import zipfile
 
 import pytest
 
+from chatkey_peer.exits import Exit
+
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.long
 
@@ -281,6 +283,57 @@ def test_a_secret_in_a_servers_output_fails_the_test_and_is_not_shown(harness: p
     result.stdout.no_fnmatch_line("*oops the-secret-key*")
 
 
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ((), ["logins.txt", "servers.txt", "test-failed-1.png", "trace.zip"]),
+        (("--tracing=off", "--screenshot", "off"), ["logins.txt", "servers.txt"]),
+        (("--tracing", "off"), ["logins.txt", "servers.txt", "test-failed-1.png"]),
+        (("-n1",), ["logins.txt", "servers.txt", "test-failed-1.png", "trace.zip"]),
+        (("-n1", "--tracing=off", "--screenshot=off"), ["logins.txt", "servers.txt"]),
+    ],
+    ids=["default", "both off", "no trace", "worker", "worker, both off"],
+)
+def test_a_failure_keeps_a_trace_and_a_screenshot_unless_the_project_decides_otherwise(
+    harness: pytest.Pytester, options: tuple[str, ...], names: list[str]
+) -> None:
+    """Only for tests that use the harness: the others keep what pytest-playwright's options say."""
+    result = run(
+        harness,
+        """
+        def test_ours(new_context, stack):
+            new_context()
+            stack.servers[0].process.text = "socket.refused"
+            assert False
+
+        def test_theirs(new_context):
+            new_context()
+            assert False
+        """,
+        *("-p", "xdist", *options),
+    )
+
+    result.assert_outcomes(failed=2)
+    assert [name.rpartition("/")[2] for name in kept(harness)] == names
+
+
+def test_an_output_folder_that_cannot_be_written_is_told(harness: pytest.Pytester) -> None:
+    (harness.path / "results").write_text("a file, not a folder")
+
+    result = run(
+        harness,
+        """
+        def test_it(new_context, stack):
+            stack.servers[0].process.text = "socket.refused"
+            assert 1 == 2
+        """,
+        *("--output", "results/here", "--tracing=off", "--screenshot=off"),
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*assert 1 == 2", "*servers not saved*", "*Choose a folder with --output.*"])
+
+
 # the fake provider's faults
 
 
@@ -440,6 +493,31 @@ def test_options_of_a_test_for_its_context_override_ours(harness: pytest.Pyteste
     )
 
     result.assert_outcomes(passed=3)
+
+
+def test_an_argument_that_the_project_sets_already_is_named(harness: pytest.Pytester) -> None:
+    result = run(
+        harness,
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def browser_context_args(browser_context_args):
+            return {**browser_context_args, "locale": "de-DE"}
+
+        def test_twice(new_context, stack):
+            new_context(locale="fr")
+
+        @pytest.mark.browser_context_args(locale="fr")
+        def test_a_mark(new_context, stack):
+            assert new_context().options["locale"] == "fr"
+        """,
+    )
+
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(
+        ["new_context(locale='fr'): the fixture browser_context_args*browser_context_args(locale*"]
+    )
 
 
 def test_firefox_ignores_certificate_errors_also_if_the_test_asks_for_it(harness: pytest.Pytester) -> None:
@@ -665,6 +743,21 @@ def test_faults_for_a_context_that_is_not_watched_are_refused(harness: pytest.Py
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["The harness does not watch this context*new_context*"])
+
+
+def test_the_patience_governs_the_start_of_the_servers(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makeconftest("from chatkey_e2e.overrides import *")
+    pytester.makepyfile("def test_it(stack):\n    pass")
+
+    result = pytester.runpytest_subprocess("-p", "playwright", "--chatkey-patience", "0.05")
+
+    assert result.ret == Exit.NOT_STARTED
+    result.stdout.fnmatch_lines(
+        ["*The stack could not start: service *within 0.05 s*the load of this machine*--chatkey-patience 0.1 in*"]
+    )
 
 
 def test_without_pytest_playwright_the_line_to_type_is_told(pytester: pytest.Pytester) -> None:
