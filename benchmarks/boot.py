@@ -6,6 +6,8 @@ the widget, and the socket, over TLS, in the encodings for any browser. *Cold* i
 context. *Warm* is a page in a persistent context that has loaded the page before. The two pages alternate, so that
 other load on the machine affects both. Each ratio compares the medians. The times are measured with the page's own
 clock.
+
+If WebKitGTK's driver is installed, the first page of a fresh WebKitGTK is measured, too.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from statistics import median
 from typing import Final
 
 from playwright.sync_api import BrowserContext, Playwright, sync_playwright
+from tests.webkit.driven import MISSING, Tab, browser, is_there, screen
 
 from chatkey_server.assets.manifest import BUILT, read_manifest
 from chatkey_stack import browsers
@@ -33,6 +36,7 @@ from chatkey_stack.process import Process
 from chatkey_stack.tls import Certificates, issue
 
 ROUNDS: Final = 12
+WEBKIT_ROUNDS: Final = 5
 TARGETS: Final = {"cold": 0.35, "warm": 0.45}
 
 STOCK: Final = """
@@ -61,7 +65,8 @@ def main() -> None:
         service = ending.enter_context(running_service(folder, certificates))
         pages = ending.enter_context(running_pages(documents(service, certificates), certificates))
         playwright = ending.enter_context(sync_playwright())
-        report(measure(pages, playwright, folder / "profile", certificates))
+        times = measure(pages, playwright, folder / "profile", certificates)
+        report(times, in_webkit(pages, folder / "webkit.log"))
 
 
 @contextmanager
@@ -156,7 +161,27 @@ def visit(context: BrowserContext, url: str) -> float:
     return arrived
 
 
-def report(times: Times) -> None:
+def in_webkit(pages: str, log: Path) -> Times:
+    """Visit the widget's page in fresh WebKitGTK browsers, or measure nothing if its driver is not installed.
+
+    `boot` is the part until Python runs. Ends the benchmark if the widget does not start from the snapshot.
+    """
+    if not is_there():
+        return {}
+    times: Times = {"connected": [], "boot": []}
+    with screen() as display:
+        for _ in range(WEBKIT_ROUNDS):
+            with browser(display, log, trusting=True) as driver:
+                driver.get(f"{pages}/widget")
+                times["connected"].append(Tab(driver).until("return window.arrived"))
+                boot = Tab(driver).debug()["boot"]
+            if boot["from"] != "snapshot":
+                sys.exit(f"WebKitGTK has started the widget from {boot['from']!r}, and not from the snapshot.")
+            times["boot"].append(boot["milliseconds"])
+    return times
+
+
+def report(times: Times, webkit: Times) -> None:
     """Print the figures for people, then one line of JSON for programs."""
     ratios = {}
     for way, target in TARGETS.items():
@@ -167,8 +192,15 @@ def report(times: Times) -> None:
             f"{way}: Pyodide alone {stock:.0f} ms, visitor connected {widget:.0f} ms, "
             f"ratio {ratios[way]:.2f} (at most {target}: {verdict}); medians of {ROUNDS} rounds\n"
         )
+    sys.stdout.write(
+        f"WebKitGTK: visitor connected {median(webkit['connected']):.0f} ms, boot alone {median(webkit['boot']):.0f} "
+        f"ms, from the snapshot; medians of {WEBKIT_ROUNDS} fresh browsers\n"
+        if webkit
+        else f"WebKitGTK: not measured. {MISSING}\n"
+    )
     figures = {f"{way}_ratio": round(ratio, 3) for way, ratio in ratios.items()}
     medians = {f"{name.replace(' ', '_')}_ms": round(median(values)) for name, values in times.items()}
+    medians |= {f"webkit_{name}_ms": round(median(values)) for name, values in webkit.items()}
     sys.stdout.write(json.dumps({"bench": "boot", **figures, **medians, "rounds": ROUNDS}) + "\n")
 
 

@@ -98,22 +98,26 @@ def screen() -> Iterator[str]:
 
 
 @contextmanager
-def browser(display: str, log: Path, *, driver: str = DRIVER, within: float = PATIENCE) -> Iterator[WebDriver]:
-    """Start a browser, which ends with the context.
+def browser(
+    display: str, log: Path, *, driver: str = DRIVER, within: float = PATIENCE, trusting: bool = False
+) -> Iterator[WebDriver]:
+    """Start a browser, which ends with the context. If it is `trusting`, it accepts every certificate.
 
     A start may take `within` seconds, and is tried again once, because WebKitGTK's driver sometimes never answers.
     Raises `StartError` if the second start fails, too.
     """
     with ExitStack() as ending:
+        options = WebKitGTKOptions()
+        options.accept_insecure_certs = trusting
         try:
-            session = ending.enter_context(_session(display, log, driver, within))
+            session = ending.enter_context(_session(display, log, driver, within, options))
         except StartError:
-            session = ending.enter_context(_session(display, log, driver, within))
+            session = ending.enter_context(_session(display, log, driver, within, options))
         yield session
 
 
 @contextmanager
-def _session(display: str, log: Path, driver: str, within: float) -> Iterator[WebDriver]:
+def _session(display: str, log: Path, driver: str, within: float, options: WebKitGTKOptions) -> Iterator[WebDriver]:
     deadline = time.monotonic() + within
     (port,) = free_ports(1)
     environ = {**os.environ, "DISPLAY": display}
@@ -121,7 +125,7 @@ def _session(display: str, log: Path, driver: str, within: float) -> Iterator[We
         try:
             _wait_for(port, deadline)
             config = ClientConfig(f"http://{LOOPBACK}:{port}", timeout=max(1, round(deadline - time.monotonic())))
-            session = WebDriver(RemoteConnection(client_config=config), options=WebKitGTKOptions())
+            session = WebDriver(RemoteConnection(client_config=config), options=options)
         except (OSError, HTTPError, WebDriverException) as error:
             written = log.read_text(errors="replace")[-SHOWN:].strip() or "(nothing)"
             raise StartError(f"{driver} did not start a browser within {within:g} s: {error}\n{written}") from error
