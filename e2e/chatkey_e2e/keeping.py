@@ -23,33 +23,24 @@ SHOW_TRACE: Final = "python -m playwright show-trace --host 127.0.0.1 --port 932
 ON_FAILURE: Final = {"tracing": "retain-on-failure", "screenshot": "only-on-failure"}
 """What a test that uses the harness saves unless the project decides otherwise: options of pytest-playwright."""
 
-UNDECIDED: Final = "chatkey_undecided"
-"""The attribute of `config.option` with the options of `ON_FAILURE` that nobody has given. Workers inherit it."""
 
-
-def note_undecided(config: pytest.Config) -> None:
-    """Remember which options of `ON_FAILURE` are neither in the command, nor in PYTEST_ADDOPTS or the ini file."""
-    if hasattr(config, "workerinput"):
-        return
+@contextmanager
+def on_failure(config: pytest.Config) -> Iterator[None]:
+    """During the context, apply the options of `ON_FAILURE` that are in no command, ini file or PYTEST_ADDOPTS."""
     words = [
         *config.getini("addopts"),
         *shlex.split(os.environ.get("PYTEST_ADDOPTS", "")),
         *map(str, config.invocation_params.args),
     ]
     given = {word.partition("=")[0] for word in words}
-    setattr(config.option, UNDECIDED, [name for name in ON_FAILURE if f"--{name}" not in given])
-
-
-@contextmanager
-def on_failure(config: pytest.Config) -> Iterator[None]:
-    """During the context, save a trace and screenshots of a failure if the project has not decided otherwise."""
-    undecided = getattr(config.option, UNDECIDED, ())
-    before = {name: getattr(config.option, name) for name in undecided}
-    vars(config.option).update({name: ON_FAILURE[name] for name in undecided})
+    ours = {name: value for name, value in ON_FAILURE.items() if f"--{name}" not in given}
+    options = vars(config.option)
+    before = {name: options[name] for name in ours}
+    options.update(ours)
     try:
         yield
     finally:
-        vars(config.option).update(before)
+        options.update(before)
 
 
 class Kept:

@@ -63,7 +63,6 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "smoke: runs first against a target; if it fails, the run stops")
     config.addinivalue_line("markers", "any_widget: this test also works with other widgets, which lack our handle")
-    keeping.note_undecided(config)
     config.stash[kept_key] = keeping.Kept(config)
     config.pluginmanager.register(config.stash[kept_key])
     if not config.option.browser and (named := os.environ.get("CHATKEY_BROWSER")):

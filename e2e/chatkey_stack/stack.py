@@ -202,7 +202,7 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
             environ={**environ, "PYTHONUNBUFFERED": "1", TOKEN_VARIABLE: plan.lab_token, **(extra or {})},
             log=plan.folder / f"{name}.log",
             ready_within=plan.patience,
-            ends_within=plan.patience,
+            ends_within=max(plan.patience, PATIENCE),  # an early end would hide why a start failed
             tied=True,
         )
         ending.callback(started.stop)

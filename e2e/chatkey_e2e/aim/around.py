@@ -149,7 +149,7 @@ class _Around:
             environ={**environ, "PYTHONUNBUFFERED": "1", **(extra or {})},
             log=self._folder / f"{name}.log",
             ready_within=self._patience,
-            ends_within=self._patience,
+            ends_within=max(self._patience, PATIENCE),
             tied=True,
         )
         self._ending.callback(process.stop)
