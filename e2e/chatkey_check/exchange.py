@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
@@ -16,6 +17,13 @@ Header = tuple[str, str]
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 TOO_MANY = 429
 SERVER_FAILS = 500
+LIMITS = frozenset({413, 414, TOO_MANY, 431, 503})
+"""Statuses that say that a request is too large, or that there are too many requests."""
+TOO_LARGE = re.compile(
+    r"(?:header|cookie|entity|payload|body|ur[il]|request)\b.{0,40}\b(?:too (?:large|long|big)|exceed)|limit request",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Texts with which nginx, Apache and gunicorn answer 400 to a header or an address that is too large."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -108,6 +116,11 @@ class Exchange:
     def fails(self) -> bool:
         """Whether the status is 5xx or the connection was closed. A timeout does not count as a failure."""
         return self.status >= SERVER_FAILS or self.broken is Broken.CUT
+
+    @property
+    def limited(self) -> bool:
+        """Whether a limit refused the call. Then the answer says nothing about the content of the call."""
+        return self.status in LIMITS or (self.status == 400 and TOO_LARGE.search(self.text) is not None)
 
     @property
     def redirected(self) -> bool:

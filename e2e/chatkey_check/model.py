@@ -93,10 +93,12 @@ class Question:
 
 
 class Skipped(Exception):
-    """A check cannot be judged because something is missing.
+    """A check cannot be judged because something is missing. `option` is the command-line option that supplies it.
 
-    `option` names the command-line option that supplies it.
+    If `by` names a check, that check reports the reason for all others.
     """
+
+    by = ""
 
     def __init__(self, reason: str, option: str = "") -> None:
         super().__init__(reason)

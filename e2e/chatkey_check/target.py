@@ -112,6 +112,11 @@ class Target:
         """Whether any of the addresses is https."""
         return any(address.startswith("https:") for address in self.addresses)
 
+    def allows(self, url: str) -> bool:
+        """Return whether requests to an address are allowed: it is on this machine, or the run is not limited to it."""
+        host = (urlsplit(url).hostname or "").lower()
+        return not self.local or is_loopback(self.connect_to.get(host, host))
+
     @property
     def local(self) -> bool:
         """Whether all calls stay on this machine."""

@@ -16,7 +16,7 @@ from chatkey_check.calls.forms import Forms
 from chatkey_check.calls.lanes import Lanes
 from chatkey_check.calls.memo import Memo, once
 from chatkey_check.calls.record import Record
-from chatkey_check.calls.requests import FORM_TYPE, Variation, is_ours, plain, varied
+from chatkey_check.calls.requests import FORM_TYPE, Variation, plain, varied
 from chatkey_check.calls.sessions import Session
 from chatkey_check.evidence.masks import Masks
 from chatkey_check.exchange import TOO_MANY, Broken, Exchange, Header, Request, origin
@@ -116,13 +116,12 @@ class Caller:
         form: bytes | None = None,
         headers: Sequence[Header] = FORM_TYPE,
     ) -> Exchange:
-        """Get another address, or post a form to it. The session is sent only to hosts of the site."""
-        session = session if is_ours(self.target, url) else None
+        """Get another address, or post a form to it. Other hosts get only the cookies that they set themselves."""
         with self.lanes.one():
             done = self.wire.send(plain(self.target, label, url, session, form=form, headers=headers))
             self.record.note(done)
         if session is not None and done.response is not None:
-            self._learn(session, done)
+            self._learn(session, done, obeying=True)
             session.read(Forms(done.text).metas if "html" in (done.response.get("content-type") or "") else {})
         return done
 
@@ -137,9 +136,9 @@ class Caller:
         self.record.log.append(done)
         return done
 
-    def _learn(self, session: Session, done: Exchange) -> None:
+    def _learn(self, session: Session, done: Exchange, *, obeying: bool = False) -> None:
         if done.response is not None:
-            session.learn(done.response, done.request.url)
+            session.learn(done.response, done.request.url, obeying=obeying)
             self.masks.add(*session.secrets)
 
     def _sent(self, request: Request, *, measured: bool) -> Exchange:

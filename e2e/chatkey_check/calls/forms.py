@@ -10,16 +10,23 @@ from html.parser import HTMLParser
 from typing import Final
 
 CSRF_META: Final = re.compile(r"csrf|xsrf", re.IGNORECASE)
-SENT_AS_THEY_ARE: Final = frozenset({"hidden", "submit"})
+BUTTONS: Final = frozenset({"submit", "image"})
+NEVER_SENT: Final = frozenset({"button", "reset", "file"})
+TICKED: Final = frozenset({"checkbox", "radio"})
+TYPED: Final = frozenset({"text", "email", "tel", "password", "url", "number", "search"})
 
 
 @dataclass
 class Form:
     action: str = ""
+    method: str = "post"
     names: set[str] = field(default_factory=set[str])
     ready: dict[str, str] = field(default_factory=dict[str, str])
-    """The values set before anybody types: hidden inputs and the button. If a name occurs twice, the first counts."""
+    """The values set before anybody types. If a name occurs twice, the first counts."""
     has_password: bool = False
+    to_type: int = 0
+    """Number of inputs into which a person types."""
+    has_button: bool = False
 
     def filled(self, fields: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Return the values that a browser sends when these fields are filled in."""
@@ -33,24 +40,40 @@ class Forms(HTMLParser):
         super().__init__()
         self.found: list[Form] = []
         self.metas: dict[str, str] = {}
+        self._by_id: dict[str, Form] = {}
         self._open: Form | None = None
+        self._select: tuple[Form, str] | None = None
+        self._waiting: list[tuple[str, Mapping[str, str]]] = []
         with suppress(AssertionError):  # the parser raises it for HTML that every browser accepts
             self.feed(text)
+        for tag, given in self._waiting:
+            if given["form"] in self._by_id:
+                _note(self._by_id[given["form"]], tag, given)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in reversed(attrs)}
         match tag:
             case "form":
-                self._open = Form(given.get("action", "").strip())
+                self._open = Form(given.get("action", "").strip(), given.get("method", "get").strip().lower())
                 self.found.append(self._open)
+                self._by_id.setdefault(given.get("id", ""), self._open)
             case "meta" if given.get("name") and "content" in given:
                 self.metas.setdefault(given["name"], given["content"])
+            case "input" | "button" | "select" | "textarea" if "form" in given:
+                self._waiting.append((tag, given))  # the form may come later
             case "input" | "button" | "select" | "textarea" if self._open is not None:
                 _note(self._open, tag, given)
+                self._select = (self._open, given.get("name", "")) if tag == "select" else self._select
+            case "option" if self._select is not None:
+                form, name = self._select
+                if "selected" in given or name not in form.ready:
+                    form.ready[name] = given.get("value", "")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":
             self._open = None
+        if tag == "select":
+            self._select = None
 
     @property
     def csrf(self) -> str:
@@ -63,16 +86,33 @@ class Forms(HTMLParser):
         If several forms match, prefer the first with a password field.
         """
         names = {name for name, _ in fields}
-        fitting = [form for form in self.found if form.names & names] or self.found
+        fitting = [form for form in self.found if form.names & names]
         return next((form for form in fitting if form.has_password), next(iter(fitting), None))
+
+    @property
+    def only(self) -> Form | None:
+        """The first form with a password field, or the first form."""
+        return next((form for form in self.found if form.has_password), next(iter(self.found), None))
+
+    @property
+    def sent_by_script(self) -> Form | None:
+        """The form that a page of a single sign-on sends without anybody's help: it has hidden inputs only."""
+        return next((form for form in self.found if form.ready and not form.to_type and form.method == "post"), None)
 
 
 def _note(form: Form, tag: str, given: Mapping[str, str]) -> None:
-    kind = given.get("type", "submit" if tag == "button" else "text").lower()
+    """Add a control to its form, with the value that it has before anybody types."""
+    kind = given.get("type", "submit" if tag == "button" else "text" if tag == "input" else tag).lower()
     form.has_password |= kind == "password"
+    form.to_type += kind in TYPED
     name = given.get("name")
-    if not name:
+    if not name or "disabled" in given or kind in NEVER_SENT:
         return
     form.names.add(name)
-    if kind in SENT_AS_THEY_ARE:
-        form.ready.setdefault(name, given.get("value", ""))
+    if kind in BUTTONS:
+        if form.has_button:
+            return
+        form.has_button = True
+    if tag == "select" or (kind in TICKED and "checked" not in given):
+        return
+    form.ready.setdefault(name, given.get("value", "on" if kind in TICKED else ""))

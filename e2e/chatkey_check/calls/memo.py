@@ -10,8 +10,15 @@ from typing import Generic, Protocol, TypeVar, cast
 Made = TypeVar("Made")
 
 
+class Lasting(Exception):
+    """An error that is kept like a value, because a second attempt would only repeat it. A failed login is one."""
+
+
 class Memo:
-    """Keeps values by name. Only one thread computes a value. If the computation raises, the next thread retries."""
+    """Keeps values by name. Only one thread computes a value.
+
+    If the computation raises `Lasting`, every reader gets that error. After another error, the next thread retries.
+    """
 
     def __init__(self, made: Mapping[str, object] = {}) -> None:
         self._born = Lock()
@@ -24,8 +31,18 @@ class Memo:
             lock = self._locks[name]
         with lock:
             if name not in self._made:
-                self._made[name] = make()
-            return cast("Made", self._made[name])
+                self._made[name] = _made_or_error(make)
+            found = self._made[name]
+        if isinstance(found, Lasting):
+            raise found
+        return cast("Made", found)
+
+
+def _made_or_error(make: Callable[[], object]) -> object:
+    try:
+        return make()
+    except Lasting as error:
+        return error
 
 
 class Owner(Protocol):

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import RLock
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-from chatkey_check.exchange import Exchange, Header, Response, moment
+from chatkey_check.calls.jar import Cookie, Jar, deletes, parsed, refusal
+from chatkey_check.exchange import Exchange, Header, Response
 
 IN_HEADER: Final = re.compile(r"\{(cookie|meta):([^}]+)\}")
 ALPHABET: Final = string.ascii_letters + string.digits
@@ -22,26 +23,36 @@ SHORTEST_SESSION: Final = 8
 
 
 class Session:
-    """One login. A session keeps the cookies that answers set, even if a later answer deletes them (see `learn`)."""
+    """One login, or a visitor. Cookies are kept and sent as in a browser.
+
+    `home` is the address of the endpoint. Without it, every cookie is sent everywhere. Cookies that an answer deletes
+    are kept unless `obeys` is set (see `learn`).
+    """
 
     def __init__(
-        self, name: str, headers: Iterable[Header] = (), cookies: Mapping[str, str] = {}, *, learns: bool = True
+        self,
+        name: str,
+        headers: Iterable[Header] = (),
+        cookies: Mapping[str, str] = {},
+        *,
+        home: str = "",
+        learns: bool = True,
+        obeys: bool = False,
     ) -> None:
         self.name = name
+        self.home = home
         self._learns = learns
+        self._obeys = obeys
         self.changes = 0
         """How often an answer replaced an existing cookie."""
         self._turn = RLock()
-        self.same_site: dict[str, str] = {}
-        """The SameSite attribute of each cookie that an answer set; empty if the cookie has none."""
-        self.lines: dict[str, str] = {}
-        """The Set-Cookie lines of those cookies, for use in a browser."""
         given = tuple(headers)
         self._headers = tuple(header for header in given if header[0].lower() != "cookie")
-        self.cookies = dict(cookies)
-        self._metas: dict[str, str] = {}
+        pairs = dict(cookies)
         for value in (value for header, value in given if header.lower() == "cookie"):
-            self.cookies |= _cookies(value)
+            pairs |= _cookies(value)
+        self.jar = Jar(Cookie(name, value) for name, value in pairs.items())
+        self._metas: dict[str, str] = {}
 
     @property
     def rotates(self) -> bool:
@@ -57,32 +68,74 @@ class Session:
         with self._turn:
             yield
 
+    def _sent(self, url: str) -> Mapping[str, Cookie]:
+        return self.jar.sent_to(url) if url else {cookie.name: cookie for cookie in self.jar.all}
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """The cookies that are sent to the endpoint."""
+        return {name: cookie.value for name, cookie in self._sent(self.home).items()}
+
+    @property
+    def same_site(self) -> dict[str, str]:
+        """The SameSite attribute of each cookie that an answer set; empty if the cookie has none."""
+        return {name: cookie.same_site for name, cookie in self._sent(self.home).items() if cookie.line}
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """The Set-Cookie lines of the cookies that answers set, for use in a browser."""
+        return {cookie.name: cookie.line for cookie in self.jar.all if cookie.line}
+
     @property
     def headers(self) -> tuple[Header, ...]:
-        """The headers of a call with this session, including its cookies."""
-        pairs = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        return (*self._headers, *((("Cookie", pairs),) if pairs else ()))
+        """The headers of a call of the endpoint with this session, including its cookies."""
+        return self.headers_for(self.home)
+
+    def headers_for(self, url: str, *, ours: bool = True) -> tuple[Header, ...]:
+        """Return the headers of a call of any address. What was given as an option goes only to the site (`ours`)."""
+        sent = (cookie for cookie in self._sent(url).values() if ours or cookie.domain)
+        pairs = "; ".join(f"{cookie.name}={cookie.value}" for cookie in sent)
+        return (*(self._headers if ours else ()), *((("Cookie", pairs),) if pairs else ()))
+
+    @property
+    def values(self) -> list[str]:
+        """The cookies that are sent to the endpoint, and the credentials in the headers."""
+        return [*self.cookies.values(), *(value.rpartition(" ")[2] for _, value in self._headers)]
 
     @property
     def secrets(self) -> Iterable[str]:
         """The cookies and credentials that must not be shown. Values that are too short to be secrets are left out."""
         credentials = (value.rpartition(" ")[2] for _, value in self._headers)
-        yield from (value for value in (*self.cookies.values(), *credentials) if len(value) >= SHORTEST_SESSION)
+        values = (*(cookie.value for cookie in self.jar.all), *credentials)
+        yield from (value for value in values if len(value) >= SHORTEST_SESSION)
 
-    def learn(self, response: Response, url: str) -> None:
-        """Add the cookies that an answer from this address sets.
+    def learn(self, response: Response, url: str, *, obeying: bool = False) -> None:
+        """Add the cookies that an answer from this address sets, if a browser would store them.
 
-        Cookies that the answer deletes are kept: a probe may make an endpoint delete the cookie while the session
-        itself still exists.
+        Deletions are obeyed only if `obeying` or the session's `obeys` is set: a probe may make an endpoint delete the
+        cookie while the session itself still exists.
         """
         for line in response.all("set-cookie") if self._learns else ():
-            name, value, attributes = _parsed(line)
-            if not name or _deletes(value, attributes, response):
+            cookie = parsed(line, url)
+            if cookie is None:
                 continue
-            self.changes += name in self.cookies and self.cookies[name] != value
-            self.cookies = {**self.cookies, name: value}  # a new dict: another thread may be reading the old one
-            self.same_site = {**self.same_site, name: _attribute(attributes, "samesite")}
-            self.lines[name] = line if _attribute(attributes, "path") else f"{line}; Path={_default_path(url)}"
+            reason = refusal(cookie, url)
+            if reason:
+                self.jar.refused[cookie.name] = cookie, reason
+            elif not deletes(line, response):
+                before = self._sent(self.home).get(cookie.name)
+                self.jar.store(cookie, self.home)
+                self.changes += before is not None and self._sent(self.home)[cookie.name].value != before.value
+            elif obeying or self._obeys:
+                self.jar.delete(cookie, self.home)
+
+    def bear(self, header: Header) -> None:
+        """Send this header from now on."""
+        self._headers = (*self._headers, header)
+
+    def settle(self) -> None:
+        """Forget that cookies were replaced: a login replaces them once, and later answers may not."""
+        self.changes = 0
 
     def deleted_by(self, response: Response | None, url: str) -> set[str]:
         """Return the names of the session's cookies that the answer deletes and does not set again.
@@ -91,17 +144,24 @@ class Session:
         """
         if response is None:
             return set()
-        lines = [line for line in map(_parsed, response.all("set-cookie")) if _reaches(line[2], url)]
-        gone = {name for name, value, attributes in lines if _deletes(value, attributes, response)}
-        kept = {name for name, value, attributes in lines if not _deletes(value, attributes, response)}
+        lines = [(line, cookie) for line in response.all("set-cookie") if (cookie := parsed(line, url))]
+        reaching = [(line, cookie.name) for line, cookie in lines if cookie.goes_to(url)]
+        gone = {name for line, name in reaching if deletes(line, response)}
+        kept = {name for line, name in reaching if not deletes(line, response)}
         return (gone - kept) & set(self.cookies)
+
+    def copy(self) -> Session:
+        """Return a session with the same cookies and headers, which changes independently of this one."""
+        made = Session(self.name, self._headers, home=self.home, learns=self._learns, obeys=self._obeys)
+        made.jar = Jar(self.jar.all)
+        return made
 
     def with_cookies(self, cookies: Mapping[str, str]) -> Session:
         """Return a session with other cookies and the same headers.
 
         The new session ignores cookies that answers set.
         """
-        return Session(self.name, self._headers, cookies, learns=False)
+        return Session(self.name, self._headers, cookies, learns=False, home=self.home)
 
     def bearing(self, headers: Iterable[Header]) -> Session:
         """Return a session with these headers and no cookies. The new session ignores cookies that answers set."""
@@ -109,8 +169,8 @@ class Session:
 
     def garbage(self) -> Session:
         """Return a session whose values have the same form as in this session, but were never issued by the site."""
-        headers = tuple((name, _credential(value)) for name, value in self._headers)
-        cookies = {name: _random(value) for name, value in self.cookies.items()}
+        headers = tuple((name, _credential(value, random_like)) for name, value in self._headers)
+        cookies = {name: random_like(value) for name, value in self.cookies.items()}
         return Session("a made-up session", headers, cookies, learns=False)
 
     def keeping(self, wanted: Callable[[str], bool]) -> Session:
@@ -125,12 +185,13 @@ class Session:
 
     def forged(self, signed: re.Pattern[str]) -> Session:
         """Return this session with every signature replaced. The second group of `signed` is the signature."""
-        return self.replaced(lambda value: signed.sub(lambda found: f"{found[1]}.{_random(found[2])}", value))
+        return self.replaced(lambda value: signed.sub(lambda found: f"{found[1]}.{random_like(found[2])}", value))
 
     def replaced(self, change: Callable[[str], str]) -> Session:
         """Return a copy of this session in which `change` was applied to every value."""
         cookies = {name: change(value) for name, value in self.cookies.items()}
-        return Session("a forged session", ((name, change(value)) for name, value in self._headers), cookies)
+        headers = ((name, _credential(value, change)) for name, value in self._headers)
+        return Session("a forged session", headers, cookies)
 
     def filled(self, value: str) -> str:
         """Return a header's value with placeholders replaced by cookies (decoded as axios does) and meta elements."""
@@ -148,8 +209,9 @@ class Session:
 def replaced_cookies(exchange: Exchange) -> set[str]:
     """Return the names of the cookies that were sent with a call and that the answer sets to other values."""
     sent = _cookies(next((value for name, value in exchange.request.headers if name == "Cookie"), ""))
-    lines = map(_parsed, exchange.response.all("set-cookie") if exchange.response else ())
-    return {name for name, value, _ in lines if name in sent and sent[name] != value}
+    lines = exchange.response.all("set-cookie") if exchange.response else []
+    found = (parsed(line, exchange.request.url) for line in lines)
+    return {cookie.name for cookie in found if cookie and cookie.name in sent and sent[cookie.name] != cookie.value}
 
 
 def _cookies(line: str) -> dict[str, str]:
@@ -157,55 +219,16 @@ def _cookies(line: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _parsed(line: str) -> tuple[str, str, list[str]]:
-    """Return name, value and attributes of a Set-Cookie line. The name is empty if there is no `=`."""
-    pair, *attributes = line.split(";")
-    name, equals, value = (part.strip() for part in pair.partition("="))
-    return name if equals else "", value, attributes
-
-
-def _default_path(url: str) -> str:
-    """Return the path of a cookie that has no Path attribute (RFC 6265 5.1.4)."""
-    return urlsplit(url).path.rpartition("/")[0] or "/"
-
-
-def _deletes(value: str, attributes: list[str], response: Response) -> bool:
-    return (
-        not value.strip('"')
-        or _attribute(attributes, "max-age").startswith(("0", "-"))
-        or _has_ended(_attribute(attributes, "expires"), response.get("date") or "")
-    )
-
-
-def _has_ended(expires: str, date: str) -> bool:
-    """Return whether a cookie had already expired when the answer was sent. The server's clock decides."""
-    end, said = moment(expires), moment(date)
-    return "1970" in expires or (end is not None and said is not None and end <= said)
-
-
-def _reaches(attributes: list[str], url: str) -> bool:
-    """Return whether a cookie with these attributes is sent to an address (RFC 6265 5.1.3, 5.1.4)."""
-    parts = urlsplit(url)
-    path, domain = _attribute(attributes, "path"), _attribute(attributes, "domain").removeprefix(".")
-    host = (parts.hostname or "").lower()
-    below = not path.startswith("/") or f"{parts.path.lower()}/".startswith(f"{path.rstrip('/')}/")
-    return below and (not domain or host == domain or host.endswith(f".{domain}"))
-
-
-def _attribute(attributes: list[str], name: str) -> str:
-    pairs = (attribute.partition("=") for attribute in attributes)
-    return next((value.strip().lower() for found, _, value in pairs if found.strip().lower() == name), "")
-
-
-def _credential(value: str) -> str:
+def _credential(value: str, change: Callable[[str], str]) -> str:
+    """Change the credential of a header, and keep its scheme, such as Bearer."""
     scheme, space, credential = value.rpartition(" ")
-    return f"{scheme}{space}{_random(credential)}"
+    return f"{scheme}{space}{change(credential)}".rstrip()
 
 
-def _random(like: str) -> str:
+def random_like(text: str) -> str:
     """Return a random text of the same form, which is long enough not to be a real session by chance.
 
     Letters and digits are replaced. Percent-encoded characters stay, because a random one could be a line break, which
     no header may contain.
     """
-    return CHARACTER.sub(lambda found: found[1] or secrets.choice(ALPHABET), like.ljust(GUESSLESS, "x"))
+    return CHARACTER.sub(lambda found: found[1] or secrets.choice(ALPHABET), text.ljust(GUESSLESS, "x"))

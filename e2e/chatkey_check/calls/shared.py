@@ -88,7 +88,8 @@ class Calls(Caller):
         login, login_b = self.target.login, self.target.login_b
         if login is None or not login.url:
             raise Skipped("a second login of the same person is needed", "--login-url with --login-field")
-        session, jkt = Session("an earlier login of the same person", login.headers), self.new_jkt()
+        session = Session("an earlier login of the same person", login.headers, home=self.target.url)
+        jkt = self.new_jkt()
         logins.log_in(self, session, login, jkt)
         of_member = self.ask("a call after an earlier login of the same person", session, jkt=jkt)
         if login_b is None or not login_b.url or not of_member.minted:
@@ -103,7 +104,12 @@ class Calls(Caller):
     @once
     def nobody(self) -> Session:
         """A session without cookies and headers. It ignores the cookies that answers set."""
-        return Session("nobody", learns=False)
+        return Session("nobody", learns=False, home=self.target.url)
+
+    @once
+    def visitor(self) -> Session:
+        """A browser in which nobody logs in. It keeps cookies, as every browser does."""
+        return Session("a visitor", home=self.target.url, obeys=True)
 
     @property
     def _same_browser(self) -> str:
@@ -163,6 +169,17 @@ class Calls(Caller):
                 raise
             self.record.log.append(limited.answer)
             return limited.answer
+
+    @once
+    def returning(self) -> Exchange:
+        """The second call of the visitor: with the cookies of the first answer, and those of the site's own page."""
+        first, page = self.anonymous, self.target.page_url or (self.target.login.url if self.target.login else "")
+        if first.response is None or first.status == TOO_MANY:
+            return first
+        if page:
+            self.fetch("a visitor opens a page of the site", page, self.visitor)
+        self._learn(self.visitor, first)
+        return self.ask("the same visitor's second call, with the cookies", self.visitor, jkt=first.request.jkt)
 
     def _only_visitors(self, refused: Exchange) -> bool:
         """Return whether visitors are refused while members get answers. If so, waiting would not lift the limit."""
@@ -308,7 +325,7 @@ class Calls(Caller):
             self.wait(missing, why)
 
     def _logged_in(self, name: str, login: Login) -> Session:
-        session = Session(name, login.headers)
+        session = Session(name, login.headers, home=self.target.url)
         self.masks.add(*session.secrets)
         if login.url:
             logins.log_in(self, session, login)

@@ -40,12 +40,13 @@ def after_logout(run: Run) -> Finding:
             "the address of the logout is not known; the check ends the session that you pass", "--logout-url URL"
         )
     session = _session(calls)
+    copied = session.copy()  # the browser deletes the cookie; a copy of the cookie must not work either
     done = calls.fetch("the logout", address, session, form=b"")
     if 400 <= done.status < 500:
         done = calls.fetch("the logout, by GET", address, session)
     if not done.status or done.status >= 400:
         return failed(f"The logout failed: {done.result}.", done, hint="Check --logout-url.")
-    answer = calls.ask("the call after the logout, with the same session", session)
+    answer = calls.ask("the call after the logout, with the same session", copied)
     if answer.minted:
         return failed("After the logout, the same session still gets a token.", done, answer)
     if answer.fails:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 from chatkey_check import reading
+from chatkey_check.calls.sessions import random_like
 from chatkey_check.calls.shared import Calls
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.forgeries import guessed
 from chatkey_check.model import NOBODY, Finding, Severity, Skipped
 from chatkey_check.run import Run
 
@@ -21,12 +23,14 @@ NONE = b'{"alg":"none","typ":"JWT"}'
     severity=Severity.MUST,
     section="4.7",
     sent="the call with a made-up value in every cookie of the login, and with empty cookies; if a cookie is a JWT, "
-    "also with another signature, and with none",
+    "also with another signature, and with none; if a value contains readable details, also these with everything else "
+    "made up, in every encoding that frameworks use",
     passes="no token, and no status of 500 or above",
     hint="Look up the session that the cookie names. The presence of a cookie proves nothing.",
     mistakes=(
         "the handler only checks whether there is a cookie",
         "a session that is a JWT is decoded, but its signature is not verified",
+        "a signed cookie is read without checking the part after `--`, `.`, `:` or `|`",
         "an unknown session makes the handler crash",
     ),
     mend={
@@ -52,7 +56,24 @@ def garbage_session(run: Run) -> Finding:
     empty = calls.ask("an empty session", calls.member.replaced(lambda _: ""))
     if empty.minted:
         return failed(f"An empty cookie gets a token for {reading.shown(empty.uid)}.", empty)
-    return _forged(calls) or passed()
+    return _forged(calls) or _guessed(calls) or passed()
+
+
+def _guessed(calls: Calls) -> Finding | None:
+    """Call with the readable content of the session and everything else in it made up. Return the failure, if any."""
+    login, person = calls.target.login, calls.token.claims
+    typed = [value for _, value in login.fields if value not in login.passwords] if login else []
+    digits = re.findall(r"\d+", str(person.get("uid")))
+    known = [*(person.get(name) for name in ("uid", "email", "name")), *digits, *typed]
+    guess = calls.member.replaced(lambda value: guessed(value, known) or random_like(value))
+    if all(guessed(value, known) == "" for value in calls.member.values):
+        return None
+    answer = calls.ask("the session with everything made up that cannot be guessed", guess)
+    if not answer.minted:
+        return None
+    hint = "Verify the session's signature on every call, or store the session on your server."
+    what = "The session is not verified: its readable content alone is enough, so anyone can write one"
+    return failed(f"{what} (for {reading.shown(answer.uid)}).", answer, hint=hint)
 
 
 def _forged(calls: Calls) -> Finding | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_check.judging.check import check
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import also_returning, check
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.mistakes.answers import wrong_with
 from chatkey_check.model import NOBODY, Finding, Severity
@@ -16,7 +17,7 @@ NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
     group=NOBODY,
     severity=Severity.MUST,
     section="4.7",
-    sent='POST {"jkt": …} without cookies',
+    sent='POST {"jkt": …} without cookies; then a second call with the cookies that were set',
     passes="a JSON object with the member `token`; the body of a 4xx answer does not matter",
     hint=NULL,
     mistakes=(
@@ -30,9 +31,9 @@ NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
     },
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
-def json_object(run: Run) -> Finding:
+@also_returning
+def json_object(_run: Run, answer: Exchange) -> Finding:
     """getToken reads the same JSON member for visitors and for members."""
-    answer = run.calls.anonymous
     if not answer.succeeded:
         return passed(f"the answer is {answer.status}")
     wrong = wrong_with(answer)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_check.judging.check import check
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import also_returning, check
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import NOBODY, Finding, Severity
 from chatkey_check.run import Run
@@ -13,7 +14,7 @@ from chatkey_check.run import Run
     group=NOBODY,
     severity=Severity.MUST,
     section="4.7",
-    sent='the call of a visitor: POST {"jkt": …} without cookies',
+    sent='the call of a visitor: POST {"jkt": …} without cookies; then a second call with the cookies that were set',
     passes="no 3xx, unless the logged-in call gets the same",
     hint='Exempt the route from the redirect to the login page, and answer {"token": null}.',
     mistakes=("@login_required, or a guard for the whole site, covers the route",),
@@ -24,10 +25,10 @@ from chatkey_check.run import Run
     },
     needs=("req.post-json", "req.no-redirect"),
 )
-def no_redirect(run: Run) -> Finding:
+@also_returning
+def no_redirect(run: Run, answer: Exchange) -> Finding:
     """The page's script follows the redirect and reads the login page instead of an answer."""
     calls = run.calls
-    answer = calls.anonymous
     if answer.redirected:
         return failed(f"A visitor is redirected to {answer.location} ({answer.status}).", answer)
     if answer.hops and calls.target.login is not None and calls.first.hops != answer.hops:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chatkey_check import reading
 from chatkey_check.evidence.leaks import whole
-from chatkey_check.exchange import MISSING
-from chatkey_check.judging.check import check
+from chatkey_check.exchange import MISSING, Exchange
+from chatkey_check.judging.check import also_returning, check
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import NOBODY, Finding, Severity
 from chatkey_check.reading import holds_bound_token
@@ -17,7 +17,7 @@ from chatkey_check.run import Run
     group=NOBODY,
     severity=Severity.MUST,
     section="4.7",
-    sent='the call of a visitor: POST {"jkt": …} without cookies',
+    sent='the call of a visitor: POST {"jkt": …} without cookies; then a second call with the cookies that were set',
     passes="`token` is null (with a 4xx status it may be missing), and there is no token elsewhere in the answer",
     hint='If nobody is logged in, return {"token": null}, and not "", "null", false, {} or a guest\'s token.',
     mistakes=(
@@ -32,10 +32,10 @@ from chatkey_check.run import Run
     },
     needs=("anon.json-object",),
 )
-def null(run: Run) -> Finding:
+@also_returning
+def null(run: Run, answer: Exchange) -> Finding:
     """If the answer is null, the visitor stays a visitor. The widget treats any other value as a token."""
     calls = run.calls
-    answer = calls.anonymous
     member = answer.member
     if holds_bound_token(whole(answer)) and not answer.minted:
         hint = "Remove this token: everyone who opens the page gets it."

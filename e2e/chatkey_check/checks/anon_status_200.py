@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_check.exchange import TOO_MANY
-from chatkey_check.judging.check import check
+from chatkey_check.exchange import TOO_MANY, Exchange
+from chatkey_check.judging.check import also_returning, check
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.model import NOBODY, Finding, Severity
 from chatkey_check.run import Run
@@ -14,7 +14,7 @@ from chatkey_check.run import Run
     group=NOBODY,
     severity=Severity.SHOULD,
     section="3, 4.7",
-    sent='the call of a visitor: POST {"jkt": …} without cookies',
+    sent='the call of a visitor: POST {"jkt": …} without cookies; then a second call with the cookies that were set',
     passes="a 2xx status",
     hint='Answer 200 with {"token": null}. Another status works only if your getToken turns the status into null.',
     mistakes=("a guard in front of the route answers 401",),
@@ -25,9 +25,9 @@ from chatkey_check.run import Run
     },
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
-def status_200(run: Run) -> Finding:
+@also_returning
+def status_200(_run: Run, answer: Exchange) -> Finding:
     """If getToken throws, the widget calls getToken again at growing intervals for as long as the page is open."""
-    answer = run.calls.anonymous
     if answer.succeeded:
         return passed()
     if answer.status in {403, 419} and "csrf" in answer.text.lower():

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from chatkey_check.calls.sessions import Session
+from chatkey_check.calls.shared import Calls
 from chatkey_check.exchange import Exchange
 from chatkey_check.judging.check import check
+from chatkey_check.judging.codings import WRITTEN
 from chatkey_check.judging.findings import failed
-from chatkey_check.judging.forgeries import CODINGS, forged
-from chatkey_check.judging.victims import ID_NAMES, Victim, believed
+from chatkey_check.judging.forgeries import forged, unsigned
+from chatkey_check.judging.victims import MADE_UP, Details, Victim, believed, flat, judged, victim_of
 from chatkey_check.model import PERSON, Blocked, Finding, Severity, Verdict
 from chatkey_check.run import Run
 
@@ -18,7 +23,7 @@ from chatkey_check.run import Run
     severity=Severity.MUST,
     section="4.7",
     sent="the call with another person's id in cookies such as uid and user_id, and in the login's own cookies, where "
-    "uid, e-mail and name are replaced as plain text, base64 and hex; each logged in and logged out",
+    "uid, e-mail and name are replaced in plain text and in every encoding that frameworks use",
     passes="uid does not change, and the logged-out call gets no token of that person",
     hint="Keep the user in a session that your server stores or signs, because anyone can write a cookie.",
     mistakes=(
@@ -36,31 +41,51 @@ def cookie_ignored(run: Run) -> Finding:
     """A cookie is text that the browser sends, and anyone who uses the browser can change it."""
     calls = run.calls
 
-    def ask(session: Session, victim: Victim) -> Exchange:
-        theirs = {"uid": victim.uid, "email": victim.email, "name": victim.name}
-        own = {name: forged(value, calls.token.claims, theirs) for name, value in session.cookies.items()}
-        cookies = {**dict.fromkeys(ID_NAMES, victim.uid), **own}
-        return calls.ask("another person named in cookies", session, cookies=cookies)
+    def ask(session: Session, details: Details) -> Exchange:
+        named = {path[0]: str(value) for path, value in details}
+        return calls.ask("another person named in cookies", session, cookies={**named, **session.cookies})
 
-    found = believed(calls, "cookies", ask)
-    if found.verdict is Verdict.PASS:
-        found = _written(run) or found
+    found = believed(calls, "cookies", _missing(calls), ask)
+    for judge in (_exchanged, _written):
+        found = judge(calls) or found if found.verdict is Verdict.PASS else found
     if found.verdict is Verdict.FAIL and calls.made_up.minted:
         raise Blocked("anon.garbage-session")  # the endpoint accepts any cookie
     return found
 
 
-def _written(run: Run) -> Finding | None:
+def _missing(calls: Calls) -> Callable[[Victim], Details]:
+    """Return the details in cookies that the login does not have."""
+    own = calls.member.cookies
+    return lambda victim: [(path, value) for path, value in flat(victim) if path[0] not in own]
+
+
+def _exchanged(calls: Calls) -> Finding | None:
+    """Call with the login's own cookies, in which the other person's details replace the person's own."""
+    other = calls.of_other if calls.target.login_b else None
+    victim = victim_of(other.claims) if other is not None and other.minted else MADE_UP
+    theirs = {"uid": victim.uid, "email": victim.email, "name": victim.name}
+    own = calls.member.cookies
+    asks = [
+        partial(calls.ask, "another person in the login's cookies", calls.member, cookies={**own, name: changed})
+        for name, value in own.items()
+        for changed in forged(value, calls.token.claims, theirs)
+    ]
+    for answer in calls.ask_each(asks):
+        found = judged(calls, "cookies", calls.member, victim, answer)
+        if found is not None:
+            return found
+    return None
+
+
+def _written(calls: Calls) -> Finding | None:
     """Call with cookies that a stranger could make from the uid alone. Fail if such a cookie is enough to log in."""
-    calls = run.calls
     if calls.anonymous.minted or not calls.member.cookies:
         return None
-    uid = str(calls.token.uid)
-    for coding in CODINGS:
-        made = dict.fromkeys(calls.member.cookies, coding.write(uid))
-        answer = calls.ask(f"the uid {coding.name} in every cookie", calls.nobody.with_cookies(made))
+    person = victim_of(calls.token.claims)
+    jwts = (("in a JWT that is not signed", jwt) for jwt in unsigned(person))
+    for how, value in (*((name, write(person.uid)) for name, write in WRITTEN), *jwts):
+        made = dict.fromkeys(calls.member.cookies, value)
+        answer = calls.ask(f"the uid {how} in every cookie", calls.nobody.with_cookies(made))
         if answer.minted:
-            return failed(
-                f"The session is the user's id, {coding.name}: anyone who knows an id can be that person.", answer
-            )
+            return failed(f"The session is the user's id, {how}: anyone who knows an id can be that person.", answer)
     return None

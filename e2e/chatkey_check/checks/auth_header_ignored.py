@@ -11,44 +11,29 @@ from chatkey_check.calls.shared import Calls
 from chatkey_check.exchange import Exchange
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
-from chatkey_check.judging.victims import Victim, believed, victim_of
+from chatkey_check.judging.forgeries import unsigned
+from chatkey_check.judging.victims import Details, Victim, believed, victim_of
 from chatkey_check.model import PERSON, Blocked, Finding, Severity, Verdict
 from chatkey_check.run import Run
 
 NAMES = (
-    "X-User-Id",
-    "X-User",
-    "X-Uid",
-    "X-Username",
-    "X-Remote-User",
-    "Remote-User",
-    "X-Forwarded-User",
-    "X-Auth-Request-User",
-    "X-Authenticated-User",
-    "X-Authenticated-Userid",
-    "X-Consumer-Custom-Id",
-    "X-Consumer-Username",
-    "X-Customer-Id",
-    "X-Account-Id",
-    "X-Member-Id",
-    "X-Auth-User",
-    "X-Forwarded-Preferred-Username",
-    "X-Auth-Request-Preferred-Username",
-    "X-MS-Client-Principal-Id",
-    "X-Amzn-Oidc-Identity",
-    "X-Webauth-User",
-    "X-Authentik-Uid",
-    "X-Vouch-User",
+    *("X-User-Id", "X-User", "X-Uid", "X-Username", "X-UserId", "X-User-Name", "X-Auth-User", "X-Auth-Userid"),
+    *("X-Remote-User", "Remote-User", "X-Authenticated-User", "X-Authenticated-Userid", "X-Customer-Id"),
+    *("X-Forwarded-User", "X-Forwarded-Preferred-Username", "X-Account-Id", "X-Member-Id", "X-Hasura-User-Id"),
+    *("X-Auth-Request-User", "X-Auth-Request-Preferred-Username", "X-Consumer-Custom-Id", "X-Consumer-Username"),
+    *("X-MS-Client-Principal-Id", "X-Amzn-Oidc-Identity", "Oidc-Claim-Sub", "X-Webauth-User", "X-Vouch-User"),
+    *("X-Authentik-Uid", "X-Authentik-Username", "X-Pomerium-Claim-Sub", "Tailscale-User-Login"),
 )
 """Headers in which gateways, and backends behind them, name the person."""
+INSTEAD = (
+    *("X-Impersonate-User", "X-Impersonate-User-Id", "X-Impersonated-User", "Impersonate-User", "X-Impersonate"),
+    *("X-Switch-User", "X-On-Behalf-Of", "On-Behalf-Of", "X-Act-As", "X-Acting-As", "X-Login-As", "X-As-User"),
+    *("X-Sudo", "Sudo", "X-Debug-User", "X-Test-User", "X-Dev-User"),
+)
+"""Headers with which support staff and tests act as another person."""
 EMAIL_NAMES = (
-    "X-User-Email",
-    "X-Forwarded-Email",
-    "X-Auth-Request-Email",
-    "X-MS-Client-Principal-Name",
-    "Cf-Access-Authenticated-User-Email",
-    "X-Goog-Authenticated-User-Email",
-    "Remote-Email",
+    *("X-User-Email", "X-Forwarded-Email", "X-Auth-Request-Email", "X-MS-Client-Principal-Name", "Remote-Email"),
+    *("Cf-Access-Authenticated-User-Email", "X-Goog-Authenticated-User-Email", "X-Pomerium-Claim-Email"),
 )
 
 
@@ -57,12 +42,15 @@ EMAIL_NAMES = (
     group=PERSON,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with another person's id in headers such as X-User-Id and X-Forwarded-User, logged in and logged "
-    "out; and logged out with the login's uid in Authorization",
+    sent="the call with another person's id in headers such as X-User-Id, X-Forwarded-User and X-Impersonate-User, "
+    "logged in and logged out; and logged out with the login's uid in Authorization, also in an unsigned JWT",
     passes="uid does not change, and the logged-out call gets no token of that person",
-    hint="Remove identity headers at the gateway, and take the user from the session, because anyone can send a "
-    "header.",
-    mistakes=("a gateway sets X-Forwarded-User, but does not strip the one that the client sent",),
+    hint="Remove identity headers at the gateway, and take the user from the session. Anyone can send a header.",
+    mistakes=(
+        "a gateway sets X-Forwarded-User, but does not strip the one that the client sent",
+        "X-Impersonate-User, which is meant for support staff, works for everybody",
+        "a JWT in Authorization is decoded without verifying its signature, because a gateway should have done so",
+    ),
     mend={
         "nginx": 'proxy_set_header X-Forwarded-User "";',
     },
@@ -71,12 +59,17 @@ EMAIL_NAMES = (
 def header_ignored(run: Run) -> Finding:
     """If your gateway sets a header that names the user, anyone who gets past the gateway can set the header too."""
 
-    def ask(session: Session, victim: Victim) -> Exchange:
-        headers = [*((name, victim.uid) for name in NAMES), *((name, victim.email) for name in EMAIL_NAMES)]
+    def ask(session: Session, details: Details) -> Exchange:
+        headers = [(path[0], str(value)) for path, value in details]
         return run.calls.ask("another person named in headers", session, headers=headers)
 
-    found = believed(run.calls, "headers", ask)
+    found = believed(run.calls, "headers", _named, ask)
     return found if found.verdict is not Verdict.PASS else _by_authorization(run.calls)
+
+
+def _named(victim: Victim) -> Details:
+    ids = [((name,), victim.uid) for name in (*NAMES, *INSTEAD)]
+    return [*ids, *(((name,), victim.email) for name in EMAIL_NAMES)]
 
 
 def _by_authorization(calls: Calls) -> Finding:
@@ -85,7 +78,8 @@ def _by_authorization(calls: Calls) -> Finding:
     if calls.anonymous.minted:
         return passed()
     basic = (base64.b64encode(f"{name}:".encode()).decode() for name in (person.uid, person.email))
-    credentials = [f"Bearer {person.uid}", *(f"Basic {credential}" for credential in basic)]
+    made_up = (f"Bearer {jwt}" for jwt in unsigned(person))
+    credentials = [f"Bearer {person.uid}", *(f"Basic {credential}" for credential in basic), *made_up]
     asks = [
         partial(calls.ask, "a person named in Authorization", calls.nobody, headers=[("Authorization", credential)])
         for credential in credentials

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatkey_check.calls.sessions import Session
 from chatkey_check.exchange import Exchange
 from chatkey_check.judging.check import check
-from chatkey_check.judging.victims import ID_NAMES, Victim, believed
+from chatkey_check.judging.victims import Details, believed, flat
 from chatkey_check.model import PERSON, Finding, Severity
 from chatkey_check.run import Run
 
@@ -30,8 +30,8 @@ from chatkey_check.run import Run
 def query_ignored(run: Run) -> Finding:
     """The caller controls the query string. Therefore the query string must not decide who the user is."""
 
-    def ask(session: Session, victim: Victim) -> Exchange:
-        query = [*((name, victim.uid) for name in ID_NAMES), ("email", victim.email)]
+    def ask(session: Session, details: Details) -> Exchange:
+        query = [(path[0], str(value)) for path, value in details]
         return run.calls.ask("another person named in the address", session, query=query)
 
-    return believed(run.calls, "address", ask)
+    return believed(run.calls, "address", flat, ask)

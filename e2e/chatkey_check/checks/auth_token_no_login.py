@@ -6,7 +6,7 @@ from chatkey_check.calls.shared import Calls
 from chatkey_check.exchange import Exchange
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
-from chatkey_check.model import PERSON, Blocked, Finding, Severity
+from chatkey_check.model import PERSON, Blocked, Finding, Severity, Skipped
 from chatkey_check.run import Run
 
 
@@ -49,7 +49,14 @@ def _answers(calls: Calls) -> list[Exchange]:
     cookies = calls.nobody.with_cookies(dict.fromkeys(calls.member.cookies, token))
     answers = [calls.ask("the token as a session, in a header", calls.nobody, headers=bearer)]
     if cookies.cookies:
-        answers.append(calls.ask("the token as a session, in cookies", cookies))
+        in_all = calls.ask("the token as a session, in cookies", cookies)
+        answers.append(in_all)
+        if in_all.limited:  # so many copies are too large
+            single = [calls.nobody.with_cookies({name: token}) for name in cookies.cookies]
+            one_by_one = [calls.ask("the token as a session, in a cookie", session) for session in single]
+            if any(one.limited for one in one_by_one):
+                raise Skipped(f"a call with the token in a cookie is over a limit ({in_all.result})")
+            answers += one_by_one
     if calls.target.whoami and calls.fetch("--whoami, logged out", calls.target.whoami, calls.nobody).status != 200:
         answers.append(
             calls.fetch("--whoami, with the token as a session", calls.target.whoami, calls.nobody.bearing(bearer))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatkey_check.calls.logins import LoginError
+from chatkey_check.calls.logins import CookieError
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import PRECONDITIONS, Finding, Severity, Skipped
@@ -13,14 +13,13 @@ from chatkey_check.run import Run
     "net.session-works",
     group=PRECONDITIONS,
     severity=Severity.MUST,
-    sent="the login form (--login-url) or the session that was passed, then GET --whoami",
-    passes="a call after the form shows a logged-in person, and --whoami answers 200",
-    hint="The session that you passed is not logged in. Log in again in a browser, and pass the new cookie with "
-    "--login.",
+    sent="the login forms (--login-url) or the session that was passed, then GET --whoami",
+    passes="browsers send the login's cookie to the endpoint, and --whoami answers 200; not judged if the login fails",
+    hint="The session that you passed is not logged in. Log in again in a browser, and pass the new cookie with --login.",
     mistakes=(
         "the session has expired, or its cookie was copied incompletely",
-        "the login form needs another field, or the password is wrong",
         "the session is for another host",
+        "the login's cookie has a Path, a Domain or a prefix with which browsers do not send it to the endpoint",
     ),
     needs=("net.resolves", "net.tls", "net.same-origin"),
 )
@@ -30,12 +29,12 @@ def session_works(run: Run) -> Finding:
     target = calls.target
     try:
         sessions = [calls.member, *([calls.other] if target.login_b else [])]
-    except LoginError as error:
-        hint = "Check --login-url and the fields: a browser must be able to log in with them."
-        return failed(f"The login failed: {error}.", error.about, hint=hint)
+    except CookieError as error:
+        hint = "Set the cookie with Path=/, Secure, HttpOnly and SameSite=Lax, and without Domain."
+        return failed(f"{error}.", error.about, hint=hint)
     if target.whoami is None:
-        if target.login and target.login.url:
-            return passed("the login form works")
+        if (target.login and target.login.url) or calls.first.minted:
+            return passed("the endpoint returns a token to the login")
         raise Skipped("only another address of your site shows whether the session is logged in", "--whoami URL")
     for session in sessions:
         answer = calls.fetch(f"--whoami, as {session.name}", target.whoami, session)

@@ -6,7 +6,7 @@ from chatkey_check.calls.shared import Calls
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.judging.shapes import without_body
-from chatkey_check.model import BAD_REQUESTS, Blocked, Finding, Severity
+from chatkey_check.model import BAD_REQUESTS, Blocked, Finding, Severity, Skipped
 from chatkey_check.run import Run
 
 
@@ -31,6 +31,8 @@ def _judged(calls: Calls) -> Finding:
     answer = calls.ask("an additional member", calls.member, more={"x_unknown": 1})
     if answer.minted:
         return passed()
+    if answer.limited:
+        raise Skipped(f"a call with an additional member is over a limit ({answer.result})")
     if calls.unknown_again is not None:
         raise Blocked("resp.session-kept")
     return warned(f"A call with an additional member got no token ({answer.result}).", answer)

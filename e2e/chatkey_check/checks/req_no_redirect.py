@@ -33,7 +33,7 @@ def no_redirect(run: Run) -> Finding:
             hint = "Answer on the page's origin: a browser blocks the redirect to another origin."
             return failed(f"The endpoint redirects ({answer.status}) to another origin: {where}.", answer, hint=hint)
         if "login" in where.lower() or "signin" in where.lower():
-            hint = "The session you passed is not logged in, or its cookie is not sent to this path."
+            hint = "The session that you passed is not logged in, or its cookie is not sent to this path."
             return failed(f"The endpoint redirects ({answer.status}) to {where}, a login page.", answer, hint=hint)
         return failed(f"The endpoint redirects ({answer.status}) to {where}.", answer)
     if answer.hops:

@@ -15,6 +15,8 @@ from chatkey_check.run import Run
 
 Judge = Callable[[Run], Finding]
 TokenJudge = Callable[[Run, Token], Finding]
+AnswerJudge = Callable[[Run, Exchange], Finding]
+SECOND_CALL = "The first call of a visitor is answered correctly, but the second call is not."
 ONE_OF_TWO = "The first login's token is correct, but the second login's is not."
 
 
@@ -66,6 +68,20 @@ def also_second(judge: TokenJudge) -> Judge:
             return replace(again, message=message, hint=f"{WORKERS} {again.hint or ''}".rstrip())
         again = _wrong_for_other(judge, run)
         return found if again is None else replace(again, message=f"{ONE_OF_TWO} {again.message}")
+
+    return judged
+
+
+def also_returning(judge: AnswerJudge) -> Judge:
+    """Judge the answer to a visitor's first call and, if that answer passes, the answer to the second call."""
+
+    @wraps(judge)
+    def judged(run: Run) -> Finding:
+        found = judge(run, run.calls.anonymous)
+        if found.verdict is not Verdict.PASS:
+            return found
+        again = judge(run, run.calls.returning)
+        return found if again.verdict is Verdict.PASS else replace(again, message=f"{SECOND_CALL} {again.message}")
 
     return judged
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -11,32 +11,15 @@ from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.shared import Calls
 from chatkey_check.exchange import Exchange
 from chatkey_check.judging.findings import failed, passed
-from chatkey_check.model import Finding
+from chatkey_check.model import Finding, Skipped
 
 ID_NAMES: Final = (
-    "uid",
-    "user_id",
-    "userId",
-    "user",
-    "sub",
-    "id",
-    "username",
-    "login",
-    "account",
-    "customer_id",
-    "customerId",
-    "member_id",
-    "external_id",
-    "userid",
-    "account_id",
-    "accountId",
-    "memberId",
-    "customer",
-    "member",
-    "as",
-    "impersonate",
-    "_switch_user",
+    *("id", "uid", "userid", "userId", "userID", "user_id", "user", "username", "login", "sub", "external_id"),
+    *("account", "accountId", "account_id", "customer", "customerId", "customer_id", "contact_id", "client_id"),
+    *("member", "memberId", "member_id", "profile_id", "person_id", "as", "act_as", "actAs", "login_as", "loginAs"),
+    *("impersonate", "impersonate_user", "impersonateUserId", "on_behalf_of", "onBehalfOf", "_switch_user", "sudo"),
 )
+"""Names under which pages, gateways and tools for support staff name a person."""
 
 
 class Victim(NamedTuple):
@@ -58,34 +41,96 @@ MADE_UP_CLAIMS: Final[Mapping[str, object]] = {
 }
 """Claims that do not identify a person, but must not be up to the caller either."""
 
-Ask = Callable[[Session, Victim], Exchange]
-"""Makes the call as a session, with a victim named in it."""
+SMALL: Final = 700
+"""Most characters of one probe. Limits of a kilobyte are common, and a probe that is too large proves nothing."""
+
+Details = Sequence[tuple[tuple[str, ...], object]]
+"""What a call says about a person: the path to each value, and the value."""
+Ask = Callable[[Session, Details], Exchange]
+"""Makes the call as a session, with these details in it."""
 
 
-def believed(calls: Calls, where: str, ask: Ask) -> Finding:
-    """Make a call with the login and a call without it. Both calls name another person.
+def believed(calls: Calls, where: str, named: Callable[[Victim], Details], ask: Ask) -> Finding:
+    """Name another person in calls with the login and in calls without it.
 
-    Fail if either call gets that person's token. If there is a second login, the calls name the person of that login,
-    because an endpoint may accept only people who exist.
+    Fail if any call gets that person's token. If there is a second login, its person is named, because an endpoint
+    may accept only people who exist. A call that is answered in another way than the normal call was refused because
+    of one of its details, so the details are divided into smaller calls. Raises `Skipped` if even the smallest call is
+    over a limit of size or rate.
     """
-    attempts = list(_attempts(calls))
-    logged_in = _logged_in(calls)
-    answers = calls.ask_each(partial(ask, *attempt) for attempt in attempts)
-    for (session, victim), answer in zip(attempts, answers, strict=False):
-        if not answer.minted:
-            continue
-        anyway = session is calls.nobody and calls.anonymous.uid in {answer.uid, *logged_in}
-        if answer.uid == victim.uid and not anyway:
-            who = "A call without a login" if session is calls.nobody else "A logged-in call"
-            return failed(f"{who} got the token of {reading.shown(victim.uid)}, who was named in the {where}.", answer)
-        if session is calls.member and answer.uid != calls.token.uid:
-            changed = f"uid changed from {reading.shown(calls.token.uid)} to {reading.shown(answer.uid)}"
-            return failed(f"{changed} when the {where} named another person.", answer)
-        if session is calls.member:
-            for claim, named in {"email": victim.email, **MADE_UP_CLAIMS}.items():
-                if answer.claims.get(claim) == named != calls.token.claims.get(claim):
-                    return failed(f"The claim {claim} was taken from the {where}.", answer)
+    attempts = [(session, victim, dict(named(victim))) for session, victim in _attempts(calls)]
+    limited: Exchange | None = None
+    parts = _small(tuple(named(MADE_UP)))
+    while parts:
+        tries = [(part, *attempt) for part in parts for attempt in attempts]
+        asks = (partial(ask, session, [(path, said[path]) for path, _ in part]) for part, session, _, said in tries)
+        parts = []
+        for (part, session, victim, _), answer in zip(tries, calls.ask_each(asks), strict=False):
+            found = judged(calls, where, session, victim, answer)
+            if found is not None:
+                return found
+            if answer.limited or not _as_usual(calls, session, answer):
+                smaller = _divided(part, answer)
+                parts.extend(one for one in smaller if one not in parts)
+                limited = answer if answer.limited and not smaller else limited
+    if limited is not None:
+        raise Skipped(f"a call that names another person in the {where} is over a limit ({limited.result})")
     return passed()
+
+
+def judged(calls: Calls, where: str, session: Session, victim: Victim, answer: Exchange) -> Finding | None:
+    """Return the failure if the call got another token than its session should get, otherwise None."""
+    if not answer.minted:
+        return None
+    anyway = session is calls.nobody and calls.anonymous.uid in {answer.uid, *_logged_in(calls)}
+    if answer.uid == victim.uid and not anyway:
+        who = "A call without a login" if session is calls.nobody else "A logged-in call"
+        return failed(f"{who} got the token of {reading.shown(victim.uid)}, named in the {where}.", answer)
+    if session is not calls.member:
+        return None
+    if answer.uid != calls.token.uid:
+        changed = f"uid changed from {reading.shown(calls.token.uid)} to {reading.shown(answer.uid)}"
+        return failed(f"{changed} when the {where} named another person.", answer)
+    for claim, named in {"email": victim.email, **MADE_UP_CLAIMS}.items():
+        if answer.claims.get(claim) == named != calls.token.claims.get(claim):
+            return failed(f"The claim {claim} was taken from the {where}.", answer)
+    return None
+
+
+def _as_usual(calls: Calls, session: Session, answer: Exchange) -> bool:
+    usual = calls.alone(session)
+    return (answer.status, answer.minted) == (usual.status, usual.minted)
+
+
+def _small(details: Details) -> list[Details]:
+    """Divide details into parts of at most `SMALL` characters."""
+    parts: list[list[tuple[tuple[str, ...], object]]] = [[]]
+    size = 0
+    for path, value in details:
+        length = len(path[-1]) + len(str(value)) + len('"": "", ')
+        if parts[-1] and size + length > SMALL:
+            parts.append([])
+            size = 0
+        parts[-1].append((path, value))
+        size += length
+    return [tuple(part) for part in parts]
+
+
+def _divided(part: Details, refused: Exchange) -> list[Details]:
+    """Return smaller parts of the details of a call that was refused; none if it cannot be divided further.
+
+    If the call was too large, halve it. Otherwise try each top-level member by itself, because one of them was refused.
+    """
+    if refused.limited:
+        middle = len(part) // 2
+        return [part[:middle], part[middle:]] if middle else []
+    names = list(dict.fromkeys(path[0] for path, _ in part))
+    return [tuple(one for one in part if one[0][0] == name) for name in names] if len(names) > 1 else []
+
+
+def flat(victim: Victim) -> Details:
+    """Return a person's id under all usual names, and the e-mail address."""
+    return [*(((name,), victim.uid) for name in ID_NAMES), (("email",), victim.email)]
 
 
 def _logged_in(calls: Calls) -> set[object]:

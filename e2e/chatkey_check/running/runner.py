@@ -175,6 +175,8 @@ class _Judging:
         try:
             found = check.judge(self._run)
         except Skipped as skipped:
+            if skipped.by not in {"", check.id}:
+                return self._blocked(check, skipped.by)
             return Outcome(check, Verdict.SKIP, skipped.reason, option=skipped.option)
         except Blocked as blocked:
             return self._blocked(check, blocked.by)

@@ -68,23 +68,6 @@ class StaleSession(Backend):
         self.sessions.clear()
 
 
-@broken("login-form-wrong")
-class LoginFormWrong(Backend):
-    options = {"login": "form", "fields": {"user": "ada", "password": "hunter-3"}}
-
-
-@broken("login-form-again")
-class LoginFormAgain(Backend):
-    """After a wrong password, the site shows the login form again and sets a cookie for the error message."""
-
-    options = {"login": "form", "fields": {"user": "ada", "password": "hunter-3"}}
-
-    def login(self, request: Request) -> Answer:
-        page = b'<form method="post"><input name="user"><input type="password" name="password"></form>'
-        flash = [("Set-Cookie", "flash=wrong; Path=/")] if request.method == "POST" else []
-        return Answer(200, [HTML, *flash], page)
-
-
 @broken("slow")
 class Slow(Backend):
     seconds = 6.0

@@ -77,6 +77,8 @@ class Backend:
 
     options: ClassVar[Mapping[str, Any]] = {}
     path: ClassVar[str] = "/chat/token"
+    whole_site: ClassVar[bool] = False
+    """Whether the backend is served under a host name of its own."""
     cookie: ClassVar[str] = "sid"
 
     def __init__(self, clock: Clock, secret: str = SECRET) -> None:

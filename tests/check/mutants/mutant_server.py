@@ -79,7 +79,10 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 
 class Server:
-    """Serves several handlers on a free local port, in a thread. The first path segment selects the handler."""
+    """Serves several handlers on a free local port, in a thread. The first path segment selects the handler.
+
+    A handler whose name is in lower case is also the whole site `<name>.localhost`.
+    """
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
@@ -138,6 +141,9 @@ class Server:
             writer.close()
 
     async def _answer(self, request: Request) -> Answer:
+        name, _, domain = request.headers.get("host", "").partition(":")[0].partition(".")
+        if domain == "localhost" and name in self._handlers:
+            return await self._handlers[name](request)
         name = request.path.split("/")[1]
         handler = self._handlers.get(name)
         if handler is None:

@@ -18,6 +18,10 @@ from tests.check.mutants import (
     broken_times,
     broken_tokens,
     broken_workers,
+    browsers,
+    forged_sessions,
+    limits,
+    logins,
     unusual_answers,
     unusual_sessions,
     unusual_shapes,
@@ -54,6 +58,11 @@ MODULES: Final = (
     broken_times,
     broken_tokens,
     broken_workers,
+    browsers,
+    forged_sessions,
+    limits,
+    logins,
+    logins,
     unusual_answers,
     unusual_sessions,
     unusual_shapes,
@@ -117,6 +126,9 @@ def judge(
     clock = Clock()
     secret = kind.options.get("secret", SECRET)
     base = server.add(name, kind(clock, secret).handle)
+    if kind.whole_site:
+        server.add(name.lower(), kind(clock, secret).handle)
+        base = f"http://{name.lower()}.localhost:{server.port}"
     target = knowing(target_for(kind, base, server.port, secret))
     wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
     with opened(target, wire=wire, now=clock.now, sleep=clock.sleep) as run:
@@ -139,6 +151,9 @@ def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target
 
 def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
     """Return a login by name: the cookie of Ada or Bo, or another kind of login that a mutant needs."""
+    if ": " in how:
+        name, _, value = how.partition(": ")
+        return Login(((name, value),))
     fields = special.get("fields", {"user": "ada", "password": "hunter-2"})
     return {
         "login": Login((("Cookie", f"sid={SESSIONS['ada']}"),)),
@@ -181,7 +196,7 @@ def odd_complaint(oddity: Oddity, report: Report) -> str:
         allowed = outcome.verdict is Verdict.WARN and outcome.check.id in oddity.may_warn
         if outcome.verdict in FINDINGS and not allowed:
             return f"unjust: {said(outcome)}"
-        if outcome.verdict is Verdict.BLOCKED:
+        if outcome.verdict is Verdict.BLOCKED and report.of(outcome.blocked_by).verdict is not Verdict.SKIP:
             return f"blocked: {outcome.check.id}, by {outcome.blocked_by}"
     ends = status(report).name.lower().replace("_", "-")
     if ends != oddity.ends:

@@ -91,7 +91,7 @@ def _led_away(visit: Visit) -> str:
 
 def _nobody(visit: Visit) -> tuple[str, str]:
     kept, session = visit.cookies, visit.calls.member
-    for name in session.cookies:
+    for name in {cookie.name for cookie in session.jar.all}:
         if name not in kept:
             why, hint = _left_behind(visit.calls.target, session.lines.get(name, ""))
             return f"The endpoint answers null: the browser does not send the cookie {name}, {why}.", hint
