@@ -85,7 +85,7 @@ def test_no_form_shows_a_password_however_it_was_given(form: str, endpoints: Ser
         form = full.login.url if full.login else ""
         return replace(full, login=Login(url=form, fields=(("user", "ada"), ("pin", "x + y"))))
 
-    made = self_test.judge(endpoints, "WrongPassword", knowing=plain)
+    made = self_test.judge(endpoints, "login-by-pin", knowing=plain)
 
     text = written(form, made)
     assert made.cause is not None

@@ -27,7 +27,7 @@ FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 OTHER_FORM: Final = frozenset({400, 405, 406, 415, 422})
 """Statuses that mean: send the fields in another format."""
-CSRF: Final = frozenset({403, 419, 422})
+PAGE_EXPIRED: Final = 419
 CSRF_COOKIE: Final = "/sanctum/csrf-cookie"
 """Where Laravel's scripts get the cookie XSRF-TOKEN before they log in."""
 MORE: Final = re.compile(
@@ -132,7 +132,7 @@ class _Attempt:
         """Send fields, and follow the redirects. If a CSRF token is missing, get it as Laravel's scripts do."""
         body = (urlencode(fields) if kind == FORM else json.dumps(fields)).encode()
         answer = self.post(page, url, body, kind)
-        if answer.status in CSRF and "XSRF-TOKEN" not in self.session.cookies:
+        if _lacks_csrf(answer) and "XSRF-TOKEN" not in self.session.cookies:
             self.get("the cookie against forged requests", urljoin(url, CSRF_COOKIE))
             answer = self.post(page, url, body, kind) if "XSRF-TOKEN" in self.session.cookies else answer
         return _Step(answer, self.followed(answer))
@@ -202,6 +202,10 @@ class _Attempt:
     def call(self, session: Session) -> Exchange:
         label = f"{self.session.name}: a call that shows whether the login worked"
         return self.caller.ask(label, session, jkt=self.jkt)
+
+
+def _lacks_csrf(answer: Exchange) -> bool:
+    return answer.status == PAGE_EXPIRED or (answer.status in {403, 422} and "csrf" in answer.text.lower())
 
 
 def _asks_more(page: Exchange) -> bool:

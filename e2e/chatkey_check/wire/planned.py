@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from http.cookies import SimpleCookie
 from typing import Final
 from urllib.parse import urlsplit
 
 from chatkey_check import reading
-from chatkey_check.exchange import Exchange, Request, Response
+from chatkey_check.exchange import Exchange, Header, Request, Response
 from chatkey_check.shape import Shape
 from chatkey_check.target import Login, Target
 
 COOKIE: Final = "planned"
 JSON_HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 LARGEST_BODY: Final = 10_000
+PEOPLE: Final = {"a": "person-1", "b": "person-2"}
 STANDS_IN: Final = "for the plan only"
 
 
@@ -88,7 +89,7 @@ class PlanWire:
 
     def _person(self, request: Request) -> str | None:
         session = self._session(request)
-        return f"person-{session[0]}" if session in self._open else None
+        return PEOPLE[session[0]] if session in self._open else None
 
     def _session(self, request: Request) -> str:
         """Return the session of a request: the letter of a person, and a number after a login with the form.
@@ -98,8 +99,9 @@ class PlanWire:
         cookie = SimpleCookie(_header(request, "cookie")).get(COOKIE)
         if cookie is not None:
             return cookie.value
-        heads = ((person, set(login.headers)) for person, login in self._logins() if login.headers)
-        return next((person for person, headers in heads if headers <= set(request.headers)), "")
+        sent = set(_parts(request.headers))
+        heads = ((person, set(_parts(login.headers))) for person, login in self._logins() if login.headers)
+        return next((person for person, parts in heads if parts <= sent), "")
 
     def _logins(self) -> Iterator[tuple[str, Login]]:
         yield from ((name, login) for name, login in (("a", self._target.login), ("b", self._target.login_b)) if login)
@@ -111,6 +113,12 @@ class PlanWire:
         signed = ".".join(reading.encoded(json.dumps(part).encode()) for part in parts)
         key = (self._target.secret or STANDS_IN).encode()
         return f"{signed}.{reading.encoded(reading.hs256(key, signed.encode()))}"
+
+
+def _parts(headers: Iterable[Header]) -> Iterator[Header]:
+    """Yield the headers, with one header for each cookie."""
+    for name, value in headers:
+        yield from ((name, part.strip()) for part in (value.split(";") if name.lower() == "cookie" else [value]))
 
 
 def _header(request: Request, name: str) -> str:

@@ -120,6 +120,18 @@ cookie("CookieOfExactPath", "Path=/CookieOfExactPath/chat/token; HttpOnly")
 cookie("CookieStrict", "Path=/; Secure; SameSite=Strict; Max-Age=3600")
 
 
+@broken("login-by-pin")
+class LoginByPin(Cookies):
+    """Logs in with another field than a password, and sets the session for another domain."""
+
+    options = {**Cookies.options, "fields": {"user": "ada", "pin": "x + y"}}
+    attributes = "Path=/; Domain=shop.example"
+
+    def login(self, request: Request) -> Answer:
+        request.body = request.body.replace(b"pin=x+%2B+y", b"password=hunter-2")
+        return super().login(request)
+
+
 @unusual("LoginDeletesCookie")
 class LoginDeletesCookie(Cookies):
     """Marks the login page with a cookie, deletes it after the login, and knows nobody as long as it is there."""

@@ -178,8 +178,9 @@ class Backend:
 
     def login(self, request: Request) -> Answer:
         if request.method != "POST":
-            page = b'<form method="post"><input type="hidden" name="csrf" value="c-41"><input name="user"></form>'
-            return Answer(200, [("Content-Type", "text/html")], page)
+            hidden = '<input type="hidden" name="csrf" value="c-41">'
+            page = f'<form method="post">{hidden}<input name="user"><input type="password" name="password"></form>'
+            return Answer(200, [("Content-Type", "text/html")], page.encode())
         sent = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
         if sent.get("csrf") != "c-41" or sent.get("user") not in PEOPLE or sent.get("password") != "hunter-2":
             return Answer(403)
