@@ -53,12 +53,8 @@ class Record:
 
         None if this is unknown.
         """
-        for exchange in self.log:
-            said = moment((exchange.response.get("date") if exchange.response else None) or "")
-            if said is not None:
-                ahead = said + 0.5 - (exchange.sent_at + exchange.seconds / 2)
-                return ahead if abs(ahead) <= MAX_SKEW else None
-        return None
+        found = next((off for exchange in self.log if (off := ahead(exchange)) is not None), None)
+        return found if found is not None and abs(found) <= MAX_SKEW else None
 
     def now_at(self, exchange: Exchange) -> float:
         """Return the time at which the call's token was issued, in seconds, by the clock of the server that issued the
@@ -71,3 +67,9 @@ class Record:
         theirs = ours + (self.skew or 0.0)
         issued = exchange.claims.get("iat")
         return ours if not isinstance(issued, int) or abs(issued - ours) <= abs(issued - theirs) + 1 else theirs
+
+
+def ahead(exchange: Exchange) -> float | None:
+    """Return how many seconds the `Date` of an answer is ahead of our clock, or None without a usable `Date`."""
+    said = moment((exchange.response.get("date") if exchange.response else None) or "")
+    return None if said is None else said + 0.5 - (exchange.sent_at + exchange.seconds / 2)

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple, Unpack
 from chatkey_check.calls import logins
 from chatkey_check.calls.caller import Caller, Limited
 from chatkey_check.calls.memo import once
-from chatkey_check.calls.requests import Variation
+from chatkey_check.calls.record import ahead
+from chatkey_check.calls.requests import PLAIN, Variation
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.token import Token
 from chatkey_check.exchange import SERVER_FAILS, TOO_MANY, Broken, Exchange, Request
@@ -298,6 +299,15 @@ class Calls(Caller):
         if session is self.member:
             return self.first
         return self.anonymous if session is self.nobody else self.of_other
+
+    @once
+    def service_skew(self) -> float:
+        """How many seconds the clock of --service-url is ahead of ours; 0 without such a service."""
+        live = self.target.live
+        if live is None or live.service_url is None:
+            return 0.0
+        request = Request("the service, for its clock", "GET", live.service_url, PLAIN)
+        return ahead(self.wire.send(request)) or 0.0
 
     # the content of the normal call
 

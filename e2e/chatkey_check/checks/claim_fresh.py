@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
-from chatkey_check.judging.times import MINUTE, left, shift, stands_still
+from chatkey_check.judging.times import MINUTE, STALE, left, shift, stands_still
 from chatkey_check.model import LIFETIME, Finding, Phase, Severity
 from chatkey_check.run import Run
 from chatkey_check.words import duration
@@ -22,9 +22,8 @@ BROWSERS = "Do not limit the number of browsers of a person: each private window
     severity=Severity.MUST,
     section="3",
     sent="a call with a new jkt, a second after the first",
-    passes="at least 45 minutes are left, and iat or exp has changed",
-    hint="Read the clock in each request. At present, your backend computes the times at program start, or caches the "
-    "token.",
+    passes="at least 45 minutes are left, iat is at most 5 minutes ago, and iat or exp has changed",
+    hint="Read the clock in each request: the times were computed at program start, or the token was cached.",
     mistakes=(
         "the clock is read at program start: at the top of a module, or as the default of a parameter",
         "the token is cached for longer than a few minutes",
@@ -49,6 +48,9 @@ def fresh(run: Run) -> Finding:
     if stands_still(calls, token, "iat") and stands_still(calls, token, "exp"):
         return failed("iat and exp are the same as in the first call: the clock is not read in each request.", answer)
     span, behind = left(calls, answer), shift(calls, answer)
+    if behind is not None and behind < -STALE and span >= FRESH - SLACK:
+        hint = "Correct the clock of the server that signs (NTP)."
+        return failed(f"A token made for a new jkt has an iat {duration(-behind)} ago.", answer, hint=hint)
     if behind is not None and behind < 0 and span < FRESH - SLACK:
         rest = f"expires in {duration(span)}" if span > 0 else f"expired {duration(-span)} ago"
         return failed(f"A token made for a new jkt {rest}: it was issued {duration(-behind)} ago.", answer)

@@ -197,17 +197,6 @@ class StallsWhenBusy(Backend):
             self.busy -= 1
 
 
-@broken("clock-ahead")
-class ClockAhead(Backend):
-    def dated(self, answer: Answer) -> Answer:
-        answer.date = self.clock.now() + 600
-        return answer
-
-    def claims(self, person: dict[str, Any], jkt: Any) -> dict[str, Any]:
-        made = super().claims(person, jkt)
-        return {**made, "iat": made["iat"] + 600, "exp": made["exp"] + 600}
-
-
 for_members("csrf-419", 419, b"Page expired")
 for_members("csrf-403", 403, b"<h1>Forbidden</h1>CSRF verification failed.", "text/html")
 for_members("gone-404", 404, b"not found")

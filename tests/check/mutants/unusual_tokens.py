@@ -113,17 +113,6 @@ class RoundedMinute(Backend):
         return {**super().claims(person, jkt), "iat": minute, "exp": minute + 3600}
 
 
-@unusual("ClockSlow")
-class ClockSlow(Backend):
-    def dated(self, answer: Answer) -> Answer:
-        answer.date = self.clock.now() + 20
-        return answer
-
-    def claims(self, person: Claims, jkt: Any) -> Claims:
-        made = super().claims(person, jkt)
-        return {**made, "iat": made["iat"] + 20, "exp": made["exp"] + 20}
-
-
 @unusual("NoDate")
 class NoDate(Backend):
     def dated(self, answer: Answer) -> Answer:
