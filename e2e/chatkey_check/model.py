@@ -44,6 +44,10 @@ class Verdict(StrEnum):
 UNJUDGED: Final = frozenset({Verdict.SKIP, Verdict.BLOCKED})
 
 
+ESSENTIAL: Final = ("--login ", "--secret-env")
+"""Options without which a run proves too little to end with status 0."""
+
+
 class Phase(StrEnum):
     """When a check runs. Reports list the checks in the order of the catalogue instead."""
 
@@ -177,9 +181,13 @@ class Outcome:
 
     @property
     def missed(self) -> bool:
-        """Whether this is a `must` that was not judged, although no option excludes the check and none is missing."""
+        """Whether this is a `must` that was not judged, although it was not excluded and no other option is missing.
+
+        Without a login or the secret, most of what matters is not judged, so these options do not excuse it.
+        """
         must = self.check.severity is Severity.MUST
-        return must and not (self.judged or self.left_out or self.option)
+        excused = bool(self.option) and not self.option.startswith(ESSENTIAL)
+        return must and not (self.judged or self.left_out or excused)
 
     @property
     def counts(self) -> bool:

@@ -60,6 +60,8 @@ class Target:
     """Secrets of other environments, by the name of the environment variable."""
     login: Login | None = None
     login_b: Login | None = None
+    must_refuse: tuple[Header, ...] = field(default=(), repr=False)
+    """Sessions that must get no token, each as a header."""
     headers: tuple[Header, ...] = field(default=(), repr=False)
     """Sent with every call. `{cookie:NAME}` stands for the session's cookie of that name."""
     page_origin: str | None = None

@@ -141,7 +141,7 @@ class Calls(Caller):
     @once
     def second(self) -> Exchange:
         """The normal call from another browser, which has another jkt."""
-        jkt = f"-{self.new_jkt()[1:]}"  # one jkt in 64 begins with `-`, and some patterns refuse it
+        jkt = f"--{self.new_jkt()[2:]}"  # some patterns refuse `-` at the beginning, and some firewalls refuse `--`
         return self.ask("the same call from another browser (another jkt)", self.member, jkt=jkt)
 
     @once

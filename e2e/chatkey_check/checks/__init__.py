@@ -60,6 +60,7 @@ ORDER: Final = (
     "anon.no-5xx",
     "anon.latency",
     "anon.garbage-session",
+    "anon.must-refuse",
     "anon.after-logout",
     "req.jkt-missing",
     "req.jkt-type",

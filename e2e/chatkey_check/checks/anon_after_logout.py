@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from chatkey_check.calls.sessions import Session
-from chatkey_check.calls.shared import Calls
+from chatkey_check.calls.shared import WORKERS, Calls
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import NOBODY, Finding, Phase, Severity, Skipped
@@ -15,8 +17,8 @@ from chatkey_check.run import Run
     group=NOBODY,
     severity=Severity.MUST,
     section="3",
-    sent="a request to --logout-url with the session (with --login-url: an earlier session of the same person), then a "
-    "normal call with the same cookies",
+    sent="a request to --logout-url with the session (with --login-url: an earlier session of the same person), then "
+    "several normal calls with the same cookies",
     passes="no token, and no status of 500 or above",
     hint="End the session on the server. If you only delete the cookie, a copy of the cookie still works.",
     mistakes=(
@@ -46,9 +48,16 @@ def after_logout(run: Run) -> Finding:
         done = calls.fetch("the logout, by GET", address, session)
     if not done.status or done.status >= 400:
         return failed(f"The logout failed: {done.result}.", done, hint="Check --logout-url.")
-    answer = calls.ask("the call after the logout, with the same session", copied)
-    if answer.minted:
-        return failed("After the logout, the same session still gets a token.", done, answer)
+    asks = [partial(calls.ask, "the call after the logout, with the same session", copied)] * WORKERS
+    answers = list(calls.ask_each(asks))
+    minted = [answer for answer in answers if answer.minted]
+    if 0 < len(minted) < len(answers):
+        what = f"After the logout, {len(minted)} of {len(answers)} calls still get a token: the answers alternate"
+        hint = "Keep sessions where all workers see them: the logout reached only one of them."
+        return failed(f"{what}.", done, minted[0], hint=hint)
+    if minted:
+        return failed("After the logout, the same session still gets a token.", done, minted[0])
+    answer = next((one for one in answers if one.fails), answers[0])
     if answer.fails:
         hint = "Look the session up. If it does not exist, answer null."
         return failed(f"The call fails with a session that was logged out ({answer.result}).", done, answer, hint=hint)

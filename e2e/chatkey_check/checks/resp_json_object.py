@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check.judging.check import check
-from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.findings import WORKERS, failed, passed
 from chatkey_check.mistakes.answers import wrong_with
 from chatkey_check.model import ANSWERS, Finding, Severity
 from chatkey_check.run import Run
@@ -33,5 +33,14 @@ from chatkey_check.run import Run
 )
 def json_object(run: Run) -> Finding:
     """getToken returns `(await answer.json()).token`."""
-    wrong = wrong_with(run.calls.first)
-    return failed(wrong.message, run.calls.first, hint=wrong.hint) if wrong else passed()
+    calls = run.calls
+    wrong = wrong_with(calls.first)
+    if wrong:
+        return failed(wrong.message, calls.first, hint=wrong.hint)
+    together = [answer for session, answer in calls.together if session is calls.member]
+    answers = [answer for answer in (calls.second, *together) if answer.succeeded]
+    other = [(answer, found) for answer in answers if (found := wrong_with(answer))]
+    if not other:
+        return passed()
+    what = f"The answers alternate: {len(other)} of {len(answers) + 1} have another form"
+    return failed(f"{what}. {other[0][1].message}", other[0][0], hint=WORKERS)

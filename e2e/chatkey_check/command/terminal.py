@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
@@ -37,6 +38,9 @@ GROUP_WIDTH: Final = max(map(len, GROUPS)) + 2
 ANSWER_LINES: Final = 14
 IDS_SHOWN: Final = 3
 WIDEST_REASON: Final = 40
+
+COMMAND: Final = re.compile(r"^(\s*)(::)|(?<=#)()(?=#\[)", re.MULTILINE)
+"""Beginnings of lines that a CI runner would carry out as commands. An answer must not contain such a line."""
 
 
 class Terminal:
@@ -193,7 +197,10 @@ class Terminal:
 
     def _say(self, *parts: str | tuple[str, str]) -> None:
         """Print one line without wrapping."""
-        self._console.print(Text.assemble(*parts), soft_wrap=True, **PLAIN)
+        line = Text.assemble(*parts)
+        if COMMAND.search(line.plain):
+            line = Text(COMMAND.sub(r"\1|\2", line.plain))
+        self._console.print(line, soft_wrap=True, **PLAIN)
 
     def _indented(self, text: str, indent: int, style: str = "") -> None:
         """Print a text: wrapped in an interactive terminal, in one line if the output is piped."""

@@ -29,7 +29,11 @@ class Masks:
         """Return masks for the secrets and the logins of a target."""
         made = cls()
         made.add(*target.other_secrets.values(), *([target.secret] if target.secret else []))
-        for headers in (target.headers, *(login.headers for login in (target.login, target.login_b) if login)):
+        for headers in (
+            target.headers,
+            target.must_refuse,
+            *(login.headers for login in (target.login, target.login_b) if login),
+        ):
             for name, _ in headers:
                 made.add_header(name)
         return made

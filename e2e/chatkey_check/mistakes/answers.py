@@ -36,11 +36,24 @@ def wrong_with(answer: Exchange) -> Wrong | None:
 def _at_own_place(answer: Exchange, path: tuple[str, ...]) -> Wrong | None:
     """Return what is wrong with an answer whose token has another place than in the contract's example."""
     member = answer.member
+    errors = _errors(answer)
+    if errors and not isinstance(member, str):
+        hint = "Answer with null at the place of the token, without an error: not being logged in is none."
+        return Wrong(f"The answer is an error of GraphQL: {reading.shown(errors)}.", hint)
     if member is None or isinstance(member, str):
         return None
     where = f"at {'.'.join(path)}" if path else "in the answer, which should be the token itself"
     seen = "is nothing" if member is MISSING else f"is {reading.kind(member)}"
     return Wrong(f"There {seen} {where}.", "Check --token-at: it must be the path to the token in your answer.")
+
+
+def _errors(answer: Exchange) -> object:
+    """Return the errors of a GraphQL answer (its specification, 7.1), or None."""
+    try:
+        body = answer.json
+    except reading.Unreadable:
+        return None
+    return body.get("errors") if isinstance(body, dict) and "data" in body else None
 
 
 def _not_json(answer: Exchange, reason: str) -> Wrong:

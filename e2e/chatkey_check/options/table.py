@@ -128,13 +128,13 @@ class OfLogin:
     login_field_env: tuple[str, ...] = many(
         Kind.VARIABLE, "Field of the login form whose value is in an environment variable. Repeatable."
     )
-    login_field_b: tuple[str, ...] = many(Kind.FIELD, "Field of the login form, for the second person. Repeatable.")
-    login_field_env_b: tuple[str, ...] = many(
-        Kind.VARIABLE, "Field in an environment variable, for the second person. Repeatable."
+    login_field_b: tuple[str, ...] = many(Kind.FIELD, "The same for the second person. Repeatable.")
+    login_field_env_b: tuple[str, ...] = many(Kind.VARIABLE, "The same for the second person. Repeatable.")
+    login_state: Path | None = one(Kind.PATH, "Session that Playwright saved as a storage state.")
+    must_refuse: tuple[str, ...] = many(
+        Kind.HEADER, "A session that must get no token: expired, deleted, blocked, or not fully logged in. Repeatable."
     )
-    logout_url: str | None = one(
-        Kind.URL, "Address that logs a person out. The call ends the session given with --login."
-    )
+    logout_url: str | None = one(Kind.URL, "Address that logs out. It ends the session given with --login.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -26,8 +27,9 @@ def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
         provider_id=given.provider_id,
         secret=_secret(given, environ),
         other_secrets={name: variable(name, "--other-secret-env", environ) for name in given.other_secret_env},
-        login=_login(given, given.login, given.login_field, given.login_field_env, environ),
+        login=_login(given, given.login, given.login_field, given.login_field_env, environ) or _saved(given),
         login_b=_login_b(given, environ),
+        must_refuse=tuple(headers(given.must_refuse, "--must-refuse")),
         headers=tuple(headers(given.header, "--header")),
         page_origin=checked_origin(given.page_origin, "--page-origin") if given.page_origin else None,
         page_url=_own(given, given.page_url, "--page-url"),
@@ -88,8 +90,30 @@ def _login_b(given: Given, environ: Mapping[str, str]) -> Login | None:
     return made
 
 
+def _saved(given: Given) -> Login | None:
+    """Return the session of --login-state: the cookies that the endpoint gets."""
+    if given.login_state is None:
+        return None
+    try:
+        saved = json.loads(content(given.login_state, "--login-state"))["cookies"]
+        cookies = [one for one in saved if _fits(given.url, str(one["domain"]), str(one["path"]))]
+        pairs = "; ".join(f"{one['name']}={one['value']}" for one in cookies)
+    except (ValueError, TypeError, KeyError) as error:
+        raise OptionError(f"--login-state {given.login_state} is not a storage state of Playwright.") from error
+    if not pairs:
+        raise OptionError(f"--login-state {given.login_state} has no cookie for {given.url}.")
+    return Login((("Cookie", pairs),))
+
+
+def _fits(url: str, domain: str, path: str) -> bool:
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    below = f"{parts.path}/".startswith(f"{path.rstrip('/')}/")
+    return below and (host == domain or (domain.startswith(".") and f".{host}".endswith(domain)))
+
+
 def _has_login(given: Given) -> bool:
-    return bool(given.login or given.login_field or given.login_field_env)
+    return bool(given.login or given.login_field or given.login_field_env or given.login_state)
 
 
 def _own(given: Given, url: str | None, option: str) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.check.mutants import (
+    alternating,
     broken_answers,
     broken_callers,
     broken_people,
@@ -51,6 +52,7 @@ from chatkey_check.wire.http import HttpWire
 
 HERE: Final = Path(__file__).parent
 MODULES: Final = (
+    alternating,
     broken_answers,
     broken_callers,
     broken_people,
