@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.oauth.visitor import NOW, SITES, Site, Visitor, apple_secret, client, content, parameters
+from tests.oauth.visitor import NOW, Visit, Visitor, client
 
 from chatkey_oauth.app import App, create_app
 from chatkey_oauth.clock import Clock
-from chatkey_oauth.engine.http import Answer
 from chatkey_oauth.engine.signing import make_key
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.settings import Settings
@@ -50,72 +49,25 @@ def fake(make_fake: Callable[..., App]) -> App:
 
 
 @pytest.fixture
-def sites() -> Mapping[str, Site]:
-    return SITES
-
-
-@pytest.fixture
-def visit(fake: App) -> Callable[[str], Visitor]:
+def visit(fake: App) -> Visit:
     """Return a function that creates a visitor for the provider with this name."""
     return lambda name: Visitor(fake, name)
 
 
 @pytest.fixture
-def make_secret() -> Callable[..., str]:
-    """Return a function that signs a client secret for an Apple application. Keyword arguments replace claims."""
-    return apple_secret
+def visitor(visit: Visit, name: str) -> Visitor:
+    """A visitor for the provider in the test's parameter `name`."""
+    return visit(name)
 
 
-@pytest.fixture(name="parameters")
-def _parameters() -> Callable[[Answer], dict[str, str]]:
-    return parameters
+def fixture_of(name: str) -> Callable[..., Visitor]:
+    """Return a fixture with a visitor for a provider."""
+
+    @pytest.fixture(name=name)
+    def fixture(visit: Visit) -> Visitor:
+        return visit(name)
+
+    return fixture
 
 
-@pytest.fixture(name="content")
-def _content() -> Callable[[Answer], Any]:
-    return content
-
-
-@pytest.fixture
-def google(fake: App) -> Visitor:
-    return Visitor(fake, "google")
-
-
-@pytest.fixture
-def facebook(fake: App) -> Visitor:
-    return Visitor(fake, "facebook")
-
-
-@pytest.fixture
-def github(fake: App) -> Visitor:
-    return Visitor(fake, "github")
-
-
-@pytest.fixture
-def gitlab(fake: App) -> Visitor:
-    return Visitor(fake, "gitlab")
-
-
-@pytest.fixture
-def discord(fake: App) -> Visitor:
-    return Visitor(fake, "discord")
-
-
-@pytest.fixture
-def apple(fake: App) -> Visitor:
-    return Visitor(fake, "apple")
-
-
-@pytest.fixture
-def x(fake: App) -> Visitor:
-    return Visitor(fake, "x")
-
-
-@pytest.fixture
-def tiktok(fake: App) -> Visitor:
-    return Visitor(fake, "tiktok")
-
-
-@pytest.fixture
-def amazon(fake: App) -> Visitor:
-    return Visitor(fake, "amazon")
+globals().update({f"_{name}": fixture_of(name) for name in NAMES})

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
+from tests.oauth.visitor import Visit, Visitor
 
 from chatkey_oauth.engine.addresses import is_redirect_uri, is_uri, leads_here
 from chatkey_oauth.engine.clients import Client, ClientError
 from chatkey_oauth.providers import NAMES, check_client
 from chatkey_oauth.settings import Settings, SettingsError
-
-if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
-    Visit = Callable[[str], Visitor]
 
 AMBIGUOUS = [
     "http://evil.test\\@127.0.0.1/",
@@ -98,38 +94,20 @@ SCHEMES = [
 ]
 
 
-@pytest.mark.parametrize("text", AMBIGUOUS)
-def test_an_ambiguous_address_is_refused(text: str) -> None:
-    assert not is_uri(text)
-    assert not is_redirect_uri(text)
-    assert not leads_here(text)
-
-
-@pytest.mark.parametrize("uri", [*HERE, *ELSEWHERE])
-def test_a_valid_uri_is_accepted_as_address_and_redirect_uri(uri: str) -> None:
-    assert is_uri(uri)
-    assert is_redirect_uri(uri)
-
-
-@pytest.mark.parametrize("uri", HERE)
-def test_addresses_of_this_machine_are_recognised(uri: str) -> None:
-    assert leads_here(uri)
-
-
-@pytest.mark.parametrize("uri", ELSEWHERE)
-def test_addresses_of_other_machines_are_recognised(uri: str) -> None:
-    assert not leads_here(uri)
-
-
-def test_a_redirect_uri_with_a_fragment_is_refused() -> None:
-    assert is_uri("http://localhost/#a")
-    assert not is_redirect_uri("http://localhost/#a")
-
-
-@pytest.mark.parametrize("uri", SCHEMES)
-def test_a_redirect_uri_with_an_executable_scheme_is_refused(uri: str) -> None:
-    assert is_uri(uri)
-    assert not is_redirect_uri(uri)
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (AMBIGUOUS, (False, False, False)),
+        (HERE, (True, True, True)),
+        (ELSEWHERE, (True, True, False)),
+        (SCHEMES, (True, False, False)),
+        (["http://localhost/#a"], (True, False, True)),
+    ],
+    ids=["ambiguous", "this machine", "other machines", "executable scheme", "fragment"],
+)
+def test_an_address_is_a_uri_a_redirect_uri_or_of_this_machine(texts: list[str], kind: tuple[bool, ...]) -> None:
+    for text in texts:
+        assert (is_uri(text), is_redirect_uri(text), leads_here(text)) == kind, text
 
 
 @pytest.mark.parametrize("uri", [*AMBIGUOUS, *SCHEMES, "http://localhost/#a"])

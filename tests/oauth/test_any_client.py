@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.oauth.visitor import VERIFIER, Visitor
+from tests.oauth.visitor import VERIFIER, Visitor, content
 
 from chatkey_oauth.cli import guide
 from chatkey_oauth.engine.http import encode
@@ -15,9 +15,6 @@ from chatkey_oauth.settings import Settings
 
 if TYPE_CHECKING:
     from chatkey_oauth.app import App
-    from chatkey_oauth.engine.http import Answer
-
-    Content = Callable[[Answer], Any]
 
 HERE = "http://localhost:3000/back"
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -39,10 +36,7 @@ def code_for(visitor: Visitor) -> str:
 
 @EVERY
 @pytest.mark.parametrize("secret", ["any secret", "another", ""])
-def test_any_client_can_log_in_with_any_secret_or_none(
-    visit: Callable[[str], Visitor], content: Content, name: str, secret: str
-) -> None:
-    visitor = visit(name)
+def test_any_client_can_log_in_with_any_secret_or_none(visitor: Visitor, name: str, secret: str) -> None:
     code = code_for(visitor)  # still percent-encoded, as the form needs it
     form = {
         "grant_type": "authorization_code",
@@ -61,18 +55,14 @@ def test_any_client_can_log_in_with_any_secret_or_none(
 
 
 @EVERY
-def test_only_addresses_of_this_machine_are_taken(visit: Callable[[str], Visitor], name: str) -> None:
-    answer = visit(name).ask(client_id="whoever-asks", redirect_uri="https://elsewhere.example/")
+def test_only_addresses_of_this_machine_are_taken(visitor: Visitor) -> None:
+    answer = visitor.ask(client_id="whoever-asks", redirect_uri="https://elsewhere.example/")
 
     assert not dict(answer.headers).get("location", "").startswith("https://elsewhere.example/")
 
 
 @EVERY
-def test_a_registered_client_still_needs_its_secret(
-    visit: Callable[[str], Visitor], content: Content, name: str
-) -> None:
-    visitor = visit(name)
-
+def test_a_registered_client_still_needs_its_secret(visitor: Visitor) -> None:
     answer = visitor.redeem(visitor.callback()["code"], client_secret="wrong")
 
     assert "access_token" not in content(answer)

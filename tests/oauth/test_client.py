@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.client import FakeOAuth, FaultNotHit, LabError, Leg, Person, Scope
 
 if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
 
 TOKEN_500 = {"leg": "token"}
@@ -153,7 +152,7 @@ def test_a_rule_is_armed_listed_and_disarmed_with_its_hits(client: FakeOAuth, go
 
 
 def test_flows_and_their_timelines(client: FakeOAuth, google: Visitor, github: Visitor) -> None:
-    google.profile(google.login()["access_token"])
+    google.profile(google.access_token())
     github.ask()
 
     (flow,) = client.flows(Scope(provider="google"))

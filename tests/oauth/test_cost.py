@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.app import BODY_BYTES, read_body
 from chatkey_oauth.engine.addresses import leads_here
@@ -18,11 +19,8 @@ from chatkey_oauth.faults.rules import RULES, Order
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
 
-    Visit = Callable[[str], Visitor]
     Work = Callable[[int], object]
 
 pytestmark = pytest.mark.long
@@ -67,8 +65,7 @@ def test_linear_and_quadratic_costs_are_told_apart() -> None:
 
 @EVERY
 @pytest.mark.parametrize("path", ["", "/consent"])
-def test_many_scopes_cost_in_proportion(visit: Visit, name: str, path: str) -> None:
-    visitor = visit(name)
+def test_many_scopes_cost_in_proportion(visitor: Visitor, path: str) -> None:
     body = APPROVAL if path else b""
 
     def ask(size: int) -> None:
@@ -82,9 +79,7 @@ def test_many_scopes_cost_in_proportion(visit: Visit, name: str, path: str) -> N
 @pytest.mark.parametrize("name", ["github", "tiktok", "amazon"])
 @pytest.mark.parametrize("parameter", ["state", "redirect_uri", "scope", "scope_data"])
 @pytest.mark.parametrize("text", ["../", "[", "%", "+,"])
-def test_a_long_parameter_costs_in_proportion(visit: Visit, name: str, parameter: str, text: str) -> None:
-    visitor = visit(name)
-
+def test_a_long_parameter_costs_in_proportion(visitor: Visitor, parameter: str, text: str) -> None:
     assert in_proportion(lambda size: visitor.ask(**{parameter: text * (size // len(text))}))
 
 
@@ -99,9 +94,7 @@ def test_a_long_parameter_costs_in_proportion(visit: Visit, name: str, parameter
     ],
     ids=["repeated", "different", "dots", "empty"],
 )
-def test_many_members_of_a_form_cost_in_proportion(visit: Visit, name: str, members: Any) -> None:
-    visitor = visit(name)
-
+def test_many_members_of_a_form_cost_in_proportion(visitor: Visitor, members: Any) -> None:
     assert in_proportion(lambda size: visitor.post(visitor.site.token, b"client_id=ours" + members(size // 8)))
 
 
@@ -119,9 +112,7 @@ def test_a_long_header_costs_in_proportion(github: Visitor, header: str, text: s
 
 @EVERY
 @pytest.mark.parametrize("path", ["/a", "/v1", "1", ".1", "/.."])
-def test_a_long_path_costs_in_proportion(visit: Visit, name: str, path: str) -> None:
-    visitor = visit(name)
-
+def test_a_long_path_costs_in_proportion(visitor: Visitor, path: str) -> None:
     assert in_proportion(lambda size: visitor.get(f"/v1{path * (size // len(path))}x"))
 
 
@@ -132,7 +123,7 @@ def test_a_long_address_costs_in_proportion(text: str) -> None:
 
 @pytest.mark.parametrize("fields", ["a", "a.b(", "a{b", "a.width(1)", ".a"])
 def test_many_fields_cost_in_proportion(facebook: Visitor, fields: str) -> None:
-    token = facebook.login()["access_token"]
+    token = facebook.access_token()
 
     assert in_proportion(lambda size: facebook.profile(token, fields=fields * (size // len(fields))))
 

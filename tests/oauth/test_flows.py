@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.flows import FLOWS, STEPS, Flow, Flows, Leg, Step
@@ -15,11 +16,7 @@ from chatkey_oauth.engine.http import encode
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
-
-    Visit = Callable[[str], Visitor]
 
 EVERY = pytest.mark.parametrize("name", NAMES)
 LEGS = {
@@ -39,8 +36,7 @@ LEGS = {
 
 
 @EVERY
-def test_a_request_to_the_authorization_endpoint_begins_a_flow(visit: Visit, name: str) -> None:
-    visitor = visit(name)
+def test_a_request_to_the_authorization_endpoint_begins_a_flow(visitor: Visitor, name: str) -> None:
     request = visitor.request(state="s-1") | {visitor.fake.provider(name).hint: "rhea"}
 
     visitor.get(visitor.site.authorize, request, cookie="chatkey_flow=test-1; other=2")
@@ -72,18 +68,30 @@ def test_an_unknown_client_begins_a_flow_that_names_what_came_what_is_registered
         assert escape(words) in page.body.decode()
 
 
-def test_a_request_without_a_client_begins_a_flow_without_a_client(google: Visitor) -> None:
-    google.ask(client_id=None)
+@pytest.mark.parametrize(
+    ("name", "asked", "note"),
+    [
+        ("google", {"client_id": None}, "The request has no client_id."),
+        (
+            *("github", {"redirect_uri": "https://elsewhere.example/"}),
+            "The request has redirect_uri 'https://elsewhere.example/'.",
+        ),
+        (
+            *("gitlab", {"scope": "openid everything"}),
+            "The request has scope 'openid everything'. GitLab supports: 'openid', 'profile', 'email'",
+        ),
+    ],
+)
+def test_a_flow_notes_what_is_wrong_with_its_request(visitor: Visitor, asked: dict[str, str | None], note: str) -> None:
+    visitor.ask(**asked)
 
-    (flow,) = google.fake.flows.all()
-    assert flow.client_id == ""
-    assert "The request has no client_id." in flow.steps[0].note
+    (flow,) = visitor.fake.flows.all()
+    assert flow.client_id == asked.get("client_id", "ours") or not flow.client_id
+    assert note in flow.steps[0].note
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "github"])
-def test_the_page_and_the_timeline_name_a_redirect_uri_that_is_not_registered(visit: Visit, name: str) -> None:
-    visitor = visit(name)
-
+def test_the_page_and_the_timeline_name_a_redirect_uri_that_is_not_registered(visitor: Visitor) -> None:
     page = visitor.ask(redirect_uri="https://chat.example/callback/")
 
     (flow,) = visitor.fake.flows.all()
@@ -96,22 +104,6 @@ def test_the_page_and_the_timeline_name_a_redirect_uri_that_is_not_registered(vi
         assert escape(words) in page.body.decode()
 
 
-def test_the_timeline_names_a_bad_redirect_uri_if_the_provider_shows_no_page(github: Visitor) -> None:
-    github.ask(redirect_uri="https://elsewhere.example/")
-
-    (flow,) = github.fake.flows.all()
-    assert "The request has redirect_uri 'https://elsewhere.example/'." in flow.steps[0].note
-
-
-def test_a_scope_that_is_none_is_named_with_those_there_are(gitlab: Visitor) -> None:
-    gitlab.ask(scope="openid everything")
-
-    (flow,) = gitlab.fake.flows.all()
-    assert (
-        "The request has scope 'openid everything'. GitLab supports: 'openid', 'profile', 'email'" in flow.steps[0].note
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "scope", "path", "needed", "granted"),
     [
@@ -121,13 +113,14 @@ def test_a_scope_that_is_none_is_named_with_those_there_are(gitlab: Visitor) -> 
         ("tiktok", "user.info.basic", "/v2/user/info/?", "'user.info.stats'", "'user.info.basic'"),
     ],
 )
-def test_a_forgotten_scope_is_named_where_it_is_missed(  # noqa: PLR0917 - pytest names them
-    visit: Visit, name: str, scope: str, path: str, needed: str, granted: str
+def test_a_forgotten_scope_is_named_where_it_is_missed(
+    visitor: Visitor, scope: str, path: str, needed: str, granted: str
 ) -> None:
-    visitor = visit(name)
-    token = visitor.login(scope=scope)["access_token"]
-
-    visitor.profile(token, path.rstrip("?"), **({"fields": "open_id,video_count"} if "?" in path else {}))
+    visitor.profile(
+        visitor.access_token(scope=scope),
+        path.rstrip("?"),
+        **({"fields": "open_id,video_count"} if "?" in path else {}),
+    )
 
     (flow,) = visitor.fake.flows.all()
     assert f"requires the scope {needed}; the token has {granted}. Add it to scope" in flow.steps[-1].note
@@ -186,7 +179,7 @@ def test_a_form_cannot_join_the_flow_of_another_provider(google: Visitor, gitlab
 def test_token_refresh_profile_and_revocation_belong_to_the_flow(google: Visitor) -> None:
     tokens = google.login(access_type="offline")
     google.profile(tokens["access_token"])
-    google.redeem("", grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+    google.refresh(tokens["refresh_token"])
     google.post("/revoke", {"token": tokens["refresh_token"]})
 
     (flow,) = google.fake.flows.all()
@@ -239,7 +232,7 @@ def test_the_oldest_flow_is_forgotten_when_there_are_too_many() -> None:
 
 
 def test_a_flow_keeps_a_limited_number_of_steps(google: Visitor) -> None:
-    token = google.login()["access_token"]
+    token = google.access_token()
 
     for _ in range(STEPS + 5):
         google.profile(token)
@@ -272,8 +265,8 @@ def test_a_flow_does_not_print_its_state() -> None:
 
 
 @EVERY
-def test_every_endpoint_of_a_provider_is_a_known_leg(visit: Visit, name: str) -> None:
-    endpoints = visit(name).fake.provider(name).endpoints()
+def test_every_endpoint_of_a_provider_is_a_known_leg(visitor: Visitor, name: str) -> None:
+    endpoints = visitor.fake.provider(name).endpoints()
 
     assert {path: route.leg for path, route in endpoints.items()} == {
         path: LEGS[route.handler.__name__] for path, route in endpoints.items()

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import pytest
+from tests.oauth.visitor import Visitor, content
 
 from chatkey_oauth.engine.clients import Client
 
 if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.http import Answer
-
-    Content = Callable[[Answer], Any]
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 LINK = "https://docs.github.com/developers/apps/authorizing-oauth-apps#error-codes-for-the-device-flow"
@@ -29,21 +26,20 @@ PAGE = "/login/device"
 class Device:
     """A device that requests codes and polls. The device flow is enabled for its application."""
 
-    def __init__(self, github: Visitor, content: Content) -> None:
+    def __init__(self, github: Visitor) -> None:
         self.github = github
-        self.content = content
-        github.fake.world.switches.set("github.device-flow", on=True)
+        github.switch("device-flow", on=True)
 
     def begin(self, scope: str = "read:user user:email") -> dict[str, Any]:
         form = {"client_id": "ours", "scope": scope}
-        codes: dict[str, Any] = self.content(self.github.post("/login/device/code", form, accept="application/json"))
+        codes: dict[str, Any] = content(self.github.post("/login/device/code", form, accept="application/json"))
         return codes
 
     def poll(self, codes: dict[str, Any], client_id: str = "ours") -> dict[str, Any]:
         form = {"client_id": client_id, "device_code": codes["device_code"], "grant_type": GRANT}
         answer = self.github.post("/login/oauth/access_token", form, accept="application/json")
         assert answer.status == 200, answer
-        said: dict[str, Any] = self.content(answer)
+        said: dict[str, Any] = content(answer)
         return said
 
     def decide(self, codes: dict[str, Any], decision: str = "approve", also: str = "") -> Answer:
@@ -52,8 +48,8 @@ class Device:
 
 
 @pytest.fixture
-def device(github: Visitor, content: Content) -> Device:
-    return Device(github, content)
+def device(github: Visitor) -> Device:
+    return Device(github)
 
 
 def test_a_device_gets_two_codes_and_is_told_where_one_is_typed(device: Device) -> None:
@@ -77,7 +73,7 @@ def test_codes_come_in_the_encoding_asked_for(device: Device, accept: str, start
     assert answer.body.startswith(start)
 
 
-def test_a_device_may_send_json_and_needs_no_secret(device: Device, content: Content) -> None:
+def test_a_device_may_send_json_and_needs_no_secret(device: Device) -> None:
     def send(path: str, **body: str) -> Any:
         raw = json.dumps({"client_id": "ours", **body}).encode()
         return content(device.github.post(path, raw, content_type="application/json", accept="application/json"))
@@ -88,9 +84,7 @@ def test_a_device_may_send_json_and_needs_no_secret(device: Device, content: Con
     assert pending["error"] == "authorization_pending"
 
 
-def test_an_approved_device_gets_one_token_for_the_person_and_the_scopes(
-    device: Device, content: Content, clock: Clock
-) -> None:
+def test_an_approved_device_gets_one_token_for_the_person_and_the_scopes(device: Device, clock: Clock) -> None:
     codes = device.begin()
     waiting = device.poll(codes)
     done = device.decide(codes)
@@ -181,7 +175,7 @@ def test_a_code_that_is_not_the_applications_is_refused(
     assert device.poll(codes if code is None else {"device_code": code}, client_id)["error"] == error
 
 
-def test_an_unknown_application_is_not_found(device: Device, content: Content) -> None:
+def test_an_unknown_application_is_not_found(device: Device) -> None:
     answer = device.github.post("/login/device/code", {"client_id": "nobody"}, accept="application/json")
 
     assert (answer.status, content(answer)) == (404, {"error": "Not Found"})
@@ -189,7 +183,7 @@ def test_an_unknown_application_is_not_found(device: Device, content: Content) -
 
 def test_a_device_whose_application_switched_it_off_is_told_so(device: Device) -> None:
     codes = device.begin()
-    device.github.fake.world.switches.set("github.device-flow", on=False)
+    device.github.switch("device-flow", on=False)
 
     assert device.poll(codes) == {
         "error": "device_flow_disabled",
@@ -198,7 +192,7 @@ def test_a_device_whose_application_switched_it_off_is_told_so(device: Device) -
     }
 
 
-def test_auto_approval_applies_to_devices(device: Device, content: Content) -> None:
+def test_auto_approval_applies_to_devices(device: Device) -> None:
     codes = device.begin()
     device.github.fake.world.approval.account = "omar"
 
@@ -207,8 +201,8 @@ def test_auto_approval_applies_to_devices(device: Device, content: Content) -> N
     assert content(device.github.profile(token["access_token"]))["name"] == "Omar Haddad"
 
 
-def test_a_token_of_a_device_is_refreshed_without_a_secret(device: Device, content: Content) -> None:
-    device.github.fake.world.switches.set("github.expiring-tokens", on=True)
+def test_a_token_of_a_device_is_refreshed_without_a_secret(device: Device) -> None:
+    device.github.switch("expiring-tokens", on=True)
     codes = device.begin()
     device.decide(codes)
     refresh = {"grant_type": "refresh_token", "client_id": "ours"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -13,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.oauth.visitor import Visit, Visitor
 
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
@@ -25,11 +25,7 @@ from chatkey_oauth.providers import NAMES
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
-
-    Visit = Callable[[str], Visitor]
 
 FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -134,10 +130,7 @@ PARAMETERS = (
 @EVERY
 @FUZZ
 @given(parameter=st.sampled_from(PARAMETERS), text=texts)
-def test_no_parameter_of_a_request_becomes_markup_or_a_header(
-    visit: Visit, name: str, parameter: str, text: str
-) -> None:
-    visitor = visit(name)
+def test_no_parameter_of_a_request_becomes_markup_or_a_header(visitor: Visitor, parameter: str, text: str) -> None:
     for path, body in ((visitor.site.authorize, b""), ("/consent", b"account=rhea&decision=approve")):
         answer = ask(visitor, path, body, **{parameter: text})
         usual = ask(visitor, path, body, **{parameter: HARMLESS})
@@ -155,8 +148,7 @@ def test_no_parameter_of_a_request_becomes_markup_or_a_header(
 @FUZZ
 @example(text=NASTY[0])
 @given(text=texts)
-def test_a_state_comes_back_as_it_was_and_nothing_else_with_it(visit: Visit, name: str, text: str) -> None:
-    visitor = visit(name)
+def test_a_state_comes_back_as_it_was_and_nothing_else_with_it(visitor: Visitor, text: str) -> None:
     usual = dict(ask(visitor, "/consent", b"account=rhea&decision=approve", state=HARMLESS).headers)
 
     answer = ask(visitor, "/consent", b"account=rhea&decision=approve", state=text)
@@ -174,8 +166,7 @@ def test_a_state_comes_back_as_it_was_and_nothing_else_with_it(visit: Visit, nam
 @example(text=NASTY[3])
 @given(text=texts)
 @pytest.mark.parametrize("name", ["google", "gitlab", "apple"])
-def test_a_form_that_posts_itself_holds_one_script_and_it_is_ours(visit: Visit, name: str, text: str) -> None:
-    visitor = visit(name)
+def test_a_form_that_posts_itself_holds_one_script_and_it_is_ours(visitor: Visitor, text: str) -> None:
     changes = {"response_mode": "form_post", "scope": "openid"}
     usual = ask(visitor, "/consent", b"account=rhea&decision=approve", state=HARMLESS, **changes)
 
@@ -236,8 +227,7 @@ def test_no_path_query_or_header_splits_an_answer(fake: App, name: str, path: st
 
 
 @EVERY
-def test_a_redirect_to_the_same_page_is_not_split_by_its_query(fake: App, visit: Visit, name: str) -> None:
-    visitor = visit(name)
+def test_a_redirect_to_the_same_page_is_not_split_by_its_query(fake: App, visitor: Visitor, name: str) -> None:
     order = Order(fault="coop-same-origin", with_={"page": "entrance"}, times=None, scope=Scope(provider=name))
     fake.faults.arm(order)
 

@@ -3,63 +3,28 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import jwt
 import pytest
-from tests.oauth.visitor import VERIFIER, Visitor
+from tests.oauth.visitor import VERIFIER, Visitor, claims_of, content, parameters
 
 from chatkey_oauth.engine.pkce import s256
-
-if TYPE_CHECKING:
-    from chatkey_oauth.app import App
-    from chatkey_oauth.clock import Clock
-    from chatkey_oauth.engine.http import Answer
-
-    Content = Callable[[Answer], Any]
 
 CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"}
 
 
-@pytest.fixture
-def linkedin(fake: App) -> Visitor:
-    return Visitor(fake, "linkedin")
-
-
-def claims_of(id_token: str) -> dict[str, Any]:
-    claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
-    return claims
-
-
-def test_every_endpoint_that_discovery_names_is_there(linkedin: Visitor, content: Content) -> None:
-    document = content(linkedin.get("/oauth/.well-known/openid-configuration"))
-
-    base = document["issuer"].removesuffix("/oauth")
-    named = {place.removeprefix(base) for name, place in document.items() if name.endswith(("_endpoint", "_uri"))}
-    assert named == {"/oauth/v2/authorization", "/oauth/v2/accessToken", "/v2/userinfo", "/oauth/openid/jwks"}
-    assert named <= {path.split(" ")[-1] for path in linkedin.fake.provider("linkedin").routes()}
-
-
-def test_a_token_lives_sixty_days_and_names_its_scopes_with_commas(linkedin: Visitor) -> None:
-    token = linkedin.login()
-
-    assert (token["expires_in"], token["scope"]) == (5184000, "openid,profile,email")
-    assert "refresh_token" not in token
-
-
 @pytest.mark.parametrize(("on", "nonce"), [(False, None), (True, "n-1")])
 def test_the_nonce_comes_back_by_a_switch_only(linkedin: Visitor, on: bool, nonce: str | None) -> None:
-    linkedin.fake.world.switches.set("linkedin.nonce", on=on)
+    linkedin.switch("nonce", on=on)
 
     token = linkedin.login(nonce="n-1")
 
     assert claims_of(token["id_token"]).get("nonce") == nonce
 
 
-def test_a_verifier_is_refused_unless_the_application_is_set_up_for_it(linkedin: Visitor, content: Content) -> None:
+def test_a_verifier_is_refused_unless_the_application_is_set_up_for_it(linkedin: Visitor) -> None:
     refused = linkedin.redeem(linkedin.callback(**CHALLENGE)["code"], code_verifier=VERIFIER)
-    linkedin.fake.world.switches.set("linkedin.pkce", on=True)
+    linkedin.switch("pkce", on=True)
 
     accepted = linkedin.redeem(linkedin.callback(**CHALLENGE)["code"], code_verifier=VERIFIER)
 
@@ -71,9 +36,7 @@ def test_a_verifier_is_refused_unless_the_application_is_set_up_for_it(linkedin:
     ("named", "missing"),
     [({"client_id": None, "client_secret": None}, "client_id"), ({"client_secret": None}, "client_secret")],
 )
-def test_a_basic_header_proves_nothing(
-    linkedin: Visitor, content: Content, named: dict[str, Any], missing: str
-) -> None:
+def test_a_basic_header_proves_nothing(linkedin: Visitor, named: dict[str, Any], missing: str) -> None:
     basic = "Basic " + b64encode(b"ours:ours-secret").decode()
 
     answer = linkedin.redeem(linkedin.callback()["code"], basic=basic, **named)
@@ -84,15 +47,15 @@ def test_a_basic_header_proves_nothing(
     )
 
 
-def test_a_body_that_is_no_form_lacks_the_first_parameter(linkedin: Visitor, content: Content) -> None:
+def test_a_body_that_is_no_form_lacks_the_first_parameter(linkedin: Visitor) -> None:
     answer = linkedin.post(linkedin.site.token, b'{"grant_type":"authorization_code"}', content_type="application/json")
 
     assert (answer.status, content(answer)["error"]) == (400, "invalid_request")
     assert content(answer)["error_description"] == 'A required parameter "grant_type" is missing'
 
 
-def test_the_profile_has_the_locale_as_an_object(linkedin: Visitor, content: Content) -> None:
-    profile = content(linkedin.profile(linkedin.login()["access_token"]))
+def test_the_profile_has_the_locale_as_an_object(linkedin: Visitor) -> None:
+    profile = content(linkedin.profile(linkedin.access_token()))
 
     assert profile["locale"] == {"country": "US", "language": "en"}
     assert (profile["name"], profile["email"], profile["email_verified"]) == ("Rhea Quill", "rhea@example.com", True)
@@ -108,27 +71,14 @@ def test_each_application_has_subjects_of_its_own(linkedin: Visitor) -> None:
     assert len(ours) == len(theirs) == 10
 
 
-def test_a_scope_that_is_not_the_applications_is_sent_back_in_its_words(
-    linkedin: Visitor, parameters: Callable[[Answer], dict[str, str]]
-) -> None:
+def test_a_scope_that_is_not_the_applications_is_sent_back_in_its_words(linkedin: Visitor) -> None:
     back = parameters(linkedin.ask(scope="openid r_emailaddress"))
 
     assert back["error"] == "unauthorized_scope_error"
 
 
-def test_the_api_refuses_with_a_number(linkedin: Visitor, content: Content, clock: Clock) -> None:
-    token = linkedin.login()["access_token"]
-    clock.advance(5184000)
-
-    empty, unknown, late = linkedin.get("/v2/userinfo"), linkedin.profile("nonsense"), linkedin.profile(token)
-
-    codes = [content(answer)["serviceErrorCode"] for answer in (empty, unknown, late)]
-    assert codes == [401, 65600, 65600]
-    assert content(late)["code"] == "EXPIRED_ACCESS_TOKEN"
-
-
-def test_a_token_may_come_as_a_parameter_under_linkedins_own_name(linkedin: Visitor, content: Content) -> None:
-    token = linkedin.login()["access_token"]
+def test_a_token_may_come_as_a_parameter_under_linkedins_own_name(linkedin: Visitor) -> None:
+    token = linkedin.access_token()
 
     profile, older = (linkedin.get(path, {"oauth2_access_token": token}) for path in ("/v2/userinfo", "/v2/me"))
 
@@ -136,8 +86,8 @@ def test_a_token_may_come_as_a_parameter_under_linkedins_own_name(linkedin: Visi
     assert (older.status, content(older)["code"]) == (403, "ACCESS_DENIED")
 
 
-def test_the_older_profile_is_opened_by_no_token(linkedin: Visitor, content: Content) -> None:
-    denied, unknown = (linkedin.profile(token, "/v2/me") for token in (linkedin.login()["access_token"], "nonsense"))
+def test_the_older_profile_is_opened_by_no_token(linkedin: Visitor) -> None:
+    denied, unknown = (linkedin.profile(token, "/v2/me") for token in (linkedin.access_token(), "nonsense"))
 
     assert (denied.status, unknown.status) == (403, 401)
     assert content(denied) == {
@@ -148,7 +98,7 @@ def test_the_older_profile_is_opened_by_no_token(linkedin: Visitor, content: Con
     }
 
 
-def test_a_token_without_openid_opens_no_profile(linkedin: Visitor, content: Content) -> None:
-    answer = linkedin.profile(linkedin.login(scope="profile")["access_token"])
+def test_a_token_without_openid_opens_no_profile(linkedin: Visitor) -> None:
+    answer = linkedin.profile(linkedin.access_token(scope="profile"))
 
     assert (answer.status, content(answer)["code"]) == (403, "ACCESS_DENIED")

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.engine.grants import Ring
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
 
 SMALL = 8
@@ -85,9 +84,8 @@ def test_memory_does_not_grow_after_the_warm_up(fake: App, visit: Callable[[str]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_number_of_requests_is_refused(visit: Callable[[str], Visitor], name: str) -> None:
-    visitor = visit(name)
-    token = visitor.login()["access_token"]
+def test_no_number_of_requests_is_refused(visitor: Visitor) -> None:
+    token = visitor.access_token()
 
     logins = [visitor.login() for _ in range(MANY)]
     profiles = [visitor.profile(token).status for _ in range(MANY)] if visitor.site.profile else []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode
-from collections.abc import Callable
 from html import unescape
 from re import fullmatch, search
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.oauth.visitor import Visitor
+from tests.oauth.visitor import Visitor, content
 
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from chatkey_oauth.app import App
     from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.http import Answer
-
-    Content = Callable[[Answer], Any]
 
 CODES = "/common/oauth2/v2.0/devicecode"
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
@@ -32,21 +29,20 @@ WHERE = "https://id.localhost/microsoft/devicelogin"
 class Device:
     """A device that requests codes and polls. Its application is public."""
 
-    def __init__(self, microsoft: Visitor, content: Content) -> None:
+    def __init__(self, microsoft: Visitor) -> None:
         self.microsoft = microsoft
-        self.content = content
         microsoft.fake.world.clients.add(
             Client(provider="microsoft", client_id="tv", redirect_uris=("https://a.example/",))
         )
 
     def begin(self, client_id: str = "tv") -> dict[str, Any]:
-        codes: dict[str, Any] = self.content(self.microsoft.post(CODES, {"client_id": client_id, "scope": SCOPE}))
+        codes: dict[str, Any] = content(self.microsoft.post(CODES, {"client_id": client_id, "scope": SCOPE}))
         return codes
 
     def ask(self, **form: str) -> tuple[int, dict[str, Any]]:
         """Send a token request, and return status and JSON. The client is `tv` unless the form names another client."""
         answer = self.microsoft.post(self.microsoft.site.token, {"client_id": "tv", "grant_type": GRANT} | form)
-        return answer.status, self.content(answer)
+        return answer.status, content(answer)
 
     def poll(self, codes: dict[str, Any], **form: str) -> dict[str, Any]:
         """Send a token request with the device code, and return the JSON. Any status is accepted."""
@@ -58,8 +54,8 @@ class Device:
 
 
 @pytest.fixture
-def device(fake: App, content: Content) -> Device:
-    return Device(Visitor(fake, "microsoft"), content)
+def device(microsoft: Visitor) -> Device:
+    return Device(microsoft)
 
 
 def test_a_device_gets_codes_and_a_sentence_to_show(device: Device) -> None:
@@ -78,7 +74,7 @@ def test_a_device_gets_codes_and_a_sentence_to_show(device: Device) -> None:
     }
 
 
-def test_discovery_tells_where_devices_ask(device: Device, content: Content) -> None:
+def test_discovery_tells_where_devices_ask(device: Device) -> None:
     document = content(device.microsoft.get("/common/v2.0/.well-known/openid-configuration"))
 
     assert document["device_authorization_endpoint"] == f"https://id.localhost/microsoft{CODES}"
@@ -95,7 +91,7 @@ def test_discovery_tells_where_devices_ask(device: Device, content: Content) -> 
     ],
 )
 def test_no_codes_without_an_application_and_scopes(
-    device: Device, content: Content, body: bytes, content_type: str, refusal: tuple[int, str, int, str]
+    device: Device, body: bytes, content_type: str, refusal: tuple[int, str, int, str]
 ) -> None:
     answer = device.microsoft.post(CODES, body, **({"content_type": content_type} if content_type else {}))
 
@@ -105,7 +101,7 @@ def test_no_codes_without_an_application_and_scopes(
     assert words in said["error_description"]
 
 
-def test_an_approved_device_gets_tokens_for_the_person(device: Device, content: Content) -> None:
+def test_an_approved_device_gets_tokens_for_the_person(device: Device) -> None:
     codes = device.begin()
     waiting = device.ask(device_code=codes["device_code"])
     done = device.decide(codes, account="omar")
@@ -217,7 +213,7 @@ def test_auto_approval_does_not_replace_the_secret(device: Device) -> None:
 
 
 def test_where_public_flows_are_allowed_a_device_needs_no_secret_and_a_browser_still_does(device: Device) -> None:
-    device.microsoft.fake.world.switches.set("microsoft.public-flows", on=True)
+    device.microsoft.switch("public-flows", on=True)
     codes = device.begin("ours")
     device.decide(codes)
     refresh = {"client_id": "ours", "grant_type": "refresh_token"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.people import SEEDED, Person
@@ -15,12 +16,8 @@ from chatkey_oauth.providers import NAMES
 from chatkey_protocol.logos import LOGOS
 
 if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
     from chatkey_oauth.engine.http import Answer
-
-    Visit = Callable[[str], Visitor]
 
 EVERY = pytest.mark.parametrize("name", NAMES)
 NASTY = "</title><script>alert(1)</script>\"'<img src=x onerror=y>&$label ${style}"
@@ -48,8 +45,8 @@ class Read(HTMLParser):
 
 
 @EVERY
-def test_the_page_says_who_asks_for_what_and_where_it_leads(visit: Visit, name: str) -> None:
-    page = Read(visit(name).ask())
+def test_the_page_says_who_asks_for_what_and_where_it_leads(visitor: Visitor) -> None:
+    page = Read(visitor.ask())
 
     assert "to continue to ours" in page.text
     assert "ours will receive" in page.text
@@ -58,8 +55,8 @@ def test_the_page_says_who_asks_for_what_and_where_it_leads(visit: Visit, name: 
 
 
 @EVERY
-def test_the_page_has_the_providers_sign_or_its_initial(visit: Visit, name: str) -> None:
-    page = Read(visit(name).ask())
+def test_the_page_has_the_providers_sign_or_its_initial(visitor: Visitor, name: str) -> None:
+    page = Read(visitor.ask())
     drawn = [attributes.get("d") for tag, attributes in page.tags if tag == "path"]
     marks = [attributes for _, attributes in page.tags if attributes.get("class") in {"sign", "mark"}]
 
@@ -68,8 +65,8 @@ def test_the_page_has_the_providers_sign_or_its_initial(visit: Visit, name: str)
 
 
 @EVERY
-def test_every_person_can_be_chosen_and_the_first_is_preselected(visit: Visit, name: str) -> None:
-    radios = Read(visit(name).ask()).radios()
+def test_every_person_can_be_chosen_and_the_first_is_preselected(visitor: Visitor) -> None:
+    radios = Read(visitor.ask()).radios()
 
     assert [value for value, _ in radios] == [person.id for person in SEEDED]
     assert [value for value, checked in radios if checked] == ["rhea"]
@@ -83,8 +80,8 @@ def test_every_person_can_be_chosen_and_the_first_is_preselected(visit: Visit, n
         ("google", {"login_hint": "nobody@nowhere.example"}, "rhea"),
     ],
 )
-def test_a_hint_chooses(visit: Visit, name: str, hint: dict[str, str], chosen: str) -> None:
-    radios = Read(visit(name).ask(**hint)).radios()
+def test_a_hint_chooses(visitor: Visitor, hint: dict[str, str], chosen: str) -> None:
+    radios = Read(visitor.ask(**hint)).radios()
 
     assert radios[0] == (chosen, True)
     assert len(radios) == len(SEEDED)
@@ -97,8 +94,7 @@ def test_the_person_who_signed_in_last_in_this_browser_is_preselected(google: Vi
 
 
 @EVERY
-def test_no_name_breaks_out_of_the_page(visit: Visit, name: str) -> None:
-    visitor = visit(name)
+def test_no_name_breaks_out_of_the_page(visitor: Visitor, name: str) -> None:
     ours = visitor.fake.world.clients.get(name, "ours")
     assert ours is not None
     visitor.fake.world.clients.add(msgspec.structs.replace(ours, name=NASTY))
@@ -113,8 +109,7 @@ def test_no_name_breaks_out_of_the_page(visit: Visit, name: str) -> None:
 
 
 @EVERY
-def test_the_form_of_the_page_leads_to_the_callback(visit: Visit, name: str) -> None:
-    visitor = visit(name)
+def test_the_form_of_the_page_leads_to_the_callback(visitor: Visitor, name: str) -> None:
     page = Read(visitor.ask(state="a b&c"))
     form = next(attributes for tag, attributes in page.tags if tag == "form")
     path, _, query = (form["action"] or "").partition("?")
@@ -125,8 +120,8 @@ def test_the_form_of_the_page_leads_to_the_callback(visit: Visit, name: str) -> 
 
 
 @EVERY
-def test_pages_run_no_script_load_nothing_and_are_framed_and_kept_by_nobody(visit: Visit, name: str) -> None:
-    for answer in (visit(name).ask(), visit(name).ask(client_id="nobody")):
+def test_pages_run_no_script_load_nothing_and_are_framed_and_kept_by_nobody(visitor: Visitor) -> None:
+    for answer in (visitor.ask(), visitor.ask(client_id="nobody")):
         headers = dict(answer.headers)
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; style-src 'sha256-")

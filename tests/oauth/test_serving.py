@@ -17,6 +17,7 @@ import httpx
 import pytest
 import trustme
 from click.testing import CliRunner
+from tests.oauth.visitor import content
 
 from chatkey_oauth.app import BODY_BYTES
 from chatkey_oauth.cli import fake_oauth, guide
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chatkey_oauth.app import App
-    from chatkey_oauth.engine.http import Answer
 
 RUN = "from chatkey_oauth.cli import fake_oauth; fake_oauth()"
 CLIENT = {"provider": "google", "client_id": "ours", "client_secret": "s", "redirect_uris": ["https://a.example/cb"]}
@@ -324,7 +324,7 @@ def test_a_single_address_of_a_provider_applies_to_backends() -> None:
     [((), "https://g.example"), (("google=https://accounts.google.com",), "https://accounts.google.com")],
 )
 def test_browsers_and_backends_are_told_the_same_issuer(
-    make_fake: Callable[..., App], content: Callable[[Answer], Any], issuers: tuple[str, ...], issuer: str
+    make_fake: Callable[..., App], issuers: tuple[str, ...], issuer: str
 ) -> None:
     places = {"browser_urls": {"google": "https://g.example"}, "server_urls": {"google": "http://fake:1/google"}}
     fake = make_fake(**places, issuers=read_issuers(issuers))

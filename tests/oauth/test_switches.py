@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.engine.switches import Position, Switch, SwitchError, Switches, read_switch
 from chatkey_oauth.providers import NAMES, declared_switches
 
 if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
 
 DECLARED = {"one": (Switch("a", True, "A."), Switch("b", False, "B.")), "other": ()}
@@ -82,7 +81,7 @@ def test_settings_set_switches_of_one_provider_and_not_of_another(make_fake: Cal
 
 
 def test_a_reset_of_the_fake_resets_its_switches(discord: Visitor) -> None:
-    discord.fake.world.switches.set("discord.iss", on=True)
+    discord.switch("iss", on=True)
 
     discord.fake.reset()
 

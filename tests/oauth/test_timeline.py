@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
+from tests.oauth.visitor import VERIFIER, Visitor
 
 from chatkey_oauth.engine.flows import Flow, Leg, Step
 from chatkey_oauth.engine.pkce import s256
@@ -16,12 +16,6 @@ from chatkey_oauth.faults.verdicts import good
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.timeline import steps_with_news, timeline_text
 
-if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
-    Visit = Callable[[str], Visitor]
-
-VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 STATE = "mine-0123456789abcdef"
 NONCE = "n-0123456789abcdef"
 PKCE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"}
@@ -42,8 +36,7 @@ def said(step: Step, name: str) -> tuple[str, str]:
 
 
 @EVERY
-def test_a_login_is_told_from_the_page_to_the_profile(visit: Visit, name: str) -> None:
-    visitor = visit(name)
+def test_a_login_is_told_from_the_page_to_the_profile(visitor: Visitor, name: str) -> None:
     page = visitor.ask(state=STATE)
     flow = visitor.fake.flows.all()[0]
     request = "&".join(f"{key}={value}" for key, value in visitor.request(state=STATE).items())
@@ -143,13 +136,7 @@ def test_a_redirect_uri_that_may_be_left_out_is_absent(github: Visitor) -> None:
     ],
 )
 def test_the_token_request_is_judged(
-    *,
-    google: Visitor,
-    asked: dict[str, str],
-    given: dict[str, Any],
-    name: str,
-    mark: str,
-    words: str,
+    *, google: Visitor, asked: dict[str, str], given: dict[str, Any], name: str, mark: str, words: str
 ) -> None:
     google.redeem(google.callback(**asked)["code"], **given)
 
@@ -269,7 +256,7 @@ def test_faults_are_noted_at_the_step_they_bent(google: Visitor) -> None:
     for fault in ("state-altered", "slow", "other-sub"):
         google.fake.faults.arm(Order(fault=fault))
 
-    google.profile(google.login()["access_token"])
+    google.profile(google.access_token())
 
     assert [step.faults for step in timeline(google)] == [[], ["state-altered"], ["slow"], ["other-sub"]]
 
@@ -282,8 +269,7 @@ def test_a_form_post_is_a_step_like_a_redirect(apple: Visitor) -> None:
 
 
 @EVERY
-def test_a_timeline_holds_no_secret_no_code_no_token_and_no_state(visit: Visit, name: str) -> None:
-    visitor = visit(name)
+def test_a_timeline_holds_no_secret_no_code_no_token_and_no_state(visitor: Visitor, name: str) -> None:
     private: dict[str, Any] = {"state": STATE, "nonce": NONCE, "login_hint": "rhea@example.com", **PKCE}
     visitor.decide(**private)
     code = next(iter(visitor.fake.provider(name).grants.codes._entries))

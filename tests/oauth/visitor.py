@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_priva
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chatkey_oauth.app import App, create_app
+from chatkey_oauth.clock import Clock
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.flows import Leg
@@ -125,6 +126,13 @@ class Visitor:
         self.name = name
         self.site = SITES[name]
 
+    @property
+    def clock(self) -> Clock:
+        return self.fake.clock
+
+    def switch(self, name: str, *, on: bool) -> None:
+        self.fake.world.switches.set(f"{self.name}.{name}", on=on)
+
     def get(self, path: str, params: Mapping[str, str] | None = None, **headers: str) -> Answer:
         return self.send("GET", path, encode(params or {}), headers=headers)
 
@@ -192,6 +200,9 @@ class Visitor:
         headers = {"authorization": basic or proof} if basic or proof else {}
         return self.post(self.site.token, form, accept=accept, content_type=content_type, **headers)
 
+    def refresh(self, token: str, **changes: Any) -> Answer:
+        return self.redeem(None, grant_type="refresh_token", refresh_token=token, **changes)
+
     def prove(self, form: dict[str, str]) -> dict[str, str]:
         """Convert the client's id and secret to the kind of authentication that the provider uses.
 
@@ -211,6 +222,9 @@ class Visitor:
         assert answer.status == 200, answer
         token: dict[str, Any] = content(answer)
         return token
+
+    def access_token(self, person: str = "rhea", **changes: str | None) -> str:
+        return str(self.login(person, **changes)["access_token"])
 
     def profile(self, token: str, path: str = "", **params: str) -> Answer:
         asked = {"fields": self.site.fields} if self.site.fields and not path else {}
@@ -232,3 +246,12 @@ def parameters(answer: Answer) -> dict[str, str]:
 
 def content(answer: Answer) -> Any:
     return msgspec.json.decode(answer.body)
+
+
+def claims_of(id_token: str) -> dict[str, Any]:
+    """Return the claims of an id_token. The signature is not verified."""
+    claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
+    return claims
+
+
+Visit = Callable[[str], Visitor]

@@ -106,6 +106,7 @@ SEEING: Final = (
     "tests/stack/test_applications.py",
     "tests/oauth/test_login.py",
     "tests/oauth/test_people.py",
+    "tests/oauth/test_refused_tokens.py",
 )
 """A selection of files whose tests run for every social provider. Running all such files would take too long."""
 

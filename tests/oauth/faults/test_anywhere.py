@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.oauth.faults.journey import Arm, Journey, travel
+from tests.oauth.visitor import Visitor, content
 
-from chatkey_oauth.faults.rules import Rule, Scope
+from chatkey_oauth.faults.rules import Scope
 
 if TYPE_CHECKING:
-    from tests.oauth.faults.journey import Journey
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.engine.http import Answer
-
-    Arm = Callable[..., Rule]
-    Travel = Callable[..., Journey]
-    Content = Callable[[Answer], Any]
 
 LEGS = {"authorize": 0, "consent": 1, "token": 2, "profile": 3}
 EVERY_LEG = pytest.mark.parametrize("leg", LEGS)
@@ -39,15 +33,7 @@ def met(journey: Journey, leg: str) -> Answer:
     ],
 )
 def test_only_the_answer_of_the_chosen_leg_is_late_or_cut(
-    *,
-    google: Visitor,
-    arm: Arm,
-    travel: Travel,
-    leg: str,
-    fault: str,
-    options: dict[str, Any],
-    delay: float | None,
-    cut: str,
+    *, google: Visitor, arm: Arm, leg: str, fault: str, options: dict[str, Any], delay: float | None, cut: str
 ) -> None:
     arm(fault, leg=leg, **options)
 
@@ -60,13 +46,13 @@ def test_only_the_answer_of_the_chosen_leg_is_late_or_cut(
 
 
 @pytest.mark.parametrize("leg", ["authorize", "token", "profile"])
-def test_an_answer_is_cut_in_the_middle(google: Visitor, arm: Arm, travel: Travel, leg: str) -> None:
+def test_an_answer_is_cut_in_the_middle(google: Visitor, arm: Arm, leg: str) -> None:
     arm("truncated", leg=leg)
 
     assert met(travel(google), leg).cut == "midway"
 
 
-def test_a_redirect_is_not_truncated(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_a_redirect_is_not_truncated(google: Visitor, arm: Arm) -> None:
     rule = arm("truncated", leg="consent")
 
     travel(google)
@@ -87,15 +73,7 @@ def test_a_redirect_is_not_truncated(google: Visitor, arm: Arm, travel: Travel) 
     ],
 )
 def test_the_server_fails_before_it_did_anything(
-    *,
-    google: Visitor,
-    arm: Arm,
-    travel: Travel,
-    leg: str,
-    fault: str,
-    options: dict[str, Any],
-    status: int,
-    retry_after: str | None,
+    *, google: Visitor, arm: Arm, leg: str, fault: str, options: dict[str, Any], status: int, retry_after: str | None
 ) -> None:
     arm(fault, leg=leg, **options)
 
@@ -110,7 +88,7 @@ def test_the_server_fails_before_it_did_anything(
     assert b"<h1>" in failed.body
 
 
-def test_a_code_is_still_good_after_the_token_endpoint_failed(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_a_code_is_still_good_after_the_token_endpoint_failed(google: Visitor, arm: Arm) -> None:
     arm("status-500")
 
     code = travel(google).callback["code"]
@@ -118,7 +96,7 @@ def test_a_code_is_still_good_after_the_token_endpoint_failed(google: Visitor, a
     assert google.redeem(code).status == 200
 
 
-def test_a_code_is_used_up_after_the_connection_was_reset(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_a_code_is_used_up_after_the_connection_was_reset(google: Visitor, arm: Arm) -> None:
     arm("reset")
 
     code = travel(google).callback["code"]
@@ -127,7 +105,7 @@ def test_a_code_is_used_up_after_the_connection_was_reset(google: Visitor, arm: 
 
 
 @pytest.mark.parametrize("leg", ["token", "profile"])
-def test_only_half_of_the_json_is_sent(google: Visitor, arm: Arm, travel: Travel, leg: str) -> None:
+def test_only_half_of_the_json_is_sent(google: Visitor, arm: Arm, leg: str) -> None:
     arm("malformed-json", leg=leg)
 
     answer = met(travel(google), leg)
@@ -137,7 +115,7 @@ def test_only_half_of_the_json_is_sent(google: Visitor, arm: Arm, travel: Travel
         json.loads(answer.body)
 
 
-def test_broken_json_comes_instead_of_a_page(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_broken_json_comes_instead_of_a_page(google: Visitor, arm: Arm) -> None:
     arm("malformed-json", leg="authorize")
 
     answer = met(travel(google), "authorize")
@@ -155,7 +133,7 @@ def test_broken_json_comes_instead_of_a_page(google: Visitor, arm: Arm, travel: 
     ],
 )
 def test_the_content_type_is_wrong_and_the_content_right(
-    *, google: Visitor, arm: Arm, travel: Travel, leg: str, options: dict[str, str], content_type: str
+    *, google: Visitor, arm: Arm, leg: str, options: dict[str, str], content_type: str
 ) -> None:
     arm("wrong-content-type", leg=leg, **options)
 
@@ -166,7 +144,7 @@ def test_the_content_type_is_wrong_and_the_content_right(
 
 
 @pytest.mark.parametrize(("leg", "member"), [("token", "access_token"), ("profile", "sub")])
-def test_a_member_comes_twice(google: Visitor, arm: Arm, travel: Travel, leg: str, member: str) -> None:
+def test_a_member_comes_twice(google: Visitor, arm: Arm, leg: str, member: str) -> None:
     arm("duplicate-members", leg=leg)
 
     answer = met(travel(google), leg)
@@ -177,7 +155,7 @@ def test_a_member_comes_twice(google: Visitor, arm: Arm, travel: Travel, leg: st
     assert values[1] == "another-value" != values[0]
 
 
-def test_success_can_come_without_content(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_success_can_come_without_content(google: Visitor, arm: Arm) -> None:
     arm("empty-answer")
 
     answer = met(travel(google), "token")
@@ -185,7 +163,7 @@ def test_success_can_come_without_content(google: Visitor, arm: Arm, travel: Tra
     assert (answer.status, answer.body) == (200, b"")
 
 
-def test_an_answer_can_be_huge(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_an_answer_can_be_huge(google: Visitor, arm: Arm) -> None:
     arm("huge-answer", megabytes=1)
 
     answer = met(travel(google), "token")
@@ -194,7 +172,7 @@ def test_an_answer_can_be_huge(google: Visitor, arm: Arm, travel: Travel) -> Non
     assert "access_token" in json.loads(answer.body)
 
 
-def test_the_back_channel_can_be_redirected(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_the_back_channel_can_be_redirected(google: Visitor, arm: Arm) -> None:
     arm("redirected", to="https://elsewhere.example/token")
 
     answer = met(travel(google), "token")
@@ -217,9 +195,8 @@ def test_the_back_channel_can_be_redirected(google: Visitor, arm: Arm, travel: T
     ],
 )
 def test_too_many_requests_are_refused_in_the_providers_format(
-    visit: Callable[[str], Visitor], arm: Arm, name: str, status: int, header: str | None
+    visitor: Visitor, arm: Arm, name: str, status: int, header: str | None
 ) -> None:
-    visitor = visit(name)
     arm("rate-limited", scope=Scope(provider=name), retry_after=12)
 
     answer = visitor.redeem("any")
@@ -228,7 +205,7 @@ def test_too_many_requests_are_refused_in_the_providers_format(
     assert header is None or header in dict(answer.headers)
 
 
-def test_discord_gives_the_time_to_wait_in_body_and_headers(discord: Visitor, arm: Arm, content: Content) -> None:
+def test_discord_gives_the_time_to_wait_in_body_and_headers(discord: Visitor, arm: Arm) -> None:
     arm("rate-limited", scope=Scope(provider="discord"), retry_after=12)
 
     answer = discord.redeem("any")

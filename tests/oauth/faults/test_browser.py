@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.oauth.faults.journey import MINE, Arm, Journey, travel
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.engine.call import Call
-from chatkey_oauth.faults.rules import Rule
 
 if TYPE_CHECKING:
-    from tests.oauth.faults.journey import Journey
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.engine.http import Answer
-
-    Arm = Callable[..., Rule]
-    Travel = Callable[..., Journey]
 
 COOP = "cross-origin-opener-policy"
 POLICIES = ["same-origin", "same-origin-allow-popups", "noopener-allow-popups"]
-STATE = "mine-0123456789abcdef"
 
 
 def policies(journey: Journey) -> list[str | None]:
@@ -32,18 +25,18 @@ def policies(journey: Journey) -> list[str | None]:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("page", "on_page", "on_return"), [("any", 1, 0), ("consent", 1, 0), ("return", 0, 1)])
 def test_the_opener_policy_is_on_the_page_asked_for(
-    *, google: Visitor, arm: Arm, travel: Travel, policy: str, page: str, on_page: int, on_return: int
+    *, google: Visitor, arm: Arm, policy: str, page: str, on_page: int, on_return: int
 ) -> None:
     rule = arm(f"coop-{policy}", page=page)
 
     journey = travel(google)
 
     assert policies(journey) == [policy if on_page else None, policy if on_return else None]
-    assert journey.callback["state"] == STATE
+    assert journey.callback["state"] == MINE
     assert rule.hits == 1
 
 
-def test_a_lasting_opener_policy_is_on_every_page(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_a_lasting_opener_policy_is_on_every_page(google: Visitor, arm: Arm) -> None:
     arm("coop-same-origin", times=None)
 
     assert policies(travel(google)) == ["same-origin", "same-origin"]
@@ -55,7 +48,7 @@ def test_the_opener_policy_can_be_on_a_redirect_before_the_consent_page(
 ) -> None:
     rule = arm("coop-same-origin", times=times, page="entrance")
 
-    hop = google.ask(state=STATE)
+    hop = google.ask(state=MINE)
     location = dict(hop.headers)["location"]
     path, _, query = location.removeprefix("https://id.localhost").partition("?")
     page = google.fake.answer(Call("GET", path, query))
@@ -67,7 +60,7 @@ def test_the_opener_policy_can_be_on_a_redirect_before_the_consent_page(
     assert rule.hits == 1
 
 
-def test_a_popup_left_open_sends_nobody_back(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_a_popup_left_open_sends_nobody_back(google: Visitor, arm: Arm) -> None:
     arm("popup-left-open")
 
     journey = travel(google)
@@ -83,7 +76,7 @@ def test_a_popup_left_open_sends_nobody_back(google: Visitor, arm: Arm, travel: 
 def test_an_error_page_sends_nobody_back(google: Visitor, arm: Arm, ask: bool) -> None:
     arm("error-page")
 
-    answer: Answer = google.ask(state=STATE) if ask else google.decide(state=STATE)
+    answer: Answer = google.ask(state=MINE) if ask else google.decide(state=MINE)
 
     assert answer.status == 403
     assert b"This application is blocked for now." in answer.body

@@ -5,26 +5,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jwt
 import pytest
+from tests.oauth.faults.journey import Arm, Journey, travel
+from tests.oauth.visitor import NOW, Visitor, content
 
 from chatkey_oauth.engine.text import base64url
 from chatkey_oauth.faults.id_token import public_pem
-from chatkey_oauth.faults.rules import Rule
 
-if TYPE_CHECKING:
-    from tests.oauth.faults.journey import Journey
-    from tests.oauth.visitor import Visitor
-
-    from chatkey_oauth.engine.http import Answer
-
-    Arm = Callable[..., Rule]
-    Travel = Callable[..., Journey]
-    Content = Callable[[Answer], Any]
-
-NOW = 1_795_000_000
 KEYS = "/oauth2/v3/certs"
 
 
@@ -70,14 +60,7 @@ def verify(journey: Journey, keys: dict[str, Any], *, now: float = NOW) -> dict[
     ],
 )
 def test_a_correct_client_refuses_the_faulty_id_token(
-    *,
-    google: Visitor,
-    arm: Arm,
-    travel: Travel,
-    content: Content,
-    fault: str,
-    options: dict[str, Any],
-    wrong: type[Exception],
+    *, google: Visitor, arm: Arm, fault: str, options: dict[str, Any], wrong: type[Exception]
 ) -> None:
     arm(fault, **options)
     bent, straight = travel(google), travel(google)
@@ -99,14 +82,7 @@ def test_a_correct_client_refuses_the_faulty_id_token(
     ],
 )
 def test_claims_are_changed_under_a_valid_signature(
-    *,
-    google: Visitor,
-    arm: Arm,
-    travel: Travel,
-    content: Content,
-    fault: str,
-    options: dict[str, Any],
-    claims: dict[str, Any],
+    *, google: Visitor, arm: Arm, fault: str, options: dict[str, Any], claims: dict[str, Any]
 ) -> None:
     arm(fault, **options)
     bent, straight = travel(google), travel(google)
@@ -121,7 +97,7 @@ def test_claims_are_changed_under_a_valid_signature(
     assert changed - {"at_hash"} == claims.keys() - {"at_hash"}
 
 
-def test_a_broken_signature_is_as_long_as_a_good_one(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_a_broken_signature_is_as_long_as_a_good_one(google: Visitor, arm: Arm) -> None:
     arm("bad-signature")
 
     bent, straight = travel(google), travel(google)
@@ -130,7 +106,7 @@ def test_a_broken_signature_is_as_long_as_a_good_one(google: Visitor, arm: Arm, 
     assert bent.header == straight.header
 
 
-def test_an_unsigned_token_ends_with_a_dot(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_an_unsigned_token_ends_with_a_dot(google: Visitor, arm: Arm) -> None:
     arm("alg-none")
 
     journey = travel(google)
@@ -139,7 +115,7 @@ def test_an_unsigned_token_ends_with_a_dot(google: Visitor, arm: Arm, travel: Tr
     assert journey.header["alg"] == "none"
 
 
-def test_alg_hs256_signs_with_the_public_key_as_secret(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_alg_hs256_signs_with_the_public_key_as_secret(google: Visitor, arm: Arm) -> None:
     arm("alg-hs256")
 
     signed, _, signature = travel(google).tokens["id_token"].rpartition(".")
@@ -148,7 +124,7 @@ def test_alg_hs256_signs_with_the_public_key_as_secret(google: Visitor, arm: Arm
     assert base64url(hmac.new(secret, signed.encode(), hashlib.sha256).digest()) == signature
 
 
-def test_an_embedded_key_verifies_its_own_token(google: Visitor, arm: Arm, travel: Travel, content: Content) -> None:
+def test_an_embedded_key_verifies_its_own_token(google: Visitor, arm: Arm) -> None:
     arm("embedded-key")
 
     journey = travel(google)
@@ -158,7 +134,7 @@ def test_an_embedded_key_verifies_its_own_token(google: Visitor, arm: Arm, trave
     assert journey.header["jwk"]["n"] not in str(content(google.get(KEYS)))
 
 
-def test_the_times_of_an_expired_token_are_consistent(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_the_times_of_an_expired_token_are_consistent(google: Visitor, arm: Arm) -> None:
     arm("expired", seconds=7200)
 
     claims = travel(google).claims
@@ -168,7 +144,7 @@ def test_the_times_of_an_expired_token_are_consistent(google: Visitor, arm: Arm,
 
 @pytest.mark.parametrize("name", ["google", "gitlab", "discord"])
 def test_keys_rotate_during_a_login_and_both_stay_published(
-    *, visit: Callable[[str], Visitor], arm: Arm, travel: Travel, content: Content, name: str
+    *, visit: Callable[[str], Visitor], arm: Arm, name: str
 ) -> None:
     paths = {"google": KEYS, "gitlab": "/oauth/discovery/keys", "discord": "/api/oauth2/keys"}
     visitor = visit(name)

@@ -7,17 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.oauth.faults.journey import travel
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.faults.catalogue import FAMILIES, FAULTS, SIGNED
 from chatkey_oauth.faults.rules import Rule
 
 if TYPE_CHECKING:
-    from tests.oauth.faults.journey import Journey
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
-
-    Travel = Callable[..., Journey]
 
 OFFERED = [name for name, fault in FAULTS.items() if fault.on_menu]
 BOXES = re.compile(rb'<input type="checkbox" name="misbehave" value="([a-z0-9-]+)">')
@@ -55,7 +52,7 @@ def test_without_the_lab_there_is_no_menu_and_no_flow(make_fake: Callable[..., A
 
 
 @pytest.mark.parametrize("name", OFFERED)
-def test_a_ticked_fault_acts_once_in_this_login(google: Visitor, travel: Travel, name: str) -> None:
+def test_a_ticked_fault_acts_once_in_this_login(google: Visitor, name: str) -> None:
     travel(google, state="another", misbehave=[name], **OFFLINE)
     (rule,) = google.fake.faults.rules()
     flow = google.fake.flows.all()[0]
@@ -65,7 +62,7 @@ def test_a_ticked_fault_acts_once_in_this_login(google: Visitor, travel: Travel,
     assert (rule.fault, rule.hits, rule.times, rule.scope.flow) == (name, 1, 1, flow.id)
 
 
-def test_several_can_be_ticked(google: Visitor, travel: Travel) -> None:
+def test_several_can_be_ticked(google: Visitor) -> None:
     journey = travel(google, misbehave=["state-dropped", "wrong-iss", "other-sub"])
 
     assert [rule.hits for rule in google.fake.faults.rules()] == [1, 1, 1]
@@ -73,7 +70,7 @@ def test_several_can_be_ticked(google: Visitor, travel: Travel) -> None:
     assert journey.claims["iss"] == "https://issuer.invalid"
 
 
-def test_an_invented_fault_is_refused_by_name(google: Visitor, travel: Travel) -> None:
+def test_an_invented_fault_is_refused_by_name(google: Visitor) -> None:
     journey = travel(google, misbehave=["volcano"])
 
     assert journey.back is not None
@@ -90,7 +87,7 @@ def test_without_the_lab_nothing_can_be_ticked(make_fake: Callable[..., App], go
     assert "state=st-1" in dict(answer.headers)["location"]
 
 
-def test_a_rule_of_the_menu_is_a_rule_like_others(google: Visitor, travel: Travel) -> None:
+def test_a_rule_of_the_menu_is_a_rule_like_others(google: Visitor) -> None:
     travel(google, misbehave=["slow"])
 
     (rule,) = google.fake.faults.rules()

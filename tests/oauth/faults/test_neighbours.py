@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jwt
 import msgspec
 import pytest
+from tests.oauth.faults.journey import Arm, Journey, travel
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.engine.signing import half_hash
 from chatkey_oauth.faults.catalogue import FAULTS
 from chatkey_oauth.faults.rules import WITHOUT_FLOW
-
-if TYPE_CHECKING:
-    from tests.oauth.faults.journey import Journey
-    from tests.oauth.visitor import Visitor
-
-    from chatkey_oauth.faults.rules import Rule
-
-    Arm = Callable[..., Rule]
-    Travel = Callable[..., Journey]
 
 KEYS_ROTATED = "keys-rotated"
 """A fault that rotates the keys.
@@ -75,7 +67,7 @@ def differs(journey: Journey, google: Visitor, usual: dict[str, Any]) -> bool:
 
 @pytest.mark.contract("D-14/faults")
 @pytest.mark.parametrize("name", OF_A_FLOW)
-def test_a_fault_acts_once_and_only_in_its_own_flow(google: Visitor, arm: Arm, travel: Travel, name: str) -> None:
+def test_a_fault_acts_once_and_only_in_its_own_flow(google: Visitor, arm: Arm, name: str) -> None:
     usual = picture(travel(google, **OFFLINE), google)
     rule = arm(name)
 

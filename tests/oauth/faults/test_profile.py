@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.oauth.visitor import SITES
+from tests.oauth.faults.journey import Arm, travel
+from tests.oauth.visitor import SITES, Visitor, content
 
-from chatkey_oauth.faults.rules import Rule, Scope
+from chatkey_oauth.faults.rules import Scope
 from chatkey_oauth.providers import NAMES
-
-if TYPE_CHECKING:
-    from tests.oauth.faults.journey import Journey
-    from tests.oauth.visitor import Visitor
-
-    from chatkey_oauth.engine.http import Answer
-
-    Arm = Callable[..., Rule]
-    Travel = Callable[..., Journey]
-    Visit = Callable[[str], Visitor]
-    Content = Callable[[Answer], Any]
 
 WITH_PROFILE = [name for name in NAMES if name != "apple"]
 REFUSED = {"facebook": 400, "amazon": 400}
@@ -34,10 +23,10 @@ def subject_of(members: Any, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", WITH_PROFILE)
-def test_another_subject_is_of_the_same_type_and_length(visit: Visit, arm: Arm, travel: Travel, name: str) -> None:
+def test_another_subject_is_of_the_same_type_and_length(visitor: Visitor, arm: Arm, name: str) -> None:
     arm("other-sub")
 
-    bent, straight = travel(visit(name)).person, travel(visit(name)).person
+    bent, straight = travel(visitor).person, travel(visitor).person
 
     other, own = subject_of(bent, name), subject_of(straight, name)
     assert other != own
@@ -46,25 +35,24 @@ def test_another_subject_is_of_the_same_type_and_length(visit: Visit, arm: Arm, 
 
 
 @pytest.mark.parametrize("name", WITH_PROFILE)
-def test_a_profile_without_subject_has_the_rest(visit: Visit, arm: Arm, travel: Travel, name: str) -> None:
+def test_a_profile_without_subject_has_the_rest(visitor: Visitor, arm: Arm, name: str) -> None:
     arm("no-sub")
 
-    journey = travel(visit(name))
+    journey = travel(visitor)
 
     assert subject_of(journey.person, name) is None
     assert b"Rhea" in journey.answers[3].body
 
 
 @pytest.mark.parametrize("name", WITH_PROFILE)
-def test_the_subject_can_be_empty(visit: Visit, arm: Arm, travel: Travel, name: str) -> None:
+def test_the_subject_can_be_empty(visitor: Visitor, arm: Arm, name: str) -> None:
     arm("empty-sub")
 
-    assert subject_of(travel(visit(name)).person, name) == ""
+    assert subject_of(travel(visitor).person, name) == ""
 
 
 @pytest.mark.parametrize("name", WITH_PROFILE)
-def test_the_profile_is_refused_in_the_providers_words(visit: Visit, arm: Arm, travel: Travel, name: str) -> None:
-    visitor = visit(name)
+def test_the_profile_is_refused_in_the_providers_words(visitor: Visitor, arm: Arm, name: str) -> None:
     arm("profile-refused")
 
     journey = travel(visitor)
@@ -76,12 +64,10 @@ def test_the_profile_is_refused_in_the_providers_words(visit: Visit, arm: Arm, t
 
 
 @pytest.mark.parametrize(("name", "status"), [("gitlab", 403), ("x", 403), ("amazon", 403), ("github", 404)])
-def test_the_profile_is_refused_because_of_a_missing_scope(
-    visit: Visit, arm: Arm, travel: Travel, name: str, status: int
-) -> None:
+def test_the_profile_is_refused_because_of_a_missing_scope(visitor: Visitor, arm: Arm, status: int) -> None:
     arm("profile-refused", why="scope")
 
-    journey = travel(visit(name))
+    journey = travel(visitor)
 
     assert journey.profile is not None
     assert journey.profile.status == status
@@ -95,18 +81,14 @@ def test_the_profile_is_refused_because_of_a_missing_scope(
         ("discord", "verified", "unverified", "false"),
     ],
 )
-def test_a_flag_can_be_a_text(
-    *, visit: Visit, arm: Arm, travel: Travel, name: str, flag: str, person: str, text: str
-) -> None:
+def test_a_flag_can_be_a_text(*, visitor: Visitor, arm: Arm, flag: str, person: str, text: str) -> None:
     arm("email-verified-text")
 
-    assert travel(visit(name), person=person).person[flag] == text
+    assert travel(visitor, person=person).person[flag] == text
 
 
 @pytest.mark.parametrize(("fault", "body"), [("empty-profile", b"{}"), ("profile-list", b"[{")])
-def test_the_profile_can_be_of_another_shape(
-    google: Visitor, arm: Arm, travel: Travel, fault: str, body: bytes
-) -> None:
+def test_the_profile_can_be_of_another_shape(google: Visitor, arm: Arm, fault: str, body: bytes) -> None:
     arm(fault)
 
     journey = travel(google)
@@ -115,11 +97,9 @@ def test_the_profile_can_be_of_another_shape(
     assert journey.profile.body.startswith(body)
 
 
-def test_a_profile_fault_does_not_change_the_list_of_addresses(github: Visitor, arm: Arm, content: Content) -> None:
+def test_a_profile_fault_does_not_change_the_list_of_addresses(github: Visitor, arm: Arm) -> None:
     rule = arm("other-sub", scope=Scope(provider="github"))
-    token = github.login()["access_token"]
-
-    emails = github.profile(token, "/user/emails")
+    emails = github.profile(github.access_token(), "/user/emails")
 
     assert content(emails)[0]["email"] == "rhea@example.com"
     assert rule.hits == 0

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jwt
 import pytest
+from tests.oauth.faults.journey import Arm, Journey, travel
+from tests.oauth.visitor import Visitor, content
 
-from chatkey_oauth.faults.rules import Rule, Scope
-
-if TYPE_CHECKING:
-    from tests.oauth.faults.journey import Journey
-    from tests.oauth.visitor import Visitor
-
-    from chatkey_oauth.engine.http import Answer
-
-    Arm = Callable[..., Rule]
-    Travel = Callable[..., Journey]
-    Content = Callable[[Answer], Any]
+from chatkey_oauth.faults.rules import Scope
 
 DISCOVERY = "/.well-known/openid-configuration"
 KEYS = "/oauth2/v3/certs"
@@ -27,7 +18,7 @@ GOOGLE = Scope(provider="google")
 
 @pytest.mark.parametrize("fault", ["key-missing", "other-modulus"])
 def test_wrong_published_keys_make_a_good_id_token_unverifiable_once(
-    *, google: Visitor, gitlab: Visitor, arm: Arm, travel: Travel, content: Content, fault: str
+    *, google: Visitor, gitlab: Visitor, arm: Arm, fault: str
 ) -> None:
     rule = arm(fault, scope=GOOGLE)
     journey = travel(google)
@@ -50,7 +41,7 @@ def verified(journey: Journey, keys: dict[str, Any]) -> bool:
         return False
 
 
-def test_another_modulus_has_the_same_kid(google: Visitor, arm: Arm, content: Content) -> None:
+def test_another_modulus_has_the_same_kid(google: Visitor, arm: Arm) -> None:
     straight = content(google.get(KEYS))["keys"]
     arm("other-modulus", scope=GOOGLE)
 
@@ -60,7 +51,7 @@ def test_another_modulus_has_the_same_kid(google: Visitor, arm: Arm, content: Co
     assert bent[0]["n"] != straight[0]["n"]
 
 
-def test_a_missing_key_leaves_the_older_ones(google: Visitor, arm: Arm, content: Content) -> None:
+def test_a_missing_key_leaves_the_older_ones(google: Visitor, arm: Arm) -> None:
     straight = content(google.get(KEYS))["keys"]
     arm("key-missing", scope=GOOGLE)
 
@@ -74,7 +65,7 @@ def test_a_fault_of_the_key_set_does_not_change_the_certificates(google: Visitor
     assert rule.hits == 0
 
 
-def test_the_discovery_document_can_name_another_issuer(google: Visitor, arm: Arm, content: Content) -> None:
+def test_the_discovery_document_can_name_another_issuer(google: Visitor, arm: Arm) -> None:
     arm("other-issuer", scope=GOOGLE)
 
     bent, straight = content(google.get(DISCOVERY)), content(google.get(DISCOVERY))

@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from tests.oauth.faults.journey import Arm, travel
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.faults.catalogue import FAMILIES, FAULTS
 from chatkey_oauth.faults.fault import Fault
-from chatkey_oauth.faults.rules import RULES, FaultError, Order, Rule, Scope
+from chatkey_oauth.faults.rules import RULES, FaultError, Order, Scope
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
-    from tests.oauth.faults.journey import Journey
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
-
-    Arm = Callable[..., Rule]
-    Travel = Callable[..., Journey]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +182,7 @@ def test_a_disarmed_rule_tells_its_hits_and_acts_no_more(google: Visitor, arm: A
     assert google.fake.faults.get(rule.id) is None
 
 
-def test_rules_that_were_never_hit_are_listed(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_rules_that_were_never_hit_are_listed(google: Visitor, arm: Arm) -> None:
     met, unmet = arm("code-used"), arm("no-id-token")
 
     travel(google, state="another")
@@ -199,9 +195,7 @@ def test_rules_that_were_never_hit_are_listed(google: Visitor, arm: Arm, travel:
 @pytest.mark.parametrize(
     "fault", ["no-id-token", "no-callback-iss", "bad-signature", "wrong-nonce", "email-verified-text"]
 )
-def test_a_fault_with_nothing_to_change_is_not_hit(
-    visit: Callable[[str], Visitor], arm: Arm, travel: Travel, fault: str
-) -> None:
+def test_a_fault_with_nothing_to_change_is_not_hit(visit: Callable[[str], Visitor], arm: Arm, fault: str) -> None:
     rule = arm(fault)
 
     journey = travel(visit("amazon"))
@@ -210,7 +204,7 @@ def test_a_fault_with_nothing_to_change_is_not_hit(
     assert rule.hits == 0
 
 
-def test_several_faults_act_together_in_the_order_they_were_armed(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_several_faults_act_together_in_the_order_they_were_armed(google: Visitor, arm: Arm) -> None:
     rules = [arm("wrong-iss", value="https://first.example"), arm("wrong-iss", value="https://second.example")]
     rules += [arm("state-dropped"), arm("slow", seconds=5), arm("other-sub")]
 
@@ -224,9 +218,7 @@ def test_several_faults_act_together_in_the_order_they_were_armed(google: Visito
 @pytest.mark.parametrize("leg", ["token", "profile"])
 @pytest.mark.parametrize("first", ["malformed-json", "empty-answer", "wrong-content-type", "profile-list"])
 @pytest.mark.parametrize("then", FAULTS)
-def test_any_two_faults_can_be_combined(  # noqa: PLR0917 - pytest names them
-    google: Visitor, arm: Arm, travel: Travel, leg: str, first: str, then: str
-) -> None:
+def test_any_two_faults_can_be_combined(google: Visitor, arm: Arm, leg: str, first: str, then: str) -> None:
     for fault in (first, then):
         if leg in FAULTS[fault].legs:
             arm(fault, Scope(provider="google"), None, **({"leg": leg} if hasattr(FAULTS[fault], "leg") else {}))
@@ -238,12 +230,10 @@ def test_any_two_faults_can_be_combined(  # noqa: PLR0917 - pytest names them
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_fault_works_with_every_provider(
-    visit: Callable[[str], Visitor], arm: Arm, travel: Travel, name: str, fault: str
-) -> None:
+def test_every_fault_works_with_every_provider(visitor: Visitor, arm: Arm, name: str, fault: str) -> None:
     arm(fault, scope=Scope(provider=name), times=None)
 
-    journey = travel(visit(name))
+    journey = travel(visitor)
 
     assert all(200 <= answer.status < 600 for answer in journey.answers)
     assert not any(set("\r\n") & set(value) for answer in journey.answers for _, value in answer.headers)

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.oauth.faults.journey import MINE, Arm, travel
+from tests.oauth.visitor import Visitor, content
 
 from chatkey_oauth.engine.call import pairs
 from chatkey_oauth.engine.refusals import Reason
-from chatkey_oauth.faults.rules import Rule
 from chatkey_oauth.providers import NAMES
 
-if TYPE_CHECKING:
-    from tests.oauth.faults.journey import Journey
-    from tests.oauth.visitor import Visitor
-
-    from chatkey_oauth.engine.http import Answer
-
-    Arm = Callable[..., Rule]
-    Travel = Callable[..., Journey]
-    Visit = Callable[[str], Visitor]
-    Content = Callable[[Answer], Any]
-
 OFFLINE = {"access_type": "offline", "prompt": "consent"}
-STATE = "mine-0123456789abcdef"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,9 +27,8 @@ STATE = "mine-0123456789abcdef"
     ],
 )
 def test_a_good_code_is_refused_in_the_providers_words_and_stays_good(
-    *, visit: Visit, arm: Arm, content: Content, name: str, fault: str, options: dict[str, str], reason: Reason
+    *, visitor: Visitor, arm: Arm, name: str, fault: str, options: dict[str, str], reason: Reason
 ) -> None:
-    visitor = visit(name)
     rule = arm(fault, **options)
     code = code_of(visitor)
 
@@ -56,10 +43,7 @@ def test_a_good_code_is_refused_in_the_providers_words_and_stays_good(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("why", Reason)
-def test_every_reason_has_a_refusal_at_every_provider(
-    visit: Visit, arm: Arm, content: Content, name: str, why: Reason
-) -> None:
-    visitor = visit(name)
+def test_every_reason_has_a_refusal_at_every_provider(visitor: Visitor, arm: Arm, why: Reason) -> None:
     arm("token-refused", why=why)
 
     refused = visitor.redeem(code_of(visitor))
@@ -68,7 +52,7 @@ def test_every_reason_has_a_refusal_at_every_provider(
 
 
 def code_of(visitor: Visitor) -> str:
-    asked = visitor.decide(state=STATE)
+    asked = visitor.decide(state=MINE)
     location = dict(asked.headers)["location"]
     return dict(pairs(location.partition("?")[2]))["code"]
 
@@ -90,14 +74,7 @@ def code_of(visitor: Visitor) -> str:
     ],
 )
 def test_a_fault_changes_only_one_member_of_the_token_answer(
-    *,
-    google: Visitor,
-    arm: Arm,
-    travel: Travel,
-    fault: str,
-    options: dict[str, Any],
-    gone: set[str],
-    changed: dict[str, Any],
+    *, google: Visitor, arm: Arm, fault: str, options: dict[str, Any], gone: set[str], changed: dict[str, Any]
 ) -> None:
     arm(fault, **options)
     usual = {"access_token", "token_type", "expires_in", "refresh_token", "scope", "id_token"}
@@ -108,14 +85,14 @@ def test_a_fault_changes_only_one_member_of_the_token_answer(
     assert changed.items() <= members.items()
 
 
-def test_an_absent_member_is_not_set_to_null(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_an_absent_member_is_not_set_to_null(google: Visitor, arm: Arm) -> None:
     rule = arm("null-member", member="mac_key")
 
     assert "mac_key" not in travel(google).tokens
     assert rule.hits == 0
 
 
-def test_the_token_answer_can_be_form_encoded(google: Visitor, arm: Arm, travel: Travel) -> None:
+def test_the_token_answer_can_be_form_encoded(google: Visitor, arm: Arm) -> None:
     arm("form-encoded")
 
     answer = travel(google).token
@@ -133,7 +110,7 @@ def test_the_form_encoding_of_github_does_not_count_as_a_hit(github: Visitor, ar
     assert rule.hits == 0
 
 
-def test_an_error_can_have_the_status_of_a_success(google: Visitor, arm: Arm, content: Content) -> None:
+def test_an_error_can_have_the_status_of_a_success(google: Visitor, arm: Arm) -> None:
     arm("error-with-200")
 
     answer = google.redeem(code_of(google))
@@ -142,13 +119,11 @@ def test_an_error_can_have_the_status_of_a_success(google: Visitor, arm: Arm, co
     assert content(answer)["error"] == "invalid_grant"
 
 
-def test_faults_of_the_token_answer_apply_to_a_refresh(
-    google: Visitor, arm: Arm, travel: Travel, content: Content
-) -> None:
+def test_faults_of_the_token_answer_apply_to_a_refresh(google: Visitor, arm: Arm) -> None:
     refresh_token = travel(google, **OFFLINE).tokens["refresh_token"]
     rule = arm("token-refused", why="refresh_token")
 
-    answer = google.redeem("", grant_type="refresh_token", refresh_token=refresh_token)
+    answer = google.refresh(refresh_token)
 
     assert content(answer)["error_description"] == "Token has been expired or revoked."
     assert rule.hits == 1

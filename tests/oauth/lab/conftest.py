@@ -1,9 +1,9 @@
-"""A client of the control API, and functions that read its answers."""
+"""A client of the control API."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -17,23 +17,3 @@ async def lab(fake: App) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(app=fake)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
-
-
-@pytest.fixture
-def data() -> Callable[[httpx.Response], Any]:
-    def read(answer: httpx.Response) -> Any:
-        assert answer.is_success, answer.text
-        assert set(answer.json()) == {"data"}
-        return answer.json()["data"]
-
-    return read
-
-
-@pytest.fixture
-def error() -> Callable[[httpx.Response], tuple[int, str, str]]:
-    def read(answer: httpx.Response) -> tuple[int, str, str]:
-        body = answer.json()
-        assert body["data"] is None
-        return answer.status_code, body["error"]["code"], body["error"]["message"]
-
-    return read

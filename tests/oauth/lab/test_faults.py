@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
 import httpx
-import pytest
-
-if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
-    Read = Callable[[httpx.Response], Any]
+from tests.oauth.lab.answers import data, error
+from tests.oauth.visitor import Visitor
 
 
-async def test_an_armed_fault_acts_once_and_counts_its_hits(
-    lab: httpx.AsyncClient, data: Read, error: Read, google: Visitor
-) -> None:
+async def test_an_armed_fault_acts_once_and_counts_its_hits(lab: httpx.AsyncClient, google: Visitor) -> None:
     order = {"fault": "status-500", "scope": {"provider": "google"}, "with": {"leg": "token"}}
 
     armed = await lab.post("/lab/faults", json=order)
@@ -32,9 +23,7 @@ async def test_an_armed_fault_acts_once_and_counts_its_hits(
     assert error(await lab.delete(f"/lab/faults/{rule['id']}"))[:2] == (404, "rule_unknown")
 
 
-async def test_a_fault_armed_without_a_number_of_times_lasts(
-    lab: httpx.AsyncClient, data: Read, google: Visitor
-) -> None:
+async def test_a_fault_armed_without_a_number_of_times_lasts(lab: httpx.AsyncClient, google: Visitor) -> None:
     rule = data(await lab.post("/lab/faults", json={"fault": "status-500", "times": None}))
 
     answers = [google.redeem(google.callback()["code"]).status for _ in range(3)]
@@ -46,7 +35,7 @@ async def test_a_fault_armed_without_a_number_of_times_lasts(
 
 
 async def test_a_fault_for_one_browser_context_leaves_its_neighbour_alone(
-    lab: httpx.AsyncClient, data: Read, google: Visitor
+    lab: httpx.AsyncClient, google: Visitor
 ) -> None:
     data(await lab.post("/lab/faults", json={"fault": "status-500", "scope": {"cookie": "one"}, "times": None}))
 
@@ -58,26 +47,3 @@ async def test_a_fault_for_one_browser_context_leaves_its_neighbour_alone(
         return google.redeem(code.replace("%2F", "/")).status
 
     assert [status("one"), status("other")] == [500, 200]
-
-
-@pytest.mark.parametrize(
-    ("order", "code", "told"),
-    [
-        ({}, "request_invalid", "fault"),
-        ({"fault": "status-50"}, "fault_invalid", "fault: 'status-50'"),
-        ({"fault": "slow", "with": {"second": 1}}, "fault_invalid", "with.second: slow has no such option"),
-        ({"fault": "slow", "with": {"seconds": "long"}}, "fault_invalid", "with.seconds: "),
-        ({"fault": "slow", "scope": {"provider": "myspace"}}, "fault_invalid", "scope.provider: 'myspace'"),
-        ({"fault": "slow", "scope": {"providers": "x"}}, "request_invalid", "scope"),
-        ({"fault": "slow", "times": 0}, "request_invalid", "times"),
-        ({"fault": "slow", "seconds": 1}, "request_invalid", "seconds"),
-    ],
-)
-async def test_an_order_that_cannot_be_armed_is_refused_with_the_member_at_fault(
-    *, lab: httpx.AsyncClient, data: Read, error: Read, order: dict[str, Any], code: str, told: str
-) -> None:
-    answer = await lab.post("/lab/faults", json=order)
-
-    assert error(answer)[:2] == (400, code)
-    assert told in error(answer)[2]
-    assert data(await lab.get("/lab/faults")) == []

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
 import httpx
 import pytest
-
-if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
-    Read = Callable[[httpx.Response], Any]
+from tests.oauth.lab.answers import data, error
+from tests.oauth.visitor import Visitor
 
 
 @pytest.mark.parametrize(
@@ -25,7 +19,7 @@ if TYPE_CHECKING:
     ],
 )
 async def test_a_flow_is_found_by_state_login_hint_or_client(
-    lab: httpx.AsyncClient, data: Read, google: Visitor, github: Visitor, filters: dict[str, str]
+    lab: httpx.AsyncClient, google: Visitor, github: Visitor, filters: dict[str, str]
 ) -> None:
     asked = google.request(client_id="theirs", login_hint="omar", state="st-google")
     google.get(google.site.authorize, asked, cookie="chatkey_flow=one")
@@ -38,7 +32,7 @@ async def test_a_flow_is_found_by_state_login_hint_or_client(
 
 
 async def test_flows_are_listed_newest_first_and_each_has_its_own_address(
-    lab: httpx.AsyncClient, data: Read, error: Read, google: Visitor, github: Visitor
+    lab: httpx.AsyncClient, google: Visitor, github: Visitor
 ) -> None:
     google.ask()
     github.ask()
@@ -52,7 +46,7 @@ async def test_flows_are_listed_newest_first_and_each_has_its_own_address(
 
 
 async def test_the_state_is_shown_as_the_same_fingerprint_as_in_the_request_log(
-    lab: httpx.AsyncClient, data: Read, google: Visitor
+    lab: httpx.AsyncClient, google: Visitor
 ) -> None:
     google.ask(state="the-state")
 

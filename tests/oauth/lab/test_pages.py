@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from tests.oauth.lab.answers import data
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.ready_made import READY_MADE
 
 if TYPE_CHECKING:
-    from tests.oauth.visitor import Visitor
-
     from chatkey_oauth.app import App
-
-    Read = Callable[[httpx.Response], Any]
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 NASTY = "\"'</style><script>alert(1)</script>"
 
 
 async def test_a_browser_gets_a_page_and_a_program_the_same_as_json(
-    lab: httpx.AsyncClient, data: Read, fake: App, google: Visitor
+    lab: httpx.AsyncClient, fake: App, google: Visitor
 ) -> None:
     google.login()
 
@@ -40,7 +37,7 @@ async def test_a_browser_gets_a_page_and_a_program_the_same_as_json(
 
 
 async def test_the_page_of_a_flow_shows_how_far_it_came_and_what_was_wrong(
-    lab: httpx.AsyncClient, data: Read, google: Visitor
+    lab: httpx.AsyncClient, google: Visitor
 ) -> None:
     data(await lab.post("/lab/faults", json={"fault": "status-500", "with": {"leg": "token"}}))
     google.redeem(google.callback()["code"])
@@ -56,7 +53,7 @@ async def test_the_page_of_a_flow_shows_how_far_it_came_and_what_was_wrong(
         assert all(verdict["words"].replace("'", "&#x27;") in page.text for verdict in step["verdicts"].values())
 
 
-async def test_the_page_has_a_button_for_every_action_of_the_lab(lab: httpx.AsyncClient, data: Read, fake: App) -> None:
+async def test_the_page_has_a_button_for_every_action_of_the_lab(lab: httpx.AsyncClient, fake: App) -> None:
     rule = data(await lab.post("/lab/faults", json={"fault": "slow"}))
 
     page = unescape((await lab.get("/lab", headers=BROWSER)).text)
@@ -93,9 +90,7 @@ async def test_a_flow_is_listed_with_its_time(lab: httpx.AsyncClient, google: Vi
     assert '<span class="when">11:06:40</span>' in page
 
 
-async def test_the_page_shows_the_ready_made_secrets_to_copy_and_no_other(
-    lab: httpx.AsyncClient, data: Read, fake: App
-) -> None:
+async def test_the_page_shows_the_ready_made_secrets_to_copy_and_no_other(lab: httpx.AsyncClient, fake: App) -> None:
     known = next(client for client in READY_MADE if client.provider == "google")
     for client in (known, Client(provider="x", client_id="own", client_secret="hush", redirect_uris=("https://a.b/",))):
         fake.world.clients.add(client)
@@ -110,7 +105,7 @@ async def test_the_page_shows_the_ready_made_secrets_to_copy_and_no_other(
 
 
 async def test_the_pages_run_no_other_script_load_nothing_and_no_text_breaks_out(
-    lab: httpx.AsyncClient, data: Read, fake: App, google: Visitor
+    lab: httpx.AsyncClient, fake: App, google: Visitor
 ) -> None:
     fake.world.clients.add(Client(provider="google", client_id="'<b>\"", name=NASTY, redirect_uris=("https://a.b/",)))
     google.ask(client_id="'<b>\"", redirect_uri="https://a.b/", login_hint=NASTY, code_challenge="x" * 43)
@@ -130,12 +125,6 @@ async def test_the_pages_run_no_other_script_load_nothing_and_no_text_breaks_out
     assert "&#x27;&lt;b&gt;&quot;" in pages[1].text
 
 
-async def test_the_page_of_a_flow_that_is_not_there_says_so(lab: httpx.AsyncClient) -> None:
-    answer = await lab.get("/lab/flows/f_0/page", headers=BROWSER)
-
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "flow_unknown")
-
-
 @pytest.mark.parametrize("accept", ["*/*", "application/json", ""])
-async def test_without_accepting_html_the_answer_is_json(lab: httpx.AsyncClient, data: Read, accept: str) -> None:
+async def test_without_accepting_html_the_answer_is_json(lab: httpx.AsyncClient, accept: str) -> None:
     assert data(await lab.get("/lab", headers={"accept": accept}))["people"]
