@@ -186,6 +186,7 @@ def test_a_token_is_checked_and_deleted_by_its_application(github: Visitor) -> N
         return github.send(method, "/applications/ours/token", body=body, headers=headers)
 
     assert content(send("POST", basic))["user"]["login"] == "rquill"
+    assert send("POST", "Basic b3Vyczp3cm9uZw==").status == 404
     assert send("DELETE", "Basic dGhlaXJzOnRoZWlycy1zZWNyZXQ=").status == 404
     assert send("DELETE", basic).status == 204
     assert github.profile(token).status == 401

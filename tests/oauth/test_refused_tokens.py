@@ -80,6 +80,7 @@ ROWS: dict[str, list[Row]] = {
         ({"client_secret": None}, 400, "1", FACEBOOK_SECRET),
         ({"client_secret": "wrong"}, 400, "1", FACEBOOK_SECRET),
         ({"redirect_uri": OTHER}, 400, "100", FACEBOOK_REDIRECT),
+        ({"grant_type": "password"}, 400, "100", "Unsupported grant_type."),
     ],
     "github": [
         ({"code": "0" * 20}, 200, "bad_verification_code", GITHUB),

@@ -31,7 +31,10 @@ RECIPE: Final[Recipe] = {
     },
 }
 OF_THE_FAULT: Final = """
-def test_it_adds_the_member(google, arm, travel):
+from tests.oauth.faults.journey import travel
+
+
+def test_it_adds_the_member(google, arm):
     rule = arm("strange-member", member="feather")
 
     journey = travel(google)
