@@ -50,16 +50,6 @@ def test_a_declined_login_is_sent_back_with_the_error_last(amazon: Visitor) -> N
     ]
 
 
-def test_the_callback_tells_the_scope_or_does_not_if_switched(amazon: Visitor) -> None:
-    told = amazon.callback(scope="profile postal_code")
-    amazon.switch("callback-scope", on=False)
-    untold = amazon.callback()
-
-    assert list(told) == ["code", "scope", "state"]
-    assert told["scope"] == "profile postal_code"
-    assert list(untold) == ["code", "state"]
-
-
 @pytest.mark.parametrize(
     ("scope_data", "offered"),
     [

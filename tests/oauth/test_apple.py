@@ -18,7 +18,6 @@ from tests.oauth.clients.browser import Form
 from tests.oauth.visitor import CALLBACK, Visitor, apple_secret, claims_of, content
 
 from chatkey_oauth.engine.http import encode
-from chatkey_oauth.engine.pkce import s256
 from chatkey_oauth.engine.signing import half_hash, make_key
 
 if TYPE_CHECKING:
@@ -386,14 +385,6 @@ def test_the_subject_is_one_for_all_clients_of_a_team(apple: Visitor) -> None:
 # Token endpoint
 
 
-def test_a_code_of_another_client_may_look_expired(apple: Visitor) -> None:
-    switch(apple, "mismatch-text", on=False)
-
-    answer = apple.redeem(apple.callback()["code"], client_id="theirs", client_secret="theirs-secret")
-
-    assert content(answer)["error_description"] == "The code has expired or has been revoked."
-
-
 def test_the_secret_is_a_jwt_that_ends(apple: Visitor) -> None:
     code = apple.callback()["code"]
     secret = apple.prove({"client_id": "ours", "client_secret": "ours-secret"})["client_secret"]
@@ -416,32 +407,6 @@ def test_a_basic_header_is_ignored(apple: Visitor) -> None:
 
     assert (alone.status, content(alone)) == (400, {"error": "invalid_client"})
     assert beside.status == 200
-
-
-@pytest.mark.parametrize("pkce", [True, False])
-def test_a_challenge_is_verified_unless_the_switch_is_off(apple: Visitor, *, pkce: bool) -> None:
-    switch(apple, "pkce", on=pkce)
-    code = apple.callback(code_challenge=s256("v" * 43), code_challenge_method="S256")["code"]
-
-    answer = apple.redeem(code, code_verifier="w" * 43)
-
-    assert (answer.status, content(answer).get("error")) == ((400, "invalid_grant") if pkce else (200, None))
-
-
-@pytest.mark.parametrize("with_id_token", [True, False])
-def test_a_refresh_brings_no_new_refresh_token(apple: Visitor, *, with_id_token: bool) -> None:
-    switch(apple, "refresh-id-token", on=with_id_token)
-    first = apple.login()
-
-    def refresh() -> dict[str, Any]:
-        answer = apple.refresh(first["refresh_token"])
-        assert answer.status == 200
-        body: dict[str, Any] = content(answer)
-        return body
-
-    once, twice = refresh(), refresh()
-    assert set(once) == {"access_token", "token_type", "expires_in"} | ({"id_token"} if with_id_token else set())
-    assert len({first["access_token"], once["access_token"], twice["access_token"]}) == 3
 
 
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])

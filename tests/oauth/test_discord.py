@@ -108,19 +108,6 @@ def test_the_metadata_says_more_than_the_discovery_document(discord: Visitor) ->
 # Further
 
 
-def test_the_callback_carries_the_issuer_only_if_switched(discord: Visitor) -> None:
-    def advertised() -> bool:
-        document = content(discord.get("/.well-known/oauth-authorization-server"))
-        return "authorization_response_iss_parameter_supported" in document
-
-    before = (set(discord.callback()), advertised())
-    discord.switch("iss", on=True)
-    after = (discord.callback()["iss"], advertised())
-
-    assert before == ({"code", "state"}, False)
-    assert after == ("https://id.localhost/discord", True)
-
-
 @pytest.mark.parametrize(("short", "seconds"), [(True, 100), (False, 600)])
 def test_a_code_lives_as_long_as_its_switch_says(discord: Visitor, *, short: bool, seconds: int) -> None:
     discord.switch("short-codes", on=short)
@@ -131,31 +118,6 @@ def test_a_code_lives_as_long_as_its_switch_says(discord: Visitor, *, short: boo
     discord.clock.advance(1)
 
     assert content(discord.redeem(late))["error"] == "invalid_grant"
-
-
-def test_a_bad_code_may_have_the_older_error(discord: Visitor) -> None:
-    discord.switch("older-errors", on=True)
-
-    answer = discord.redeem("x" * 30)
-
-    assert (answer.status, content(answer)) == (
-        400,
-        {"error": "invalid_request", "error_description": 'Invalid "code" in request.'},
-    )
-    assert content(discord.redeem("x" * 30, client_secret="wrong"))["error"] == "invalid_client"
-
-
-def test_a_request_without_a_user_agent_is_refused_if_switched(discord: Visitor) -> None:
-    token = discord.access_token()
-
-    def ask() -> int:
-        return discord.get("/api/users/@me", authorization=f"Bearer {token}", user_agent="").status
-
-    before = ask()
-    discord.switch("user-agent", on=True)
-
-    assert (before, ask()) == (200, 403)
-    assert discord.profile(token).status == 200
 
 
 def test_revoking_takes_the_tokens_of_other_logins_of_the_same_person_too(discord: Visitor) -> None:

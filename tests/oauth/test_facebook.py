@@ -258,12 +258,6 @@ def test_a_declined_email_is_asked_for_again_only_with_rerequest(facebook: Visit
     assert shared()
 
 
-def test_the_granted_scopes_are_left_out_if_switched_off(facebook: Visitor) -> None:
-    facebook.switch("granted-scopes", on=False)
-
-    assert set(facebook.callback(return_scopes="true")) == {"code", "state"}
-
-
 # Token, further
 
 
@@ -300,23 +294,13 @@ def test_a_proof_of_the_app_secret_may_be_demanded(facebook: Visitor) -> None:
     assert accepted.status == 200
 
 
-def test_a_missing_token_may_be_401(facebook: Visitor) -> None:
-    facebook.switch("missing-token-401", on=True)
-
-    assert facebook.get("/me").status == 401
-    assert facebook.profile("nonsense").status == 400
-
-
-def test_a_graph_answer_tells_its_version_or_does_not(facebook: Visitor) -> None:
+def test_a_graph_answer_tells_its_version_and_the_usage(facebook: Visitor) -> None:
     token = facebook.access_token()
 
     asked, newest = (dict(facebook.profile(token, path).headers) for path in ("/v16.0/me", "/me"))
-    facebook.switch("graph-headers", on=False)
-    without = dict(facebook.profile(token).headers)
 
     assert (asked["facebook-api-version"], newest["facebook-api-version"]) == ("v16.0", "v24.0")
     assert "call_count" in asked["x-app-usage"]
-    assert not {"facebook-api-version", "x-app-usage"} & set(without)
 
 
 def test_the_token_of_the_profile_may_come_in_the_address(facebook: Visitor) -> None:

@@ -251,15 +251,6 @@ def test_a_suspended_application_is_told_so(github: Visitor) -> None:
     assert params["error_uri"].endswith("#application-suspended")
 
 
-def test_the_issuer_may_be_left_out_and_then_is_not_advertised(github: Visitor) -> None:
-    github.switch("iss", on=False)
-
-    metadata = content(github.get("/.well-known/oauth-authorization-server/login/oauth"))
-
-    assert "iss" not in github.callback()
-    assert metadata["authorization_response_iss_parameter_supported"] is False
-
-
 def test_the_person_may_edit_the_scopes_down(github: Visitor) -> None:
     params = parameters(github.decide(also="offered=read%3Auser&offered=user%3Aemail&share=read%3Auser"))
 

@@ -229,23 +229,6 @@ def test_no_prompt_may_be_answered_with_a_page(gitlab: Visitor) -> None:
     assert gitlab.get("/oauth/authorize", gitlab.request(prompt="none"), cookie=cookie).status == 200
 
 
-def test_the_api_tells_its_rate_if_switched(gitlab: Visitor) -> None:
-    token = gitlab.access_token()
-
-    without = dict(gitlab.profile(token).headers)
-    gitlab.switch("rate-headers", on=True)
-    told = dict(gitlab.profile(token).headers)
-
-    assert "ratelimit-limit" not in without
-    assert {"ratelimit-limit", "ratelimit-observed", "ratelimit-remaining", "ratelimit-reset"} <= set(told)
-
-
-def test_a_blocked_person_can_log_in(gitlab: Visitor) -> None:
-    gitlab.switch("blocked", on=True)
-
-    assert content(gitlab.profile(gitlab.access_token()))["state"] == "blocked"
-
-
 def test_token_info_tells_whose_token_it_is_and_how_long_it_lives(gitlab: Visitor) -> None:
     token = gitlab.access_token(scope="openid read_user")
     issued_at = gitlab.clock()

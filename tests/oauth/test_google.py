@@ -305,46 +305,6 @@ def test_an_id_token_verifies_by_the_published_certificate(google: Visitor) -> N
     assert claims["name"] == "Rhea Quill"
 
 
-def test_a_callback_may_come_without_the_issuer(google: Visitor) -> None:
-    google.switch("iss", on=False)
-
-    assert "iss" not in google.callback()
-
-
-def test_an_id_token_may_name_the_issuer_without_its_scheme(google: Visitor) -> None:
-    google.switch("bare-iss", on=True)
-
-    claims = claims_of(google.login()["id_token"])
-
-    assert claims["iss"] == "id.localhost/google"
-    assert content(google.get("/.well-known/openid-configuration"))["issuer"] == "https://id.localhost/google"
-
-
-@pytest.mark.parametrize("advertised", [True, False])
-def test_discovery_tells_of_the_issuer_in_the_callback_or_does_not(google: Visitor, *, advertised: bool) -> None:
-    google.switch("advertise-iss", on=advertised)
-
-    document = content(google.get("/.well-known/openid-configuration"))
-
-    assert document["authorization_response_iss_parameter_supported"] is advertised
-
-
-def test_no_prompt_may_be_answered_with_a_page(google: Visitor) -> None:
-    google.switch("silent-prompt", on=False)
-
-    assert google.ask(prompt="none").status == 200
-
-
-@pytest.mark.parametrize("path", ["/v1/userinfo", "/oauth2/v2/userinfo"])
-def test_a_refusal_has_its_header_unless_switched_off(google: Visitor, path: str) -> None:
-    with_header = dict(google.profile("nonsense", path).headers)
-    google.switch("www-authenticate", on=False)
-    without = dict(google.profile("nonsense", path).headers)
-
-    assert with_header["www-authenticate"] == 'Bearer realm="https://id.localhost/google/", error="invalid_token"'
-    assert "www-authenticate" not in without
-
-
 def test_revoking_takes_every_token_of_the_person_and_the_next_login_is_the_first_again(google: Visitor) -> None:
     first = google.login(access_type="offline")
     second = google.login(access_type="offline")

@@ -6,30 +6,11 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
-from tests.oauth.visitor import VERIFIER, Visitor, claims_of, content, parameters
+from tests.oauth.visitor import VERIFIER, Visitor, content, parameters
 
 from chatkey_oauth.engine.pkce import s256
 
 CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"}
-
-
-@pytest.mark.parametrize(("on", "nonce"), [(False, None), (True, "n-1")])
-def test_the_nonce_comes_back_by_a_switch_only(linkedin: Visitor, on: bool, nonce: str | None) -> None:
-    linkedin.switch("nonce", on=on)
-
-    token = linkedin.login(nonce="n-1")
-
-    assert claims_of(token["id_token"]).get("nonce") == nonce
-
-
-def test_a_verifier_is_refused_unless_the_application_is_set_up_for_it(linkedin: Visitor) -> None:
-    refused = linkedin.redeem(linkedin.callback(**CHALLENGE)["code"], code_verifier=VERIFIER)
-    linkedin.switch("pkce", on=True)
-
-    accepted = linkedin.redeem(linkedin.callback(**CHALLENGE)["code"], code_verifier=VERIFIER)
-
-    assert (refused.status, content(refused)["error"]) == (401, "invalid_client")
-    assert "access_token" in content(accepted)
 
 
 @pytest.mark.parametrize(

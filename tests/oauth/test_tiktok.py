@@ -120,16 +120,6 @@ def test_the_code_has_to_be_decoded_once(tiktok: Visitor) -> None:
     assert "access_token" in content(tiktok.redeem(code))
 
 
-def test_a_declined_login_is_sent_back_with_three_members_or_those_of_older_flows(tiktok: Visitor) -> None:
-    plain = parameters(tiktok.decide(decision="deny"))
-    tiktok.switch("err-code", on=True)
-    older = parameters(tiktok.decide(decision="deny"))
-
-    assert set(plain) == {"error", "error_description", "state"}
-    assert plain["error"] == "access_denied"
-    assert older == plain | {"errCode": "-2", "error_type": "access_denied"}
-
-
 def test_after_an_approval_the_page_is_skipped_unless_auto_auth_is_disabled(tiktok: Visitor) -> None:
     def ask(disable: str) -> Answer:
         params = tiktok.request(disable_auto_auth=disable)
@@ -156,15 +146,6 @@ def test_a_web_application_may_send_a_challenge_in_either_form(tiktok: Visitor, 
     assert content(wrong)["error"] == "invalid_request"
     assert content(wrong)["error_description"] == "Code verifier or code challenge is invalid."
     assert "access_token" in content(right)
-
-
-def test_a_challenge_of_a_web_application_may_be_held_to_hexadecimal_digits(tiktok: Visitor) -> None:
-    tiktok.switch("web-base64url", on=False)
-    code = tiktok.callback(code_challenge=s256(VERIFIER), code_challenge_method="S256")["code"]
-
-    answer = tiktok.redeem(code, code_verifier=VERIFIER)
-
-    assert content(answer)["error"] == "invalid_request"
 
 
 def test_a_desktop_application_needs_a_challenge(desktop: Visitor) -> None:

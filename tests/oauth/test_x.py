@@ -6,7 +6,7 @@ from base64 import b64encode, urlsafe_b64decode
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.oauth.visitor import CALLBACK, Visitor, content, parameters
+from tests.oauth.visitor import CALLBACK, Visitor, content
 
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.pkce import s256
@@ -85,16 +85,6 @@ def test_an_unknown_method_is_told_on_the_page(x: Visitor) -> None:
     assert b"Something went wrong" in answer.body
 
 
-def test_a_denial_may_be_described(x: Visitor) -> None:
-    x.switch("deny-description", on=True)
-
-    assert parameters(x.decide(decision="deny")) == {
-        "error": "access_denied",
-        "error_description": "The user denied the request.",
-        "state": "st-1",
-    }
-
-
 # Token endpoint
 
 
@@ -144,14 +134,6 @@ def test_a_public_client_names_itself_in_the_body(x: Visitor) -> None:
     assert (answer.status, refreshed.status) == (200, 200)
 
 
-def test_an_unknown_client_may_get_the_same_error_as_others(x: Visitor) -> None:
-    x.switch("unknown-client", on=False)
-
-    answer = x.redeem("any", client_id="nobody")
-
-    assert (answer.status, content(answer)) == (401, UNAUTHORIZED)
-
-
 def test_the_client_id_may_be_required_beside_the_header(x: Visitor) -> None:
     x.switch("client-id-in-body", on=True)
     code = x.callback()["code"]
@@ -161,12 +143,6 @@ def test_the_client_id_may_be_required_beside_the_header(x: Visitor) -> None:
 
     assert content(without)["error_description"] == "Missing required parameter [client_id]."
     assert named.status == 200
-
-
-def test_the_answer_to_a_revocation_may_be_empty(x: Visitor) -> None:
-    x.switch("revoked-body", on=False)
-
-    assert content(x.post("/2/oauth2/revoke", {"token": "unknown"}, authorization=BASIC)) == {}
 
 
 # User
