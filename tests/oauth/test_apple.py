@@ -119,31 +119,6 @@ def test_without_name_and_email_any_response_mode_is_accepted(
     assert apple.ask(scope=scope, response_mode=mode).status == 200
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "words"),
-    [
-        ({"client_id": "nobody"}, "invalid_client", "&#x27;nobody&#x27;"),
-        ({"client_id": None}, "invalid_client", "client_id"),
-        ({"redirect_uri": f"{CALLBACK}/x"}, "invalid_request", "Invalid web redirect url."),
-        ({"redirect_uri": None}, "invalid_request", "redirect_uri"),
-        ({"response_type": None}, "invalid_request", "response_type"),
-        ({"response_type": "id_token"}, "unsupported_response_type", "response type"),
-        ({"response_mode": "pigeon"}, "unsupported_response_mode", "response mode"),
-        ({"scope": "openid everything"}, "invalid_scope", "scope"),
-        ({"response_type": "code id_token", "response_mode": "query"}, "invalid_request", "Invalid response mode."),
-        ({"response_type": "code id_token", "response_mode": None}, "invalid_request", "Invalid response mode."),
-    ],
-)
-def test_a_faulty_request_stays_on_apples_page(
-    apple: Visitor, changes: dict[str, str | None], error: str, words: str
-) -> None:
-    for answer in (apple.ask(**changes), apple.decide("rhea", decision="approve", also="", **changes)):
-        assert answer.status == 400
-        assert "location" not in dict(answer.headers)
-        assert f"Error 400: {error}".encode() in answer.body
-        assert words.encode() in answer.body
-
-
 def test_the_callback_is_a_form_that_posts_itself_across_sites(apple: Visitor) -> None:
     answer = apple.decide(state='a "b"&<c>', **FULL)
 

@@ -105,9 +105,6 @@ def test_the_metadata_says_more_than_the_discovery_document(discord: Visitor) ->
     assert large["token_endpoint_auth_methods_supported"][-1] == "none"
 
 
-# Further
-
-
 @pytest.mark.parametrize(("short", "seconds"), [(True, 100), (False, 600)])
 def test_a_code_lives_as_long_as_its_switch_says(discord: Visitor, *, short: bool, seconds: int) -> None:
     discord.switch("short-codes", on=short)

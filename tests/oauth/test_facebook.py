@@ -221,31 +221,6 @@ def test_openid_brings_an_id_token(facebook: Visitor) -> None:
     assert "id_token" not in facebook.login()
 
 
-# Authorization, further
-
-
-@pytest.mark.parametrize(
-    "changes", [{"response_type": "token"}, {"code_challenge": "x", "code_challenge_method": "plain"}]
-)
-def test_a_faulty_request_is_told_by_a_code_and_a_message_without_an_error(
-    facebook: Visitor, changes: dict[str, str]
-) -> None:
-    params = parameters(facebook.ask(**changes))
-
-    assert set(params) == {"error_code", "error_message", "state"}
-    assert params["error_code"] == "100"
-
-
-@pytest.mark.parametrize(
-    ("changes", "title"),
-    [({"client_id": "nobody"}, b"Invalid App ID"), ({"redirect_uri": "https://evil.example/"}, b"URL blocked")],
-)
-def test_a_foreign_app_or_address_gets_facebooks_page(facebook: Visitor, changes: dict[str, str], title: bytes) -> None:
-    answer = facebook.ask(**changes)
-
-    assert (answer.status, title in answer.body) == (400, True)
-
-
 def test_a_declined_email_is_asked_for_again_only_with_rerequest(facebook: Visitor) -> None:
     def shared(**changes: str) -> bool:
         token = facebook.access_token(**changes)
@@ -256,9 +231,6 @@ def test_a_declined_email_is_asked_for_again_only_with_rerequest(facebook: Visit
     assert not shared()
     assert shared(auth_type="rerequest")
     assert shared()
-
-
-# Token, further
 
 
 @pytest.mark.parametrize("told", [True, False])
@@ -276,9 +248,6 @@ def test_an_expired_code_and_another_address_have_subcodes_or_have_not(facebook:
 
 def test_the_token_endpoint_takes_a_form_too(facebook: Visitor) -> None:
     assert "access_token" in content(facebook.redeem(facebook.callback()["code"], grant_type=None))
-
-
-# Graph, further
 
 
 def test_a_proof_of_the_app_secret_may_be_demanded(facebook: Visitor) -> None:

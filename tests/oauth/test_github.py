@@ -199,9 +199,6 @@ def test_a_verifier_is_demanded_for_a_challenge_in_lower_case_too(github: Visito
     assert content(github.redeem(code, code_verifier="w" * 43))["error"] == "bad_verification_code"
 
 
-# Authorization, further
-
-
 def loopback(github: Visitor, uri: str) -> None:
     """Register the application with a redirect URI on this machine."""
     github.fake.world.clients.add(
@@ -267,13 +264,6 @@ def test_without_a_scope_the_token_opens_what_is_public(github: Visitor) -> None
     assert content(github.profile(token["access_token"]))["login"] == "rquill"
 
 
-def test_an_unknown_application_is_a_404_page(github: Visitor) -> None:
-    assert github.ask(client_id="nobody").status == 404
-
-
-# Token, further
-
-
 def test_the_token_endpoint_answers_get_only_if_switched(github: Visitor) -> None:
     query = {"client_id": "ours", "client_secret": "ours-secret", "code": github.callback()["code"]}
 
@@ -309,9 +299,6 @@ def test_the_device_flow_is_not_switched_on(github: Visitor) -> None:
             "error_uri": "https://docs.github.com",
         },
     )
-
-
-# API, further
 
 
 @pytest.mark.parametrize("path", ["/user", "/user/emails", "/api/v3/user", "/api/v3/user/emails"])

@@ -218,26 +218,6 @@ def test_userinfo_refuses_an_expired_token(google: Visitor, path: str, member: s
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"response_type": None}, "invalid_request"),
-        ({"response_type": "token"}, "unsupported_response_type"),
-        ({"scope": None}, "invalid_request"),
-        ({"scope": ""}, "invalid_request"),
-        ({"scope": "openid nonsense"}, "invalid_scope"),
-        ({"code_challenge": "x", "code_challenge_method": "S512"}, "invalid_request"),
-        ({"redirect_uri": None}, "invalid_request"),
-        ({"redirect_uri": "https://evil.example/"}, "redirect_uri_mismatch"),
-    ],
-)
-def test_a_faulty_request_stays_on_googles_page(google: Visitor, changes: dict[str, str | None], error: str) -> None:
-    answer = google.ask(**changes)
-
-    assert answer.status == 400
-    assert f"Error 400: {error}".encode() in answer.body
-
-
 def test_unknown_scopes_are_named_and_those_of_any_api_accepted(google: Visitor) -> None:
     page = google.ask(scope="openid nonsense https://www.googleapis.com/auth/drive")
 

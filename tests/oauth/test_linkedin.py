@@ -6,7 +6,7 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
-from tests.oauth.visitor import VERIFIER, Visitor, content, parameters
+from tests.oauth.visitor import VERIFIER, Visitor, content
 
 from chatkey_oauth.engine.pkce import s256
 
@@ -52,12 +52,6 @@ def test_each_application_has_subjects_of_its_own(linkedin: Visitor) -> None:
     assert len(ours) == len(theirs) == 10
 
 
-def test_a_scope_that_is_not_the_applications_is_sent_back_in_its_words(linkedin: Visitor) -> None:
-    back = parameters(linkedin.ask(scope="openid r_emailaddress"))
-
-    assert back["error"] == "unauthorized_scope_error"
-
-
 def test_a_token_may_come_as_a_parameter_under_linkedins_own_name(linkedin: Visitor) -> None:
     token = linkedin.access_token()
 
@@ -77,9 +71,3 @@ def test_the_older_profile_is_opened_by_no_token(linkedin: Visitor) -> None:
         "code": "ACCESS_DENIED",
         "message": "Not enough permissions to access: me.GET.NO_VERSION",
     }
-
-
-def test_a_token_without_openid_opens_no_profile(linkedin: Visitor) -> None:
-    answer = linkedin.profile(linkedin.access_token(scope="profile"))
-
-    assert (answer.status, content(answer)["code"]) == (403, "ACCESS_DENIED")

@@ -187,14 +187,6 @@ def test_a_plain_challenge_serves_where_it_is_allowed(visitor: Visitor) -> None:
     assert "access_token" in content(visitor.redeem(code, code_verifier=VERIFIER))
 
 
-@pytest.mark.parametrize("name", ["github", "discord"])
-def test_a_plain_challenge_is_refused_elsewhere(visitor: Visitor) -> None:
-    answer = visitor.ask(code_challenge=VERIFIER, code_challenge_method="plain")
-
-    assert parameters(answer)["error"] == "invalid_request"
-    assert "S256" in parameters(answer)["error_description"]
-
-
 @EVERY
 @pytest.mark.parametrize("secret", ["", "theirs-secret", "OURS-SECRET", "ours-secret ", None])
 def test_a_wrong_secret_is_refused(visitor: Visitor, secret: str | None) -> None:

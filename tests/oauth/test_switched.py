@@ -59,7 +59,7 @@ def without_user_agent(visitor: Visitor) -> list[int]:
     """Return the status of a request without a `User-Agent`, and of one with it."""
     authorization = f"Bearer {visitor.access_token()}"
     agents: list[dict[str, str]] = [{"user_agent": ""}, {}]
-    return [visitor.get(visitor.site.profile, authorization=authorization, **agent).status for agent in agents]
+    return [visitor.get(visitor.site.profile, None, authorization=authorization, **agent).status for agent in agents]
 
 
 SWITCHED: dict[str, tuple[Callable[[Visitor], Any], Any, Any]] = {

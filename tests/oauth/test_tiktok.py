@@ -50,38 +50,6 @@ def test_the_application_is_named_by_its_client_key_and_a_client_id_beside_it_is
     assert b"client_key" in alone.body
 
 
-@pytest.mark.parametrize(
-    ("changes", "parameter"),
-    [
-        ({"client_id": "nobody"}, "client_key"),
-        ({"redirect_uri": "https://evil.example/"}, "redirect_uri"),
-        ({"redirect_uri": None}, "redirect_uri"),
-        ({"response_type": None}, "response_type"),
-        ({"code_challenge": "x" * 64, "code_challenge_method": "plain"}, "code_challenge_method"),
-    ],
-)
-def test_a_wrong_parameter_is_named_on_a_page(tiktok: Visitor, changes: dict[str, str | None], parameter: str) -> None:
-    answer = tiktok.ask(**changes)
-
-    assert (answer.status, "location" in dict(answer.headers)) == (400, False)
-    assert b"<h1>Something went wrong</h1>" in answer.body
-    assert parameter.encode() in answer.body
-
-
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"scope": "user.info.basic,video.list"}, "invalid_scope"),
-        ({"response_type": "token"}, "unsupported_response_type"),
-    ],
-)
-def test_an_unknown_scope_or_response_type_is_sent_back(tiktok: Visitor, changes: dict[str, str], error: str) -> None:
-    params = parameters(tiktok.ask(**changes))
-
-    assert (params["error"], params["state"]) == (error, "st-1")
-    assert "error_description" in params
-
-
 def test_the_callback_tells_the_granted_scopes(tiktok: Visitor) -> None:
     params = parameters(tiktok.decide(scope=EVERY_SCOPE, also="offered=user.info.profile&offered=user.info.stats"))
 

@@ -258,6 +258,28 @@ def test_a_bad_access_token_is_refused_in_the_providers_words(visitor: Visitor) 
             assert (answer.status, {member: said[member] for member in error}) == (status, error)
 
 
+FORBIDDEN = {"title": "Forbidden", "type": "about:blank", "status": 403, "detail": "Forbidden"}
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "path", "status", "error"),
+    [
+        ("gitlab", "openid", "/api/v4/user", 403, {"error": "insufficient_scope"}),
+        ("gitlab", "read_user", "/oauth/userinfo", 403, {"error": "insufficient_scope"}),
+        *(("x", scope, "", 403, FORBIDDEN) for scope in ("users.read", "tweet.read", "users.email offline.access")),
+        ("amazon", "", "", 403, {"error": "insufficient_scope"}),
+        ("linkedin", "profile", "", 403, {"code": "ACCESS_DENIED"}),
+    ],
+)
+def test_a_token_opens_only_what_its_scope_allows(
+    *, visitor: Visitor, scope: str, path: str, status: int, error: dict[str, Any]
+) -> None:
+    answer = visitor.profile(visitor.access_token(scope=scope), path)
+
+    assert answer.status == status
+    assert error.items() <= content(answer).items()
+
+
 @pytest.mark.parametrize("name", ["facebook", "tiktok", "microsoft", "linkedin"])
 def test_each_application_has_another_subject_of_a_person(visitor: Visitor) -> None:
     code = visitor.callback(client_id="theirs")["code"]
