@@ -76,13 +76,6 @@ def test_a_challenge_without_a_method_is_plain(amazon: Visitor, challenge: str, 
 # Token
 
 
-def test_a_json_body_without_a_client_is_refused_as_a_form_would_be(amazon: Visitor) -> None:
-    answer = amazon.post(amazon.site.token, b'{"grant_type":"authorization_code"}', content_type="application/json")
-
-    assert (answer.status, content(answer)["error"]) == (401, "invalid_client")
-    assert content(answer)["error_description"] == "Client authentication failed"
-
-
 # Profile
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
@@ -371,17 +370,6 @@ def test_the_secret_is_a_jwt_that_ends(apple: Visitor) -> None:
     assert content(apple.redeem(fresh, client_secret=secret)) == {"error": "invalid_client"}
     assert apple.redeem(fresh).status == 200
     assert apple.redeem(code).status == 400
-
-
-def test_a_basic_header_is_ignored(apple: Visitor) -> None:
-    code = apple.callback()["code"]
-    header = b64encode(f"ours:{apple_secret('ours')}".encode()).decode()
-
-    alone = apple.redeem(code, basic=f"Basic {header}", client_id=None, client_secret=None)
-    beside = apple.redeem(code, basic="Basic bm9ib2R5Om5v")
-
-    assert (alone.status, content(alone)) == (400, {"error": "invalid_client"})
-    assert beside.status == 200
 
 
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])

@@ -86,19 +86,6 @@ def test_a_scope_with_invalid_characters_is_refused(visitor: Visitor, name: str,
     assert "code" not in query
 
 
-@pytest.mark.parametrize("name", ["github", "gitlab"])
-@pytest.mark.parametrize("body", [b"[" * 60_000, b'{"code": 5}', b"{", b'"code"', b"\xff"])
-def test_an_invalid_json_body_is_refused(fake: App, name: str, body: bytes) -> None:
-    path = {"github": "/login/oauth/access_token", "gitlab": "/oauth/token"}[name]
-
-    answer = fake.answer(
-        Call("POST", f"/{name}{path}", "", {"content-type": "application/json", "accept": "application/json"}, body)
-    )
-
-    whole(answer)
-    assert b'"error"' in answer.body
-
-
 def test_a_picture_of_absurd_size_is_the_usual_one(facebook: Visitor) -> None:
     answer = facebook.profile(facebook.access_token(), fields=f"picture.width({'9' * 30})")
 

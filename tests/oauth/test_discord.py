@@ -36,18 +36,6 @@ def test_an_email_is_absent_without_its_scope(discord: Visitor) -> None:
     assert not {"email", "verified"} & set(user)
 
 
-def test_missing_name_and_picture_are_null(discord: Visitor) -> None:
-    user = content(discord.profile(discord.access_token("noname")))
-
-    assert (user["username"], user["global_name"], user["avatar"]) == ("noname99", None, None)
-
-
-def test_a_json_body_is_refused(discord: Visitor) -> None:
-    answer = discord.post("/api/oauth2/token", b'{"grant_type":"authorization_code"}', content_type="application/json")
-
-    assert (answer.status, content(answer)["error"]) == (400, "invalid_request")
-
-
 def test_a_public_client_proves_itself_by_pkce_alone(discord: Visitor) -> None:
     from chatkey_oauth.engine.pkce import s256  # noqa: PLC0415 - only here
 

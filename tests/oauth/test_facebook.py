@@ -246,10 +246,6 @@ def test_an_expired_code_and_another_address_have_subcodes_or_have_not(facebook:
     assert subcodes == ((36008, 36007) if told else (None, None))
 
 
-def test_the_token_endpoint_takes_a_form_too(facebook: Visitor) -> None:
-    assert "access_token" in content(facebook.redeem(facebook.callback()["code"], grant_type=None))
-
-
 def test_a_proof_of_the_app_secret_may_be_demanded(facebook: Visitor) -> None:
     token = facebook.access_token()
     facebook.switch("require-proof", on=True)

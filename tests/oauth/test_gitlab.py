@@ -269,12 +269,6 @@ def test_the_address_comes_only_with_its_scope(gitlab: Visitor) -> None:
     assert not {"email", "email_verified"} & set(claims)
 
 
-def test_a_missing_picture_is_null(gitlab: Visitor) -> None:
-    user = content(gitlab.profile(gitlab.access_token("noname")))
-
-    assert (user["avatar_url"], user["name"], user["username"]) == (None, "noname99", "noname99")
-
-
 def test_an_instance_below_a_path_keeps_it(make_fake: Callable[..., App]) -> None:
     fake = make_fake(browser_urls={"gitlab": "https://host.example/tools/gitlab"})
 

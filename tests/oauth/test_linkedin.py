@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from typing import Any
-
-import pytest
 from tests.oauth.visitor import VERIFIER, Visitor, content
 
 from chatkey_oauth.engine.pkce import s256
 
 CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"}
-
-
-@pytest.mark.parametrize(
-    ("named", "missing"),
-    [({"client_id": None, "client_secret": None}, "client_id"), ({"client_secret": None}, "client_secret")],
-)
-def test_a_basic_header_proves_nothing(linkedin: Visitor, named: dict[str, Any], missing: str) -> None:
-    basic = "Basic " + b64encode(b"ours:ours-secret").decode()
-
-    answer = linkedin.redeem(linkedin.callback()["code"], basic=basic, **named)
-
-    assert (answer.status, content(answer)) == (
-        400,
-        {"error": "invalid_request", "error_description": f'A required parameter "{missing}" is missing'},
-    )
-
-
-def test_a_body_that_is_no_form_lacks_the_first_parameter(linkedin: Visitor) -> None:
-    answer = linkedin.post(linkedin.site.token, b'{"grant_type":"authorization_code"}', content_type="application/json")
-
-    assert (answer.status, content(answer)["error"]) == (400, "invalid_request")
-    assert content(answer)["error_description"] == 'A required parameter "grant_type" is missing'
 
 
 def test_the_profile_has_the_locale_as_an_object(linkedin: Visitor) -> None:

@@ -321,7 +321,20 @@ def test_an_unknown_path_is_404_and_a_wrong_method_405(visitor: Visitor) -> None
 
 @EVERY
 @pytest.mark.parametrize(
-    "body", [b"", b"&&&", b"%", b"a=b&a=c", b"\xff\xfe=\x00", b"code=%ff&grant_type=authorization_code", b"[]", b"null"]
+    "body",
+    [
+        b"",
+        b"&&&",
+        b"%",
+        b"a=b&a=c",
+        b"\xff\xfe=\x00",
+        b"code=%ff&grant_type=authorization_code",
+        b"[]",
+        b"null",
+        b'{"code": 5}',
+        b"{",
+        b"[" * 60_000,
+    ],
 )
 @pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "application/json", "text/plain", ""])
 def test_any_bad_token_request_is_refused_in_the_providers_format(

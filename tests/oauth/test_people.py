@@ -93,6 +93,20 @@ def test_a_missing_name_is_absent_or_replaced_by_the_user_name(visitor: Visitor,
     assert seen(visitor, "noname").name == instead
 
 
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        ("discord", {"username": "noname99", "global_name": None, "avatar": None}),
+        ("gitlab", {"username": "noname99", "name": "noname99", "avatar_url": None}),
+        ("x", {"username": "noname99", "name": "noname99"}),
+    ],
+)
+def test_a_person_without_a_name_and_a_picture_has_a_user_name(visitor: Visitor, members: dict[str, Any]) -> None:
+    profile = content(visitor.profile(visitor.access_token("noname")))
+
+    assert members.items() <= profile.get("data", profile).items()
+
+
 @EVERY
 @pytest.mark.parametrize("person", ["noemail", "nobody"])
 def test_a_missing_address_is_absent(visitor: Visitor, person: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.oauth.visitor import VERIFIER, Visitor, content
+from tests.oauth.visitor import VERIFIER, Visitor, apple_secret, content
 
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.pkce import s256
@@ -26,6 +27,13 @@ CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"}
 SPA: dict[str, str | None] = {"client_id": "spa", "client_secret": ""}
 """A public application."""
 
+
+def basic(credentials: str) -> str:
+    return f"Basic {b64encode(credentials.encode()).decode()}"
+
+
+JSON: dict[str, str | None] = {"content_type": "application/json"}
+BY_BASIC: dict[str, str | None] = {"client_id": None, "client_secret": None, "basic": basic("ours:ours-secret")}
 GITLAB_CLIENT = (
     "Client authentication failed due to unknown client, no client authentication included, or unsupported "
     "authentication method."
@@ -43,6 +51,12 @@ X_TYPE = "Value passed for the grant type was invalid. Grant type should be one 
 GITHUB = "The code passed is incorrect or expired."
 AMAZON = "The request has an invalid grant parameter : code"
 GITHUB_CLIENT = "The client_id and/or client_secret passed are incorrect."
+MICROSOFT_CLIENT = "700016: Application with identifier 'nobody' was not found in the directory 'common'."
+MICROSOFT_MISSING = "900144: The request body must contain the following parameter:"
+MICROSOFT_SECRET = (
+    "7000215: Invalid client secret provided. Ensure the secret being sent in the request is the client secret value, "
+    "not the client secret ID, for a secret added to app 'ours'."
+)
 FACEBOOK_REDIRECT = (
     "Error validating verification code. Please make sure your redirect_uri is identical to the one you used in the "
     "OAuth dialog request"
@@ -110,6 +124,7 @@ ROWS: dict[str, list[Row]] = {
         (MACHINE | SPA, 401, "invalid_client", GITLAB_CLIENT),
     ],
     "discord": [
+        (JSON, 400, "invalid_request", "The request must be form-encoded."),
         ({"code": "x" * 30}, 400, "invalid_grant", 'Invalid "code" in request.'),
         ({"client_secret": "wrong"}, 401, "invalid_client", ""),
         ({"code_verifier": None}, 400, "invalid_request", 'Missing "code_verifier"'),
@@ -120,6 +135,7 @@ ROWS: dict[str, list[Row]] = {
         (MACHINE | {"scope": "identify"} | SPA, 401, "invalid_client", ""),
     ],
     "apple": [
+        (BY_BASIC | {"basic": basic(f"ours:{apple_secret('ours')}")}, 400, "invalid_client", ""),
         ({"code": "wrong"}, 400, "invalid_grant", "The code has expired or has been revoked."),
         ({"client_secret": "wrong"}, 400, "invalid_client", ""),
         ({"client_secret": None}, 400, "invalid_client", ""),
@@ -143,6 +159,7 @@ ROWS: dict[str, list[Row]] = {
         ({"client_id": "nobody"}, 401, "invalid_client", ""),
     ],
     "tiktok": [
+        (JSON, 200, "invalid_request", TIKTOK_BAD),
         ({"code": "nonsense"}, 200, "invalid_grant", "Authorization code is expired."),
         ({"code": None}, 200, "invalid_request", TIKTOK_BAD),
         ({"client_id": "nobody"}, 200, "invalid_client", TIKTOK_CLIENT),
@@ -157,6 +174,7 @@ ROWS: dict[str, list[Row]] = {
         ({"grant_type": "client_credentials"}, 200, "unsupported_grant_type", "Grant type is not supported."),
     ],
     "amazon": [
+        (JSON, 401, "invalid_client", "Client authentication failed"),
         ({"code": "nonsense"}, 400, "invalid_grant", AMAZON),
         ({"code": None}, 400, "invalid_request", "The request is missing a required parameter : code"),
         ({"grant_type": None}, 400, "invalid_request", "The request is missing a required parameter : grant_type"),
@@ -167,20 +185,25 @@ ROWS: dict[str, list[Row]] = {
         ({"redirect_uri": OTHER}, 400, "invalid_grant", "The request has an invalid grant parameter : redirect_uri"),
     ],
     "microsoft": [
-        ({"client_secret": "wrong"}, 401, "invalid_client", "7000215: Invalid client secret provided."),
+        ({"client_secret": "wrong"}, 401, "invalid_client", MICROSOFT_SECRET),
+        ({"basic": basic("ours:wrong")}, 401, "invalid_client", MICROSOFT_SECRET),
+        ({"basic": basic("%6Furs:wrong")}, 401, "invalid_client", MICROSOFT_SECRET),
         ({"client_secret": None}, 401, "invalid_client", "7000218: The request body must contain"),
-        ({"client_id": "nobody"}, 400, "unauthorized_client", "700016: Application with identifier 'nobody' was not"),
+        ({"client_id": "nobody"}, 400, "unauthorized_client", MICROSOFT_CLIENT),
+        ({"basic": basic("nobody:secret")}, 400, "unauthorized_client", MICROSOFT_CLIENT),
+        ({"client_id": None}, 400, "invalid_request", f"{MICROSOFT_MISSING} 'client_id'."),
+        ({"code": None}, 400, "invalid_request", f"{MICROSOFT_MISSING} 'code'."),
+        (JSON, 400, "invalid_request", f"{MICROSOFT_MISSING} 'grant_type'."),
         ({"code": "nonsense"}, 400, "invalid_grant", "70000: The provided value for the input parameter 'code' is not"),
-        (
-            {"code": None},
-            400,
-            "invalid_request",
-            "900144: The request body must contain the following parameter",
-        ),
         ({"redirect_uri": OTHER}, 400, "invalid_grant", "500112: The reply address does not match"),
         ({"grant_type": "strange"}, 400, "unsupported_grant_type", "70003: The app requested an unsupported grant"),
     ],
-    "linkedin": [({"redirect_uri": OTHER}, 400, "invalid_request", LINKEDIN)],
+    "linkedin": [
+        ({"redirect_uri": OTHER}, 400, "invalid_request", LINKEDIN),
+        (BY_BASIC, 400, "invalid_request", 'A required parameter "client_id" is missing'),
+        (BY_BASIC | {"client_id": "ours"}, 400, "invalid_request", 'A required parameter "client_secret" is missing'),
+        (JSON, 400, "invalid_request", 'A required parameter "grant_type" is missing'),
+    ],
     "oidc": [
         ({"redirect_uri": OTHER}, 400, "invalid_grant", OIDC.replace("code", "redirect_uri", 1)),
         (MACHINE | {"scope": "jobs:run e\udcffmail"}, 400, "invalid_scope", "The scope is malformed."),

@@ -172,12 +172,6 @@ def test_lifetimes_may_be_those_of_older_documents(tiktok: Visitor) -> None:
     assert tiktok.profile(token["access_token"]).status == 200
 
 
-def test_only_a_form_is_a_token_request(tiktok: Visitor) -> None:
-    answer = tiktok.post(tiktok.site.token, b'{"grant_type":"authorization_code"}', content_type="application/json")
-
-    assert content(answer)["error_description"] == "The request parameters are malformed."
-
-
 def test_a_refresh_token_ends(tiktok: Visitor) -> None:
     in_time, late = tiktok.login()["refresh_token"], tiktok.login()["refresh_token"]
     tiktok.clock.advance(15551999)

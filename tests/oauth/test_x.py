@@ -173,12 +173,6 @@ def test_an_address_that_may_not_be_read_may_be_explained(x: Visitor) -> None:
     assert set(allowed) == {"data"}
 
 
-def test_a_missing_name_is_replaced_by_the_user_name(x: Visitor) -> None:
-    data = content(x.profile(x.access_token("noname")))["data"]
-
-    assert (data["name"], data["username"]) == ("noname99", "noname99")
-
-
 def test_an_unknown_field_is_a_problem(x: Visitor) -> None:
     answer = x.profile(x.access_token(), **{"user.fields": "name,shoe_size"})
 
