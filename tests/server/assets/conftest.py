@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,10 +12,11 @@ import pytest
 import zstandard
 from litestar import Litestar
 from litestar.testing import TestClient
-from tests.server.assets.making import MakeClient
 
 from chatkey_server.assets import router
 from chatkey_server.settings import Settings
+
+MakeClient = Callable[..., TestClient[Litestar]]
 
 FILES = {
     "pyodide-1/pyodide.asm.wasm": b"\0asm plain",

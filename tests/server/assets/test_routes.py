@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import httpx
     from litestar import Litestar
     from litestar.testing import TestClient
-    from tests.server.assets.making import MakeClient
+    from tests.server.assets.conftest import MakeClient
 
     Client = TestClient[Litestar]
 

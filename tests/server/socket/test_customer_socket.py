@@ -15,7 +15,6 @@ from chatkey_protocol.codes import Close
 from chatkey_server.chat.events import AGENTS, read_event
 from chatkey_server.chat.service import SYSTEM, Chat
 from chatkey_server.identity.tokens import Profile, SocketIdentity
-from chatkey_server.peers.outbox import MAX_BACKLOG
 from chatkey_server.settings import Limits
 from chatkey_server.socket import close_all, customer_socket
 from chatkey_server.storage.tables import Call
@@ -457,24 +456,3 @@ class TestSlowAnswer:
 
         assert closed == ("internal", Close.TRY_LATER, "internal")
         assert [event["event"] for event in events if event["log_level"] == "error"] == ["socket.failed"]
-
-
-class TestSlowReader:
-    async def test_a_peer_that_does_not_read_is_closed_rather_than_buffered_for(
-        self, shop: Fixture, join: Fixture, browser: Fixture, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("chatkey_server.peers.outbox.SLOW_SECONDS", -1)  # as if a second had passed
-        socket = await join(browser.custom_token())
-        heard = shop.services.hub._listeners["customer:prov:custom:ann"]
-
-        for deliver in tuple(heard):
-            for number in range(MAX_BACKLOG + 1):
-                told = {"type": "message", "id": f"a-{number}", "seq": number, "sender": "agent", "name": "Bo"}
-                deliver(json.dumps({"frame": {**told, "body": "Still there?", "sent_at": 1}}).encode())
-
-        passed_on = 0
-        while (frame := await socket.next())["type"] == "message":
-            passed_on += 1
-        assert (frame["code"], frame["retryable"]) == ("unavailable", True)
-        assert passed_on <= MAX_BACKLOG
-        assert (await socket.next())["code"] == Close.TRY_LATER
