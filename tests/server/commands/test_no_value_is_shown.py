@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-import asyncpg  # type: ignore[import-untyped]
 import pytest
+from tests.postgres import execute
 
 from chatkey_server import logs
 from chatkey_server.cli import chatkey
@@ -202,10 +202,9 @@ def base(make_postgres_server: Callable[[], AbstractContextManager[PostgresServe
     with make_postgres_server() as server:
         rules = server.pgdata / "pg_hba.conf"
         rules.write_text("local all postgres trust\nlocal all all scram-sha-256\n")
-        asyncio.run(_statements(server.get_uri(), "SELECT pg_reload_conf()"))
-        for role in ("chat", "reader"):
-            asyncio.run(_statements(server.get_uri(), f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'"))
-        asyncio.run(_statements(server.get_uri(), "CREATE DATABASE chat OWNER chat"))
+        roles = (f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'" for role in ("chat", "reader"))
+        statements = ("SELECT pg_reload_conf()", *roles, "CREATE DATABASE chat OWNER chat")
+        asyncio.run(execute(server.get_uri(), *statements))
         yield server.get_uri("chat").partition("@")[2]
 
 
@@ -232,11 +231,3 @@ def test_a_user_without_create_is_told_what_is_missing(base: str, run: Run) -> N
     assert status == 2
     assert printed.startswith("Error: CHATKEY_DATABASE_URL (not shown): ")
     assert "owner of the database" in printed
-
-
-async def _statements(url: str, statement: str) -> None:
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()

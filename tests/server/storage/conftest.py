@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import asyncpg  # type: ignore[import-untyped]
 import pytest
+from tests.postgres import execute
 
 from chatkey_server.clock import Clock
 from chatkey_server.storage import engine
@@ -32,9 +32,9 @@ def vault() -> Vault:
 @pytest.fixture
 async def empty_postgres_url(postgres_server: PostgresServer) -> AsyncIterator[str]:
     """The URL of a PostgreSQL database without tables."""
-    await _postgres(postgres_server, "CREATE DATABASE empty")
+    await execute(postgres_server.get_uri(), "CREATE DATABASE empty")
     yield postgres_server.get_uri("empty")
-    await _postgres(postgres_server, "DROP DATABASE empty WITH (FORCE)")
+    await execute(postgres_server.get_uri(), "DROP DATABASE empty WITH (FORCE)")
 
 
 @pytest.fixture
@@ -50,9 +50,3 @@ async def empty_database(empty_url: str) -> AsyncIterator[engine.Database]:
     """An open database without tables. The test runs once with each kind of database."""
     async with engine.opened(empty_url) as database:
         yield database
-
-
-async def _postgres(server: PostgresServer, statement: str) -> None:
-    connection = await asyncpg.connect(server.get_uri())
-    await connection.execute(statement)
-    await connection.close()
