@@ -1,4 +1,4 @@
-"""Tests of the callback of a social login beyond the suite and tests/refusals/oauth (contract 4.5, 2.7, D-09)."""
+"""Tests of the callback that are neither in the suite nor in tests/refusals/oauth (contract 4.5, 2.7, D-09)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_nothing_secret_reaches_the_log(
         assert secret not in told
 
 
-# refusals of which the opener is told
+# refusals that are reported to the opener
 
 
 @pytest.mark.contract("4.4/enabled-only", "D-07/still-allowed", "D-03/provider-off")

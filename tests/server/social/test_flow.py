@@ -60,7 +60,7 @@ async def test_the_person_is_read_from_each_provider(social: str, make_world: Ma
 async def test_the_code_is_posted_with_its_verifier_and_the_applications_keys(
     social: str, make_world: MakeWorld, log_in: LogIn, grant: Grant
 ) -> None:
-    """The challenge decides about the verifier, and the provider whether the keys go into the form or the header."""
+    """The verifier is sent if there was a challenge. Two providers need the keys in the header instead of the form."""
     world = make_world(social)
 
     await log_in(social)

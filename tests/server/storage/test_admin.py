@@ -131,7 +131,7 @@ IMPOSSIBLE = [
         )
     ),
 ]
-"""Changes with what is given and the member at fault."""
+"""The changes, each with its arguments and the member that is refused."""
 
 
 async def _everything() -> list[object]:
