@@ -235,8 +235,9 @@ def refused(folder: Path, *arguments: str, **settings: str) -> str:
     return done.stderr
 
 
-def test_a_server_that_starts_does_not_load_what_only_a_social_login_needs() -> None:
-    program = "import sys, chatkey_server.commands.serve; print({'authlib', 'httpx', 'joserfc'} & set(sys.modules))"
+def test_a_server_that_starts_does_not_load_what_only_a_social_login_or_the_admin_panel_needs() -> None:
+    late = {"authlib", "httpx", "joserfc", "fastapi", "piccolo_admin"}
+    program = f"import sys, chatkey_server.commands.serve; print({late} & set(sys.modules))"
 
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=True

@@ -13,7 +13,6 @@ import respx
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, RSAKey
 
-from chatkey_server.clock import Now
 from chatkey_server.social import transport
 from chatkey_server.social.flow import BackChannel
 from chatkey_server.social.grant import Grant
@@ -262,10 +261,7 @@ def trusted() -> ssl.SSLContext:
 def make_back_channel(trusted: ssl.SSLContext) -> MakeBackChannel:
     """Make a back channel. respx answers the requests of the back channel."""
 
-    def make(now: Now = lambda: NOW, **options: float) -> BackChannel:
-        return BackChannel(now, trusted=trusted, **options)
-
-    return make
+    return lambda now=lambda: NOW: BackChannel(now, trusted=trusted)
 
 
 @pytest.fixture

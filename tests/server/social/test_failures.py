@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,7 +16,6 @@ from chatkey_protocol.codes import Code
 from chatkey_protocol.names import SOCIALS
 from chatkey_server.identity.errors import Refused
 from chatkey_server.settings import Settings, SocialAddress
-from chatkey_server.social.flow import BackChannel
 from chatkey_server.social.grant import Grant
 from chatkey_server.social.on_demand import OnDemand
 from chatkey_server.social.person import Person
@@ -25,7 +23,6 @@ from chatkey_server.social.providers import find, load
 from chatkey_server.social.transport import MAX_ANSWER_BYTES
 from chatkey_server.storage.providers import Application
 
-MakeBackChannel = Callable[..., BackChannel]
 MakeWorld = Callable[[str], respx.MockRouter]
 LogIn = Callable[[str], Awaitable[Person]]
 
@@ -269,17 +266,6 @@ async def test_a_profile_whose_envelope_does_not_hold_a_user_fails(
     assert (await refusal_of(log_in(social))).cause == f"profile: {cause}"
 
 
-@pytest.mark.parametrize("social", ["google", "gitlab"])
-async def test_userinfo_of_another_subject_than_the_id_tokens_fails(
-    social: str, make_world: MakeWorld, log_in: LogIn
-) -> None:
-    make_world(social)["profile"].respond(200, json={"sub": "another"})
-
-    refusal = await refusal_of(log_in(social))
-
-    assert refusal.cause == "profile: userinfo is about another subject than the id_token"
-
-
 @pytest.mark.parametrize("social", SIGNING)
 @pytest.mark.parametrize("token", [None, 7, ""])
 async def test_a_missing_id_token_fails(social: str, token: object, make_world: MakeWorld, log_in: LogIn) -> None:
@@ -305,40 +291,6 @@ async def test_an_id_token_of_another_login_fails(
     assert {call.request.url.path for call in world.calls} == {
         call.request.url.path for route in ("token", "keys") for call in world[route].calls
     }
-
-
-async def test_a_key_that_is_never_published_is_looked_for_once_more_and_then_fails(
-    make_world: MakeWorld, make_id_token: Callable[..., str], log_in: LogIn
-) -> None:
-    world = make_world("google")
-    token = make_id_token("https://accounts.google.com", "1", kid="key-9")
-    world["token"].respond(200, json={"access_token": "a", "token_type": "Bearer", "id_token": token})
-
-    refusal = await refusal_of(log_in("google"))
-
-    assert refusal.cause == "id_token: the id_token is not signed with one of the provider's published keys"
-    assert world["keys"].call_count == 2
-
-
-@pytest.mark.parametrize("route", ["token", "profile"])
-async def test_a_provider_that_hangs_is_given_up(
-    route: str,
-    make_world: MakeWorld,
-    make_back_channel: MakeBackChannel,
-    application: Application,
-    grant: Grant,
-) -> None:
-    async def hang(_: httpx.Request) -> httpx.Response:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    make_world("github")[route].mock(side_effect=hang)
-    hurried = make_back_channel(patience=0.01)
-
-    refusal = await refusal_of(hurried.person(load("github"), application, grant))
-
-    assert refusal.cause == "login: timed out"
-    assert refusal.message == "GitHub did not answer in time. Please try again."
 
 
 class _Discord(BaseHTTPRequestHandler):
