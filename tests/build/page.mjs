@@ -62,7 +62,7 @@ export class Page {
   instantiateWasm = (imports, receive) => receive({ exports: {} });
   destroyed = []; // which of the Python widget's functions were let go
 
-  constructor({ secure = true, wasm = true, twoFunctions = false, old = false, prerendering = false, window = {} } = {}) {
+  constructor({ secure = true, wasm = true, twoFunctions = false, lacks = [], prerendering = false, window = {} } = {}) {
     this.document = Object.assign(new EventTarget(), {
       prerendering,
       body: { append: (element) => this.shown.push(element) },
@@ -82,6 +82,7 @@ export class Page {
       performance,
       reportError: (error) => this.reported.push(error),
       addEventListener: (type, listener) => this.heard.addEventListener(type, listener),
+      removeEventListener: (type, listener) => this.heard.removeEventListener(type, listener),
       fetch: (url, options) => this.fetch(url, options),
       importFile: (url) => this.importFile(url),
       setTimeout: (callback, milliseconds) => this.timers.push({ callback, milliseconds }),
@@ -92,7 +93,7 @@ export class Page {
         Module: wasm ? WebAssembly.Module : refuseToCompile,
         Instance: twoFunctions ? InstanceOfWebKit : WebAssembly.Instance,
         compileStreaming: async (response) => response,
-        validate: (bytes) => !old && WebAssembly.validate(bytes),
+        validate: (bytes) => !lacks.includes(bytes.at(-1)) && WebAssembly.validate(bytes),
       },
       ...window,
     });
@@ -129,7 +130,7 @@ export class Page {
 
   async importFile(url) {
     this.requests.push(url);
-    if (this.missing.has(url)) throw new Error(`${url} is not there.`);
+    if (this.missing.has(url.split("#")[0])) throw new Error(`${url} is not there.`);
     return { loadPyodide: (options) => this.loadPyodide(options), default: (settings) => this.instantiate(settings) };
   }
 

@@ -304,6 +304,9 @@ test("a provider id with half a character starts nothing that could throw", asyn
   assert.equal(page.hosts.length, 1);
 });
 
+const TAG = 1; // the last byte of the module with which the script looks for tags
+const VECTOR = 123;
+
 /** Check that the person reads one sentence, and can close it. */
 async function readsThatItIsNotAvailable(page) {
   page.window.navigator.languages = ["fr", "de-AT"];
@@ -325,17 +328,17 @@ test("F225: a person with a browser without WebAssembly reads one sentence, and 
 });
 
 test("F225: a person with a browser with an old WebAssembly reads one sentence, and can close it", async () => {
-  await readsThatItIsNotAvailable(new Page({ old: true }));
+  await readsThatItIsNotAvailable(new Page({ lacks: [TAG] }));
 });
 
 test("F225: a person with a browser that cannot read Python's script reads one sentence, and can close it", async () => {
-  const page = new Page();
+  const page = new Page({ lacks: [VECTOR] });
   page.importFile = async () => Promise.reject(new SyntaxError("Unexpected token '{'"));
   await readsThatItIsNotAvailable(page);
 });
 
 test("F225: shutdown takes the sentence away, and a page's locale comes before the browser's languages", async () => {
-  const page = new Page({ old: true });
+  const page = new Page({ lacks: [TAG] });
   const handle = page.load();
   page.window.initService({ ...CONFIG, locale: "ar" });
   await assert.rejects(handle.ready);
@@ -345,6 +348,55 @@ test("F225: shutdown takes the sentence away, and a page's locale comes before t
 
   assert.equal(note.dir, "rtl");
   assert.deepEqual(page.shown, []);
+});
+
+test("F078: a script with a syntax error in a current browser is spoilt", async () => {
+  const page = new Page();
+  page.importFile = async () => Promise.reject(new SyntaxError("Unexpected token '<'"));
+  const handle = page.load();
+
+  page.window.initService(CONFIG);
+  await assert.rejects(handle.ready, { code: "boot_failed" });
+
+  assert.deepEqual(page.shown, []);
+});
+
+test("F229: a page that was opened offline starts the widget when the browser is online", async () => {
+  const page = new Page();
+  const runtime = `${SERVED.pyodide}pyodide.asm.mjs`;
+  page.missing.add(runtime);
+  const handle = page.load();
+  page.window.initService(CONFIG);
+  await assert.rejects(handle.ready, { code: "boot_failed", retryable: true });
+  page.pass(60_000);
+  await settled();
+  page.heard.dispatchEvent(new Event("online"));
+  await settled();
+  page.missing.clear();
+
+  page.heard.dispatchEvent(new Event("online"));
+  await settled();
+
+  assert.equal(page.hosts.length, 1);
+  assert.deepEqual(page.codes, ["boot_failed"]);
+  const again = page.requests.filter((url) => url.startsWith(`${runtime}#`));
+  assert.deepEqual(again, [`${runtime}#1`, `${runtime}#2`, `${runtime}#3`]);
+});
+
+test("F229: after shutdown, nothing waits to start the widget again", async () => {
+  const page = new Page();
+  page.missing.add(`${SERVED.pyodide}pyodide.mjs`);
+  const handle = page.load();
+  page.window.initService(CONFIG);
+  await assert.rejects(handle.ready, { code: "boot_failed" });
+  page.missing.clear();
+
+  handle.shutdown();
+  page.heard.dispatchEvent(new Event("online"));
+  await settled();
+
+  assert.deepEqual(page.timers.filter(Boolean), []);
+  assert.equal(page.hosts.length, 0);
 });
 
 test("F076: a file that the page's policy blocks is csp_blocked, with the directive and the source to add", async () => {

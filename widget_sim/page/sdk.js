@@ -13,9 +13,12 @@
   const WASM_HEAD = [0, 97, 115, 109, 1, 0, 0, 0]; // the head of every module; alone, it is the smallest module
   // A module with an externref and a tag, as Python's has: browsers have both since Chrome 96, Firefox 100, Safari 15.2.
   const WASM_NEEDS = [...WASM_HEAD, 1, 8, 2, 96, 0, 1, 111, 96, 0, 0, 13, 3, 1, 0, 1];
+  const WASM_VECTOR = [...WASM_HEAD, 1, 5, 1, 96, 0, 1, 123];
   const HEAD = 1024; // bytes; more than Pyodide writes before the memory
   const STALLED = 2_000; // milliseconds
   const SLOW = 30_000;
+  const AGAIN = 60_000;
+  const LONGEST = 3_600_000;
 
   // The sentence and the button for people whose browser cannot run Python, in the languages of the widget's own texts.
   /** @type {Record<string, string>} */
@@ -73,7 +76,7 @@
 
   /** @returns {sdk.Widget} */
   function newWidget() {
-    return { config: null, identity: null, python: null, note: null, running: deferred(), ready: deferred() };
+    return { config: null, identity: null, python: null, note: null, failures: 0, giveUp() {}, running: deferred(), ready: deferred() };
   }
 
   /** @template T @returns {sdk.Deferred<T>} */
@@ -117,9 +120,10 @@
     close: () => call("close"),
     /** End the widget; initService() may be called again. */
     shutdown() {
-      const { python, note, running, ready } = widget;
+      const { giveUp, note, python, ready, running } = widget;
       if (python) end(python);
       note?.remove();
+      giveUp();
       widget = newWidget();
       const message = "shutdown() was called before the widget was ready.";
       const reason = new StartError("shutdown", message, "Call initService() again.");
@@ -231,11 +235,30 @@
       starting.running.reject(error);
       starting.ready.reject(error);
       if (starting !== widget) return;
-      report(error);
+      if (!starting.failures) report(error);
       if (error.code === "browser_unsupported") starting.note = showNote(starting.config);
+      if (error.retryable && boot.state === "failed") startAgain(starting);
     } finally {
       clearTimeout(slow);
     }
+  }
+
+  /**
+   * Start again when the browser is online again, or after a minute; after each failure, wait twice as long.
+   * @param {sdk.Widget} failed
+   */
+  function startAgain(failed) {
+    failed.failures += 1;
+    const again = () => {
+      failed.giveUp();
+      start(Object.assign(failed, { running: deferred(), ready: deferred() }));
+    };
+    const waiting = setTimeout(again, Math.min(AGAIN * 2 ** (failed.failures - 1), LONGEST));
+    window.addEventListener("online", again);
+    failed.giveUp = () => {
+      clearTimeout(waiting);
+      window.removeEventListener("online", again);
+    };
   }
 
   /**
@@ -280,12 +303,14 @@
   /** @type {sdk.Boot} */
   const boot = { state: "idle", from: null, milliseconds: null, error: null };
   let files = /** @type {sdk.Files | null} */ (null); // the files that are being downloaded
+  let attempt = 0; // browsers remember a module that could not be loaded, so each attempt has addresses of its own
   let booting = /** @type {Promise<{ start(host: sdk.Host): sdk.Python }> | null} */ (null);
 
   /** Return the entry of the page's only Python interpreter. A failed start may be tried again. */
   function interpreter() {
     booting ??= startPython().catch((reason) => {
       booting = files = null;
+      attempt += 1;
       boot.state = "failed";
       throw reason;
     });
@@ -329,10 +354,11 @@
       crossOrigin: "anonymous",
       href: WASM,
     });
+    const again = attempt ? `#${attempt}` : "";
     const arrived = new Promise((resolve) => Object.assign(wasm, { onload: resolve, onerror: resolve }));
     document.head.append(wasm);
-    const loader = Promise.race([blocked.promise, import(`${served.pyodide}pyodide.mjs`)]);
-    const runtime = import(`${served.pyodide}pyodide.asm.mjs`);
+    const loader = Promise.race([blocked.promise, import(`${served.pyodide}pyodide.mjs${again}`)]);
+    const runtime = import(`${served.pyodide}pyodide.asm.mjs${again}`);
     const snapshot = read(served.snapshot);
     for (const file of [loader, runtime, snapshot]) file.catch(() => {}); // the failure is handled where the file is used
     warmUp();
@@ -535,12 +561,14 @@
   // --- Errors, with messages for the page's author ---
 
   /**
-   * A syntax error of a module is the browser's: the server builds the modules, and they are correct.
+   * Safari got vectors in WebAssembly together with the syntax that Python's script uses. Where a browser has them, a
+   * script with a syntax error is spoilt.
    * @param {Error} reason
    */
   function asStartError(reason) {
     if (reason instanceof StartError) return reason;
-    return reason?.name === "SyntaxError" ? browserUnsupported("cannot read Python's script", reason) : bootFailed(reason);
+    const isOld = reason?.name === "SyntaxError" && !WebAssembly.validate(Uint8Array.of(...WASM_VECTOR));
+    return isOld ? browserUnsupported("cannot read Python's script", reason) : bootFailed(reason);
   }
 
   /** @param {string} why @param {unknown} [cause] */

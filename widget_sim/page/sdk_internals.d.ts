@@ -18,6 +18,10 @@ declare namespace sdk {
     python: Python | null;
     /** The sentence for a person whose browser cannot run the widget. */
     note: HTMLElement | null;
+    /** How often the widget could not be started. */
+    failures: number;
+    /** Do not start again after a failure. */
+    giveUp: () => void;
     running: Deferred<Python>;
     ready: Deferred<chatkey.Events["ready"]>;
   }

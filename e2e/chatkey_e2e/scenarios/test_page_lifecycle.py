@@ -54,6 +54,11 @@ NOTE_RETURN = """() => {
 }"""
 
 
+TALL_AND_MOVED = """() => {
+  document.body.style.minHeight = "5000px";
+  document.body.style.transform = "translate(300px, 1000px)";
+}"""
+
 COLLECT_SILENTLY = """() => {
   window.FinalizationRegistry = class {
     register() {}
@@ -197,3 +202,40 @@ def test_a_service_worker_that_answers_from_its_cache_locks_no_visitor_out(
     assert business.visitor_token_path in shop.page.evaluate(WHAT_WORKERS_KEEP)
     assert widget.uid == uid
     assert widget.events("error") == []
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["launcher", "panel"])
+def test_a_transformed_page_does_not_move_the_widget(shop: ShopPage, *, is_open: bool) -> None:
+    """F228: launcher and panel must stay in the corner of the screen, and must take clicks."""
+    widget = shop.open()
+    if is_open:
+        widget.open()
+    part = shop.page.locator("chatkey-widget").locator(".panel" if is_open else ".launcher")
+    before = part.bounding_box()
+
+    shop.page.evaluate(TALL_AND_MOVED)
+
+    assert part.bounding_box() == before
+    widget.send("Still in my corner")
+
+
+def test_an_element_that_the_page_moves_still_works(shop: ShopPage) -> None:
+    """F228: a moved popover closes. The widget must stay visible."""
+    widget = shop.open()
+
+    shop.page.evaluate("() => document.body.prepend(document.querySelector('chatkey-widget'))")
+
+    widget.send("I have moved")
+
+
+def test_the_widget_is_not_printed(shop: ShopPage) -> None:
+    """F227: an open panel would cover the page on paper."""
+    widget = shop.open()
+    panel = widget.open()
+
+    shop.page.emulate_media(media="print")
+    expect(panel).to_be_hidden()
+    expect(shop.page.locator("chatkey-widget .launcher")).to_be_hidden()
+    shop.page.emulate_media(media="screen")
+
+    expect(panel).to_be_visible()

@@ -1,7 +1,7 @@
 """The pages of the panel: conversation, search, sign-in."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from chatkey_widget import events
 from chatkey_widget.browser.dom import element, icon_button, logo, replace, set_attribute
@@ -15,6 +15,16 @@ from chatkey_widget.typed_text import tidy
 from chatkey_widget.view import View
 
 Feed = Callable[[events.Event], None]
+
+
+NO_AUTOFILL: Final = {
+    "autocomplete": "off",
+    "data_1p_ignore": "",
+    "data_bwignore": "",
+    "data_lpignore": "true",
+    "data_form_type": "other",
+}
+"""Attributes that keep browsers and password managers (1Password, Bitwarden, LastPass, Dashlane) out of a field."""
 
 
 class ChatPage:
@@ -43,7 +53,8 @@ class ChatPage:
             aria_label=texts.message,
             placeholder=texts.write,
             maxlength=str(MESSAGE_CHARS),
-            data_testid="chatkey-message",
+            enterkeyhint="send",
+            **NO_AUTOFILL,
         )
         self._send = icon_button("send", texts.send, class_="send", data_testid="chatkey-send")
         self._form = element("form", self._input, self._send, class_="composer")
@@ -111,7 +122,8 @@ class SearchPage:
             aria_label=texts.search_this,
             placeholder=texts.search_this,
             maxlength=str(SEARCH_CHARS),
-            data_testid="chatkey-search-text",
+            enterkeyhint="search",
+            **NO_AUTOFILL,
         )
         self._form = element("form", self._back, self._input, class_="search", role="search")
         self._count = element("p", role="status", class_="count", data_testid="chatkey-search-count")

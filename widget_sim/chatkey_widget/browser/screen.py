@@ -30,6 +30,9 @@ TYPING: Final = (
 )
 """The events of typing that would leave the shadow tree. A page can still listen in the capture phase."""
 
+PINCHED: Final = 0.01
+"""The difference from scale 1 from which a page counts as pinched. Browsers round the scale."""
+
 STYLE: Final = files("chatkey_widget.browser").joinpath("widget.css").read_text(encoding="utf-8")
 
 
@@ -92,7 +95,20 @@ class BrowserScreen:
         self._listeners.add(self._root, "keydown", self._key_pressed)
         for name in TYPING:
             self._listeners.add(self._root, name, self._keep_from_page)
+        viewport = member(js, "visualViewport")
+        if viewport:
+            for name in ("resize", "scroll"):
+                self._listeners.add(viewport, name, lambda _event: self._fit(viewport))
         js.document.body.append(self._host)
+        _lift(self._root)
+
+    def _fit(self, viewport: Any) -> None:
+        """Keep the panel above a phone's keyboard, which covers the page. Ignore that a person has zoomed in."""
+        is_pinched = abs(viewport.scale - 1) > PINCHED
+        top = 0 if is_pinched else viewport.offsetTop
+        keyboard = 0 if is_pinched else max(0, js.innerHeight - viewport.height - top)
+        self._root.style.setProperty("--top", f"{top:.0f}px")
+        self._root.style.setProperty("--keyboard", f"{keyboard:.0f}px")
 
     def _draw(self, view: View) -> None:
         old = self._view
@@ -162,6 +178,17 @@ class BrowserScreen:
         """
         if not self._launcher.contains(event.target) or member(event, "key") in {"Enter", " "}:
             event.stopPropagation()
+
+
+def _lift(root: Any) -> None:
+    """Draw above the page, in the browser's top layer: there, no transformed ancestor moves the launcher."""
+    if not member(root, "showPopover"):
+        return
+    root.popover = "manual"
+    try:
+        root.showPopover()
+    except JsException:  # in a document that is being replaced; the style sheet shows the widget in any case
+        root.removeAttribute("popover")
 
 
 def _style(shadow: Any) -> None:
