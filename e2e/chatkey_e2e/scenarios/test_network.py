@@ -148,3 +148,29 @@ def test_a_flapping_network_makes_one_socket_a_time_and_asks_the_page_for_nothin
     widget.send("still the same")
     assert 10 <= len(nonces) == len(set(nonces)) <= 20
     assert (widget.uid, business.token_calls) == (uid, calls)
+
+
+@pytest.mark.parametrize("has_portal", [False, True], ids=["offline", "portal"])
+def test_a_page_that_is_opened_without_a_network_gets_its_chat_later(shop: ShopPage, *, has_portal: bool) -> None:
+    """F229: without the widget's files, nothing can start. Once the browser is online, the chat must come by itself."""
+    page = shop.page
+
+    def answer(route: Route) -> None:
+        if has_portal:
+            route.fulfill(content_type="text/html", body=PORTAL)
+        else:
+            route.abort("internetdisconnected")
+
+    for addresses in (re.compile(r"/assets/(?!sdk)"), re.compile("/v1/public/")):
+        page.route(addresses, answer)
+    shop.visit()
+    page.wait_for_function("() => window.Service?.debug().boot.error")
+    failed = page.evaluate("() => Service.debug().boot.error.code")
+    page.unroute_all()
+
+    page.evaluate("() => { dispatchEvent(new Event('online')); }")
+
+    shop.widget.wait_ready()
+    shop.widget.send("Here I am")
+    assert failed == "boot_failed"
+    assert shop.widget.debug()["boot"]["from"] == "snapshot"

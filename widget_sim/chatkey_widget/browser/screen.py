@@ -196,6 +196,7 @@ def _style(shadow: Any) -> None:
     try:
         sheet = js.CSSStyleSheet.new()
         sheet.replaceSync(STYLE)
+        _ = shadow.adoptedStyleSheets  # without this check, an older browser would just get another member
         shadow.adoptedStyleSheets = js.Array.of(sheet)
     except (AttributeError, JsException):
         shadow.append(element("style", text=STYLE))
