@@ -249,9 +249,10 @@
    */
   function startAgain(failed) {
     failed.failures += 1;
-    const again = () => {
+    const again = async () => {
       failed.giveUp();
-      start(Object.assign(failed, { running: deferred(), ready: deferred() }));
+      await fetch(WASM, { credentials: "same-origin" }).catch(() => {}); // Chromium would use the failed preload again
+      if (failed === widget) start(Object.assign(failed, { running: deferred(), ready: deferred() }));
     };
     const waiting = setTimeout(again, Math.min(AGAIN * 2 ** (failed.failures - 1), LONGEST));
     window.addEventListener("online", again);
