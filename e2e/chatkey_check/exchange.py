@@ -197,7 +197,7 @@ class Exchange:
 
     @property
     def token(self) -> str | None:
-        """The token in the answer, or None. At the token's place, any string with at least two dots counts."""
+        """The token in the answer, or None. At the token's place, any string with at least two dots is a token."""
         member = self.member
         return member if isinstance(member, str) and member.count(".") >= 2 else None
 

@@ -214,7 +214,7 @@ def test_a_service_that_accepts_another_key_is_no_fault_of_the_endpoint(
 
     assert accepts.verdict is Verdict.PASS
     assert refuses.verdict is Verdict.ERROR
-    assert refuses.message == f"{service} accepts the token with a proof by another key."
+    assert refuses.message == f"{service} accepts the token with a proof that another key has signed."
     assert "Your endpoint is correct" in refuses.hint
 
 

@@ -31,5 +31,7 @@ def socket_refuses_other_key(run: Run) -> Finding:
 
     said = run.live.connect(BrowserKey())
     if said.frame["type"] == "ready":
-        return Finding(Verdict.ERROR, f"{run.live.service.name} accepts the token with a proof by another key.")
+        return Finding(
+            Verdict.ERROR, f"{run.live.service.name} accepts the token with a proof that another key has signed."
+        )
     return passed(f"refused: {said.code}")

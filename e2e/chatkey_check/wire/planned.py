@@ -92,7 +92,7 @@ class PlanWire:
         return PEOPLE[session[0]] if session in self._open else None
 
     def _session(self, request: Request) -> str:
-        """Return the session of a request: the letter of a person, and a number after a login with the form.
+        """Return a name for the session of a request: the letter of a person, and a number if the form was used.
 
         Returns an empty text without a session.
         """

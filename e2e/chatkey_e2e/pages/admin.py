@@ -21,7 +21,7 @@ class AdminPage:
         expect(self.page.get_by_role("heading", name="Welcome to chatkey admin")).to_be_visible()
 
     def show(self, table: str) -> None:
-        """Open the page with the rows of a table by its address, because the form pages have no menu."""
+        """Open a table's page through its address, because the form pages have no menu."""
         self.page.goto(f"{self._url}#/{table}")
 
     def add(self, table: str) -> None:

@@ -1,4 +1,4 @@
-"""Tests the harness as other projects use it: returning persons, own pages, passkeys and time."""
+"""Tests the harness as other projects use it: people who return, pages of a project, passkeys and time."""
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -37,7 +37,7 @@ def test_a_person_comes_back_as_the_same_visitor(person: Person, business: Busin
 
 
 def test_a_page_of_ones_own_has_the_widget(page: Page, business: Business) -> None:
-    """A page of the test, served from the business's origin, must have a working widget."""
+    """A page that a test adds at the business's origin must have a working widget."""
     page.goto(business.add_page(f"<!doctype html><title>Mine</title><h1>Mine</h1>{business.snippet()}"))
     widget = WidgetPage(page)
     widget.wait_ready()

@@ -57,7 +57,10 @@ def test_a_site_that_logs_out_without_telling_keeps_its_member_in_the_chat(
 def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
     context: BrowserContext, shop: ShopPage, business: Business, clerk: Clerk
 ) -> None:
-    """F196: after a forced refresh, the widget must first show a visitor, and then nothing of the previous person."""
+    """F196: after a forced refresh, the widget must first be a visitor.
+
+    The next person must see nothing of the previous person.
+    """
     context.clock.install()
     shop.open()
     widget = shop.sign_in()

@@ -114,7 +114,7 @@ class Imitated(Provider):
     open_to_pages = frozenset({Leg.PROFILE, Leg.REVOKE})
     switches = (
         Switch("iss", True, "The callback has `iss` (RFC 9207), which GitHub has sent since August 2026."),
-        Switch("loopback-ports", True, "A redirect URI registered with a loopback address allows any port."),
+        Switch("loopback-ports", True, "If a redirect URI is registered with a loopback address, any port is allowed."),
         Switch(
             "remember-approval",
             False,

@@ -122,7 +122,7 @@ class Imitated(Provider):
         Switch(
             "reuse-revokes",
             False,
-            "The second use of a code revokes the tokens from the first use, as since Doorkeeper 6.",
+            "The second use of a code revokes the tokens from the first use, as in Doorkeeper 6 and later.",
         ),
         Switch("rate-headers", False, "Responses of the API have `RateLimit-*` headers."),
         Switch("blocked", False, "The person is blocked. The API reports this, but the login does not."),

@@ -84,7 +84,7 @@ URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 class Imitated(Provider):
-    """Imitates accounts.google.com, and oauth2, www, openidconnect and people below googleapis.com."""
+    """Imitates accounts.google.com, and the hosts oauth2, www, openidconnect and people of googleapis.com."""
 
     name = "google"
     hosts = (

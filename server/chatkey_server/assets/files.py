@@ -99,7 +99,7 @@ def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str
 
 
 def pinned_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
-    """Return `sdk.js` under a name with a hash, and `sdk.json`, which tells integrators that name and its hash."""
+    """Return `sdk.js` under a name with a hash, and `sdk.json`, which contains that name and the hash."""
     sdk = _sdk(built, manifest, settings)
     name = f"sdk-{hashlib.sha256(sdk).hexdigest()[:16]}.js"
     pinned = {

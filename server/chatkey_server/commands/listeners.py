@@ -39,7 +39,7 @@ def _why_not(error: OSError | UnicodeError, settings: Settings) -> str:
         return "--host or CHATKEY_HOST is not a host name. Set it to an address of this machine."
     if error.errno == errno.EADDRINUSE:
         return (
-            f"Port {settings.port} on {settings.host} is in use. Stop the program that uses it, or choose another "
+            f"Port {settings.port} on {settings.host} is in use. Stop the program that uses the port, or choose another "
             "port with --port or CHATKEY_PORT."
         )
     if error.errno == errno.EACCES:

@@ -233,5 +233,5 @@ def _cut_off(code: Code) -> int:
 
 
 def _leave(_: int, __: FrameType | None) -> None:
-    """Exit without a traceback, because uvicorn raises the signal again after uvicorn has stopped."""
+    """Exit without a traceback when uvicorn, after it has stopped, raises the signal again."""
     sys.exit(0)

@@ -147,7 +147,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
         retryable=True,
     ),
     Code.AUTH_TIMEOUT: Meaning(
-        408, Close.AUTH_TIMEOUT, "No `connect` frame arrived within the time in `hello`.", retryable=True
+        408, Close.AUTH_TIMEOUT, "No `connect` frame arrived within the time that `hello` announced.", retryable=True
     ),
     Code.IDLE_TIMEOUT: Meaning(
         408,
