@@ -222,7 +222,7 @@ def _same(client: Client) -> Client:
 
 
 def _text_frame(payload: bytes) -> bytes:
-    # A mask of zeros is valid. It costs this client nothing, and the server as much as any other mask.
+    # A mask of zeros is valid. It costs this client nothing, but costs the server as much as any other mask.
     return b"\x81" + (0x80 | 126).to_bytes(1, "big") + len(payload).to_bytes(2, "big") + bytes(4) + payload
 
 

@@ -26,7 +26,7 @@ CHATKEY: Final = str(Path(sysconfig.get_path("scripts")) / "chatkey")
 ASSETS: Final = "chatkey_server/assets/built/"
 UNWANTED: Final = ("node_modules/", "chatkey_build/", "tests/", "__pycache__/", ".pyc", ".map")
 MOST_BYTES: Final = 40_000_000
-"""Most of the wheel is the snapshot. With everything in it once, the wheel has 30 MB."""
+"""The snapshot is most of the wheel. If every file is in the wheel once, the wheel has 30 MB."""
 
 
 class WheelError(Exception):

@@ -29,7 +29,7 @@ PACKAGES: Final = {
 """The packages in each component's folder. A test must import at least one of them, from the copy."""
 
 PATIENCE_SECONDS: Final = 300.0
-"""Timeout for one test on a slow and busy machine. On an idle one it takes a second."""
+"""Timeout for one test on a slow and busy machine. On an idle machine, a test takes a second."""
 
 _PRELOADED: Final = [
     "_hypothesis_pytestplugin",

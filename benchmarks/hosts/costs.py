@@ -26,7 +26,8 @@ async def latency(machines: Machines, size: Size) -> dict[str, object]:
     """Compare the latency of messages to a tab on another host with the latency to a tab on the same host."""
     async with machines.deployment(2) as deployment:
         cookie = await deployment.agents_cookie()
-        async with Crowd(deployment, size.members, 1, cookie, tabs=3) as crowd:  # the third is on the first one's host
+        # the third tab is on the host of the first tab
+        async with Crowd(deployment, size.members, 1, cookie, tabs=3) as crowd:
             async with crowd.writing(EVERY_SECONDS):
                 await asyncio.sleep(size.seconds)
             await crowd.settled(SETTLE_SECONDS)

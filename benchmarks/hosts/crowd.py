@@ -17,7 +17,7 @@ from chatkey_stack.patience import PATIENCE
 
 LOOK_SECONDS: Final = 0.05
 OPENED_PER_SECOND: Final = 100
-"""Pages opened per second at the start, so that they do not all connect at once."""
+"""Pages opened per second at the start, so that the pages do not all connect at once."""
 
 
 class Crowd:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chatkey_serving.patient_socket import PatientSocket
 
 PIPELINED: Final = 16
-"""How many requests may wait behind the current one. uvicorn reads on after each response, and keeps them all."""
+"""How many requests may wait behind the current one. uvicorn reads on after each response, and stores all requests."""
 
 
 HOST: Final = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chatkey_serving.handshake import Handshake
 
 AT_A_TIME: Final = 4096
-"""Bytes per parser call. Most frames fit in one; of ten thousand frames at once, only some hundred are parsed."""
+"""Bytes per parser call. Most frames fit into one call, and one call parses at most a few hundred frames."""
 CLOSING_SECONDS: Final = 2.0
 """How many seconds a peer may take to answer a close frame."""
 LEAVING_SECONDS: Final = 5.0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 TIMEOUT = 300
-"""The timeout of a command, in seconds. With an empty npm cache and a slow network, it is almost needed."""
+"""The timeout of a command, in seconds. With an empty npm cache and a slow network, commands take almost this long."""
 
 
 class BuildError(Exception):

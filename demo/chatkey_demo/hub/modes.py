@@ -146,7 +146,7 @@ def _open(stack: Stack, mode: Mode, origin: str, hub: str) -> OpenMode:
 
 
 def _keys(stack: Stack, mode: Mode, social: str) -> SocialKeys:
-    """Return the keys with which the mode uses a social provider. Create and register a mode's own keys first."""
+    """Return the keys with which the mode uses a social provider. If the mode needs its own keys, register new ones."""
     if mode.socials == "service":
         return SocialKeys("service")
     application = new_application(social, f"dune-ember-{social}")

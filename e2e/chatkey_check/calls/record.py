@@ -22,11 +22,11 @@ class Record:
     flaky: list[Exchange] = field(default_factory=_none)
     """Calls that failed, but succeeded when they were repeated."""
     crowded: list[Exchange] = field(default_factory=_none)
-    """Calls that failed while others were under way, but succeeded alone: there may just have been too many."""
+    """Calls that failed while other calls were in progress, but succeeded alone. There may have been too many calls."""
     overrun: list[Exchange] = field(default_factory=_none)
     """Calls that failed among many that were made at the same moment on purpose."""
     hung: list[Exchange] = field(default_factory=_none)
-    """Calls that timed out even on their own."""
+    """Calls that timed out even while no other call was in progress."""
     answered: list[Exchange] = field(default_factory=_none)
     """The calls that were not refused because of a rate limit."""
     waits: list[float] = field(default_factory=list[float])

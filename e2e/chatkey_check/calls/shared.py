@@ -59,7 +59,7 @@ class Calls(Caller):
             raise Skipped("the session of a logged-in person is needed", "--login 'Cookie: …' or --login-url")
         if not self.target.login.url:
             return self._logged_in("the login", self.target.login)
-        earlier = self.earlier  # comes first: if a site keeps only a person's newest session, it has to be this one
+        earlier = self.earlier  # comes first: a site may keep only a person's newest session, which must be this one
         try:
             return self._logged_in("the login", self.target.login)
         except logins.LoginError:

@@ -51,9 +51,9 @@ SLACK = 5
 )
 @also_second
 def lifetime(run: Run, token: Token) -> Finding:
-    """If a token expires after much less than an hour, the widget has to call again and again.
+    """If a token's life is too short, the widget has to call again and again.
 
-    If a token expires after much more than an hour, anyone who copied the token can use the copy for longer.
+    If a token's life is too long, anyone who copied the token can use it for just as long.
     """
     calls = run.calls
     span = left(calls, token.answer)

@@ -67,7 +67,7 @@ def _after_each_other(calls: Calls) -> Finding:
     if kept is None or anew is None or kept.uid != first:
         return passed()
     if anew.uid == first and not earlier.asked:
-        return passed()  # the site may refuse a login while somebody is logged in
+        return passed()  # the site may refuse a second login while somebody is logged in
     what = f"After a second person logged in at the same browser, the token is still for {reading.shown(first)}"
     hint = "Create a token for each call. If you cache tokens, store each token's uid and compare it."
     return failed(f"{what}.", earlier.of_member, kept, hint=hint)

@@ -22,10 +22,9 @@ from chatkey_check.run import Run
     phase=Phase.LATER,
 )
 def socket_refuses_other_key(run: Run) -> Finding:
-    """A person who copies a token does not have the token's key.
+    """A person who copies a token does not have the token's key. The service must therefore refuse any other key.
 
-    Therefore a connection with another key must fail. If the connection succeeds, the result of e2e.socket-accepts
-    means nothing.
+    If the service accepts another key, the result of e2e.socket-accepts means nothing.
     """
     from chatkey_peer.key import BrowserKey  # noqa: PLC0415 - cryptography is not needed before
 

@@ -92,9 +92,9 @@ class PlanWire:
         return PEOPLE[session[0]] if session in self._open else None
 
     def _session(self, request: Request) -> str:
-        """Return a name for the session of a request: the letter of a person, and a number if the form was used.
+        """Return the name of a request's session: `a` or `b`, followed by a number after a login by form.
 
-        Returns an empty text without a session.
+        If the request has no session, return an empty text.
         """
         cookie = SimpleCookie(_header(request, "cookie")).get(COOKIE)
         if cookie is not None:

@@ -1,4 +1,4 @@
-"""The report as an HTML page with every sentence by group, and its evidence. Two reports can be shown side by side."""
+"""The report as an HTML page: every tested sentence, with its evidence. Two reports can be shown side by side."""
 
 from __future__ import annotations
 

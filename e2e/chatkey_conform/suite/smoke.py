@@ -40,7 +40,7 @@ def a_visitor_connects(subject: Subject) -> None:
     with subject.socket() as peer:
         subject.world.learn_time(peer.hello.get("server_time", 0))
         ready = peer.join(token, shop.key)
-        for _ in range(TICKS):  # it sends whole seconds, so the best answer is one sent just after a second begins
+        for _ in range(TICKS):  # the service sends whole seconds, so the best answer is sent just after a second begins
             subject.world.learn_time(peer.granted({"type": "ping"}, "pong")["server_time"])
             threading.Event().wait(TICK)
 

@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 RING: Final = 4096
-"""The maximum number of stored codes, tokens and consents of one provider. Older ones are treated as unknown."""
+"""The maximum number of stored codes, tokens and consents of one provider. Older entries are treated as unknown."""
 
 V = TypeVar("V")
 

@@ -42,7 +42,7 @@ MOST: Final = 1000
 RECENT: Final = 50
 """How many of the newest messages are considered for a socket that has not asked for its history."""
 MARGIN_SECONDS: Final = 10
-"""Such a socket also gets messages that are up to this much older than it, because the clocks of hosts differ."""
+"""Such a socket also gets messages that are older than the socket by up to this time, because hosts' clocks differ."""
 
 LOOK_AGAIN: Final = encoded({"type": "missed"})
 

@@ -23,7 +23,7 @@ STANDINGS: Final = """
     FROM conversation LEFT JOIN call ON call.conversation = conversation.id AND call.state <> 'ended'
     WHERE (conversation.provider, conversation.login, conversation.uid) IN (VALUES %s)
 """
-"""It uses the unique index of the conversations, and the index of calls that have not ended."""
+"""The query uses the unique index of the conversations, and the index of calls that have not ended."""
 
 NUMBERED: Final = """
     WITH wanted (provider, login, uid, seq) AS (VALUES %s)

@@ -39,8 +39,8 @@ def _why_not(error: OSError | UnicodeError, settings: Settings) -> str:
         return "--host or CHATKEY_HOST is not a host name. Set it to an address of this machine."
     if error.errno == errno.EADDRINUSE:
         return (
-            f"Port {settings.port} on {settings.host} is in use. Stop the program that uses the port, or choose another "
-            "port with --port or CHATKEY_PORT."
+            f"Port {settings.port} on {settings.host} is in use. Stop the program that uses the port, or choose "
+            "another port with --port or CHATKEY_PORT."
         )
     if error.errno == errno.EACCES:
         return f"This user may not open port {settings.port}. Choose a port above 1023 with --port or CHATKEY_PORT."

@@ -127,8 +127,8 @@ def rotate_secret(provider_id: str, overlap: int, secret_env: str | None, as_jso
 def ui_locale_(provider_id: str, locale: str) -> None:
     """Set the language of the widget, such as en or pt-BR. Without LOCALE the widget uses each visitor's language."""
     asyncio.run(_speak(provider_id, locale))
-    language = printable(locale) or "each visitor's own language"
-    click.echo(f"The widget of {printable(provider_id)} uses the language: {language}.")
+    language = f"the language {printable(locale)}" if locale else "each visitor's own language"
+    click.echo(f"The widget of {printable(provider_id)} uses {language}.")
 
 
 @provider.command()
@@ -264,7 +264,8 @@ def _secret(variable: str | None) -> str | None:
     if variable is None:
         return None
     if not os.environ.get(variable):
-        shown = variable if re.fullmatch("[A-Z_]{1,40}", variable) else "of the secret"  # else it may be the secret
+        # a text that does not look like a variable's name may be the secret itself
+        shown = variable if re.fullmatch("[A-Z_]{1,40}", variable) else "of the secret"
         raise click.UsageError(f"The environment variable {shown} is not set or is empty.")
     return os.environ[variable]
 

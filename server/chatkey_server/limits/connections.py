@@ -11,7 +11,7 @@ from chatkey_server import metrics
 from chatkey_server.limits.clients import counted_as
 
 PER_SOCKET: Final = 2
-"""How many connections an address may have per allowed socket. A page also fetches while its socket is open."""
+"""How many connections an address may have per allowed socket. A page also makes requests while its socket is open."""
 
 
 class Connections:

@@ -11,7 +11,7 @@ from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.tables import OAuthFlow
 
 MOST: Final = 100_000
-"""The most logins in progress. More is an attack; refusing new logins protects those that have already started."""
+"""The most logins in progress. More logins are an attack. Refusing new logins protects the logins in progress."""
 
 
 async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonce: str, now: float) -> None:  # noqa: A002 - the column's name

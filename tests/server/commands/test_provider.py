@@ -45,8 +45,8 @@ def test_a_business_speaks_each_visitors_language_unless_it_says_otherwise(run: 
     chosen = run("provider", "ui-locale", "fresh", "ar")
     taken_back = run("provider", "ui-locale", "german")
 
-    assert chosen.stdout == "The widget of fresh speaks ar.\n"
-    assert taken_back.stdout == "The widget of german speaks each visitor's own language.\n"
+    assert chosen.stdout == "The widget of fresh uses the language ar.\n"
+    assert taken_back.stdout == "The widget of german uses each visitor's own language.\n"
     assert asyncio.run(_locales()) == {"fresh": "ar", "german": ""}
 
 
