@@ -24,6 +24,7 @@ from chatkey_widget.texts.words import Calls, Links, Notice, Notices, Reason, Re
 from chatkey_widget.view import CallShown, Line, Link
 
 WIDGET = Path(chatkey_widget.__file__).parent
+SCRIPT = Path(__file__).parents[2] / "widget_sim" / "page" / "sdk.js"
 SCREEN = [WIDGET / "browser" / f"{name}.py" for name in ("screen", "panel", "pages", "dom", "words")]
 KEYS = {"Enter", "Escape"}
 
@@ -140,7 +141,7 @@ def test_the_texts_are_exactly_those_that_the_screen_can_show() -> None:
 
 def test_the_script_has_the_same_sentence_as_the_widget() -> None:
     """F225: `sdk.js` shows it in browsers that cannot run Python."""
-    script = (Path(chatkey_widget.__file__).parents[1] / "page" / "sdk.js").read_text(encoding="utf-8")
+    script = SCRIPT.read_text(encoding="utf-8")
 
     for language, words in texts.LANGUAGES.items():
         assert f'{language}: "{words.notices["old_browser"]}"' in script

@@ -15,7 +15,8 @@ from chatkey_check.run import Run
     severity=Severity.MUST,
     sent="the login forms (--login-url) or the session that was passed, then GET --whoami",
     passes="browsers send the login's cookie to the endpoint, and --whoami answers 200; not judged if the login fails",
-    hint="The session that you passed is not logged in. Log in again in a browser, and pass the new cookie with --login.",
+    hint="The session that you passed is not logged in. Log in again in a browser, and pass the new cookie with "
+    "--login.",
     mistakes=(
         "the session has expired, or its cookie was copied incompletely",
         "the session is for another host",
