@@ -99,7 +99,7 @@ class Host:
 
     @contextmanager
     def ended(self) -> Iterator[None]:
-        """Stop the server in an orderly way, as for an upgrade, and start the server again when the context ends."""
+        """Stop the server with SIGTERM, as for an upgrade. At the end of the context, start the server again."""
         self._server.stop()
         yield
         self._server.restart()

@@ -22,7 +22,7 @@ SHA256_BYTES: Final = 32
 
 
 class Unreadable(ValueError):
-    """A text that cannot be parsed. `member` is the wrong JSON member or segment, if there is only one."""
+    """A text that cannot be parsed. `member` names the invalid JSON member or segment, if exactly one is invalid."""
 
     def __init__(self, reason: str, member: str = "") -> None:
         super().__init__(reason)

@@ -102,8 +102,8 @@ class Stack:
     def advance(self, seconds: float, move_pages: Callable[[], object] | None = None) -> float:
         """Move the clocks of all servers and return the service's time.
 
-        The clocks of pages are moved before the service calls its alarms. Thus the service sends no request to a page
-        that still has the old time, and requests from pages are answered at the new time.
+        The clocks of pages are moved before the service runs its timers. Therefore no frame reaches a page that still
+        has the old time, and the service answers requests from pages at the new time.
         """
         self.provider_lab.advance(seconds)
         self.site_lab.advance(seconds)

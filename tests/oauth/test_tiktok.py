@@ -22,7 +22,7 @@ LOG_ID = re.compile(r"\d{14}[0-9A-F]{20}")
 
 @pytest.fixture
 def desktop(tiktok: Visitor) -> Visitor:
-    """A visitor whose application is registered as a desktop application."""
+    """A visitor of an application that TikTok knows as a desktop application."""
     uris = (CALLBACK, "http://localhost:*/callback")
     tiktok.fake.world.clients.add(
         Client(provider="tiktok", client_id="ours", client_secret="ours-secret", kind="desktop", redirect_uris=uris)

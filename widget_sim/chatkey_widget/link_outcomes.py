@@ -11,8 +11,8 @@ TERMINAL: Final = frozenset({Code.PROVIDER_UNKNOWN, Code.PROVIDER_OFF, Code.ORIG
 """Refusals that would be the same for every token and every identity."""
 
 _OURS: Final = (
-    "There is nothing to change in getToken, because the service made this token. If the token is old, a "
-    "service worker or a proxy answers instead of the service and caches no-store responses."
+    "Do not change getToken, because the service made this token. If the token is old, a service worker or a proxy "
+    "probably caches responses in spite of no-store, and answers instead of the service."
 )
 _SIGN_IN_ENDED: Final = "Nothing to do: a social sign-in lasts one day at most. The person can sign in again."
 

@@ -32,7 +32,7 @@ from chatkey_check.run import Run
 )
 @also_second
 def type_(_run: Run, token: Token) -> Finding:
-    """The claim type distinguishes the kinds of token. The server refuses a token of the wrong kind."""
+    """The claim `type` distinguishes the kinds of token. The server refuses a token of the wrong kind."""
     claims = token.claims
     if claims.get("type") == "user":
         return passed()

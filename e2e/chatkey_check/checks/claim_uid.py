@@ -61,7 +61,7 @@ def _wrong(claims: Mapping[str, object]) -> str:
     if not value.strip():
         return "uid is an empty string."
     if value.strip().lower() in NOBODY:
-        return f"uid is {reading.shown(value)}, which identifies nobody: the user was not read."
+        return f"uid is {reading.shown(value)}, which identifies nobody. Take the user's id from the session."
     if value != value.strip():
         return f"uid has white space at its beginning or end: {reading.shown(value)}."
     if any(char < " " or char == "\x7f" for char in value):

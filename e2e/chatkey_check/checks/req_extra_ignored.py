@@ -22,7 +22,7 @@ from chatkey_check.run import Run
     needs=("jwt.compact",),
 )
 def extra_ignored(run: Run) -> Finding:
-    """A widget that is newer than your backend may send more members. A call with more members must still work."""
+    """A widget that is newer than your backend may send more JSON members. A call with such members must still work."""
     calls = run.calls
     return without_body(calls) or _judged(calls)
 

@@ -104,7 +104,10 @@ def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
     if span in USUAL or _known(span) or not zone_like(span - HOUR):
         return lifetime_cause(span, zone=False)
     what = f"the token is valid for {duration(span)}" if span > 0 else f"the token expired {duration(-span)} ago"
-    return what, "exp must be iat + 3600. If your code does that, only exp is in another time zone: use UTC."
+    return what, (
+        "exp must be iat + 3600. If your code already adds 3600, exp is computed in a local time zone, unlike iat: use "
+        "UTC for both."
+    )
 
 
 def lifetime_cause(span: float, *, zone: bool = True) -> tuple[str, str]:

@@ -29,7 +29,9 @@ def merged(written: Mapping[str, Any], *, here: Path | None = None) -> Given:
     path = written.get("config") or (found if found is not None and found.is_file() else None)
     given = {**(_read(path) if path is not None else {}), **written}
     if not given.get(URL):
-        raise OptionError(f"Missing argument URL, the address of the endpoint. --init writes it to {NAME}.")
+        raise OptionError(
+            f"Missing argument URL, the address of the endpoint. With --init, the address is saved in {NAME}."
+        )
     return Given(**given)
 
 

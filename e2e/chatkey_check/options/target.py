@@ -136,7 +136,7 @@ def _live(given: Given) -> LiveOptions | None:
         return None
     if given.browser_login and _has_login(given):
         raise OptionError(
-            "--browser-login cannot be combined with --login or --login-field: it is itself the first login."
+            "--browser-login cannot be combined with --login or --login-field: each of them logs in the first person."
         )
     if wanted and find_spec("playwright") is None:
         raise BrowserMissing(f"--browser needs Playwright, which is not installed: {INSTALL}")

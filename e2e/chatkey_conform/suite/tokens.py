@@ -194,7 +194,7 @@ def a_token_is_decoded_once(subject: Subject) -> None:
 
 @FAMILY.judges("D-05/kinds-apart", "4.3/verifies", rows=["JWT-155"])
 def a_proof_is_no_token(subject: Subject) -> None:
-    """A proof in the place of a token is refused, on the socket and as `auth`."""
+    """A proof that is sent instead of a token is refused: in the `connect` frame, and as `auth` of a social login."""
     shop = subject.shop()
     _ = shop.social
     with subject.socket() as peer:

@@ -183,7 +183,7 @@ class Imitated(Provider):
     # Endpoints that need an access token
 
     def bearer_text(self, call: Call) -> str | None:
-        """Return the access token, which may be in the form of a POST (OpenID Connect Core 5.3.1, RFC 6750 2.2)."""
+        """Return the access token from the header or from a POST's body (OpenID Connect Core 5.3.1, RFC 6750 2.2)."""
         return super().bearer_text(call) or (None if call.is_json else call.form.get("access_token"))
 
     def userinfo(self, call: Call) -> Answer:

@@ -95,7 +95,9 @@ class Questions:
 
 
 class Quotas:
-    """Limits stored data per day, for each person, client and business. The share of one hour may be stored at once.
+    """Limits the data stored per day, for each person, client and business.
+
+    Up to 1/24 of the daily limit, which is the share of one hour, may be stored in one burst.
 
     A business's visitors and members are counted separately, so that visitors cannot use up the members' quota.
     """

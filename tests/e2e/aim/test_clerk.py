@@ -1,4 +1,4 @@
-"""Tests of the agent at a target. When a scenario needs an agent's action, the harness calls the target's adapter."""
+"""Tests that an agent's action in a scenario becomes a call of the target's adapter."""
 
 import json
 import sys

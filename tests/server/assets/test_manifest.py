@@ -1,4 +1,4 @@
-"""Tests of a server without the browser's files. It must not start, and the error must say what to do."""
+"""Tests that a server without the built assets does not start, and that the error says what to do."""
 
 from __future__ import annotations
 

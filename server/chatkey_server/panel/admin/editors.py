@@ -157,7 +157,7 @@ class SocialLoginEditor(Editor):
         return await self._save(new)
 
     async def remove(self, row_id: str) -> str:
-        """Remove a social provider from a business, and the keys of the business for this provider."""
+        """Remove a social provider from a business. The business's keys for this provider are deleted, too."""
         old = _read(await _row(SocialLogins, row_id), SocialLogin)
         await admin.remove_social(old.provider, old.social, now=self._services.clock())
         return old.provider
