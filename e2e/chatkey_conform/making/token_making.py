@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from chatkey_conform.making.damage import Damage, Jws
+from chatkey_conform.making.damage import LETTERS, Damage, Jws
 from chatkey_conform.making.honest import Maker
 from chatkey_conform.making.place import Place
 from chatkey_peer.key import Json, b64, dumps, unb64
@@ -114,6 +114,12 @@ def not_encoded(place: Place) -> str:
 def unsigned(place: Place) -> str:
     """Set `alg` to none, and leave the signature empty."""
     return place.shop.sign(place.claims(), header={**HEADER, "alg": "none"}).rpartition(".")[0] + "."
+
+
+def decoded_loosely(secret: bytes) -> bytes:
+    """Decode the secret as base64url like Node and PHP do: ignore other characters, and an incomplete end."""
+    text = "".join(letter for letter in secret.decode() if letter in LETTERS)
+    return unb64(text[:-1] if len(text) % 4 == 1 else text)
 
 
 def by_the_providers_id(place: Place) -> str:

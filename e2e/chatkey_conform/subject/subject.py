@@ -185,13 +185,17 @@ class Subject:
         query: str = "",
         subprotocols: tuple[str, ...] = (SUBPROTOCOL,),
         origins: int = 1,
+        compression: str | None = None,
     ) -> Iterator[Peer]:
-        """Open a socket with the origin of the shop's page, or with another origin. With None, no `Origin` is sent."""
+        """Open a socket with the origin of the shop's page, or with another origin. With None, no `Origin` is sent.
+
+        With the `compression` `deflate`, the client offers `permessage-deflate` (RFC 7692).
+        """
         page = self.world.shared(0).origins[0] if origin is OWN_ORIGIN else origin
         address = self.world.socket_address + (f"?{query}" if query else "")
         pages = [("Origin", str(page))] * origins if page is not None else []
         for left in reversed(range(TRIES)):
-            with self._opened(address, subprotocols, pages) as connection:
+            with self._opened(address, subprotocols, pages, compression) as connection:
                 peer = Peer(connection, self.world.socket_uri, self.transcript, self.now, self.world.patience)
                 if left and peer.hello.get("code") == "too_many_sockets":  # for this address; others will end soon
                     threading.Event().wait(1)
@@ -200,13 +204,16 @@ class Subject:
                 return
 
     @contextmanager
-    def _opened(self, address: str, subprotocols: tuple[str, ...], headers: list[tuple[str, str]]) -> Iterator[Wire]:
+    def _opened(
+        self, address: str, subprotocols: tuple[str, ...], headers: list[tuple[str, str]], compression: str | None
+    ) -> Iterator[Wire]:
         self.transcript.note(f"opens {address}, {headers}")
         with ExitStack() as ending:
             opening = wire(
                 address,
                 subprotocols=subprotocols or None,
                 additional_headers=headers,
+                compression=compression,
                 ssl=self.world.trust if address.startswith("wss:") else None,
                 open_timeout=WAIT,
                 max_size=2**24,

@@ -120,8 +120,8 @@ def a_frame_of_the_limit_is_read_and_one_byte_more_is_not(subject: Subject, spli
 
 @FAMILY.judges("D-10/hello", page="socket.md#the-socket", rows=["WSK-042"])
 def compression_is_not_spoken(subject: Subject) -> None:
-    """The service does not negotiate any WebSocket extension."""
-    with subject.joined(subject.shop()) as peer:
+    """The service does not accept the extension `permessage-deflate`, which browsers offer."""
+    with subject.socket(compression="deflate") as peer:
         response = peer.connection.response
 
     expect_that(
