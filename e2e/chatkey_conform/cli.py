@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 
 import click
+
+from chatkey_peer.exits import Exit
 
 SAMPLE = Path(__file__).parent / "sample.toml"
 
@@ -47,8 +50,9 @@ def conform(
     """Test the chat service described in TARGET.toml over the network, against every sentence of the contract.
 
     Tests that need an undeclared capability are not applicable and do not fail. The exit status is 0 if nothing failed,
-    1 if something failed, 3 if a must sentence could not be judged although all it needs is declared, and 4 if the run
-    could not start.
+    1 if a sentence failed, 3 if the suite or the adapter made a mistake, 4 if the run could not start, and 9 if a must
+    sentence was not judged although all it needs is declared. With --smoke and -k, the status is about the selected
+    cases only.
     """
     if init:
         click.echo(SAMPLE.read_text("utf-8"), nl=False)
@@ -62,4 +66,10 @@ def conform(
         raise click.UsageError("TARGET.toml is missing. `chatkey conform --init` prints a sample.")
     from chatkey_conform.command import Wanted, run  # noqa: PLC0415 - imports the whole suite
 
-    sys.exit(run(Wanted(target, smoke=smoke, words=words, jobs=jobs, output=output, compare=compare)))
+    try:
+        status = run(Wanted(target, smoke=smoke, words=words, jobs=jobs, output=output, compare=compare))
+    except Exception as error:  # noqa: BLE001 - the suite's own mistake, which must not look like a failure of the target
+        traceback.print_exc()
+        click.echo(f"An error in the suite, not in the service: {type(error).__name__}: {error}", err=True)
+        status = Exit.OURS
+    sys.exit(status)

@@ -21,6 +21,7 @@ from chatkey_conform.reports.exits import status
 from chatkey_conform.reports.words import headline, unjudged
 from chatkey_conform.running.outcome import Outcome, Result
 from chatkey_conform.running.runner import SMOKE, Run
+from chatkey_conform.running.secrets import check_secrets
 from chatkey_conform.subject.world import World
 from chatkey_conform.suite import cases
 from chatkey_conform.target import TargetError, read_target
@@ -61,32 +62,43 @@ def run(wanted: Wanted) -> Exit:
         known = target.known_failures()
         world = World(target)
         world.reach()
+        others = [json.loads(wanted.compare.read_text("utf-8"))] if wanted.compare else []
+        if wanted.output is not None:
+            wanted.output.mkdir(parents=True, exist_ok=True)
     except (TargetError, HarnessError, ValueError, OSError) as error:
         click.echo(f"The run could not start: {error}", err=True)
         return Exit.NOT_STARTED
     click.echo(f"{target.name} at {target.base_url}, {len(chosen(wanted))} cases …")
     try:
+        check_secrets(world)
         result = Run(world, known, wanted.jobs, _tell).judge(chosen(wanted))
-        report = document(result, target, world.capabilities, suite=version("chatkey"), started=started)
+    except (TargetError, HarnessError) as error:
+        click.echo(f"The run could not start: {error}.", err=True)
+        return Exit.NOT_STARTED
     except KeyboardInterrupt:
         click.echo("Interrupted: no report was written.", err=True)
         return Exit.NOT_STARTED
     finally:
         world.close()
+    report = document(
+        result, target, world.capabilities, suite=version("chatkey"), started=started, part=part_of(wanted)
+    )
     if wanted.output is not None:
-        write(report, wanted.output, wanted.compare)
+        write(report, wanted.output, *others)
     _summary(result, report, wanted)
-    smoked = [outcome for outcome in result.outcomes if outcome.case.id.startswith(SMOKE)]
-    if all(outcome.verdict is not Verdict.PASSED for outcome in smoked) and not result.failed:
-        return Exit.NOT_STARTED
-    if wanted.smoke or wanted.words:
-        return Exit.FAILED if result.failed else Exit.OURS if result.of(Verdict.ERROR) else Exit.CLEAN
-    return status(result)
+    return status(result, part=part_of(wanted))
 
 
-def write(report: dict[str, Any], folder: Path, compare: Path | None = None) -> None:
+def part_of(wanted: Wanted) -> str:
+    """Describe the cases that the options select, or return an empty text for the whole suite."""
+    if wanted.smoke:
+        return "the smoke cases"
+    return f"the smoke cases and the cases with {wanted.words!r}" if wanted.words else ""
+
+
+def write(report: dict[str, Any], folder: Path, *others: dict[str, Any]) -> None:
+    """Write the report in every format. `others` are reports to show beside it."""
     folder.mkdir(parents=True, exist_ok=True)
-    others = [json.loads(compare.read_text("utf-8"))] if compare else []
     for name, text in (
         ("report.json", json.dumps(report, indent=2, ensure_ascii=False) + "\n"),
         ("junit.xml", junit.write(report)),
@@ -109,9 +121,9 @@ def _summary(result: Result, report: dict[str, Any], wanted: Wanted) -> None:
         click.echo(f"\n… and {len(result.failed) - MOST_SHOWN} more sentences.")
     for name, meaning in report["missing"].items():
         click.echo(f"not applicable without {name}: {meaning}")
-    for name in report["mended"] if not (wanted.smoke or wanted.words) else ():
+    for name in report["mended"] if not report["part"] else ():
         click.echo(f"known failure {name} passes now or does not exist: remove it from the file")
-    if not (wanted.smoke or wanted.words) and (line := unjudged(report)):
+    if line := unjudged(report):
         click.echo(line)
     if wanted.output is not None:
         click.echo(f"Written: {wanted.output}/matrix.html and the other formats.")

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from chatkey_conform.capabilities import declared
+from chatkey_conform.data import revisions
 from chatkey_peer.known import KnownError, read_known
 from chatkey_protocol.limits import Limits
 from chatkey_protocol.names import REVISION
@@ -173,8 +174,9 @@ def _check(document: Document) -> None:
     declared(service.have or ())
     for name in ("base_url", "local_url", "assets_url"):
         _check_address(f"target.{name}", getattr(service, name), needed=name == "base_url")
-    if not 1 <= service.revision <= REVISION:
-        raise ValueError(f"target.revision is {service.revision}; this suite knows revisions 1 to {REVISION}")
+    if service.revision not in revisions():
+        known = " and ".join(map(str, revisions()))
+        raise ValueError(f"target.revision is {service.revision}; write a revision that this suite scores: {known}")
     if unknown := sorted(document.limits.keys() - {field.name for field in fields(Limits)}):
         raise ValueError(f"[limits] has {unknown[0]!r}, which is not a limit of the profile")
     needed = {"prepared": businesses.prepared, "command": businesses.command, "lab": businesses.url}

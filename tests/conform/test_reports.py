@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import ClassVar
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from chatkey_conform import command
 from chatkey_conform.case import Case
 from chatkey_conform.cli import conform
 from chatkey_conform.command import write
 from chatkey_conform.data import contract, scored
 from chatkey_conform.judging.transcript import Step, masked
 from chatkey_conform.judging.verdict import Verdict
+from chatkey_conform.making import token_verdicts
 from chatkey_conform.making.issuer import Issuer
 from chatkey_conform.reports.document import document
 from chatkey_conform.reports.exits import status
@@ -48,10 +51,11 @@ def result(*verdicts: Verdict, known: dict[str, str] | None = None) -> Result:
     return Result((*outcomes, passed), BOTH, 1.25, known or {})
 
 
-def report_of(made: Result, tmp_path: Path) -> dict[str, object]:
+def report_of(made: Result, tmp_path: Path, part: str = "") -> dict[str, object]:
     path = tmp_path / "t.toml"
     path.write_text(SAMPLE.read_text())
-    return document(made, read_target(path), frozenset({"search"}), suite="0.1", started="2026-01-01T00:00:00+00:00")
+    began = "2026-01-01T00:00:00+00:00"
+    return document(made, read_target(path), frozenset({"search"}), suite="0.1", started=began, part=part)
 
 
 # the sentences that are scored
@@ -111,6 +115,15 @@ def test_the_verdict_comes_with_the_share_judged_and_names_unjudged_must_sentenc
     assert unjudged(report) == "Must sentences that were not judged: 4.1/no-token."
 
 
+def test_a_part_of_the_suite_has_a_status_of_its_own_and_the_report_says_which_part(tmp_path: Path) -> None:
+    made = result(Verdict.NOT_RUN)
+    report = report_of(made, tmp_path, part="the smoke cases")
+
+    assert (status(made), status(made, part="the smoke cases")) == (Exit.NOT_ALL_JUDGED, Exit.CLEAN)
+    assert (report["exit"], report["part"]) == (Exit.CLEAN, "the smoke cases")
+    assert unjudged(report) == "Only the smoke cases ran; 1 must sentences were not judged."
+
+
 def test_a_known_failure_that_passes_is_told() -> None:
     assert result(Verdict.PASSED, known={"4.1/no-token": "we know"}).mended == ["4.1/no-token"]
     assert result(Verdict.KNOWN, known={"4.1/no-token": "we know"}).mended == []
@@ -131,7 +144,7 @@ def test_the_report_fits_its_schema_and_every_form_is_written(tmp_path: Path, ve
 
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(report)
     write(report, tmp_path / "one")
-    write(report, tmp_path / "two", tmp_path / "one" / "report.json")
+    write(report, tmp_path / "two", json.loads((tmp_path / "one" / "report.json").read_text()))
 
     page = (tmp_path / "two" / "matrix.html").read_text()
     assert page.count('class="verdict"') == 2
@@ -164,7 +177,8 @@ def test_nothing_secret_is_shown() -> None:
         ('have = ["search", "calls"]', 'have = ["serch"]', "did you mean 'search'"),
         ('grade = "prepared"', 'grade = "lab"', "[businesses] needs url"),
         ('grade = "prepared"', 'grade = "magic"', "grade"),
-        ("revision = 2 ", "revision = 9 ", "this suite knows revisions 1 to 2"),
+        ("revision = 2 ", "revision = 9 ", "write a revision that this suite scores: 2"),
+        ("revision = 2 ", "revision = 1 ", "write a revision that this suite scores: 2"),
         ('base_url = "http://localhost:8800"', 'base_url = "localhost"', "target.base_url is 'localhost'; write"),
         ('name = "My chat service"', 'nam = "x"', "nam"),
         ("[limits]", "[limits]\nbody = 5", "body"),
@@ -194,6 +208,33 @@ def test_a_run_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.Mo
     assert without_secret.exit_code == nobody.exit_code == Exit.NOT_STARTED
     assert "SHOP_SECRET" in without_secret.stderr
     assert "No response from http://localhost:1" in nobody.stderr
+
+
+def test_a_mistake_of_the_suite_has_a_status_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.toml"
+    path.write_text(SAMPLE.read_text())
+    monkeypatch.setattr(command, "read_target", {}.__getitem__)
+
+    run = CliRunner().invoke(conform, [str(path)])
+
+    assert run.exit_code == Exit.OURS
+    assert "An error in the suite, not in the service: KeyError" in run.stderr
+
+
+@pytest.mark.parametrize("secret", [*("x" * size for size in (1, 32, 33, 34, 35)), "ä" * 33, "-_ of words!"])
+def test_a_token_of_every_row_can_be_made_for_every_secret(secret: str) -> None:
+    """In one of ten rows, the secret itself is decoded, repeated or cut."""
+
+    class Socket:
+        kind: ClassVar[str] = "socket"
+        shop = Issuer("shop", secret, lambda: 1_800_000_000.0)
+        claims = shop.claims
+
+        def accept(self, token: str) -> None: ...
+
+        def refuse(self, token: str, code: str) -> None: ...
+
+    assert all(row.make(Socket()) for row in token_verdicts.REFUSED if "socket" in row.kinds)
 
 
 def test_the_command_lists_its_cases_and_gives_a_file_to_begin_with() -> None:

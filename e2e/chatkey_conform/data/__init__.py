@@ -38,10 +38,20 @@ def contract_version() -> str:
 
 
 @cache
+def revisions() -> tuple[int, ...]:
+    """Return the revisions of the profile that have a list of scored sentences."""
+    return tuple(map(int, _revisions()))
+
+
+@cache
 def scored(revision: int) -> dict[str, frozenset[str]]:
     """Return the sentences that are scored in a revision of the profile, separately for services and for widgets."""
-    revisions = tomllib.loads((HERE / "scored.toml").read_text("utf-8"))["revision"]
-    return {side: frozenset(ids) for side, ids in revisions[str(revision)].items()}
+    return {side: frozenset(ids) for side, ids in _revisions()[str(revision)].items()}
+
+
+def _revisions() -> dict[str, dict[str, list[str]]]:
+    found: dict[str, dict[str, list[str]]] = tomllib.loads((HERE / "scored.toml").read_text("utf-8"))["revision"]
+    return found
 
 
 @cache

@@ -30,7 +30,9 @@ GROUPS: Final = {
 """The parts of the contract, by the first character of a sentence's id."""
 
 
-def document(result: Result, target: Target, capabilities: frozenset[str], *, suite: str, started: str) -> Json:
+def document(
+    result: Result, target: Target, capabilities: frozenset[str], *, suite: str, started: str, part: str = ""
+) -> Json:
     """Return the report, which contains no secrets or tokens."""
     judged = sum(result.counts[verdict] for verdict in JUDGED)
     return {
@@ -48,7 +50,8 @@ def document(result: Result, target: Target, capabilities: frozenset[str], *, su
         },
         "started": started,
         "seconds": round(result.seconds, 1),
-        "exit": int(status(result)),
+        "exit": int(status(result, part=part)),
+        "part": part,
         "scored": len(result.scored),
         "judged": judged,
         "counts": {verdict.value: result.counts[verdict] for verdict in Verdict},

@@ -38,6 +38,11 @@ def headline(report: Json) -> str:
 
 
 def unjudged(report: Json) -> str:
-    """Return the ids of the *must* sentences that were not judged, or an empty text if all were judged."""
+    """Return the ids of the *must* sentences that were not judged, or an empty text if all were judged.
+
+    If an option selected a part of the suite, return the number of these sentences.
+    """
     ids = [entry["id"] for entry in report["unjudged_must"]]
+    if report.get("part"):
+        return f"Only {report['part']} ran; {len(ids)} must sentences were not judged."
     return f"Must sentences that were not judged: {', '.join(ids)}." if ids else ""
