@@ -17,7 +17,7 @@ from chatkey_conform.cli import conform
 from chatkey_conform.command import write
 from chatkey_conform.data import contract, scored
 from chatkey_conform.judging.transcript import Step, masked
-from chatkey_conform.judging.verdict import Verdict
+from chatkey_conform.judging.verdict import OtherRefusal, Verdict
 from chatkey_conform.making import token_verdicts
 from chatkey_conform.making.issuer import Issuer
 from chatkey_conform.reports.document import document
@@ -122,6 +122,27 @@ def test_a_part_of_the_suite_has_a_status_of_its_own_and_the_report_says_which_p
     assert (status(made), status(made, part="the smoke cases")) == (Exit.NOT_ALL_JUDGED, Exit.CLEAN)
     assert (report["exit"], report["part"]) == (Exit.CLEAN, "the smoke cases")
     assert unjudged(report) == "Only the smoke cases ran; 1 must sentences were not judged."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "other_status", "failed"),
+    [
+        ("2.4/exp", True, ["D-10/checks"]),
+        ("7/missing-400", False, ["D-10/checks"]),
+        ("7/missing-400", True, ["7/missing-400", "D-10/checks"]),
+        ("D-10/nonce", False, ["D-10/checks", "D-10/nonce"]),
+    ],
+)
+def test_a_refusal_with_another_code_is_charged_to_the_profile(
+    sentence: str, other_status: bool, failed: list[str]
+) -> None:
+    refusal = OtherRefusal("code: expected a, got b", "D-10/checks", other_status=other_status)
+    outcome = Outcome(case("tokens/x", sentence), Verdict.FAILED, "code", refusal=refusal)
+    made = Result((outcome,), frozenset({sentence, "D-10/checks"}))
+
+    assert [found.id for found in made.failed] == failed
+    assert {found.verdict for found in made.sentences} <= {Verdict.FAILED, Verdict.NOT_STRICT}
+    assert status(made) is Exit.FAILED
 
 
 def test_a_known_failure_that_passes_is_told() -> None:

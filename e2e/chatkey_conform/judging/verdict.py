@@ -10,6 +10,7 @@ class Verdict(StrEnum):
 
     FAILED = "failed"
     KNOWN = "known failure"
+    NOT_STRICT = "not strict"
     PASSED = "passed"
     ERROR = "harness error"
     NOT_APPLICABLE = "not applicable"
@@ -19,6 +20,18 @@ class Verdict(StrEnum):
 
 class Broken(Exception):
     """The target does not behave as the profile requires. The message states the expected and the actual behaviour."""
+
+
+class OtherRefusal(Broken):
+    """The target refused, but with another code, status or close code than the profile requires.
+
+    The failure is charged to the sentence `charged` of the profile. The contract's sentences require only the refusal.
+    """
+
+    def __init__(self, message: str, charged: str, *, other_status: bool = False) -> None:
+        super().__init__(message)
+        self.charged = charged
+        self.other_status = other_status
 
 
 class OtherLimit(Exception):

@@ -21,7 +21,8 @@ def share(report: Json) -> str:
 def outcome(report: Json) -> str:
     """Return how many sentences failed. Always show this together with `share`."""
     failed = report["counts"]["failed"]
-    return f"{failed} failed" if failed else "nothing failed"
+    loose = report["counts"].get("not strict", 0)
+    return (f"{failed} failed" if failed else "nothing failed") + (f", {loose} not strict" if loose else "")
 
 
 def errors(report: Json) -> str:

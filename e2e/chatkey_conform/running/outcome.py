@@ -10,13 +10,14 @@ from typing import Final
 from chatkey_conform.case import Case
 from chatkey_conform.data import contract
 from chatkey_conform.judging.transcript import Step
-from chatkey_conform.judging.verdict import Verdict
+from chatkey_conform.judging.verdict import OtherRefusal, Verdict
 
-JUDGED: Final = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.KNOWN})
+JUDGED: Final = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.KNOWN, Verdict.NOT_STRICT})
 WORST_FIRST: Final = (
     Verdict.FAILED,
     Verdict.KNOWN,
     Verdict.ERROR,
+    Verdict.NOT_STRICT,
     Verdict.PASSED,
     Verdict.NOT_APPLICABLE,
     Verdict.NOT_RUN,
@@ -37,6 +38,21 @@ class Outcome:
     steps: tuple[Step, ...] = ()
     seconds: float = 0.0
     tries: int = 1
+    refusal: OtherRefusal | None = None
+
+    def verdict_on(self, sentence: str, level: str) -> Verdict:
+        """Return the verdict on a sentence. A refusal in another way breaks only sentences that specify the way.
+
+        These are the sentences of the profile, and those of part 7 of the contract if the status is another one.
+        """
+        if self.verdict is not Verdict.FAILED or self.refusal is None or level == "kit":
+            return self.verdict
+        is_about_status = sentence.startswith("7/") and self.refusal.other_status
+        return Verdict.FAILED if is_about_status else Verdict.NOT_STRICT
+
+    def is_on(self, sentence: str) -> bool:
+        """Return whether the case judges the sentence, or its failure is charged to the sentence."""
+        return sentence in self.case.sentences or (self.refusal is not None and self.refusal.charged == sentence)
 
 
 @dataclass(frozen=True)
@@ -52,7 +68,7 @@ class Sentence:
     @property
     def reason(self) -> str:
         """The reason for the verdict, from the first case with that verdict."""
-        return next((outcome.reason for outcome in self.outcomes if outcome.verdict is self.verdict), "")
+        return next((one.reason for one in self.outcomes if one.verdict_on(self.id, self.level) is self.verdict), "")
 
 
 @dataclass(frozen=True)
@@ -70,12 +86,13 @@ class Result:
         return tuple(
             self._sentence(name, entry)
             for name, entry in contract().items()
-            if name in self.scored or any(name in outcome.case.sentences for outcome in self.outcomes)
+            if name in self.scored or any(outcome.is_on(name) for outcome in self.outcomes)
         )
 
     def _sentence(self, name: str, entry: Mapping[str, str]) -> Sentence:
-        found = tuple(outcome for outcome in self.outcomes if name in outcome.case.sentences)
-        verdict = worst(outcome.verdict for outcome in found) if name in self.scored else Verdict.NOT_SCORED
+        found = tuple(outcome for outcome in self.outcomes if outcome.is_on(name))
+        verdicts = (outcome.verdict_on(name, entry["level"]) for outcome in found)
+        verdict = worst(verdicts) if name in self.scored else Verdict.NOT_SCORED
         return Sentence(name, entry["level"], entry["text"], verdict, found)
 
     @property

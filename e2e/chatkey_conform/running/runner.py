@@ -13,7 +13,7 @@ from chatkey_conform.case import Case
 from chatkey_conform.data import scored
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.transcript import Step
-from chatkey_conform.judging.verdict import Broken, OtherLimit, Verdict
+from chatkey_conform.judging.verdict import Broken, OtherLimit, OtherRefusal, Verdict
 from chatkey_conform.running.outcome import Outcome, Result, names_of
 from chatkey_conform.subject.subject import Subject
 from chatkey_conform.subject.world import World
@@ -71,7 +71,7 @@ class Run:
     def _judged(self, case: Case) -> Outcome:
         begun = time.monotonic()
         subject = Subject(self.world)
-        verdict, reason = self._verdict(case, subject)
+        verdict, reason, refusal = self._verdict(case, subject)
         steps: tuple[Step, ...] = ()
         if verdict in {Verdict.FAILED, Verdict.ERROR}:
             reason, steps = subject.transcript.masked(reason), tuple(subject.transcript.steps)
@@ -79,9 +79,9 @@ class Run:
             verdict, reason = Verdict.KNOWN, f"{why} ({reason})"
         if verdict in {Verdict.PASSED, Verdict.FAILED} and case.since > self.world.target.service.revision:
             verdict, reason = Verdict.NOT_SCORED, f"scored from revision {case.since} on; {reason or 'passed'}"
-        return Outcome(case, verdict, reason, steps, time.monotonic() - begun)
+        return Outcome(case, verdict, reason, steps, time.monotonic() - begun, refusal=refusal)
 
-    def _verdict(self, case: Case, subject: Subject) -> tuple[Verdict, str]:
+    def _verdict(self, case: Case, subject: Subject) -> tuple[Verdict, str, OtherRefusal | None]:
         try:
             try:
                 subject.needs(*sorted(case.needs))
@@ -89,16 +89,14 @@ class Run:
             finally:
                 subject.close()
         except Broken as broken:
-            return Verdict.FAILED, str(broken)
-        except NotApplicable as missing:
-            return Verdict.NOT_APPLICABLE, str(missing)
-        except OtherLimit as other:
-            return Verdict.NOT_APPLICABLE, str(other)
+            return Verdict.FAILED, str(broken), broken if isinstance(broken, OtherRefusal) else None
+        except (NotApplicable, OtherLimit) as missing:
+            return Verdict.NOT_APPLICABLE, str(missing), None
         except HarnessError as error:
-            return Verdict.ERROR, str(error)
+            return Verdict.ERROR, str(error), None
         except Exception as error:  # noqa: BLE001 - the suite's own mistake, which must not count against a target
-            return Verdict.ERROR, f"an error in the suite: {type(error).__name__}: {error}"
-        return Verdict.PASSED, ""
+            return Verdict.ERROR, f"an error in the suite: {type(error).__name__}: {error}", None
+        return Verdict.PASSED, "", None
 
     def _why_known(self, case: Case) -> str:
         return next((self.known[name] for name in sorted(names_of(case)) if name in self.known), "")

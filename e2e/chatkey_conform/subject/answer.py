@@ -12,9 +12,11 @@ from typing import Any
 import httpx
 
 from chatkey_conform.data import misfit
-from chatkey_conform.judging.verdict import Broken, expect, expect_that
+from chatkey_conform.judging.verdict import Broken, OtherRefusal, expect, expect_that
 
 Json = dict[str, Any]
+CODES = "D-02/envelope"
+"""The sentence of the profile about the codes of failures over HTTP."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,13 @@ class Answer:
 
     def refused(self, status: int, *codes: str) -> None:
         """Check that the response is a JSON refusal with this status and one of the codes. Raises `Broken`."""
-        expect(self.status, status, f"The status of {self.asked}")
+        self.denied(status)
         body = self.json()
         if why := misfit("failure", body):
             raise Broken(f"The answer to {self.asked} {why}")
         code = body["error"]["code"]
-        expect_that(code in codes, f"error.code of {self.asked}: expected {' or '.join(codes)}, got {code}")
+        if code not in codes:
+            raise OtherRefusal(f"error.code of {self.asked}: expected {' or '.join(codes)}, got {code}", CODES)
         expect_that(
             "no-store" in self.header("cache-control").lower(),
             f"Cache-Control of the {status} to {self.asked} lacks no-store",
@@ -70,8 +73,19 @@ class Answer:
                 f"The 401 to {self.asked} lacks WWW-Authenticate: Bearer",
             )
 
+    def denied(self, status: int) -> None:
+        """Check the status of a refusal. Raises `OtherRefusal` if the service refuses with another status from 4xx."""
+        try:
+            expect(self.status, status, f"The status of {self.asked}")
+        except Broken as other:
+            if not 400 <= self.status < 500 or self.status == 429:
+                raise
+            raise OtherRefusal(str(other), CODES, other_status=True) from None
+
     def page(self, status: int) -> None:
         """Check that the response is a page of the popup with the required headers. Raises `Broken`."""
+        if status >= 400:
+            self.denied(status)
         expect(self.status, status, f"The status of {self.asked}")
         expect(self.kind, "text/html", f"The Content-Type of the page of {self.asked}")
         for name, wanted in (

@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from chatkey_conform.data import misfit
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.transcript import Transcript, frame_text
-from chatkey_conform.judging.verdict import Broken, expect, expect_that
+from chatkey_conform.judging.verdict import Broken, OtherRefusal, expect, expect_that
 from chatkey_conform.subject.pace import LONGEST_WAIT, TRIES
 from chatkey_peer.key import BrowserKey, Json
 from chatkey_peer.wire import Wire
@@ -26,6 +26,8 @@ KINDS: Final = frozenset(Kind)
 WAIT: Final = min(PATIENCE, 12.0)
 MANY: Final = 16
 SHORT: Final = 3.0
+CODES: Final = "D-10/checks"
+"""The sentence of the profile that gives each check of the socket its place and its code."""
 SECOND: Final = 1.1
 """One second on the service's clock, with a margin because the suite uses another clock."""
 
@@ -50,16 +52,26 @@ class Ended:
         """Check for a refusal: one `error` frame with this code, then a close with this close code. Raises `Broken`."""
         kinds = [frame["type"] for frame in self.frames]
         expect(kinds, ["error"], f"The frames that the service sent before it closed with {self.close}")
-        expect(self.frames[-1]["code"], code, "code of the error frame")
-        expect(self.close, close, f"The close code after {code}")
-        expect(self.reason, code, "The reason of the close frame")
+        expect_that(self.close is not None, "The connection ended without a close frame")
+        self._expect(self.frames[-1]["code"], code, "code of the error frame")
+        self._expect(self.close, close, f"The close code after {code}")
+        self._expect(self.reason, code, "The reason of the close frame")
         expect_that("id" not in self.frames[-1], "The error frame before the close has an `id`")
 
     def closed(self, *codes: int) -> None:
         """Check that the service sent no frame and closed with one of these codes. Raises `Broken`."""
         kinds = [frame["type"] for frame in self.frames]
         expect(kinds, [], f"The frames that the service sent before it closed with {self.close}")
-        expect_that(self.close in codes, f"The close code: expected {' or '.join(map(str, codes))}, got {self.close}")
+        expect_that(self.close is not None, "The connection ended without a close frame")
+        if self.close not in codes:
+            wanted = " or ".join(map(str, codes))
+            raise OtherRefusal(f"The close code: expected {wanted}, got {self.close}", CODES)
+
+    def _expect(self, came: object, wanted: object, what: str) -> None:
+        try:
+            expect(came, wanted, what)
+        except Broken as other:
+            raise OtherRefusal(str(other), CODES) from None
 
 
 class Patience:

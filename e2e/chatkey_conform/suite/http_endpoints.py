@@ -115,7 +115,7 @@ def a_plain_get_of_the_socket_is_426(subject: Subject) -> None:
         raise OtherLimit("the socket's address is not below target.local_url")
     answer = subject.get(address.removeprefix(base))
 
-    expect(answer.status, 426, "The status of a plain GET of the socket")
+    answer.denied(426)
     expect(answer.header("upgrade").lower(), "websocket", "Upgrade of a plain GET of the socket")
 
 
