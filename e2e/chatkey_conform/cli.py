@@ -31,6 +31,12 @@ SAMPLE = Path(__file__).parent / "sample.toml"
     help="Folder for report.json, junit.xml, report.md, matrix.html and badge.json.",
 )
 @click.option(
+    "--index",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Write FOLDER/index.html, which lists every report below FOLDER, and run no case.",
+)
+@click.option(
     "--compare",
     metavar="REPORT.json",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -45,6 +51,7 @@ def conform(
     words: str,
     jobs: int,
     output: Path | None,
+    index: Path | None,
     compare: Path | None,
 ) -> None:
     """Test the chat service described in TARGET.toml over the network, against every sentence of the contract.
@@ -61,6 +68,11 @@ def conform(
         from chatkey_conform.command import listed  # noqa: PLC0415 - imports the whole suite
 
         click.echo("\n".join(listed(words)))
+        return
+    if index is not None:
+        from chatkey_conform.command import write_index  # noqa: PLC0415 - imports the whole suite
+
+        click.echo(f"Written: {write_index(index)}")
         return
     if target is None:
         raise click.UsageError("TARGET.toml is missing. `chatkey conform --init` prints a sample.")

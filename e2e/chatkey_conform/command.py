@@ -109,6 +109,18 @@ def write(report: dict[str, Any], folder: Path, *others: dict[str, Any]) -> None
         (folder / name).write_text(text, encoding="utf-8")
 
 
+def write_index(folder: Path) -> Path:
+    """Write a page that lists every `report.json` below the folder, and return its path."""
+    found = sorted(folder.rglob("report.json"))
+    reports = {
+        (path.parent / "matrix.html").relative_to(folder).as_posix(): json.loads(path.read_text("utf-8"))
+        for path in found
+    }
+    page = folder / "index.html"
+    page.write_text(html.index(reports), encoding="utf-8")
+    return page
+
+
 def _tell(outcome: Outcome) -> None:
     if outcome.verdict in MARKS:
         click.echo(f"  {MARKS[outcome.verdict]}: {outcome.case.id}: {outcome.reason}")

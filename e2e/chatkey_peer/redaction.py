@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-JWT: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*")
+JWT: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)?|(?<=\bstate=)[^&\s\"']+")
+"""A token, or the `state` of a login, which also ends in a MAC."""
 SHOWN: Final = b"[redacted]"
 SEEN_ENDS: Final = 6
 """Number of letters at either end by which a truncated secret is recognised."""

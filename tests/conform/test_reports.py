@@ -177,6 +177,33 @@ def test_the_report_fits_its_schema_and_every_form_is_written(tmp_path: Path, ve
     assert badge["color"] == {Verdict.FAILED: "red"}.get(verdict, badge["color"]) != ""
 
 
+def test_an_index_lists_all_reports_with_the_newest_first(tmp_path: Path) -> None:
+    for name, began in (("old", "2025-01-01T00:00:00+00:00"), ("new", "2026-02-02T00:00:00+00:00")):
+        report = report_of(result(Verdict.FAILED), tmp_path) | {"started": began}
+        write(report, tmp_path / "reports" / name)
+
+    run = CliRunner().invoke(conform, ["--index", str(tmp_path / "reports")])
+
+    page = (tmp_path / "reports" / "index.html").read_text()
+    assert run.exit_code == Exit.CLEAN, run.output
+    assert page.index("new/matrix.html") < page.index("old/matrix.html")
+
+
+def test_failures_come_first_and_have_their_time(tmp_path: Path) -> None:
+    report = report_of(result(Verdict.FAILED), tmp_path)
+    write(report, tmp_path)
+
+    page = (tmp_path / "matrix.html").read_text()
+    assert page.index("<h2>Failed</h2>") < page.index("<h2>Decisions of the profile</h2>")
+    assert report["times"] == {}
+
+
+def test_names_of_hosts_are_shown_and_states_are_not() -> None:
+    shown = masked('GET https://accounts.service.example/auth?state=v1.local.abcdefgh&jkt=x {"nonce": "abc"}')
+
+    assert shown == 'GET https://accounts.service.example/auth?state=[redacted]&jkt=x {"nonce": "abc"}'
+
+
 def test_nothing_secret_is_shown() -> None:
     shop = Issuer("shop", "a-secret-of-more-than-thirty-two-bytes", lambda: 1_800_000_000.0)
     token = shop.token()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-JWT: Final = re.compile(r"(?<![\w-])[\w-]{6,}\.[\w-]{6,}\.[\w-]*|eyJ[\w-]{8,}")
-HIDDEN: Final = "[redacted]"
+from chatkey_peer.redaction import redact
+
 SHOWN: Final = 600
 MOST_STEPS: Final = 12
-PRIVATE: Final = frozenset({"token", "proof", "auth_token", "nonce", "code_challenge"})
+PRIVATE: Final = frozenset({"token", "proof", "auth_token"})
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,8 @@ class Transcript:
 
 
 def masked(text: str, secrets: Iterable[str] = ()) -> str:
-    """Mask secrets and anything that looks like a token, shorten long text, and escape terminal control characters."""
-    for secret in secrets:
-        text = text.replace(secret, HIDDEN).replace(json.dumps(secret)[1:-1], HIDDEN)
-    text = JWT.sub(lambda found: f"[token of {len(found[0])} characters]", text)
+    """Mask secrets, tokens and states, shorten long text, and escape terminal control characters."""
+    text = redact(text, secrets)
     if len(text) > SHOWN:
         text = f"{text[:SHOWN]}… ({len(text)} characters)"
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)

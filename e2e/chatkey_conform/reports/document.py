@@ -61,6 +61,7 @@ def document(
         "unjudged_must": [{"id": sentence.id, "reason": _why(sentence)} for sentence in result.unjudged],
         "missing": missing(result.outcomes),
         "mended": result.mended,
+        "times": {outcome.case.id: round(outcome.seconds, 2) for outcome in result.outcomes if outcome.seconds},
     }
 
 
@@ -74,6 +75,7 @@ def _sentence(sentence: Sentence) -> Json:
         "reason": sentence.reason,
         "passed": sum(outcome.verdict is Verdict.PASSED for outcome in sentence.outcomes),
         "cases": len(sentence.outcomes),
+        "seconds": round(sum(outcome.seconds for outcome in sentence.outcomes), 2),
         "pages": sorted({outcome.case.page for outcome in sentence.outcomes}),
         "wrong": [
             outcome.case.id
@@ -93,6 +95,7 @@ def _outcome(outcome: Outcome) -> Json:
         "verdict": outcome.verdict.value,
         "reason": outcome.reason,
         "tries": outcome.tries,
+        "seconds": round(outcome.seconds, 2),
         "steps": [{"sent": step.sent, "came": step.came} for step in outcome.steps],
     }
 

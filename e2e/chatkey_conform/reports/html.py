@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from chatkey_conform.reports.words import errors, name_of, outcome, share, unjudged
@@ -16,23 +16,35 @@ Json = dict[str, Any]
 
 HERE: Final = Path(__file__).parent
 ABSENT: Final = {"verdict": "not run", "reason": "", "passed": 0, "cases": 0, "wrong": []}
+FIRST: Final = "Failed"
 SHOWN: Final = 10
 """The maximum number of failed cases per sentence that are shown with evidence."""
 
 
 def write(*reports: Json) -> str:
     """Return the page for one report, or for two side by side."""
-    environment = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"code": _code, "dashed": lambda verdict: verdict.replace(" ", "-")}
-    return environment.get_template("matrix.html").render(
+    return _template("matrix.html").render(
         names=[name_of(report) for report in reports],
         cards=[_card(report) for report in reports],
         reports=reports,
         groups=_groups(reports),
         verdicts=sorted({s["verdict"] for report in reports for s in report["sentences"]}),
     )
+
+
+def index(reports: dict[str, Json]) -> str:
+    """Return a page that lists reports, the newest first. `reports` has each report by the address of its page."""
+    newest_first = sorted(reports.items(), key=lambda item: str(item[1]["started"]), reverse=True)
+    cards = [{**_card(report), "link": link} for link, report in newest_first]
+    return _template("index.html").render(cards=cards)
+
+
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"code": _code, "dashed": lambda verdict: verdict.replace(" ", "-")}
+    return environment.get_template(name)
 
 
 def _code(text: str) -> Markup:
@@ -63,7 +75,7 @@ def _card(report: Json) -> Json:
 
 
 def _groups(reports: tuple[Json, ...]) -> dict[str, list[Json]]:
-    """Return the rows of the table by group. A row has a sentence and its result in every report."""
+    """Return the rows of the table by group, failures first. A row has a sentence and its result in every report."""
     by_id = [{sentence["id"]: sentence for sentence in report["sentences"]} for report in reports]
     evidence = [{entry["id"]: entry for entry in report["evidence"]} for report in reports]
     groups: dict[str, list[Json]] = {}
@@ -71,8 +83,9 @@ def _groups(reports: tuple[Json, ...]) -> dict[str, list[Json]]:
         cells = [known.get(name, ABSENT) for known in by_id]
         shown = [_cell(cell, known) for cell, known in zip(cells, evidence, strict=True)]
         differ = len({cell["verdict"] for cell in cells}) > 1
-        groups.setdefault(sentence["group"], []).append({**sentence, "cells": shown, "differ": differ})
-    return groups
+        group = FIRST if any(cell["verdict"] == "failed" for cell in cells) else sentence["group"]
+        groups.setdefault(group, []).append({**sentence, "cells": shown, "differ": differ})
+    return {**({FIRST: groups[FIRST]} if FIRST in groups else {}), **groups}
 
 
 def _cell(cell: Json, evidence: dict[str, Json]) -> Json:

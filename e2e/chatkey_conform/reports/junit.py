@@ -17,4 +17,6 @@ def _case(sentence: dict[str, Any]) -> junit.Case:
     message = f"{sentence['verdict']}: {sentence['reason']}".removesuffix(": ")
     text = [sentence["text"], *sentence["wrong"][:20], *(f"docs/{page}" for page in sentence["pages"])]
     tag = TAGS.get(sentence["verdict"], "skipped")
-    return junit.Case(sentence["group"], sentence["id"], tag, message, "\n".join(text))
+    return junit.Case(
+        sentence["group"], sentence["id"], tag, message, "\n".join(text), seconds=sentence.get("seconds", 0.0)
+    )

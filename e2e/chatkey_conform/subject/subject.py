@@ -144,7 +144,8 @@ class Subject:
         except httpx.HTTPError as error:
             self.transcript.note(asked, f"no response: {error}")
             raise Broken(f"The {method} request got no response: {type(error).__name__}") from None
-        return self._noted(method, target, got.status_code, got.headers, got.content)
+        sent = f"{asked} | {content.decode('utf-8', 'replace')}" if content else asked
+        return self._noted(sent, got.status_code, got.headers, got.content)
 
     def spelled(self, target: str, method: str = "GET") -> Answer:
         """Send a request with exactly this target after the base address."""
@@ -166,14 +167,14 @@ class Subject:
             raise Broken(f"The {method} request got no response: {type(error).__name__}") from None
         finally:
             connection.close()
-        return self._noted(method, target, got.status, httpx.Headers(got.getheaders()), body)
+        return self._noted(f"{method} {target}", got.status, httpx.Headers(got.getheaders()), body)
 
-    def _noted(self, method: str, target: str, status: int, headers: httpx.Headers, body: bytes) -> Answer:
+    def _noted(self, sent: str, status: int, headers: httpx.Headers, body: bytes) -> Answer:
         shown = "; ".join(f"{name}: {value}" for name, value in headers.items() if name not in UNTOLD)
         text = body.decode("utf-8", "replace") if "json" in headers.get("content-type", "") else f"{len(body)} bytes"
-        self.transcript.note(f"{method} {target}", f"{status} {shown} | {text}")
-        path = target.partition("?")[0]
-        return Answer(f"{method} {self.transcript.masked(path)}", status, headers, body)
+        self.transcript.note(sent, f"{status} {shown} | {text}")
+        asked = sent.partition(" | ")[0].partition("?")[0]
+        return Answer(self.transcript.masked(asked), status, headers, body)
 
     # over the socket
 
