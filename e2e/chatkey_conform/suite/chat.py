@@ -329,6 +329,19 @@ def a_custom_members_record_is_made_with_the_first_message(subject: Subject) -> 
     )
 
 
+@FAMILY.judges("2.7/custom-on-first", "D-10/messages", needs=["member-records"], page="protocol.md#endpoints")
+def a_name_in_a_frame_changes_no_social_members_record(subject: Subject) -> None:
+    """Only a login changes a social member's record: a message with a name in its `headers` does not."""
+    shop = subject.shop()
+    with subject.joined(shop, token_of(shop, "social")) as peer:
+        write(peer, "Hello", headers={"name": "Grace"})
+    told = [member for member in subject.world.businesses.members(shop.business) if shop.member in str(member["uid"])]
+
+    expect_that(
+        "Grace" not in [member.get("name") for member in told], "The frame's name is in the social member's record"
+    )
+
+
 @FAMILY.judges("2.7/custom-on-first", needs=["member-records"], page="protocol.md#endpoints")
 def a_visitor_has_no_record(subject: Subject) -> None:
     """A visitor who sends a message gets no member record."""

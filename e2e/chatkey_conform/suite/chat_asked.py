@@ -102,6 +102,18 @@ def a_search_tells_the_newest_50_in_their_order(subject: Subject) -> None:
 
 
 @FAMILY.judges("D-10/history-search-call", needs=["search"])
+def a_search_covers_the_whole_conversation(subject: Subject) -> None:
+    """A search finds a message that is older than the newest 50 messages."""
+    with subject.joined(subject.shop()) as peer:
+        seq = write(peer, "An oak", 0)["seq"]
+        for number in range(1, 52):
+            write(peer, "Hello", number)
+        found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
+
+    expect([message["seq"] for message in found], [seq], "seq of the messages found")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["search"])
 def a_search_looks_at_bodies_alone(subject: Subject) -> None:
     """A search does not include the names of the senders."""
     with subject.joined(subject.shop()) as peer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from chatkey_conform.capabilities import socials
+from chatkey_conform.capabilities import NotApplicable, socials
 from chatkey_conform.case import Family
 from chatkey_conform.data import misfit
 from chatkey_conform.judging.verdict import Broken, OtherLimit, expect, expect_that
@@ -445,11 +445,24 @@ def the_configuration_lists_the_enabled_social_providers(subject: Subject) -> No
     expect(set(listed) if isinstance(listed, list) else listed, wanted, "auth.oauth_providers")
 
 
+@FAMILY.judges("2.2/oauth-providers", "4.4/enabled-only", needs=["businesses"])
+def a_social_login_that_is_off_is_not_listed(subject: Subject) -> None:
+    """A social login that the business has switched off is not in `auth.oauth_providers`."""
+    logins = subject.world.logins()
+    if len(logins) < 2:
+        raise NotApplicable("social:github" if "google" in logins else "social:google")
+    off = min(logins)
+    shop = subject.shop_with(socials={**logins, off: {**logins[off], "enabled": False}})
+    listed = subject.get(shop.path).data().get("auth", {}).get("oauth_providers")
+
+    expect(set(listed) if isinstance(listed, list) else listed, logins.keys() - {off}, "auth.oauth_providers")
+
+
 @FAMILY.judges("4.1/content", "5.6/wss")
 def the_sockets_address_is_the_same_everywhere(subject: Subject) -> None:
     """`socket_uri` is the same in a token answer and in the configuration, and uses `wss` if the service uses https."""
     shop = subject.shop()
-    uri = subject.get(shop.path).data()["socket_uri"]
+    uri = subject.get(shop.path).data().get("socket_uri")
     told = subject.get(f"{shop.path}/token", uid=shop.key.uid).data().get("socket_uri")
 
     expect(told, uri, "socket_uri of the visitor token")
