@@ -63,6 +63,18 @@ ASSERTED: Final = ("Call log:", "Actual value:")
 """Playwright's expectations raise `AssertionError` with these words in the message."""
 
 
+LOOP: Final = (
+    "A test of this run has used Playwright's synchronous API, which keeps an event loop running until the run ends. "
+    "Asynchronous tests and fixtures cannot run in this process any more: run them with a pytest command of their own."
+)
+
+
+def explain_loop(error: BaseException) -> None:
+    """Add a note to the error of an asynchronous test that runs after a test with Playwright."""
+    if isinstance(error, RuntimeError) and "running event loop" in str(error):
+        error.add_note(LOOP)
+
+
 def explain(error: BaseException, pages: Iterable[Page], requests: Iterable[Request], asked: Mapping[str, Any]) -> None:
     """Add what is known to an error of Playwright, as notes. `asked` are the arguments of the test's contexts."""
     if not _is_playwrights(error):

@@ -133,10 +133,13 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the servers' output and the logins to a failed test's report, and redact the secrets in every report."""
+    failure = _failure(item, call)
+    if failure:
+        knowledge.explain_loop(failure.value)
     witness = item.stash.get(witness_key, None)
     if witness is None:
         return (yield)
-    if failure := _failure(item, call):
+    if failure:
         keeping.end_outside_playwright(failure.tb)
         knowledge.explain(failure.value, witness.pages, witness.requests, witness.settings)
     report = yield

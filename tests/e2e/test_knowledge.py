@@ -141,6 +141,19 @@ def test_a_setting_that_may_be_the_cause_is_named_without_its_secrets(asked: dic
     assert "hidden" not in notes[1]
 
 
+def test_a_time_out_on_a_page_without_a_widget_says_so() -> None:
+    with pytest.raises(TimedOut, match=r"The page https://shop\.localhost/ has no widget\."):
+        WidgetPage(page({"configured": False})).wait_ready()
+
+
+def test_an_asynchronous_test_after_playwright_is_explained() -> None:
+    error = RuntimeError("Runner.run() cannot be called from a running event loop")
+
+    knowledge.explain_loop(error)
+
+    assert error.__notes__ == [knowledge.LOOP]
+
+
 def test_a_browser_that_does_not_trust_the_ca_is_explained() -> None:
     notes = explained(Error("Page.goto: net::ERR_CERT_AUTHORITY_INVALID at https://shop.localhost:1/"))
 

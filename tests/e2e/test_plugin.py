@@ -760,6 +760,18 @@ def test_the_patience_governs_the_start_of_the_servers(
     )
 
 
+def test_a_conftest_of_a_subfolder_works_with_the_plugin_in_the_settings(harness: pytest.Pytester) -> None:
+    """pytest refuses `pytest_plugins` in a conftest.py that is not the top-most one."""
+    folder = harness.mkdir("chat")
+    (harness.path / "conftest.py").rename(folder / "conftest.py")
+    (folder / "test_it.py").write_text("def test_it(stack, browser):\n    assert browser.trusts")
+    harness.makeini("[pytest]\naddopts = -p chatkey_e2e.plugin")
+
+    result = harness.runpytest_subprocess("-p", "playwright", "-p", "no:cacheprovider")
+
+    result.assert_outcomes(passed=1)
+
+
 def test_without_pytest_playwright_the_line_to_type_is_told(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("from chatkey_e2e.overrides import *")
 

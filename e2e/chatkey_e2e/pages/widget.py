@@ -192,7 +192,8 @@ class WidgetPage:
         try:
             self.page.wait_for_function(condition, arg=arg, polling=DEBUG_POLL_MS)
         except TimedOut as error:
-            raise TimedOut(f"{error}\n{widget_state(self.page)}") from None
+            known = widget_state(self.page) or f"The page {self.page.url.partition('?')[0]} has no widget."
+            raise TimedOut(f"{error}\n{known}") from None
 
     # the user interface
 

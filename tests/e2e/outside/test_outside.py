@@ -76,6 +76,7 @@ class Project:
             command,
             cwd=self.folder,
             env={**inherited, **environ},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,0 +1,91 @@
+"""Tests that run sections of docs/qa.md as they are written, in a project of their own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.e2e.outside.screen import F8, screen
+from tests.e2e.outside.test_outside import Project
+from tests.webkit.driven import screen as virtual_screen
+
+from chatkey_stack.patience import PATIENCE
+
+pytestmark = pytest.mark.long
+
+PAGE = Path(__file__).parents[3] / "docs" / "qa.md"
+NO_SCREEN = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="there is no Xvfb on this machine")
+
+
+def section(title: str, language: str) -> str:
+    """Return the code of one language in a section of the page."""
+    text = PAGE.read_text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    return "\n".join(re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with the one line of the page in its conftest.py."""
+    made = Project(tmp_path / "project")
+    for file in made.folder.iterdir():
+        file.unlink()
+    (made.folder / "conftest.py").write_text("from chatkey_e2e.overrides import *\n")
+    return made
+
+
+def test_a_test_case_and_soft_expectations(project: Project) -> None:
+    (project.folder / "test_case.py").write_text(section("Your project's settings", "python"))
+    (project.folder / "test_soft.py").write_text(section("Expect several things at once", "python"))
+
+    done = project.run("-p", "no:cacheprovider")
+
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+
+
+@NO_SCREEN
+def test_recording(project: Project) -> None:
+    """The inspector opens while the test is paused, and F8 ends the test."""
+    (project.folder / "test_record.py").write_text(section("Record a test", "python"))
+    command = section("Record a test", "console").split()
+    pressed = set()
+
+    with (
+        virtual_screen() as display,
+        project.running(*command[1:], DISPLAY=display) as process,
+        screen(display) as looking,
+    ):
+        deadline = time.monotonic() + 20 * PATIENCE
+        while process.poll() is None and time.monotonic() < deadline:
+            for title, window in looking.titles().items():
+                if title.startswith("Playwright Inspector"):
+                    pressed.add(title)
+                    looking.press(window, F8)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(1)
+        output = process.communicate()[0]
+
+    assert command[0] == "pytest"
+    assert process.returncode == 0, output
+    assert pressed
+
+
+@NO_SCREEN
+def test_trying_things_out(project: Project) -> None:
+    """The steps of the page are typed at the prompt, and each answers."""
+    (project.folder / "test_loop.py").write_text(section("Try things out", "python"))
+    command, *typed = section("Try things out", "console").splitlines()
+    steps = "".join(line.removeprefix("(Pdb) ") + "\n" for line in typed)
+
+    with virtual_screen() as display, project.running(*command.split()[1:], DISPLAY=display) as process:
+        output, _ = process.communicate(steps, timeout=20 * PATIENCE)
+
+    assert process.returncode == 0, output
+    assert "'u-1001'" in output
+    assert "'ready'" in output
+    assert "***" not in output
