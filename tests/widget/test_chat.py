@@ -252,6 +252,22 @@ def test_messages_written_offline_are_sent_one_after_the_other(visitor: Driver) 
     assert sent == [[f"number {number}"] for number in range(50)]
 
 
+def test_a_message_that_the_server_puts_off_waits_as_long_as_it_says(visitor: Driver) -> None:
+    """F219: the answer to another message must not make the widget send it earlier."""
+    visitor.feed(events.MessageWritten("one"), events.MessageWritten("two"))
+    one, two = visitor.frames(Kind.MESSAGE)
+    late = {"type": "error", "code": "rate_limited", "message": "Later.", "retryable": True, "retry_after": 30}
+
+    visitor.frame(id=one["id"], **late)
+    visitor.frame(type="ack", id=two["id"], seq=1, sent_at=200)
+    visitor.advance(29)
+    early = visitor.frames(Kind.MESSAGE)
+    visitor.advance(15)
+
+    assert early == [one, two]
+    assert visitor.frames(Kind.MESSAGE) == [one, two, one]
+
+
 def test_a_message_waits_behind_an_earlier_one_that_is_not_sent_yet(visitor: Driver) -> None:
     """Otherwise the server would store the messages in another order."""
     visitor.close(1006)

@@ -319,7 +319,7 @@ class Chat:
         conversation.tries.pop(frame_id, None)
         if frame_id in conversation.flying:
             del conversation.flying[frame_id]
-            if conversation.unsent and not conversation.flying:
+            if conversation.unsent and not conversation.flying and "again" not in self._ctx.timers:
                 self._ctx.set_timer("next", NEXT_SECONDS)
 
     def _refuse(self, line: Line, code: str, message: str) -> None:
