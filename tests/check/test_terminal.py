@@ -83,7 +83,7 @@ def test_a_pipe_gets_findings_and_the_summary_only() -> None:
 def test_the_verdict_is_the_first_line_and_the_last(terminal: bool) -> None:
     lines = [line for line in shown(terminal=terminal).splitlines() if line.strip()]
 
-    assert lines[0] == lines[-1] == "✗ 2 checks failed, 2 not judged  http://x"
+    assert lines[0] == lines[-1] == "✗ jwt.alg: alg is none, and 1 more failure, 2 not judged  http://x"
 
 
 @pytest.mark.parametrize("terminal", [True, False])

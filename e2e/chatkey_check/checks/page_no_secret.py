@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from urllib.parse import urljoin
 
 from chatkey_check.calls.shared import Calls
-from chatkey_check.evidence.leaks import SHORTEST, leaked, whole
+from chatkey_check.evidence.leaks import SHORTEST, leaked, unescaped, whole
 from chatkey_check.exchange import Exchange, origin
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
@@ -16,11 +16,18 @@ from chatkey_check.model import LEAKS, Finding, Severity, Skipped
 from chatkey_check.run import Run
 from chatkey_check.words import plural
 
-MOST_SCRIPTS = 30
+MOST_SCRIPTS = 100
 PAGE = "the page with the widget"
 SCRIPT = "a script of the page"
-IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
-"""Relative addresses that a JavaScript module imports. A bare package name does not match."""
+LOADED = re.compile(
+    r"""\b(?:import|from)\b\s*\(?\s*["'`]([./][^"'`]*)["'`]"""
+    r"""|\bnew (?:Shared)?Worker\(\s*(?:new URL\(\s*)?["'`]([^"'`]+)["'`]"""
+    r"""|\bimportScripts\(\s*["'`]([^"'`]+)["'`]"""
+    r"""|[#@] ?sourceMappingURL=(?!data:)(\S+)"""
+)
+"""Addresses that a script loads: relative imports, workers and its source map. A bare package name does not match."""
+MAPPED = re.compile(r""":\s*"([./][^"]*|https?:[^"]*)\"""")
+"""Addresses in an import map."""
 
 
 @check(
@@ -28,7 +35,8 @@ IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
     group=LEAKS,
     severity=Severity.MUST,
     section="5.3",
-    sent="GET --page-url, logged in, and its scripts of the same origin",
+    sent="GET --page-url, logged in, and its scripts of the same origin, with what these import, their workers "
+    f"and source maps, at most {MOST_SCRIPTS} files",
     passes="none of them contains the secret",
     hint="secret_key must never reach a browser. Rotate secret_key now, and sign tokens on the server.",
     mistakes=(
@@ -52,21 +60,37 @@ def page_no_secret(run: Run) -> Finding:
         how = seen[0].result
         return failed(f"{address} could not be loaded: {how}.", seen[0], hint="Check --page-url.")
     for file in seen:
-        form = leaked(secret, whole(file))
+        form = leaked(secret, whole(file)) or leaked(secret, unescaped(file.text))
         if form:
             return failed(f"{file.request.url} contains the secret {form}.", file)
+    if len(seen) > MOST_SCRIPTS:
+        raise Skipped(f"the page has more than {MOST_SCRIPTS} scripts, and the first {MOST_SCRIPTS} have no secret")
     return passed(f"in {plural(len(seen), 'file')}")
 
 
 def _files(calls: Calls, address: str) -> Iterator[Exchange]:
+    """Yield the page, its scripts, and the files that they load, at most `MOST_SCRIPTS` of them."""
     session = calls.anybody
     page = calls.fetch(PAGE, address, session)
     yield page
     scripts = Scripts()
     scripts.feed(page.text)
-    own = (urljoin(address, source) for source in scripts.sources)
-    for source in [url for url in own if origin(url) == origin(address)][:MOST_SCRIPTS]:
-        yield calls.fetch(SCRIPT, source, session)
+    waiting = [urljoin(address, source) for source in scripts.sources]
+    seen = {address}
+    while waiting and len(seen) <= MOST_SCRIPTS:
+        url = waiting.pop(0).partition("#")[0]
+        if url in seen or origin(url) != origin(address):
+            continue
+        seen.add(url)
+        file = calls.fetch(SCRIPT, url, session)
+        yield file
+        if file.succeeded and "html" not in ((file.response.get("content-type") if file.response else None) or ""):
+            waiting += [urljoin(url, source) for source in _loaded(file.text)]
+
+
+def _loaded(script: str) -> list[str]:
+    """Return the addresses that a script imports, runs as a worker, or names as its source map."""
+    return [next(filter(None, found.groups())) for found in LOADED.finditer(script)]
 
 
 class Scripts(HTMLParser):
@@ -75,12 +99,16 @@ class Scripts(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.sources: list[str] = []
+        self._map = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        source = dict(attrs).get("src")
-        if tag == "script" and source:
-            self.sources.append(source)
+        given = {name: value or "" for name, value in attrs}
+        if tag == "script" and given.get("src"):
+            self.sources.append(given["src"])
+        if tag == "link" and given.get("href") and {"modulepreload", "preload"} & set(given.get("rel", "").split()):
+            self.sources += [given["href"]] if given.get("as", "script") == "script" else []
+        self._map = tag == "script" and given.get("type") == "importmap"
 
     def handle_data(self, data: str) -> None:
         if self.cdata_elem == "script":
-            self.sources += IMPORTED.findall(data)
+            self.sources += MAPPED.findall(data) if self._map else _loaded(data)

@@ -14,6 +14,7 @@ from chatkey_check.exchange import Exchange, header_lines
 
 SHORTEST: Final = 8
 """A shorter secret could occur in a text by chance."""
+ESCAPE: Final = re.compile(r"\\x([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,5})\}")
 SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
 
@@ -40,6 +41,12 @@ def leaked(secret: str, text: str) -> str | None:
     """Return the name of the form in which a secret occurs in a text, or None. Tokens in the text are decoded first."""
     opened = f"{text}\n{_opened(text)}"
     return next((name for name, form in forms(secret) if form in opened), None)
+
+
+def unescaped(text: str) -> str:
+    """Return a text with the escapes of JavaScript and HTML resolved."""
+    plain = ESCAPE.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), text)
+    return html.unescape(plain)
 
 
 def whole(exchange: Exchange) -> str:

@@ -23,7 +23,7 @@ def write(report: Report) -> str:
 
 
 def _parts(report: Report) -> Iterator[str]:
-    yield f"### {SIGNS.get(summary.result(report), '❌')} getToken: {summary.headline(report)}"
+    yield f"### {SIGNS.get(summary.result(report), '❌')} getToken: {_text(summary.headline(report))}"
     words = " · ".join(f"{count} {summary.WORDS[verdict]}" for verdict, count in summary.counted(report))
     yield f"{_code(report.target)}: {words}"
     cause = report.cause

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -12,6 +13,8 @@ from chatkey_check.words import plural
 from chatkey_peer.exits import Exit
 
 FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.ERROR})
+LONGEST: Final = 100
+"""Most characters of a message in the headline."""
 SHAPE: Final = ("--method", "--body", "--query", "--token-at")
 WORDS: Final = {
     Verdict.PASS: "passed",
@@ -38,7 +41,7 @@ def headline(report: Report) -> str:
         case Exit.OURS:
             return "An error in chatkey itself"
         case Exit.FAILED if failures:
-            return f"{plural(failures, 'check')} failed{_and_the_rest(report)}"
+            return f"{_cause(report)}{_more(failures - 1)}{_and_the_rest(report)}"
         case Exit.FAILED:
             return "The file of known failures is out of date"
         case Exit.NOTHING_JUDGED:
@@ -52,6 +55,19 @@ def headline(report: Report) -> str:
         case _:
             passed, total = report.count(Verdict.PASS), len(report.outcomes)
             return f"No problem found: {passed} of {plural(total, 'check')} passed{_and_the_rest(report)}"
+
+
+def _cause(report: Report) -> str:
+    """Return the id of the first failed check and the beginning of its message."""
+    cause = report.cause
+    if cause is None:
+        return ""
+    said = re.split(r"(?<=[^.])[.;:] ", cause.message)[0].rstrip(".")
+    return f"{cause.check.id}: {said if len(said) <= LONGEST else f'{said[: LONGEST - 1]}…'}"
+
+
+def _more(failures: int) -> str:
+    return f", and {plural(failures, 'more failure')}" if failures else ""
 
 
 def _and_the_rest(report: Report) -> str:
