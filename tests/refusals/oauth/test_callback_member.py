@@ -150,6 +150,7 @@ def test_the_identity_token_is_what_the_contract_says(shop: Shop, sign_in: MakeS
 def test_the_identity_token_is_refused_with_another_key_or_after_a_day(
     service: Service, shop: Shop, sign_in: MakeSignIn, key: BrowserKey
 ) -> None:
+    """F184: a thief may have the identity token, but does not have the key to which the token is bound."""
     token = sign_in().finish().token
 
     assert shop.exchange(token).status_code == 200
