@@ -52,7 +52,8 @@ def in_rails(held: Claims) -> str:
 
 
 def of_rails(content: str) -> Claims:
-    return json.loads(unb64(json.loads(unb64(unquote(content)))["_rails"]["message"]))
+    held: Claims = json.loads(unb64(json.loads(unb64(unquote(content)))["_rails"]["message"]))
+    return held
 
 
 def in_django(held: Claims) -> str:
