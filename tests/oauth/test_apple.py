@@ -372,6 +372,12 @@ def test_the_secret_is_a_jwt_that_ends(apple: Visitor) -> None:
     assert apple.redeem(code).status == 400
 
 
+def test_a_refresh_has_exactly_these_members(apple: Visitor) -> None:
+    renewed = content(apple.refresh(apple.login()["refresh_token"]))
+
+    assert set(renewed) == {"access_token", "token_type", "expires_in", "id_token"}
+
+
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
 def test_revoking_has_no_content_and_makes_the_next_login_the_first(apple: Visitor, kind: str) -> None:
     token = token_of(apple, approved(apple)["code"])

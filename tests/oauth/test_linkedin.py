@@ -45,3 +45,7 @@ def test_the_older_profile_is_opened_by_no_token(linkedin: Visitor) -> None:
         "code": "ACCESS_DENIED",
         "message": "Not enough permissions to access: me.GET.NO_VERSION",
     }
+
+
+def test_a_refused_verifier_is_401(linkedin: Visitor) -> None:
+    assert linkedin.redeem(linkedin.callback(**CHALLENGE)["code"], code_verifier=VERIFIER).status == 401

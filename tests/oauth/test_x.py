@@ -245,3 +245,9 @@ def test_the_timeline_says_where_a_secret_counts(x: Visitor) -> None:
     verdict = x.fake.flows.all()[0].steps[-1].verdicts["client"]
     assert verdict.mark == "wrong"
     assert verdict.words == "client_secret_post: wrong secret, which is only accepted in a Basic header"
+
+
+def test_a_revocation_without_a_token_names_the_parameter(x: Visitor) -> None:
+    refused = x.post("/2/oauth2/revoke", {}, authorization=BASIC)
+
+    assert content(refused)["error_description"] == "Missing required parameter [token]."
