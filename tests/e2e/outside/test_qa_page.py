@@ -79,8 +79,8 @@ def test_recording(project: Project) -> None:
 def test_trying_things_out(project: Project) -> None:
     """The steps of the page are typed at the prompt, and each answers."""
     (project.folder / "test_loop.py").write_text(section("Try things out", "python"))
-    command, *typed = section("Try things out", "console").splitlines()
-    steps = "".join(line.removeprefix("(Pdb) ") + "\n" for line in typed)
+    command = section("Try things out", "console")
+    steps = section("Try things out", "text").replace("(Pdb) ", "")
 
     with virtual_screen() as display, project.running(*command.split()[1:], DISPLAY=display) as process:
         output, _ = process.communicate(steps, timeout=20 * PATIENCE)
