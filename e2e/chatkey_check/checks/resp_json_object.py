@@ -37,7 +37,7 @@ def json_object(run: Run) -> Finding:
     wrong = wrong_with(calls.first)
     if wrong:
         return failed(wrong.message, calls.first, hint=wrong.hint)
-    together = [answer for session, answer in calls.together if session is calls.member]
+    together = [answer for session, answer in calls.together if session is not calls.nobody]
     answers = [answer for answer in (calls.second, *together) if answer.succeeded]
     other = [(answer, found) for answer in answers if (found := wrong_with(answer))]
     if not other:
