@@ -14,7 +14,7 @@ from typing import Final, Unpack
 from chatkey_check import reading
 from chatkey_check.calls.forms import Forms
 from chatkey_check.calls.lanes import Lanes
-from chatkey_check.calls.memo import Memo, once
+from chatkey_check.calls.memo import Lasting, Memo, once
 from chatkey_check.calls.record import Record
 from chatkey_check.calls.requests import FORM_TYPE, Variation, plain, varied
 from chatkey_check.calls.sessions import Session
@@ -39,7 +39,7 @@ def random_jkt() -> str:
             return made
 
 
-class Limited(Skipped):
+class Limited(Skipped, Lasting):
     """The endpoint still refuses calls because of its rate limit. `answer` is the last refusal."""
 
     def __init__(self, reason: str, answer: Exchange) -> None:

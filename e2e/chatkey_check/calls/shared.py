@@ -134,6 +134,8 @@ class Calls(Caller):
     def first(self) -> Exchange:
         """The normal call: the endpoint is called with the first login, as a correct page calls it."""
         answer = self.ask("a normal call", self.member)
+        if answer.status == TOO_MANY:  # an earlier run may have used the limit up
+            raise Limited(self.limited_by(answer), answer)
         if answer.minted:
             self.on_token()
         return answer

@@ -202,7 +202,6 @@ for_members("csrf-403", 403, b"<h1>Forbidden</h1>CSRF verification failed.", "te
 for_members("gone-404", 404, b"not found")
 for_members("always-500", 500, b"oops")
 for_members("needs-form-422", 422, b'{"detail": "field required"}', "application/json")
-for_members("limited-429", 429, b"slow down")
 
 
 @broken("get-only")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.check.mutants.mutant_backend import BROKEN, PEOPLE, UNUSUAL, Backend, Claims, register
+from tests.check.mutants.mutant_backend import BROKEN, PEOPLE, UNUSUAL, Backend, Claims, register, with_answer
 from tests.check.mutants.mutant_server import Answer, Request
 
 broken, unusual = register(BROKEN), register(UNUSUAL)
@@ -104,3 +104,6 @@ class VisitorNamesUser(Trusting):
 
     def person(self, request: Request, body: Any) -> Claims | None:
         return Limited.person(self, request, body) or super().person(request, body)
+
+
+with_answer(UNUSUAL, "LimitUsedUp", lambda _answer, _token: Answer(429, [("Content-Type", "text/plain")], b"slow down"))
