@@ -13,6 +13,7 @@ from typing import Any, Final, is_typeddict
 from tools import check_samples, declarations, examples
 
 from chatkey_conform.capabilities import CAPABILITIES
+from chatkey_conform.data import elsewhere
 from chatkey_oauth.app import BODY_BYTES, create_app
 from chatkey_oauth.engine.flows import FLOWS, STEPS
 from chatkey_oauth.engine.grants import RING
@@ -229,8 +230,24 @@ def _capabilities() -> Iterator[tuple[str, ...]]:
         yield f"`{name}`", meaning
 
 
+def _elsewhere() -> Iterator[tuple[str, ...]]:
+    yield "part", "*must* sentences of the contract"
+    yield "---", "---"
+    for part, ids in elsewhere().items():
+        yield PARTS[part], ", ".join(f"`{name}`" for name in ids)
+
+
+PARTS: Final = {
+    "wire": "`chatkey conform`, not scored yet",
+    "scenarios": "`chatkey e2e` with a service: needs a browser and the fake provider",
+    "widget": "`chatkey e2e` with a widget",
+    "backend": "`chatkey check`, for the business's backend",
+    "nothing": "no part: the sentence is about a panel, an administrator's form or a limit of the design",
+}
+
 TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
     "capabilities": _capabilities,
+    "elsewhere": _elsewhere,
     "frames": _frames,
     "socials": _socials,
     "fixtures": _fixtures,

@@ -15,7 +15,7 @@ from chatkey_conform import command
 from chatkey_conform.case import Case
 from chatkey_conform.cli import conform
 from chatkey_conform.command import write
-from chatkey_conform.data import contract, scored
+from chatkey_conform.data import contract, elsewhere, scored
 from chatkey_conform.judging.transcript import Step, masked
 from chatkey_conform.judging.verdict import OtherRefusal, Verdict
 from chatkey_conform.making import token_verdicts
@@ -30,6 +30,8 @@ from chatkey_peer.exits import Exit
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "conform-report.json"
 SAMPLE = Path(__file__).parents[2] / "e2e" / "chatkey_conform" / "sample.toml"
+LATER = {"4.5/page", "5.7/verified-origin"}
+"""Sentences that cases judge, and that no revision scores yet."""
 BOTH = frozenset({"4.1/no-token", "D-10/hello"})
 
 
@@ -65,7 +67,15 @@ def test_the_sentences_of_the_cases_are_those_scored_in_the_contract() -> None:
     named = {sentence for found in cases() for sentence in found.sentences}
 
     assert named <= contract().keys()
-    assert named == scored(2)["service"]
+    assert named - LATER == scored(2)["service"]
+
+
+def test_a_part_is_named_for_every_must_sentence_that_is_not_scored() -> None:
+    musts = {name for name, entry in contract().items() if entry["level"] == "must"}
+    named = [name for ids in elsewhere().values() for name in ids]
+
+    assert sorted(named) == sorted(musts - scored(2)["service"])
+    assert set(elsewhere()["wire"]) == LATER
 
 
 def test_every_case_has_a_unique_id_a_sentence_a_title_and_a_page() -> None:

@@ -49,9 +49,21 @@ def scored(revision: int) -> dict[str, frozenset[str]]:
     return {side: frozenset(ids) for side, ids in _revisions()[str(revision)].items()}
 
 
-def _revisions() -> dict[str, dict[str, list[str]]]:
-    found: dict[str, dict[str, list[str]]] = tomllib.loads((HERE / "scored.toml").read_text("utf-8"))["revision"]
+@cache
+def elsewhere() -> dict[str, list[str]]:
+    """Return the *must* sentences that no revision scores for a service, by the part that judges them."""
+    found: dict[str, list[str]] = _document()["elsewhere"]
     return found
+
+
+def _revisions() -> dict[str, dict[str, list[str]]]:
+    found: dict[str, dict[str, list[str]]] = _document()["revision"]
+    return found
+
+
+@cache
+def _document() -> dict[str, Any]:
+    return tomllib.loads((HERE / "scored.toml").read_text("utf-8"))
 
 
 @cache

@@ -109,6 +109,18 @@ def every_word_for_a_no_is_400(subject: Subject, word: str) -> None:
     arrive(subject, shop, state=begun(subject, shop), error=word).page(400)
 
 
+@FAMILY.judges("4.5/page", "5.7/verified-origin", "D-09/error")
+def the_page_tells_the_registered_origin_alone(subject: Subject) -> None:
+    """The page of a declined sign-in posts its message to the registered origin, and never to `*`."""
+    shop = subject.shop()
+    text = arrive(subject, shop, state=begun(subject, shop), error="access_denied").text.replace("\\/", "/")
+    if "postMessage" not in text:
+        raise OtherLimit("the script that calls postMessage is not in the page itself")
+
+    expect_that(shop.origin in text, "The page that calls postMessage does not contain the registered origin")
+    expect_that(re.search(r"""["']\*["']""", text) is None, "The page calls postMessage with the target origin *")
+
+
 @FAMILY.judges("D-09/error", each=("user_denied", "access_denied"))
 def a_no_may_stand_in_the_reason(subject: Subject, word: str) -> None:
     """An error code that means "declined" is also recognised in `error_reason`."""
