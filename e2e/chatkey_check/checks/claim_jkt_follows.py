@@ -68,7 +68,8 @@ def _told_apart(run: Run) -> Finding:
     """
     calls = run.calls
     jkt = calls.first.request.jkt
-    answer = calls.ask("the first jkt with swapped case", calls.member, jkt=f"{jkt[:-1].swapcase()}{jkt[-1:]}")
+    swapped = f"{jkt[:-1].swapcase()}{jkt[-1:]}"
+    answer = calls.ask("the first jkt with swapped case", calls.member, jkt=swapped, measured=True)  # alone
     if answer.jkt != jkt:
         return passed()
     hint = "Compare jkts byte by byte: use a binary collation, or a cache with case-sensitive keys."
