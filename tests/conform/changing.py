@@ -42,23 +42,24 @@ url = "{base}/lab"
 
 def services(name: str) -> list[Any]:
     """Return the services described in a TOML file, each as a parameter with its name as the id."""
-    return [pytest.param(entry, id=entry["name"]) for entry in _entries(name)]
+    return [pytest.param(entry, id=entry["name"]) for entry in entries(name)]
 
 
 def broken(*families: str) -> list[Any]:
     """Return the broken services with a fault in these families, each as a parameter with its name as the id."""
-    return [pytest.param(entry, id=entry["name"]) for entry in _entries("broken.toml") if entry["family"] in families]
+    found = entries("broken.toml")
+    return [pytest.param(entry, id=entry["name"]) for entry in found if entry["family"].split()[0] in families]
 
 
-def judged_of_its_family(folder: Path, service: Mapping[str, str]) -> Result:
-    """Judge a broken service with the family of cases that must detect the fault."""
+def judged_of_its_family(folder: Path, service: Mapping[str, Any]) -> Result:
+    """Judge a broken service with the families of cases that must detect the fault."""
     [port] = free_ports(1)
     rated = service["family"] == "rates"
     limits = {"tokenRate": 60 if rated else 0, "oauthRate": 30 if rated else 0}
     declared = {"token_rate": limits["tokenRate"], "oauth_rate": limits["oauthRate"]}
-    home = changed(folder, service)
+    home = changed(folder, *service.get("edits", [service]))
     with target_of(folder, home, wished(port, limits), declared) as target:
-        return judged(target, of_families(service["family"]))
+        return judged(target, of_families(*service["family"].split()))
 
 
 @contextmanager
@@ -91,6 +92,7 @@ def of_families(*keys: str) -> list[Case]:
     return [case for case in cases() if not keys or case.id.partition("/")[0] in {"smoke", *keys}]
 
 
-def _entries(name: str) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = tomllib.loads((HERE / name).read_text())["service"]
-    return entries
+def entries(name: str) -> list[dict[str, Any]]:
+    """Return the services described in a TOML file."""
+    found: list[dict[str, Any]] = tomllib.loads((HERE / name).read_text())["service"]
+    return found
