@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chatkey_conform.case import Case
+from chatkey_conform.command import Wanted, run
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_conform.reports.exits import status
 from chatkey_conform.running.outcome import Result
@@ -119,3 +120,14 @@ def test_with_businesses_made_by_hand_nothing_fails(
     assert missing <= absent(result)
     assert len(result.of(Verdict.PASSED)) > 100
     assert status(result) is not Exit.FAILED
+
+
+def test_a_wrong_secret_is_reported_before_the_smoke_test(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = served.by_hand(1, have=[], name="wrong-secret")
+    right = run(Wanted(target, smoke=True))
+    monkeypatch.setenv("CONFORM_SECRET_0", "the-secret-of-another-business-of-32-bytes")
+
+    assert (right, run(Wanted(target, smoke=True))) == (Exit.CLEAN, Exit.NOT_STARTED)
+    assert "from CONFORM_SECRET_0 is not the secret of the service" in capsys.readouterr().err
