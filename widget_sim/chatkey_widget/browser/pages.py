@@ -54,6 +54,7 @@ class ChatPage:
             placeholder=texts.write,
             maxlength=str(MESSAGE_CHARS),
             enterkeyhint="send",
+            data_testid="chatkey-message",
             **NO_AUTOFILL,
         )
         self._send = icon_button("send", texts.send, class_="send", data_testid="chatkey-send")
@@ -123,6 +124,7 @@ class SearchPage:
             placeholder=texts.search_this,
             maxlength=str(SEARCH_CHARS),
             enterkeyhint="search",
+            data_testid="chatkey-search-text",
             **NO_AUTOFILL,
         )
         self._form = element("form", self._back, self._input, class_="search", role="search")
