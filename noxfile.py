@@ -30,6 +30,9 @@ SHORT = ("-m", "not long")
 MANY_AT_ONCE = ("--numprocesses=6", "--dist=worksteal", f"--ignore={OF_WEBKIT}", "tests")
 """Long tests wait most of the time, for deadlines, servers and browsers: several fit on one processor."""
 
+TWO_AT_ONCE = ("--numprocesses=2",)
+"""Scenarios also wait most of the time. Each process has its own servers and its own browser."""
+
 NEWEST_PYTHON = "3.13"
 """The newest Python on which all dependencies are known to work."""
 
@@ -114,7 +117,7 @@ def long_scenarios(session: nox.Session) -> None:
     _install(session, "dev")
     _install_project(session)
     _install_browser(session)
-    _test(session, "chatkey", "e2e", "-m", "long")
+    _test(session, "chatkey", "e2e", "-m", "long", *TWO_AT_ONCE)
 
 
 @nox.session
@@ -149,7 +152,7 @@ def e2e(session: nox.Session) -> None:
     _install_project(session)
     if not any(argument.startswith("--browser") for argument in session.posargs):
         _install_browser(session)
-    _test(session, "chatkey", "e2e", *(session.posargs or SHORT))
+    _test(session, "chatkey", "e2e", *(session.posargs or (*SHORT, *TWO_AT_ONCE)))
 
 
 @nox.session
@@ -288,7 +291,7 @@ def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
     if not said[-1].startswith("found"):
         session.skip("the scenarios in Firefox are left out: " + " ".join(said))
     widgets = f"not ({' or '.join(WITHOUT_WIDGET)})"
-    _test(session, "chatkey", "e2e", "--browser", "firefox", "-k", widgets, *(session.posargs or usual))
+    _test(session, "chatkey", "e2e", "--browser", "firefox", "-k", widgets, *(session.posargs or (*usual, *TWO_AT_ONCE)))
 
 
 def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:
