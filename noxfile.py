@@ -291,7 +291,8 @@ def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
     if not said[-1].startswith("found"):
         session.skip("the scenarios in Firefox are left out: " + " ".join(said))
     widgets = f"not ({' or '.join(WITHOUT_WIDGET)})"
-    _test(session, "chatkey", "e2e", "--browser", "firefox", "-k", widgets, *(session.posargs or (*usual, *TWO_AT_ONCE)))
+    chosen = session.posargs or (*usual, *TWO_AT_ONCE)
+    _test(session, "chatkey", "e2e", "--browser", "firefox", "-k", widgets, *chosen)
 
 
 def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:

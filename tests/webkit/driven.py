@@ -75,7 +75,7 @@ def running(*command: str, output: int = subprocess.DEVNULL, **options: Any) -> 
             _end(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
     """Ask a process group to end, and kill what is left of it."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from tests.check.mutants.mutant_backend import BROKEN, PEOPLE, UNUSUAL, Backend, Claims, register, with_answer
 from tests.check.mutants.mutant_server import Answer, Request
@@ -59,7 +59,8 @@ class InAddress(Trusting):
 
 
 def limited(name: str, base: type[Limited] = Trusting, **limits: Any) -> None:
-    register(BROKEN if issubclass(base, Trusting) else UNUSUAL)(name)(type("Limited", (base,), limits))
+    backend = cast("type[Limited]", type("Limited", (base,), limits))
+    register(BROKEN if issubclass(base, Trusting) else UNUSUAL)(name)(backend)
 
 
 for most in (1000, 256, 100):
