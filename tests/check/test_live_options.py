@@ -114,13 +114,13 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_plan_contains_the_calls_of_the_live_checks_and_starts_nothing(target: Target) -> None:
     without = planned(target)
     with_socket = planned(replace(target, live=LiveOptions()))
-    page = target.origin + "/page"
-    with_browser = planned(replace(target, live=LiveOptions(browser=True), page_url=page))
+    paged = replace(target, page_url=f"{target.origin}/page")
+    with_page = planned(replace(paged, live=LiveOptions()))
+    with_browser = planned(replace(paged, live=LiveOptions(browser=True)))
 
     assert with_socket - without == Counter({"the call with a new key's fingerprint": 1})
-    assert with_browser - with_socket == Counter(
-        {"the page, for the browser": 2, "the widget's call, in the browser": 2, "the page with the widget": 1}
-    )
+    assert with_page - with_socket == Counter({"a visitor opens a page of the site": 1, "the page with the widget": 1})
+    assert with_browser - with_page == Counter({"the page, for the browser": 2, "the widget's call, in the browser": 2})
 
 
 def test_a_login_by_hand_comes_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ class Cookie:
         return not self.kept_from(url)
 
     def kept_from(self, url: str) -> str:
-        """Return the attribute because of which browsers do not send the cookie to an address, or an empty text."""
+        """Return the attribute that keeps browsers from sending the cookie to an address, or an empty text."""
         parts = urlsplit(url)
         host = (parts.hostname or "").lower()
         if not (host == self.domain or (not self.host_only and host.endswith(f".{self.domain}")) or not self.domain):

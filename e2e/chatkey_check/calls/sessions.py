@@ -78,7 +78,7 @@ class Session:
 
     @property
     def same_site(self) -> dict[str, str]:
-        """The SameSite attribute of each cookie that an answer set; empty if the cookie has none."""
+        """The SameSite attribute of each cookie that a response has set, or an empty text."""
         return {name: cookie.same_site for name, cookie in self._sent(self.home).items() if cookie.line}
 
     @property

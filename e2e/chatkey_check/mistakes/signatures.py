@@ -66,7 +66,7 @@ class Key(NamedTuple):
 def explained(
     token: str, compact: reading.Compact, secret: str, provider_id: str | None, others: Mapping[str, str]
 ) -> Wrong | None:
-    """Return the mistake that explains this signature, or what the length of the signature reveals, or None."""
+    """Return the mistake that explains this signature. If no mistake does, return a hint from its length, or None."""
     known = _signed_with(keys(secret, provider_id, others), compact)
     known = known or _signed_otherwise(token, compact, secret.encode())
     return known or (of_wrong_length(compact) if len(compact.signature) != reading.SHA256_BYTES else None)

@@ -30,7 +30,7 @@ def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def demo(page: Page, demo_url: str) -> DemoPage:
-    """The demo's page on the tab of the first mode."""
+    """The demo's page, with the tab of the first identity mode open."""
     page.goto(demo_url)
     demo = DemoPage(page)
     demo.turn_to(1)

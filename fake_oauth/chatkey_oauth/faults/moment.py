@@ -1,4 +1,4 @@
-"""The facts about a request that faults and the timeline use while the lab is on."""
+"""The facts about a request. The faults and the timeline of the lab use these facts."""
 
 from __future__ import annotations
 

@@ -31,7 +31,10 @@ class BrowserHost:
 
     @property
     def provider_id(self) -> str:
-        """The provider id in the configuration, or an empty text. No address can contain an unpaired surrogate."""
+        """The provider id in the configuration, or an empty text.
+
+        An id with an unpaired surrogate is treated as missing, because it cannot be part of an address.
+        """
         value = member(self._config, "providerId")
         return value if isinstance(value, str) and not _SURROGATE.search(value) else ""
 
