@@ -547,8 +547,10 @@
     const note = document.createElement("chatkey-widget");
     const close = document.createElement("button");
     const place = { all: "initial", position: "fixed", right: "20px", bottom: "20px", zIndex: "2147483000" };
-    const look = { font: "15px system-ui", background: "#fff", color: "#16181d", border: "1px solid", padding: "12px" };
-    Object.assign(note.style, place, look);
+    const shape = { display: "flex", gap: "12px", maxWidth: "calc(100vw - 72px)", padding: "12px 16px" };
+    const look = { colorScheme: "light dark", background: "Canvas", color: "CanvasText", font: "15px system-ui" };
+    Object.assign(note.style, place, shape, look, { alignItems: "center", border: "1px solid", borderRadius: "12px" });
+    Object.assign(close.style, { all: "revert", flex: "none", minWidth: "32px", minHeight: "32px" });
     Object.assign(note, { lang: language, dir: language === "ar" ? "rtl" : "ltr", textContent: `${OLD_BROWSER[language]} ` });
     Object.assign(close, { type: "button", textContent: "×", ariaLabel: HIDE[language], onclick: () => note.remove() });
     note.setAttribute("role", "status");
