@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-JWT: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)?|(?<=\bstate=)[^&\s\"']+")
-"""A token, or the `state` of a login, which also ends in a MAC."""
+JWT: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*")
+SIGNED: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)?|(?<=\bstate=)[^&\s\"']+")
+"""A token, or the `state` of a login, which ends in a MAC, too."""
 SHOWN: Final = b"[redacted]"
 SEEN_ENDS: Final = 6
 """Number of letters at either end by which a truncated secret is recognised."""
@@ -24,7 +25,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 def redact_bytes(content: bytes, secrets: Iterable[str] = ()) -> bytes:
     """Replace JWTs and the given secrets in bytes, including secrets that are escaped as in JSON."""
-    content = JWT.sub(SHOWN, content)
+    content = SIGNED.sub(SHOWN, content)
     for secret in secrets:
         content = content.replace(secret.encode(), SHOWN).replace(json.dumps(secret)[1:-1].encode(), SHOWN)
     return content
