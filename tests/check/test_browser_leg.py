@@ -30,6 +30,7 @@ pytestmark = pytest.mark.long
 
 MEMBER, RELOAD, RENEW, LOGOUT = (f"e2e.widget-{name}" for name in ("member", "reload", "renew", "logout"))
 WIDGET = Selection(only=["e2e.widget-*"])
+SESSION = "net.session-works"
 TOKEN = re.compile(rb"eyJ(?:hbGci|0eXAi)|eyJ[\w-]{5,}\.eyJ")
 """Matches any token, and the beginning of a JWT header, which may be truncated.
 
@@ -106,7 +107,7 @@ def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path)
     """
     with ExitStack() as ending:
 
-        def check(site: Site, *, page: bool = False, **given: Any) -> Report:
+        def check(site: Site, *, page: bool = False, selection: Selection = WIDGET, **given: Any) -> Report:
             base = endpoints.add(f"site-{id(site)}", site.handle)
             if "login" in given and given["login"].fields:
                 given["login"] = replace(given["login"], url=f"{base}/login")
@@ -119,7 +120,7 @@ def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path)
             target = Target(f"{base}/chat/token", PROVIDER, SECRET, **members)
             calls = Calls(target, HttpWire(target), now=site.clock.now, sleep=site.clock.sleep)
             run = ending.enter_context(Run(calls, Live(calls, memo=Memo({"service": service, "browser": browser}))))
-            return report_of(run, selection=WIDGET)
+            return report_of(run, selection=selection)
 
         yield check
 
@@ -226,26 +227,25 @@ def test_a_policy_that_blocks_the_widget_is_told_with_what_to_add(
 @pytest.mark.parametrize(
     ("attributes", "why"),
     [
-        ("Path=/account; SameSite=Lax", "since its Path is /account"),
-        ("Path=/; SameSite=None", "since it is SameSite=None without Secure"),
-        ("Path=/; Domain=shop.example; SameSite=Lax", "since its Domain is shop.example"),
+        ("Path=/account; SameSite=Lax", "it is for Path=/account"),
+        ("Path=/; SameSite=None", "SameSite=None needs Secure"),
+        (
+            "Path=/; Domain=shop.example; SameSite=Lax",
+            "Domain=shop.example is not the host 127.0.0.1 or a domain above it",
+        ),
     ],
 )
-def test_a_cookie_that_the_browser_does_not_send_is_reported_with_the_reason(
+def test_a_cookie_that_no_browser_sends_is_reported_before_a_browser_starts(
     visit: Any, attributes: str, why: str
 ) -> None:
-    """HTTP clients send all cookies that they have. Browsers obey the attributes of cookies, such as `SameSite`."""
     site = Site()
     site.attributes = attributes
     form = Login(url="", fields=FORM, passwords=("hunter-2",))
 
-    report = visit(site, login=form)
+    report = visit(site, login=form, selection=Selection(only=[SESSION, "e2e.widget-*"]))
 
-    failed = failure(report)
-    assert failed.message == (
-        "The widget does not become the member. "
-        f"The endpoint answers null: the browser does not send the cookie sid, {why}."
-    )
+    assert report.of(SESSION).message == f"Browsers do not send the cookie sid to the endpoint: {why}."
+    assert {report.of(name).blocked_by for name in (MEMBER, RELOAD, RENEW, LOGOUT)} == {SESSION}
 
 
 def test_an_endpoint_without_a_member_for_browsers_is_reported(visit: Any) -> None:
@@ -429,7 +429,8 @@ def test_a_window_that_is_closed_without_a_login_is_told(endpoints: Server, brow
     base = endpoints.add("nobody-by-hand", Site().handle)
 
     with pytest.raises(
-        OptionError, match=r"^When the window was closed, there was no cookie for .*Log in before you close it\.$"
+        OptionError,
+        match=r"^When the window was closed, there was no cookie for .*Log in before you close the window\.$",
     ):
         by_hand(browser, Target(f"{base}/chat/token", page_url=f"{base}/page"), act=lambda page: page.close())
 

@@ -12,14 +12,14 @@ pytestmark = pytest.mark.long
 
 DECLARED: Final = '''
 class AskTally(TypedDict):
-    """Widget: how many messages there are."""
+    """The widget asks how many messages there are."""
 
     type: Literal["tally"]
     id: FrameId
 
 
 class Tally(TypedDict):
-    """Server: so many."""
+    """The server answers with the number of messages."""
 
     type: Literal["tally"]
     id: str
@@ -127,6 +127,6 @@ def test_the_protocol_page_has_a_row_for_each_end(tree: Path) -> None:
     told = run(tree, "-c", program)
 
     assert [row for row in told.stdout.splitlines() if "`tally`" in row] == [
-        "`tally` widget `id` How many messages there are.",
-        "`tally` server `id` `count` So many.",
+        "`tally` widget `id` Asks how many messages there are.",
+        "`tally` server `id` `count` Answers with the number of messages.",
     ]

@@ -54,9 +54,10 @@ def believed(calls: Calls, where: str, named: Callable[[Victim], Details], ask: 
     """Name another person in calls with the login and in calls without it.
 
     Fail if any call gets that person's token. If there is a second login, its person is named, because an endpoint
-    may accept only people who exist. A call that is answered in another way than the normal call was refused because
-    of one of its details, so the details are divided into smaller calls. Raises `Skipped` if even the smallest call is
-    over a limit of size or rate.
+    may accept only people who exist. If a call gets the token of a third person, it is made once more, because a faulty
+    worker may have answered it. A call that is answered in another way than the normal call was refused because of one
+    of its details, so the details are divided into smaller calls. Raises `Skipped` if even the smallest call is over a
+    limit of size or rate.
     """
     attempts = [(session, victim, dict(named(victim))) for session, victim in _attempts(calls)]
     limited: Exchange | None = None
@@ -65,8 +66,11 @@ def believed(calls: Calls, where: str, named: Callable[[Victim], Details], ask: 
         tries = [(part, *attempt) for part in parts for attempt in attempts]
         asks = (partial(ask, session, [(path, said[path]) for path, _ in part]) for part, session, _, said in tries)
         parts = []
-        for (part, session, victim, _), answer in zip(tries, calls.ask_each(asks), strict=False):
+        for (part, session, victim, said), answer in zip(tries, calls.ask_each(asks), strict=False):
             found = judged(calls, where, session, victim, answer)
+            if found is not None and answer.uid not in {victim.uid, calls.token.uid}:
+                again = ask(session, [(path, said[path]) for path, _ in part])
+                found = judged(calls, where, session, victim, again)
             if found is not None:
                 return found
             if answer.limited or not _as_usual(calls, session, answer):

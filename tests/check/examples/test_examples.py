@@ -27,10 +27,11 @@ GIVEN: dict[str, dict[str, Any]] = {
 }
 """Options for the checker: a secret and two logins, a secret and one login, or one login and no secret."""
 NO_PAGE = {"page.no-secret", "e2e.widget-member", "e2e.widget-reload", "e2e.widget-renew", "e2e.widget-logout"}
+ALWAYS = {*NO_PAGE, "anon.must-refuse"}
 LEFT_OUT = {
-    "two logins": NO_PAGE,
-    "one login": {*NO_PAGE, "claim.uid-distinct"},
-    "no secret": {*NO_PAGE, "claim.uid-distinct", "jwt.signature", "resp.no-secret", "secret.strength"},
+    "two logins": ALWAYS,
+    "one login": {*ALWAYS, "claim.uid-distinct"},
+    "no secret": {*ALWAYS, "claim.uid-distinct", "jwt.signature", "resp.no-secret", "secret.strength"},
 }
 """The checks that cannot be judged with the options in `GIVEN`."""
 

@@ -23,6 +23,11 @@ FOUND_WITH_ONE_LOGIN = {
     *("anon-500", "anon-hangs-up", "anon-login-redirect", "anon-login-html", "anon-guest", "anon-first-user"),
     *("shared-jkt", "shared-user", "crashes-when-busy", "uid-from-body", "anonymous-names-user", "any-cookie"),
 }
+CLOSED = {
+    *("WrongPassword", "WrongPasswordFormAgain", "LoginWithSecondFactor", "LoginWithCaptcha", "LoginNeedsCsrf"),
+    *("LoginOnOtherMachine", "LoginIsAScript"),
+}
+"""The endpoints to which the checker cannot log in."""
 PUBLIC_KEYS = {"key-none", "key-undefined", "key-empty", "key-pid", "key-placeholder"}
 
 
@@ -45,7 +50,8 @@ def test_an_unusual_endpoint_that_is_right_passes_clean(oddity: Oddity, mutant_s
 def test_an_unusual_endpoint_passes_without_secret_and_second_login(oddity: Oddity, mutant_server: Server) -> None:
     report = self_test.judge(mutant_server, oddity.id, knowing=lambda full: replace(full, login_b=None, secret=None))
 
-    assert not self_test.odd_complaint(replace(oddity, ends="not-all-judged"), report)
+    ends = "nothing-judged" if oddity.id in CLOSED else "not-all-judged"
+    assert not self_test.odd_complaint(replace(oddity, ends=ends), report)
 
 
 @pytest.mark.parametrize("mutant", [one for one in MUTANTS if one.id in FOUND_WITH_ONE_LOGIN], ids=lambda one: one.id)
