@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,15 +63,27 @@ def starts(folder: Path) -> int:
     return len((folder / "starts").read_text())
 
 
-def ended(pid: int) -> bool:
-    """Wait until a process has ended, or is a zombie that only its parent can remove."""
+def until(is_so: Callable[[], bool]) -> bool:
+    """Wait until a condition is met, and return whether it was met in time."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        status = Path(f"/proc/{pid}/stat")
-        if not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z":
+        if is_so():
             return True
         time.sleep(0.05)
     return False
+
+
+def ended(pid: int) -> bool:
+    """Wait until a process has ended, or is a zombie that only its parent can remove."""
+
+    def is_gone() -> bool:
+        try:
+            status = Path(f"/proc/{pid}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        return status.rpartition(")")[2].split()[0] == "Z"
+
+    return until(is_gone)
 
 
 def test_a_driver_that_never_answers_is_tried_twice_and_ended(tmp_path: Path) -> None:
@@ -110,9 +123,7 @@ def test_a_program_ends_if_the_tests_are_killed(tmp_path: Path) -> None:
         "    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", f"import os\n{code}"], env={**os.environ, "PYTHONPATH": "."}) as tests:
-        deadline = time.monotonic() + PATIENCE
-        while not (pids.exists() and pids.read_text().strip()) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        assert until(lambda: pids.exists() and bool(pids.read_text().strip()))
         tests.send_signal(signal.SIGKILL)
 
     assert ended(int(pids.read_text()))
@@ -121,8 +132,6 @@ def test_a_program_ends_if_the_tests_are_killed(tmp_path: Path) -> None:
 def test_what_a_program_has_started_ends_with_it(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     with running(sys.executable, "-c", HANGS.format(pids=str(pids)), "--port=0"):
-        deadline = time.monotonic() + PATIENCE
-        while not (pids.exists() and pids.read_text().strip()) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        assert until(lambda: pids.exists() and bool(pids.read_text().strip()))
 
     assert all(ended(int(pid)) for pid in pids.read_text().split())

@@ -38,7 +38,7 @@ def _at_own_place(answer: Exchange, path: tuple[str, ...]) -> Wrong | None:
     member = answer.member
     errors = _errors(answer)
     if errors and not isinstance(member, str):
-        hint = "Answer with null at the place of the token, without an error: not being logged in is none."
+        hint = "Answer with null at the place of the token, without an error, because it is no error to be logged out."
         return Wrong(f"The answer is an error of GraphQL: {reading.shown(errors)}.", hint)
     if member is None or isinstance(member, str):
         return None
