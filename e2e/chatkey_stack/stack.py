@@ -85,7 +85,7 @@ class Stack:
         return self.certificates.ca if self.certificates else None
 
     def get(self, path: str) -> httpx.Response:
-        """Send the service a request like a program: without cookies, and without following redirects."""
+        """Send the service a request as a program would, without cookies and without following redirects."""
         return httpx.get(self.service.local_url + path, verify=trust(self.ca), trust_env=False, timeout=PATIENCE)
 
     def callback(self, social: str) -> str:

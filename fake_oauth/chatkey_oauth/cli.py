@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 @click.option(
     "--claims",
     type=click.Path(path_type=Path),
-    help="A JSON file with claims at oidc, by account or for everybody (*). Null removes a claim.",
+    help="A JSON file with claims for the provider oidc, by account, or under * for everybody. Null removes a claim.",
 )
 @click.option(
     "--lifetime",

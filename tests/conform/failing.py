@@ -3,7 +3,8 @@
     python -m tests.conform.failing [WORD …]
 
 runs the broken services of `broken.toml` whose name contains one of the words, and records the cases that fail. A case
-is recorded only for the first service for which it fails. An entry with `*` at its end is for all cases that begin so.
+is recorded only for the first service for which it fails. An entry with `*` at its end stands for
+all cases whose ids begin with the text before the `*`.
 """
 
 from __future__ import annotations

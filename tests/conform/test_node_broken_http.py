@@ -1,4 +1,4 @@
-"""Tests of the suite with faults in the HTTP endpoints of the sample service in Node."""
+"""The suite finds faults in the HTTP endpoints of the sample service in Node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests how free ports for servers are found."""
+"""Tests the search for free ports for servers."""
 
 import socket
 

@@ -42,7 +42,7 @@ def test_the_identity_token_is_cached_and_exchanged(grace: Driver) -> None:
 
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_the_members_token_is_refreshed_every_50_seconds(grace: Driver) -> None:
-    """As for a visitor, the endpoint must issue a new token and the socket must stay open.
+    """The endpoint must issue a new token and the socket must stay open, just as with a visitor.
 
     The widget must store nothing.
     """

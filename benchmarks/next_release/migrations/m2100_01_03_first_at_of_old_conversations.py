@@ -3,7 +3,7 @@
 from chatkey_server.storage.schema_changes import Backfill
 
 ID = "2100-01-03T12:00:00:000000"
-DESCRIPTION = "When the first message was sent, for conversations that began before."
+DESCRIPTION = "Store the time of the first message for conversations that began before this migration."
 
 CHANGE = Backfill(
     "conversation",

@@ -228,7 +228,7 @@ class Calls(Caller):
 
     @property
     def renewal(self) -> Exchange:
-        """Another normal call from the same browser, a second after the first call."""
+        """Another normal call from the same browser, made one second later than the first call."""
         return self._afterwards[1]
 
     @once

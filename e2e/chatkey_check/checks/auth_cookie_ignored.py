@@ -54,7 +54,7 @@ def cookie_ignored(run: Run) -> Finding:
 
 
 def _missing(calls: Calls) -> Callable[[Victim], Details]:
-    """Return the details in cookies that the login does not have."""
+    """Return the person's details whose names are not among the login's cookies."""
     own = calls.member.cookies
     return lambda victim: [(path, value) for path, value in flat(victim) if path[0] not in own]
 

@@ -39,7 +39,7 @@ WITHOUT_BODY = ("OPTIONS", "HEAD")
     needs=("jwt.compact",),
 )
 def get_refused(run: Run) -> Finding:
-    """The answer to a GET may be cached or prefetched, and logs contain the address of a GET."""
+    """The answer to a GET may be cached or prefetched, and the URL of a GET is written to logs."""
     calls = run.calls
     if not calls.target.shape.is_example:
         return of_own_shape("whose method is your choice")

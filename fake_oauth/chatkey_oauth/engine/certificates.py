@@ -1,4 +1,4 @@
-"""Self-signed certificates for signing keys.
+"""A self-signed certificate for each key that signs.
 
 Few clients request certificates, so `cryptography.x509` is imported only with this module.
 """

@@ -195,7 +195,8 @@ class Imitated(Provider):
     def settle(self, request: AuthorizationRequest, person: Person, form: Mapping[str, str]) -> dict[str, str]:
         """Store the choices.
 
-        If the person asks for it, delete an earlier approval, like "stop using" in the settings of an Apple account.
+        If the person asks to withdraw an earlier approval, delete it, as "stop using" does in an Apple
+        account's settings.
         """
         if form.get("stop_using"):
             self.grants.forget(request.client.client_id, person.id)

@@ -115,7 +115,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.PROOF_SIGNATURE: Meaning(
         401,
         Close.FORBIDDEN,
-        "The signature does not verify with the key in the header; it must be the raw 64 bytes r‖s.",
+        "The signature does not verify with the key in the header; a signature must be the raw 64 bytes r‖s.",
     ),
     Code.PROOF_KEY_MISMATCH: Meaning(
         401, Close.FORBIDDEN, "The proof is signed with another key than the key to which the token is bound."

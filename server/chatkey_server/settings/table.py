@@ -85,8 +85,8 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LAB",
         read.switch,
-        "Enables the test controls under `/lab`. This requires a loopback address and no proxy, or "
-        "`CHATKEY_LAB_TOKEN`.",
+        "Enables the test controls under `/lab`. This requires either `CHATKEY_LAB_TOKEN`, or a "
+        "loopback address without a proxy.",
     )
     yield Setting(
         TOKEN_VARIABLE,
@@ -178,8 +178,9 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS",
         rate,
-        "Sockets that one client address may have open; 0 means no limit. Twice as many connections of any "
-        "kind are allowed, and further connections are closed. Connections of a trusted proxy are not counted.",
+        "Sockets that one client address may have open; 0 means no limit. HTTP requests "
+        "and sockets together may use twice this number of connections; further connections "
+        "are closed. Connections of a trusted proxy are not counted.",
     )
     yield Setting(
         "CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets that one person may have open; 0 means no limit."

@@ -1,4 +1,4 @@
-"""Tests which secrets verify a signature during a rotation, without a database."""
+"""During a rotation, the right secrets verify a signature. These tests need no database."""
 
 from __future__ import annotations
 

@@ -73,7 +73,9 @@ class BrowserHost:
     def fault(self) -> WidgetError | None:
         """The error in the configuration, or None (contract 4.8)."""
         if not self.provider_id:
-            return WidgetError(Fault.CONFIG_INVALID, "providerId must be a non-empty string of whole characters.")
+            return WidgetError(
+                Fault.CONFIG_INVALID, "providerId must be a non-empty string without half a surrogate pair."
+            )
         if self._says_get_token and not self.has_get_token:
             return WidgetError(Fault.CONFIG_INVALID, "getToken must be a function, or be omitted.")
         if member(self._config, "locale") and not self.locale:

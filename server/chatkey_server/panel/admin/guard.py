@@ -33,8 +33,8 @@ FAILED: Final = Refused(Code.INTERNAL, "The server had an internal error; its lo
 BODILESS: Final = Refused(Code.PARAMETER_INVALID, "The request has no body; send a JSON object.", member="body")
 UNANSWERABLE: Final = Refused(
     Code.PARAMETER_INVALID,
-    "This table query is not allowed. Either it names only columns that are never shown, or it sorts by something "
-    "that is not a column, or it contains a number, a repetition or a character that is not allowed there.",
+    "This table query is not allowed. Possible causes: all its columns are hidden, it sorts by a name that is not a "
+    "column, a parameter is repeated, a number is out of range, or a character is invalid.",
 )
 
 PLAIN: Final = re.compile("(?:(?![0-9]{10})[A-Za-z0-9_-]{1,64}/?)*")
