@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
@@ -55,6 +56,19 @@ _encode: Final = msgspec.json.Encoder().encode
 
 _listeners: set[Listener] = set()
 _shown_from = logging.INFO
+_write_line: Callable[[Event], bool] | None = None
+"""Writes a typed event as a JSON line. None if people read the log, or if the log is not configured."""
+
+
+class Event(msgspec.Struct, kw_only=True, tag_field="event"):
+    """An event of level `info` whose members are known. A subclass has the event's name as its tag.
+
+    No member may contain a secret. A member with text of other people must be passed through `without_secrets`.
+    """
+
+    level: str = "info"
+    request: str | msgspec.UnsetType = msgspec.field(default_factory=lambda: REQUEST.get() or msgspec.UNSET)
+    timestamp: datetime = msgspec.field(default_factory=lambda: datetime.now(UTC))
 
 
 class _Patient:
@@ -79,7 +93,7 @@ def configure(level: str = "info", *, stream: TextIO | None = None, lines_per_se
     libraries also log information, and each request is logged. If one kind of line exceeds `lines_per_second`, further
     lines are dropped and counted; 0 means no limit.
     """
-    global _shown_from  # noqa: PLW0603 - structlog's configuration is one per process too
+    global _shown_from, _write_line  # noqa: PLW0603 - structlog's configuration is one per process too
     output = stream or sys.stderr
     _shown_from = _LEVELS[level.upper()]
     patient = cast("TextIO", _Patient(output))
@@ -92,12 +106,36 @@ def configure(level: str = "info", *, stream: TextIO | None = None, lines_per_se
         cache_logger_on_first_use=False,
     )
     _set_threshold()
+    _write_line = None if output.isatty() else partial(_line, few, patient)
     handler = logging.StreamHandler(patient)
     handler.addFilter(lambda record: few.admits(kind_of(record), traceback=bool(record.exc_info)))
     meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=[meta, *_COMMON, render]))
     foreign = logging.INFO if _shown_from == logging.DEBUG else max(logging.WARNING, _shown_from)
     logging.basicConfig(level=foreign, handlers=[handler], force=True)
+
+
+def info(event: Event) -> None:
+    """Log a typed event. This takes a fraction of the time of structlog, and writes the same line."""
+    if _write_line is None or _listeners or not _write_line(event):
+        facts = msgspec.structs.asdict(event)
+        for added in Event.__struct_fields__:
+            del facts[added]
+        structlog.get_logger().info(type(event).__struct_config__.tag, **facts)
+
+
+def _line(few: FewLines, stream: TextIO, event: Event) -> bool:
+    """Write a JSON line, unless it is below the log level or surplus. Returns False if the line would not be ASCII."""
+    if _shown_from > logging.INFO:
+        return True
+    try:
+        text = _encode(event).decode("ascii")
+    except UnicodeError:
+        return False
+    if few.admits(str(type(event).__struct_config__.tag)):
+        stream.write(text + "\n")
+        stream.flush()
+    return True
 
 
 @contextmanager
@@ -123,12 +161,12 @@ def _redacted(key: str, value: object) -> object:
     if _is_secret(key):
         return REDACTED
     if isinstance(value, str):
-        return _without_secrets(key, value)
+        return without_secrets(value, key)
     if isinstance(value, Mapping):
         return {str(name): _redacted(str(name), part) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_redacted(key, part) for part in value]
-    return _without_secrets(key, str(value))
+    return without_secrets(str(value), key)
 
 
 @lru_cache(maxsize=1024)
@@ -136,7 +174,8 @@ def _is_secret(key: str) -> bool:
     return _SECRET_KEY.fullmatch(key) is not None
 
 
-def _without_secrets(key: str, text: str) -> str:
+def without_secrets(text: str, key: str = "") -> str:
+    """Replace what looks like a secret in a text. For some keys, every text that is not a plain word is a secret."""
     if key in _SHARED_KEYS and not _WORD.fullmatch(text):
         return REDACTED  # an OAuth code or state; our own codes and states are plain words
     if not _SIGN.search(text):

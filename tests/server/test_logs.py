@@ -15,7 +15,7 @@ from chatkey_protocol.codes import Close, Code
 from chatkey_server import logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJwaWQiOiJzaG9wIn0.c2lnbmF0dXJl"
 PEM = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n-----END PRIVATE KEY-----"
@@ -206,3 +206,58 @@ def test_of_many_events_a_burst_is_written_and_listeners_get_all() -> None:
     assert len(heard) == 302
     assert (written.count("socket.refused"), written.count("Invalid HTTP request received.")) == (11, 10)
     assert written[-2:] == ["socket.refused", "database.away"]
+
+
+class Arrived(logs.Event, tag="arrived"):
+    """A typed event."""
+
+    uid: str
+
+
+@pytest.mark.parametrize("uid", ["v_abc", "é", "half of a character: \ud800"])
+def test_a_typed_event_is_the_same_line_as_one_of_structlog(lines: Callable[[], Lines], uid: str) -> None:
+    token = logs.REQUEST.set("0123456789abcdef")
+    logs.info(Arrived(uid=uid))
+    structlog.get_logger().info("arrived", uid=uid)
+    logs.REQUEST.reset(token)
+
+    typed, untyped = lines()
+    assert typed.pop("timestamp").endswith("Z")
+    assert untyped.pop("timestamp").endswith("Z")
+    assert typed == untyped
+
+
+def test_a_typed_event_has_no_request_where_there_is_none(lines: Callable[[], Lines]) -> None:
+    logs.info(Arrived(uid="v_abc"))
+
+    [line] = lines()
+    assert line.keys() == {"event", "level", "timestamp", "uid"}
+
+
+def test_a_typed_event_is_hidden_above_its_level(lines_at: Callable[[str], Callable[[], Lines]]) -> None:
+    lines = lines_at("warning")
+
+    logs.info(Arrived(uid="v_abc"))
+
+    assert lines() == []
+
+
+def test_a_listener_hears_a_typed_event(lines: Callable[[], Lines]) -> None:
+    heard: list[Mapping[str, Any]] = []
+
+    with logs.listening(heard.append):
+        logs.info(Arrived(uid="v_abc"))
+
+    assert [(event["event"], event["uid"]) for event in heard] == [("arrived", "v_abc")]
+    assert len(lines()) == 1
+
+
+def test_surplus_typed_events_are_left_out() -> None:
+    stream = io.StringIO()
+    logs.configure("info", stream=stream, lines_per_second=1)
+
+    for _ in range(300):
+        logs.info(Arrived(uid="v_abc"))
+    logs.configure("debug", stream=io.StringIO())
+
+    assert len(stream.getvalue().splitlines()) == 10

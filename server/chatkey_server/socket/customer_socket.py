@@ -7,12 +7,12 @@ from functools import partial
 from itertools import count
 from secrets import token_hex
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 import structlog
 
 from chatkey_protocol.codes import Code
-from chatkey_server import metrics
+from chatkey_server import logs, metrics
 from chatkey_server.chat.events import Event, customer_channel, read_event
 from chatkey_server.identity import rotation, tokens
 from chatkey_server.identity.errors import Refused
@@ -45,6 +45,28 @@ _PROCESS: Final = token_hex(8)
 _numbers = count()
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
+
+
+class _Facts(TypedDict):
+    provider: str
+    login: str
+    uid: str
+
+
+class SocketEvent(logs.Event):
+    """An event of a socket that has connected as this person."""
+
+    provider: str
+    login: str
+    uid: str
+
+
+class SocketReady(SocketEvent, tag="socket.ready"):
+    skew: float
+
+
+class SocketClosed(SocketEvent, tag="socket.closed"):
+    seconds: float
 
 
 class CustomerSocket(Peer):
@@ -163,7 +185,7 @@ class CustomerSocket(Peer):
         admitted = await self._judged(token.pid, connect)
         self._join(admitted.identity)
         metrics.connects("ready").inc()
-        self.log.info("socket.ready", skew=round(admitted.skew, 1))
+        logs.info(SocketReady(**_facts(admitted.identity), skew=round(admitted.skew, 1)))
         await self.send(self._machine.ready(now))
         metrics.CONNECT.observe(perf_counter() - self._accepted_at)
         self._set_alarm()
@@ -195,7 +217,8 @@ class CustomerSocket(Peer):
         self._services.catch_up.leave(_person(self._machine.identity), self._seen)
         self._services.hub.remove(self._channel, self.deliver)
         self._sockets.parties.leave(self._channel)
-        self.log.info("socket.closed", seconds=round(self._clock() - self._machine.opened_at, 1))
+        seconds = round(self._clock() - self._machine.opened_at, 1)
+        logs.info(SocketClosed(**_facts(self._machine.identity), seconds=seconds))
         if self._channel not in self._sockets.parties:
             await self._services.chat.gone(self._machine.identity)
 
@@ -234,6 +257,10 @@ class CustomerSocket(Peer):
                 f"No frame arrived for {most} s; connect again, and send `ping` as often as `hello` says.",
             )
         )
+
+
+def _facts(identity: SocketIdentity) -> _Facts:
+    return {"provider": identity.pid, "login": identity.login, "uid": logs.without_secrets(identity.uid)}
 
 
 def _person(identity: SocketIdentity) -> Person:
