@@ -44,12 +44,18 @@ class Peer(ABC):
     def __init__(self, wire: Wire, sockets: Sockets, log: structlog.typing.FilteringBoundLogger) -> None:
         self._wire = wire
         self._sockets = sockets
-        self.log = log
+        self._log = log
+        self._known: dict[str, str] = {}
         self._outbox = Outbox(wire)
         self._context = copy_context()
         self._is_closed = False
         self._closing: asyncio.Task[None] | None = None
         self._read_at = 0.0
+
+    @property
+    def log(self) -> structlog.typing.FilteringBoundLogger:
+        """The log, with what is known about the peer. Most sockets log nothing here, so it is made when needed."""
+        return self._log.bind(**self._known)
 
     @abstractmethod
     async def serve(self) -> None:

@@ -180,7 +180,7 @@ class CustomerSocket(Peer):
 
     async def _connect(self, frame: Connect, now: float) -> None:
         token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
-        self.log = log.bind(provider=token.pid[:PROVIDER_CHARS])  # so that the log line of a refusal has the provider
+        self._known = {"provider": token.pid[:PROVIDER_CHARS]}  # so that the log line of a refusal has the provider
         connect = partial(self._machine.connect, frame, token, now=now)
         admitted = await self._judged(token.pid, connect)
         self._join(admitted.identity)
@@ -201,7 +201,7 @@ class CustomerSocket(Peer):
         self._channel = channel
         self._services.hub.add(channel, self.deliver)
         self._services.catch_up.follow(_person(identity), self._seen)
-        self.log = log.bind(provider=identity.pid, login=identity.login, uid=identity.uid)
+        self._known = {"provider": identity.pid, "login": identity.login, "uid": identity.uid}
 
     async def _left(self) -> None:
         """Stop counting the socket. If the person has no other socket in this process, end the person's call."""
