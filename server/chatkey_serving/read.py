@@ -1,16 +1,24 @@
-"""The versions of uvicorn that this package supports, and all of uvicorn's names that the package uses.
+"""The versions of uvicorn whose source was read, and all of uvicorn's names that this package uses.
 
-Most of these names are undocumented, so a version is allowed only after somebody has read its source. pyproject.toml
-must allow the same versions as `VERSIONS`. To allow another version, read the changes in the modules below, then change
-both.
+Most of these names are undocumented. A newer uvicorn may be installed: `check` then looks for the names when a server
+starts. After reading the changes in the modules below, raise `UNREAD`.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
+import logging
+import textwrap
 from collections.abc import Mapping
 from typing import Final
 
-VERSIONS: Final = ">=0.54,<0.55"
+import click
+import uvicorn
+
+UNREAD: Final = (0, 55)
+"""The first version whose source was not read."""
 
 LEANS_ON: Final[Mapping[str, tuple[str, ...]]] = {
     "uvicorn._types": ("ASGI3Application", "ASGIReceiveEvent", "ASGISendEvent", "WebSocketAcceptEvent"),
@@ -93,3 +101,43 @@ LEANS_ON: Final[Mapping[str, tuple[str, ...]]] = {
     "websockets.utils": ("accept_key",),
 }
 """Classes and modules, and the names of each that this package reads, calls or overrides."""
+
+
+class UnsuitableUvicornError(click.ClickException):
+    """This uvicorn lacks names on which the limits and timeouts of connections depend."""
+
+
+def check(version: str = uvicorn.__version__) -> None:
+    """Check the names in a uvicorn that was not read. Without them, connections would have no limits."""
+    if tuple(map(int, version.split(".")[:2])) < UNREAD:
+        return
+    missing = [f"{owner}.{name}" for owner, names in LEANS_ON.items() for name in sorted(set(names) - members(owner))]
+    unread = ".".join(map(str, UNREAD))
+    if missing:
+        raise UnsuitableUvicornError(
+            f"uvicorn {version} lacks {', '.join(missing)}, which chatkey needs to limit connections; "
+            f"install a uvicorn older than {unread}"
+        )
+    logging.getLogger("uvicorn.error").warning(
+        "uvicorn %s is newer than the versions that chatkey was tested with (older than %s)", version, unread
+    )
+
+
+def members(owner: str) -> set[str]:
+    """Return the names in a module, or in a class and its bases. Attributes that methods set are included."""
+    try:
+        return set(dir(importlib.import_module(owner)))
+    except ModuleNotFoundError:
+        module, _, name = owner.rpartition(".")
+    try:
+        cls = getattr(importlib.import_module(module), name)
+    except (ModuleNotFoundError, AttributeError):
+        return set()
+    ours = [each for each in cls.__mro__ if each.__module__.partition(".")[0] in {"uvicorn", "websockets"}]
+    trees = [ast.parse(textwrap.dedent(inspect.getsource(each))) for each in ours]
+    return set(dir(cls)) | {
+        node.attr
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
+    }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from chatkey_serving import read
 from chatkey_serving.few_lines import limit_uvicorn
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Server(uvicorn.Server):
     ) -> None:
         super().__init__(config)
         limit_uvicorn()
+        read.check()
         self._handshake_seconds = handshake_seconds
         self._ready = ready
         self._leaving = leaving
