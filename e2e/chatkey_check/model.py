@@ -59,6 +59,17 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Where:
+    """The place to change: the claim, the header, or the file and the line in it. Unknown members are None."""
+
+    claim: str | None = None
+    header: str | None = None
+    file: str | None = None
+    """A path on the server, from a traceback, or the address of a page's file."""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """The result of a check.
 
@@ -71,6 +82,8 @@ class Finding:
     about: tuple[Exchange, ...] = ()
     files: tuple[str, ...] = ()
     """Paths of the traces and screenshots that were saved for a failure."""
+    where: Where | None = None
+    """The place, if it is more exact than the check's usual place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +181,7 @@ class Outcome:
     """For a blocked check: the id of the check to look at first."""
     evidence: tuple[Evidence, ...] = ()
     files: tuple[str, ...] = ()
+    where: Where | None = None
     seconds: float = 0.0
     known: str = ""
     """The reason from the file of known failures, if this check is listed there."""

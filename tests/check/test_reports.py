@@ -20,7 +20,7 @@ from tests.check.mutants.mutant_backend import SECRET, SESSIONS
 from tests.check.mutants.mutant_server import Server
 
 from chatkey_check import checks, reports
-from chatkey_check.model import Report, Verdict
+from chatkey_check.model import Report, Verdict, Where
 from chatkey_check.target import Login, Target
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "gettoken-report.json").read_text())
@@ -138,7 +138,8 @@ def test_the_schema_itself_is_one_and_names_every_member_that_is_written() -> No
     text = json.loads(written("json", FULL))
 
     check = text["checks"][[check["id"] for check in text["checks"]].index("claim.cnf")]
-    pairs = [(text, SCHEMA), (check, SCHEMA["$defs"]["check"]), (check["evidence"][0], SCHEMA["$defs"]["call"])]
+    parts = {"check": check, "call": check["evidence"][0], "fix": check["fix"], "where": check["fix"]["where"]}
+    pairs = [(text, SCHEMA), *((part, SCHEMA["$defs"][name]) for name, part in parts.items())]
     for found, schema in pairs:
         assert set(found) == set(schema["required"]) == set(schema["properties"])
 
@@ -154,6 +155,22 @@ def test_the_schema_refuses_what_is_no_report(member: str, value: object) -> Non
         jsonschema.validate(text, SCHEMA)
 
     assert refused.value.absolute_path[0] == member
+
+
+@pytest.mark.parametrize(
+    ("outcome", "where"),
+    [
+        ({}, {"part": "claims", "claim": "cnf", "header": None, "file": None, "line": None}),
+        ({"where": Where(file="/app/a.py", line=3)}, {"part": "claims", "file": "/app/a.py", "line": 3}),
+    ],
+)
+def test_a_fix_names_its_place(outcome: dict[str, Any], where: dict[str, Any]) -> None:
+    made = report({"claim.cnf": {"verdict": Verdict.FAIL, "message": "x", "hint": "y", **outcome}})
+
+    checks = json.loads(written("json", made))["checks"]
+
+    (found,) = (check["fix"]["where"] for check in checks if check["fix"])
+    assert {"claim": None, "header": None, **where} == found
 
 
 def test_the_json_tells_failures_apart() -> None:

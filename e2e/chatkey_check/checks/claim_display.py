@@ -10,7 +10,7 @@ from chatkey_check.calls.token import Token
 from chatkey_check.judging.check import also_second, check
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.judging.texts import unfilled, whole
-from chatkey_check.model import LEAKS, Finding, Severity
+from chatkey_check.model import LEAKS, Finding, Severity, Where
 from chatkey_check.run import Run
 
 MOST = 255
@@ -47,7 +47,7 @@ def display(_run: Run, token: Token) -> Finding:
     for name in ("name", "email"):
         wrong = _wrong(token.claims.get(name))
         if wrong:
-            return warned(f"{name} {wrong}.", token.answer)
+            return warned(f"{name} {wrong}.", token.answer, where=Where(name))
     return passed()
 
 

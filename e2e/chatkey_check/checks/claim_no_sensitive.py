@@ -10,7 +10,7 @@ from chatkey_check.calls.shared import Calls
 from chatkey_check.calls.token import Token
 from chatkey_check.judging.check import also_second, check
 from chatkey_check.judging.findings import failed, passed
-from chatkey_check.model import LEAKS, Finding, Severity
+from chatkey_check.model import LEAKS, Finding, Severity, Where
 from chatkey_check.run import Run
 
 WORDS = frozenset(
@@ -106,10 +106,12 @@ def no_sensitive(run: Run, token: Token) -> Finding:
             hint = (
                 "Remove this claim: anyone who reads the token could take over the session. Use the user's id as uid."
             )
-            return failed(f"The claim {path!r} contains the session that was sent.", token.answer, hint=hint)
+            return failed(
+                f"The claim {path!r} contains the session that was sent.", token.answer, hint=hint, where=Where(path)
+            )
         what = _sensitive(path.rpartition(".")[2], value)
         if what:
-            return failed(f"The claim {path!r} {what}.", token.answer)
+            return failed(f"The claim {path!r} {what}.", token.answer, where=Where(path))
     return passed()
 
 

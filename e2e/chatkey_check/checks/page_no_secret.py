@@ -12,7 +12,7 @@ from chatkey_check.evidence.leaks import SHORTEST, leaked, unescaped, whole
 from chatkey_check.exchange import Exchange, origin
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
-from chatkey_check.model import LEAKS, Finding, Severity, Skipped
+from chatkey_check.model import LEAKS, Finding, Severity, Skipped, Where
 from chatkey_check.run import Run
 from chatkey_check.words import plural
 
@@ -62,10 +62,17 @@ def page_no_secret(run: Run) -> Finding:
     for file in seen:
         form = leaked(secret, whole(file)) or leaked(secret, unescaped(file.text))
         if form:
-            return failed(f"{file.request.url} contains the secret {form}.", file)
+            return failed(f"{file.request.url} contains the secret {form}.", file, where=_place(secret, file))
     if len(seen) > MOST_SCRIPTS:
         raise Skipped(f"the page has more than {MOST_SCRIPTS} scripts, and the first {MOST_SCRIPTS} have no secret")
     return passed(f"in {plural(len(seen), 'file')}")
+
+
+def _place(secret: str, file: Exchange) -> Where:
+    """Return the address of the file, and the first line that contains the secret."""
+    lines = enumerate(file.text.splitlines(), 1)
+    line = next((number for number, text in lines if leaked(secret, text) or leaked(secret, unescaped(text))), None)
+    return Where(file=file.request.url, line=line)
 
 
 def _files(calls: Calls, address: str) -> Iterator[Exchange]:

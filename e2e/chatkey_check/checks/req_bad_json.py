@@ -10,7 +10,7 @@ from chatkey_check.calls.requests import Variation
 from chatkey_check.exchange import Exchange
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed, warned
-from chatkey_check.model import BAD_REQUESTS, Finding, Severity, Verdict
+from chatkey_check.model import BAD_REQUESTS, Finding, Severity, Verdict, Where
 from chatkey_check.run import Run
 from chatkey_check.shape import Shape
 
@@ -26,6 +26,11 @@ FRAMES = re.compile(
     re.MULTILINE,
 )
 """Stack trace lines of other languages, and stack traces inside JSON."""
+FRAME = re.compile(
+    r"""([^\s"'()<>]+\.(?:py|php|rb|java|js|ts|go|cs))\b"""
+    r"""(?:\\*["']?, \\*"?line\\*"?:? ?|\\*",\\*"line\\*": ?|:line |:|\()(\d+)"""
+)
+"""A file and a line in a traceback."""
 DEPTH = 3000
 MARK = "MARK"
 LETTERS = "ключ" * 10
@@ -94,10 +99,16 @@ def _crash(what: str, answer: Exchange) -> Finding | None:
         return failed(f"{body} gets no answer: {answer.broken}.", answer)
     if TRACEBACK.search(answer.text) or FRAMES.search(answer.text):
         hint = "Turn off debug mode where others can reach the site, and answer 400 without details."
-        return failed(f"The answer ({answer.status}) shows a traceback.", answer, hint=hint)
+        return failed(f"The answer ({answer.status}) shows a traceback.", answer, hint=hint, where=_frame(answer.text))
     if answer.status >= 500:
         return (failed if what in BODIES else warned)(f"{body} gets {answer.status}.", answer)
     return None
+
+
+def _frame(text: str) -> Where | None:
+    """Return the last file and line that a traceback names."""
+    found = next(reversed([*FRAME.finditer(text)]), None)
+    return Where(file=found[1], line=int(found[2])) if found else None
 
 
 def _judged(what: str, answer: Exchange) -> Finding:

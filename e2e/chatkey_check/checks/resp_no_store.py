@@ -9,7 +9,7 @@ from chatkey_check.calls.token import Token
 from chatkey_check.exchange import Exchange
 from chatkey_check.judging.check import also_second, check
 from chatkey_check.judging.findings import passed, warned
-from chatkey_check.model import LEAKS, Finding, Severity, Skipped, Verdict
+from chatkey_check.model import LEAKS, Finding, Severity, Skipped, Verdict, Where
 from chatkey_check.run import Run
 
 FOR_CDN = ("cdn-cache-control", "surrogate-control", "cloudflare-cdn-cache-control")
@@ -53,7 +53,7 @@ def _of_members(_run: Run, token: Token) -> Finding:
         said = _said(token.answer, name)
         if KEPT.search(said):
             hint = f"Remove {name} from this route: for a CDN it overrides Cache-Control (RFC 9213)."
-            return warned(f"{name} is {said!r}.", token.answer, hint=hint)
+            return warned(f"{name} is {said!r}.", token.answer, hint=hint, where=Where(header=name))
     return passed()
 
 
@@ -67,7 +67,8 @@ def _of_visitors(calls: Calls) -> Finding:
         said = _said(answer, name)
         if answer.succeeded and KEPT.search(said) and not {"no-store", "no-cache"} & _directives(said):
             hint = "Send no-store to visitors too. Otherwise they may get the stored null after they log in."
-            return warned(f"Caches may store the answer that a visitor gets: {name} is {said!r}.", answer, hint=hint)
+            what = f"Caches may store the answer that a visitor gets: {name} is {said!r}."
+            return warned(what, answer, hint=hint, where=Where(header=name))
     return passed()
 
 

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Final
 
-from chatkey_check.model import Outcome
+from chatkey_check.model import Outcome, Where
 from chatkey_check.reports.summary import FINDINGS
 
-WHERE: Final = {
-    "net": "the way the site is served: web server, DNS, certificates, clocks",
-    "req": "the code that reads the request",
-    "resp": "the endpoint's answer: status, headers, body",
-    "jwt": "the code that signs the token",
-    "claim": "the code that builds the token's claims",
-    "conc": "the data that simultaneous requests share: module variables, pools",
-    "anon": "the beginning of the handler, before it reads the user",
-    "auth": "the code that determines who is logged in",
-    "page": "the page and its scripts",
-    "secret": "the settings that hold secret_key",
-    "e2e": "the page and the service that it connects to",
+PARTS: Final = {
+    "net": "site",
+    "req": "request",
+    "resp": "answer",
+    "jwt": "signature",
+    "claim": "claims",
+    "conc": "shared-state",
+    "anon": "visitor",
+    "auth": "login",
+    "page": "page",
+    "secret": "settings",
+    "e2e": "service",
 }
-"""The place to look at, by the first part of a check's id."""
+"""The part of the site to change, by the first part of a check's id. The schema explains each part."""
+CLAIMS: Final = {
+    **{f"claim.{name}": name for name in ("cnf", "pid", "type", "uid", "iat", "nbf", "avatar")},
+    **dict.fromkeys(("claim.jkt-match", "claim.jkt-follows", "req.body-wins"), "cnf.jkt"),
+    **{f"claim.uid-{name}": "uid" for name in ("stable", "distinct", "reserved", "pii")},
+    **{f"claim.{name}": "exp" for name in ("exp-type", "exp-absolute", "lifetime", "exp-iat", "renew")},
+}
+"""The claim to change, by check."""
+HEADERS: Final = {
+    "net.clock": "Date",
+    "req.no-redirect": "Location",
+    "anon.no-redirect": "Location",
+    "resp.content-type": "Content-Type",
+    "resp.session-kept": "Set-Cookie",
+    "resp.cors": "Access-Control-Allow-Origin",
+    "resp.no-store": "Cache-Control",
+    "auth.cross-site": "Set-Cookie",
+}
+"""The header of the answer to change, by check."""
 
 
 def fix(outcome: Outcome) -> dict[str, Any] | None:
@@ -28,4 +47,6 @@ def fix(outcome: Outcome) -> dict[str, Any] | None:
     if outcome.verdict not in FINDINGS:
         return None
     check = outcome.check
-    return {"change": outcome.hint, "where": WHERE[check.id.partition(".")[0]], "examples": dict(check.mend)}
+    place = outcome.where or Where(CLAIMS.get(check.id), HEADERS.get(check.id))
+    where = {"part": PARTS[check.id.partition(".")[0]], **asdict(place)}
+    return {"change": outcome.hint, "where": where, "examples": dict(check.mend)}

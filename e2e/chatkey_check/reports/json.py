@@ -13,7 +13,7 @@ from chatkey_check.reports.fixes import fix
 if TYPE_CHECKING:
     from chatkey_check.model import Report
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Increased when a member changes its meaning or is removed. Adding members does not change it."""
 
 

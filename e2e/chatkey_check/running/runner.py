@@ -25,6 +25,7 @@ from chatkey_check.model import (
     Report,
     Skipped,
     Verdict,
+    Where,
 )
 from chatkey_check.run import Run
 from chatkey_check.running.known import Known
@@ -199,8 +200,18 @@ class _Judging:
             if bad
             else (),
             files=found.files,
+            where=self._place(found.where),
             seconds=time.monotonic() - start,
         )
+
+    def _place(self, where: Where | None) -> Where | None:
+        """Mask the texts of a place, because the endpoint may have written them."""
+        if where is None:
+            return None
+        claim, header, file = (
+            text and self._calls.masks.masked(text) for text in (where.claim, where.header, where.file)
+        )
+        return Where(claim, header, file, where.line)
 
     def _blocked(self, check: Check, by: str) -> Outcome:
         """Return a blocked outcome. Judge the blocking check first, so that its outcome is reported in any case."""
