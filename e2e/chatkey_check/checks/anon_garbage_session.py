@@ -34,8 +34,10 @@ NONE = b'{"alg":"none","typ":"JWT"}'
         "an unknown session makes the handler crash",
     ),
     mend={
-        "Python": 'session = jwt.decode(cookie, session_key, algorithms=["HS256"])',
-        "Node.js": 'const session = jwt.verify(cookie, sessionKey, { algorithms: ["HS256"] });',
+        "Python": 'try:\n    session = jwt.decode(cookie, session_key, algorithms=["HS256"])\n'
+        "except jwt.InvalidTokenError:\n    session = {}",
+        "Node.js": "let session = {};\ntry {\n  session = jwt.verify(cookie, sessionKey, "
+        '{ algorithms: ["HS256"] });\n} catch {}',
     },
     needs=("anon.null",),
 )

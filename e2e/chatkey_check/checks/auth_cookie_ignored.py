@@ -31,7 +31,7 @@ from chatkey_check.run import Run
         "the session cookie is the user's id, as plain text or base64",
     ),
     mend={
-        "Python": 'user = users[request.session["user_id"]]',
+        "Python": 'user = users.get(session.get("user_id"))',
         "Node.js": "const user = request.session.user;",
         "PHP": "$user = $_SESSION['user'];",
     },

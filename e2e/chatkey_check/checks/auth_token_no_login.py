@@ -24,8 +24,10 @@ from chatkey_check.run import Run
         "a middleware accepts any token with a valid signature as a login",
     ),
     mend={
-        "Python": 'session = jwt.decode(cookie, session_key, algorithms=["HS256"], audience="session")',
-        "Node.js": 'const session = jwt.verify(cookie, sessionKey, { algorithms: ["HS256"], audience: "session" });',
+        "Python": 'try:\n    session = jwt.decode(cookie, session_key, algorithms=["HS256"], audience="session")\n'
+        "except jwt.InvalidTokenError:\n    session = {}",
+        "Node.js": "let session = {};\ntry {\n  session = jwt.verify(cookie, sessionKey, "
+        '{ algorithms: ["HS256"], audience: "session" });\n} catch {}',
     },
     needs=("claim.uid-stable", "anon.null"),
 )

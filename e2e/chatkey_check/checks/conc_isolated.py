@@ -35,7 +35,7 @@ PROFILE = ("name", "email", "avatar")
         "several calls at once fail because the database connections run out",
     ),
     mend={
-        "Python": 'jkt = body["jkt"]',
+        "Python": 'jkt = body.get("jkt")',
         "Node.js": "const jkt = request.body.jkt;",
     },
     needs=("claim.jkt-follows",),

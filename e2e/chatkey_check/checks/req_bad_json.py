@@ -57,7 +57,8 @@ BODIES = {
         "the site runs in debug mode",
     ),
     mend={
-        "Python": "try:\n    body = json.loads(request.body)\nexcept ValueError:\n    abort(400)",
+        "Python": "try:\n    body = json.loads(request.get_data())\n"
+        "except (ValueError, RecursionError):\n    abort(400)",
         "Node.js": "app.use((error, request, response, next) => response.status(error.status ?? 500).json({}));",
         "PHP": "if (!is_array($body)) { http_response_code(400); exit; }",
     },

@@ -28,6 +28,7 @@ QUICK = 2.0
         "a regular expression or a hash takes long for a long string",
     ),
     mend={
+        "Python": 'app.config["MAX_CONTENT_LENGTH"] = 10_000',
         "Node.js": 'app.use(express.json({ limit: "10kb" }));',
         "nginx": "client_max_body_size 10k;",
     },

@@ -20,7 +20,7 @@ from chatkey_check.run import Run
     hint="Read jkt only from the JSON body. A framework's `params` may also contain the query.",
     mistakes=("the framework's `params` merges address and body, and the address wins",),
     mend={
-        "Python": 'jkt = request.get_json()["jkt"]',
+        "Python": 'jkt = body.get("jkt")',
         "Node.js": "const { jkt } = request.body;",
         "PHP": "$jkt = json_decode(file_get_contents('php://input'), true)['jkt'];",
     },

@@ -75,16 +75,16 @@ def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
     Raises `Unavailable` if the backend needs a program or package that is missing.
     """
     (port,) = free_ports(1)
-    environ, folder, line = _environment(), EXAMPLES, example.line.replace("8000", str(port))
+    environ, folder, line = environment(), EXAMPLES, example.line.replace("8000", str(port))
     installing = INSTALL.match(line)
     if installing:
-        folder = _installed(EXAMPLES / installing["folder"], cache, environ)
+        folder = installed(EXAMPLES / installing["folder"], cache, environ)
         line = line[installing.end() :]
     words = line.split()
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         environ[name] = value
-    command = [_program(words[0], environ), *words[1:]]
+    command = [program(words[0], environ), *words[1:]]
     with log.open("wb") as output:
         child = subprocess.Popen(
             command, cwd=folder, env=environ, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
@@ -101,19 +101,19 @@ def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
             child.wait(PATIENCE)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, **SECRETS, "CHAT_PROVIDER_ID": PROVIDER, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _program(name: str, environ: Mapping[str, str]) -> str:
+def program(name: str, environ: Mapping[str, str]) -> str:
     found = shutil.which(name, path=environ["PATH"])
     if found is None:
         raise Unavailable(f"there is no `{name}` on this machine")
     return found
 
 
-def _installed(source: Path, cache: Path, environ: Mapping[str, str]) -> Path:
+def installed(source: Path, cache: Path, environ: Mapping[str, str]) -> Path:
     """Copy a folder to the cache, install the packages of its lock file there, and return the copy.
 
     Each version of the lock file is installed once.
@@ -122,7 +122,7 @@ def _installed(source: Path, cache: Path, environ: Mapping[str, str]) -> Path:
     folder = cache / f"{source.name}-{lock}"
     shutil.copytree(source, folder, dirs_exist_ok=True)
     if not (folder / "node_modules" / ".package-lock.json").is_file():
-        command = [_program("npm", environ), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        command = [program("npm", environ), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         done = subprocess.run(command, cwd=folder, env=dict(environ), capture_output=True, text=True, check=False)
         if done.returncode and OFFLINE.search(done.stderr):
             raise Unavailable("npm cannot reach its registry from this machine")
