@@ -68,6 +68,7 @@ class Broken(StrEnum):
     TIMEOUT = "no answer in time"
     CUT = "the connection was closed without an answer"
     GARBLED = "the answer is not HTTP"
+    FRAMES = "the server speaks only HTTP/2"
     SHORT = "the connection was closed in the middle of the body"
     UNPACKABLE = "the body does not match its Content-Encoding"
 

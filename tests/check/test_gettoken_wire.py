@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -231,3 +233,33 @@ def test_the_session_is_sent_to_the_sites_hosts_only(calls: Calls, endpoints: Se
 )
 def test_origins_are_written_as_browsers_do(url: str, origin: str) -> None:
     assert exchange.origin(url) == origin
+
+
+NODE = """
+const { readFileSync } = require("node:fs");
+const [key, cert] = process.argv.slice(1).map((file) => readFileSync(file));
+const server = require("node:http2").createSecureServer({ key, cert }, (request, response) => response.end("ok"));
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));
+"""
+"""A server that refuses the handshake of a client that does not offer HTTP/2."""
+
+
+def test_a_server_that_offers_only_http_2_in_the_tls_handshake_is_asked_over_http_2(certificates: Certificates) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no `node` on this machine")
+    command = [node, "-e", NODE, str(certificates.key), str(certificates.chain)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = f"https://shop.localhost:{int(server.stdout.readline())}/"
+        try:
+            wire = HttpWire(Target(url, ca=certificates.ca))
+            request = exchange.Request("", "POST", url, (("Content-Type", "application/json"),), b"{}")
+
+            wire.shake_hands(url)
+            answers = [wire.send(request), wire.send(request), *wire.send_together([request, request])]
+
+            assert [(answer.status, answer.text) for answer in answers] == [(200, "ok")] * 4
+        finally:
+            wire.close()
+            server.terminate()

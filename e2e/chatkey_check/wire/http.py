@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 CONNECT_SECONDS: Final = 5.0
 LARGEST: Final = 16 * 1024 * 1024
 """Largest number of bytes read of a body: enough for a page's script bundle, but not for an endless response."""
+HTTP2_FRAME: Final = "illegal request line"
+"""What h11 says of an answer that begins with a control character. An HTTP/2 frame begins with a zero byte."""
+STREAM_ENDED: Final = ("<StreamReset", "<ConnectionTerminated")
 LOOPBACK: Final = ("127.0.0.1", "::1")
 
 
@@ -62,7 +66,9 @@ class Wire(Protocol):
 
 
 class HttpWire:
-    """HTTP/1.1 with httpx's transport, which adds no cookies, redirects or proxies.
+    """HTTP with httpx's transport, which adds no cookies, redirects or proxies.
+
+    HTTP/2 is used for servers that refuse HTTP/1.1, in the handshake or by answering with frames.
 
     `localhost` and its subdomains are this machine, regardless of the resolver.
     """
@@ -80,6 +86,7 @@ class HttpWire:
         self._addresses: dict[tuple[str, int], str] = {}
         self._tls: ssl.SSLContext | None = None
         self._kept: tuple[httpx.HTTPTransport, Line] | None = None
+        self._only_http2: set[tuple[str, int]] = set()
         self._spread = False
 
     def reach(self, url: str) -> str:
@@ -97,7 +104,7 @@ class HttpWire:
 
     def send(self, request: Request) -> Exchange:
         """Send one request. If the server has closed the kept connection, connect again once, as browsers do."""
-        if self._spread:
+        if self._spread or _place(request.url) in self._only_http2:
             return self._send_alone(request)
         if self._kept is None:
             self._kept = self._transport(keep=1), Line()
@@ -106,7 +113,7 @@ class HttpWire:
             self._forget()
             self._kept = self._transport(keep=1), Line()
             done = self._exchange(*self._kept, request)
-        return done
+        return self._over_http2(done)
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
         self._forget()  # it would occupy a single-threaded server
@@ -125,11 +132,20 @@ class HttpWire:
         self._forget()
 
     def _send_alone(self, request: Request) -> Exchange:
-        transport = self._transport(keep=0)
-        try:
-            return self._exchange(transport, Line(), request)
-        finally:
-            transport.close()
+        http2 = _place(request.url) in self._only_http2
+        with closing(self._transport(keep=0, http2=http2)) as transport:
+            return self._over_http2(self._exchange(transport, Line(), request))
+
+    def _over_http2(self, done: Exchange) -> Exchange:
+        """If the server does not speak HTTP/1.1, repeat the call over HTTP/2. Keep to HTTP/2 if that works."""
+        if done.broken is not Broken.FRAMES:
+            return done
+        with closing(self._transport(keep=0, http2=True)) as transport:
+            again = self._exchange(transport, Line(), done.request)
+        if again.response is None:
+            return replace(done, broken=Broken.GARBLED)
+        self._only_http2.add(_place(done.request.url))
+        return again
 
     @property
     def tls(self) -> ssl.SSLContext:
@@ -143,12 +159,12 @@ class HttpWire:
             self._kept[0].close()
             self._kept = None
 
-    def _transport(self, *, keep: int) -> httpx.HTTPTransport:
+    def _transport(self, *, keep: int, http2: bool = False) -> httpx.HTTPTransport:
         import httpx  # noqa: PLC0415 - `--help` need not wait for it
 
         limits = httpx.Limits(max_keepalive_connections=keep)
         trusted = self.tls if self._target.secure else False  # reading the system's authorities is slow
-        return httpx.HTTPTransport(verify=trusted, trust_env=False, limits=limits)
+        return httpx.HTTPTransport(verify=trusted, trust_env=False, limits=limits, http1=not http2, http2=http2)
 
     def _exchange(self, transport: httpx.HTTPTransport, line: Line, request: Request) -> Exchange:
         sent_at, start = self._now(), self._monotonic()
@@ -177,8 +193,8 @@ class HttpWire:
             raise Unsendable(str(error)) from error
         except httpx.TimeoutException:
             return Broken.TIMEOUT
-        except (httpx.NetworkError, Unreachable):
-            return Broken.CUT
+        except (httpx.NetworkError, Unreachable) as error:
+            return Broken.FRAMES if "no application protocol" in str(error) else Broken.CUT
         except httpx.RemoteProtocolError as error:
             return _broken(str(error))
         except Undecodable:
@@ -231,10 +247,12 @@ class HttpWire:
 
 
 def _broken(said: str) -> Broken:
-    """Return the reason that an error message of h11 describes."""
+    """Return the reason that an error message of h11 or h2 describes."""
     if "complete message body" in said:
         return Broken.SHORT
-    return Broken.CUT if "disconnected" in said else Broken.GARBLED
+    if HTTP2_FRAME in said:
+        return Broken.FRAMES
+    return Broken.CUT if "disconnected" in said or said.startswith(STREAM_ENDED) else Broken.GARBLED
 
 
 def _body(answer: httpx.Response) -> bytes:

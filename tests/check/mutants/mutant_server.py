@@ -23,6 +23,7 @@ class Request:
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
+    http2: bool = False
 
     @property
     def cookies(self) -> dict[str, str]:
@@ -125,6 +126,11 @@ class Server:
         self._writers.add(writer)
         try:
             while (request := await _read(reader)) is not None:
+                if request.method == "PRI":
+                    from tests.check.mutants import http2_server  # noqa: PLC0415 - it imports this module
+
+                    await http2_server.serve(reader, writer, self._answer)
+                    break
                 answer = await self._answer(request)
                 writer.write(answer.wire())
                 await writer.drain()
@@ -159,10 +165,14 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
         return None
     line, *rest = head.rstrip().split("\r\n")
     method, target, _ = line.split(" ", 2)
-    path, _, query = target.partition("?")
     headers = dict(_headers(rest))
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Request(method, path, _query(query), headers, body)
+    return made_request(method, target, headers, body)
+
+
+def made_request(method: str, target: str, headers: dict[str, str], body: bytes, *, http2: bool = False) -> Request:
+    path, _, query = target.partition("?")
+    return Request(method, path, _query(query), headers, body, http2)
 
 
 def _headers(lines: Iterable[str]) -> Iterable[tuple[str, str]]:

@@ -9,6 +9,7 @@ import zlib
 from email.utils import formatdate
 from typing import Any
 
+from tests.check.mutants.http2_server import SETTINGS
 from tests.check.mutants.mutant_backend import (
     UNUSUAL,
     Backend,
@@ -28,6 +29,12 @@ def with_body(name: str, change: Any) -> None:
         return answer
 
     with_answer(UNUSUAL, name, changed)
+
+
+@unusual("OnlyHttp2")
+class OnlyHttp2(Backend):
+    async def handle(self, request: Request) -> Answer:
+        return await super().handle(request) if request.http2 else Answer(raw=SETTINGS)
 
 
 with_body("ByteOrderMark", lambda body: b"\xef\xbb\xbf" + body)
