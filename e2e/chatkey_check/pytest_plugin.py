@@ -154,9 +154,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"{name}: {value}")
     for outcome in endpoint.found.outcomes:
         if outcome.verdict == "warn" and not outcome.known:
-            terminalreporter.write_line(
-                f"warning: {outcome.check.id}: {outcome.message} -> {outcome.hint}", yellow=True
-            )
+            line = f"warning: {outcome.check.id}: {outcome.message} -> {outcome.hint}"
+            terminalreporter.write_line(_harmless(line), yellow=True)
 
 
 def _invocation(config: pytest.Config) -> Invocation:
@@ -191,13 +190,20 @@ def _value(option: Option, written: Any) -> Any:
 def _reason(outcome: Outcome) -> str:
     from chatkey_check.reports import summary  # noqa: PLC0415
 
-    return summary.reason(outcome)
+    return _harmless(summary.reason(outcome))
 
 
 def _told(outcome: Outcome) -> str:
     """Return the text for a failed check: what was found, what to change, why, and the calls that show the failure."""
     calls: Sequence[str] = [f"{seen.label}:\n{seen.curl}\n\n{seen.response}" for seen in outcome.evidence]
-    return "\n\n".join([f"{outcome.message}\n-> {outcome.hint}\n{outcome.check.why}", *calls, *outcome.files])
+    told = [f"{outcome.message}\n-> {outcome.hint}\n{outcome.check.why}", *calls, *outcome.files]
+    return _harmless("\n\n".join(told))
+
+
+def _harmless(text: str) -> str:
+    from chatkey_peer.runners import harmless  # noqa: PLC0415
+
+    return harmless(text)
 
 
 def _in_pytest(text: str) -> str:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from rich.console import Console
 from rich.text import Text
 
 from chatkey_check import checks, reports
 from chatkey_check.command import watch
 from chatkey_check.command.plan import plan
-from chatkey_check.command.terminal import PLAIN, Terminal
+from chatkey_check.command.terminal import PLAIN, Terminal, console
 from chatkey_check.model import Report
 from chatkey_check.options.table import Given
 from chatkey_check.options.target import target
@@ -65,12 +64,12 @@ class Invocation:
 
     def plan(self) -> Exit:
         """Print every request that a run without failures sends, and send nothing."""
-        made, console = plan(self.target, self._selection), Console()
-        console.print(f"{plural(len(made.requests), 'request')} if nothing fails. Nothing was sent.\n", **PLAIN)
+        made, screen = plan(self.target, self._selection), console(sys.stdout)
+        screen.print(f"{plural(len(made.requests), 'request')} if nothing fails. Nothing was sent.\n", **PLAIN)
         for (label, line), times in made.lines.items():
             often = f" ({times} times)" if times > 1 else ""
-            console.print(Text.assemble((label, "bold"), often), soft_wrap=True, **PLAIN)
-            console.print(Text(f"  {line}", "dim"), soft_wrap=True, **PLAIN)
+            screen.print(Text.assemble((label, "bold"), often), soft_wrap=True, **PLAIN)
+            screen.print(Text(f"  {line}", "dim"), soft_wrap=True, **PLAIN)
         return Exit.CLEAN
 
     def once(self) -> Exit:
@@ -78,9 +77,9 @@ class Invocation:
         form, output = self.given.format, self.given.output
         if output is not None and not output.parent.is_dir():
             raise OptionError(f"--output {output}: the folder {output.parent} does not exist.")
-        console = Console() if form == reports.TERMINAL and output is None else Console(stderr=True)
-        screen = Terminal(console, total=len(checks.ORDER), verbose=self.given.verbose)
-        quiet = form != reports.TERMINAL and output is None and not console.is_terminal
+        shown = console(sys.stdout if form == reports.TERMINAL and output is None else sys.stderr)
+        screen = Terminal(shown, total=len(checks.ORDER), verbose=self.given.verbose)
+        quiet = form != reports.TERMINAL and output is None and not shown.is_terminal
         with opened(self.target, on_wait=screen.waiting) as run:
             report = self._judged(run) if quiet else self._shown(run, screen)
         self._write(report)
@@ -92,15 +91,15 @@ class Invocation:
         missing = [str(path) for path in paths if not path.exists()]
         if missing:
             raise OptionError(f"--watch: these files or folders do not exist: {', '.join(missing)}.")
-        console, last = Console(stderr=True), Exit.CLEAN
+        screen, last = console(sys.stderr), Exit.CLEAN
         try:
             while True:
                 before = watch.stamps(paths)
                 last = self.once()
-                console.print(Text(f"\n  watching {', '.join(map(str, paths))}; press Ctrl-C to stop", "dim"), **PLAIN)
+                screen.print(Text(f"\n  watching {', '.join(map(str, paths))}; press Ctrl-C to stop", "dim"), **PLAIN)
                 names = watch.changed(paths, before)
-                console.clear()
-                console.print(Text(f"  changed: {', '.join(names[:3])}", "dim"), **PLAIN)
+                screen.clear()
+                screen.print(Text(f"  changed: {', '.join(names[:3])}", "dim"), **PLAIN)
                 watch.wait_until_up(lambda: HttpWire(self.target).reach(self.target.url))
         except KeyboardInterrupt:
             return last
@@ -113,7 +112,7 @@ class Invocation:
         if self.given.watch or self.given.output or self.given.format != reports.TERMINAL:
             raise OptionError("--ui cannot be combined with --watch, --format or --output.")
         with UiServer(Desk(self.target, self._selection)) as server:
-            Console().print(
+            console(sys.stdout).print(
                 Text(f"{server.url}\nThe address contains a key: do not share it. Press Ctrl-C to stop."),
                 soft_wrap=True,
                 **PLAIN,
@@ -148,7 +147,7 @@ class Invocation:
         if form == reports.TERMINAL:
             if output is not None:
                 with output.open("w", encoding="utf-8") as file:
-                    Terminal(Console(file=file, width=100), total=0, verbose=True).end(report)
+                    Terminal(console(file, width=100), total=0, verbose=True).end(report)
             return
         text = reports.writer(form)(report)
         if output is None:

@@ -14,6 +14,9 @@ NAMES: Final[tuple[str, ...]] = ("json", "junit", "html", "markdown")
 
 
 def writer(name: str) -> Callable[[Report], str]:
-    """Import and return the `write` function of a format."""
+    """Import the `write` function of a format, and return it with a result in which a CI runner finds no commands."""
+    from chatkey_peer import runners  # noqa: PLC0415 - the pytest plugin needs only the names
+
     write: Callable[[Report], str] = import_module(f"{__name__}.{name}").write
-    return write
+    escapes = {"json": runners.as_json, "markdown": runners.marked}
+    return lambda report: runners.harmless(write(report), escapes.get(name, runners.as_markup))
