@@ -16,14 +16,17 @@ from chatkey_check.shape import EXAMPLE_TOKEN
 Header = tuple[str, str]
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 TOO_MANY = 429
+BUSY = 503
 SERVER_FAILS = 500
-LIMITS = frozenset({413, 414, TOO_MANY, 431, 503})
+LIMITS = frozenset({413, 414, TOO_MANY, 431, BUSY})
 """Statuses that say that a request is too large, or that there are too many requests."""
 TOO_LARGE = re.compile(
     r"(?:header|cookie|entity|payload|body|ur[il]|request)\b.{0,40}\b(?:too (?:large|long|big)|exceed)|limit request",
     re.IGNORECASE | re.DOTALL,
 )
 """Texts with which nginx, Apache and gunicorn answer 400 to a header or an address that is too large."""
+NGINX_LIMIT = re.compile(r"<h1>503 Service Temporarily Unavailable</h1>.*\bnginx\b", re.DOTALL)
+"""The page with which nginx's limit_req and limit_conn refuse a call, unless limit_req_status is set."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -115,8 +118,16 @@ class Exchange:
 
     @property
     def fails(self) -> bool:
-        """Whether the status is 5xx or the connection was closed. A timeout does not count as a failure."""
-        return self.status >= SERVER_FAILS or self.broken is Broken.CUT
+        """Whether the status is 5xx or the connection was closed. Timeouts and rate limits do not count as failures."""
+        return (self.status >= SERVER_FAILS and not self.throttled) or self.broken is Broken.CUT
+
+    @property
+    def throttled(self) -> bool:
+        """Whether there are too many calls: 429, or 503 with Retry-After or from nginx's limit_req, or to HEAD."""
+        if self.status != BUSY or self.response is None:
+            return self.status == TOO_MANY
+        bodiless = self.request.method == "HEAD"
+        return bodiless or self.response.get("retry-after") is not None or NGINX_LIMIT.search(self.text) is not None
 
     @property
     def limited(self) -> bool:

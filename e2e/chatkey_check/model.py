@@ -228,6 +228,8 @@ class Report:
     outcomes: tuple[Outcome, ...]
     stale: tuple[str, ...] = ()
     """Errors in the file of known failures: entries that passed, were not judged, or match no check."""
+    limited: bool = False
+    """Whether the endpoint refused calls because of a rate limit."""
     require_all: bool = False
     """Whether --require-all was given: every check has to be judged, even if an option for it is missing."""
 

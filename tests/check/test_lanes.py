@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -178,8 +179,8 @@ def test_while_a_call_waits_to_be_repeated_no_other_is_made(make_run: Callable[.
             asked.append(request.label)
             if request.label == "another":
                 between.set()
-            answer = Response(429, (("Retry-After", "0"),), b"") if len(asked) == 1 else Response(200, (), b"{}")
-            return Exchange(request, answer, None, 0.0, 0.0)
+            answer = Response(429, (("Retry-After", "1"),), b"") if len(asked) == 1 else Response(200, (), b"{}")
+            return Exchange(request, answer, None, time.time(), 0.0)
 
     def let_another_try(_seconds: float, _why: str) -> None:
         pool.submit(calls.ask, "another", calls.member)

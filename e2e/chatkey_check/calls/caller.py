@@ -19,7 +19,7 @@ from chatkey_check.calls.record import Record
 from chatkey_check.calls.requests import FORM_TYPE, Variation, plain, varied
 from chatkey_check.calls.sessions import Session
 from chatkey_check.evidence.masks import Masks
-from chatkey_check.exchange import TOO_MANY, Broken, Exchange, Header, Request, origin
+from chatkey_check.exchange import Broken, Exchange, Header, Request, origin
 from chatkey_check.model import Skipped
 from chatkey_check.target import Target
 from chatkey_check.wire.http import Wire
@@ -28,6 +28,8 @@ from chatkey_check.words import duration, plural
 MOST_HOPS: Final = 3
 PATIENCE: Final = 10.0
 """Longest time, in seconds, to wait when the endpoint limits the rate of calls."""
+PAUSE: Final = 2.0
+"""Seconds to wait when the endpoint does not say how long."""
 KEEPS_METHOD: Final = frozenset({307, 308})
 
 
@@ -144,7 +146,7 @@ class Caller:
     def _sent(self, request: Request, *, measured: bool) -> Exchange:
         """Send a request. Repeat the request once if it fails, or after a wait if the endpoint limits the rate.
 
-        Raises `Skipped` if the rate limit still applies after the wait and the endpoint has answered earlier calls.
+        Raises `Limited` if the rate limit still applies after the wait.
         """
         with self.lanes.alone() if measured else self.lanes.one() as company:
             done = self.wire.send(request)
@@ -153,7 +155,7 @@ class Caller:
             self.record.count(done)
         if company.there and (done.fails or (done.broken is Broken.TIMEOUT and not self.record.hung)):
             done = self._without_company(done)
-        return self._with_patience(done) if done.status == TOO_MANY else done
+        return self._with_patience(done) if done.throttled else done
 
     def _again(self, failed: Exchange) -> Exchange:
         """Repeat a call that failed. If the repeated call succeeds, record the first failure as flaky."""
@@ -180,17 +182,22 @@ class Caller:
         return done
 
     def _with_patience(self, refused: Exchange) -> Exchange:
-        """Repeat a call after the wait that the endpoint asks for.
+        """Repeat a call after the wait that the endpoint asks for; without Retry-After, after a short wait.
 
         No other call is made during the wait. Afterwards, calls are made one at a time.
         """
         self.lanes.narrow()
         done = refused
-        if refused.patience <= PATIENCE:
+        unsaid = math.isinf(refused.patience) and sum(self.record.waits) < PATIENCE
+        seconds = PAUSE if unsaid else refused.patience
+        if seconds <= PATIENCE:
             with self.lanes.alone():
-                self.wait(refused.patience, "the endpoint limits the rate of calls (429)")
+                missing = refused.answered_at + seconds - self.now()  # another call may have waited meanwhile
+                if missing > 0:
+                    self.wait(missing, f"the endpoint limits the rate of calls ({refused.status})")
                 done = self.wire.send(refused.request)
-        if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.record.log):
+        if done.throttled:
+            self.record.log.append(done)
             raise Limited(self.limited_by(done), done)
         return done
 
@@ -202,5 +209,5 @@ class Caller:
         asked = refused.patience < math.inf
         again = f"Retry-After asks for {duration(refused.patience)}" if asked else "no Retry-After"
         with self.lanes.alone():  # the calls under way have to end first, to be counted
-            after = f"429 after {plural(len(self.record.answered), 'call')}"
+            after = f"{refused.status} after {plural(len(self.record.answered), 'call')}"
         return f"the endpoint limits the rate of calls ({after}, {again}); raise the limit for this program"

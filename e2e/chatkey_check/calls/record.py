@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from chatkey_check.exchange import TOO_MANY, Exchange, moment
+from chatkey_check.exchange import Exchange, moment
 
 MAX_SKEW: Final = 86_400.0
 """A clock difference in seconds. A `Date` that is further off than a day is ignored."""
@@ -39,7 +39,7 @@ class Record:
 
     def count(self, *done: Exchange) -> None:
         """Count the calls that were not refused because of a rate limit."""
-        self.answered.extend(one for one in done if one.status != TOO_MANY)
+        self.answered.extend(one for one in done if not one.throttled)
 
     @property
     def unsteady(self) -> list[Exchange]:

@@ -14,7 +14,7 @@ from chatkey_check.calls.record import ahead
 from chatkey_check.calls.requests import PLAIN, Variation
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.token import Token
-from chatkey_check.exchange import SERVER_FAILS, TOO_MANY, Broken, Exchange, Request
+from chatkey_check.exchange import SERVER_FAILS, Broken, Exchange, Request
 from chatkey_check.model import Blocked, Skipped
 from chatkey_check.target import Login
 
@@ -134,8 +134,6 @@ class Calls(Caller):
     def first(self) -> Exchange:
         """The normal call: the endpoint is called with the first login, as a correct page calls it."""
         answer = self.ask("a normal call", self.member)
-        if answer.status == TOO_MANY:  # an earlier run may have used the limit up
-            raise Limited(self.limited_by(answer), answer)
         if answer.minted:
             self.on_token()
         return answer
@@ -170,14 +168,13 @@ class Calls(Caller):
         except Limited as limited:
             if not self._only_visitors(limited.answer):
                 raise
-            self.record.log.append(limited.answer)
             return limited.answer
 
     @once
     def returning(self) -> Exchange:
         """The second call of the visitor: with the cookies of the first answer, and those of the site's own page."""
         first, page = self.anonymous, self.target.page_url or (self.target.login.url if self.target.login else "")
-        if first.response is None or first.status == TOO_MANY:
+        if first.response is None or first.throttled:
             return first
         if page:
             self.fetch("a visitor opens a page of the site", page, self.visitor)
@@ -193,7 +190,7 @@ class Calls(Caller):
             done = [self.wire.send(request) for request in by_turns]
         self.record.note(*done)
         members, visitors = done[::2], done[1::2]
-        return all(one.succeeded for one in members) and all(one.status == TOO_MANY for one in visitors)
+        return all(one.succeeded for one in members) and all(one.throttled for one in visitors)
 
     @once
     def of_other(self) -> Exchange:
@@ -272,11 +269,11 @@ class Calls(Caller):
     def _at_once(self, requests: list[Request]) -> list[Exchange]:
         """Send requests at once. If an answer is 5xx, send all of them again, because one crash may be an accident."""
         done = self.wire.send_together(requests) if requests else []
-        crashed = [one for one in done if one.status >= SERVER_FAILS]
+        crashed = [one for one in done if _crashed(one)]
         if not crashed:
             return done
         again = self.wire.send_together(requests)
-        if any(one.status >= SERVER_FAILS for one in again):
+        if any(map(_crashed, again)):
             return done
         self.record.flaky.extend(crashed)
         self.record.log.extend(done)
@@ -344,6 +341,10 @@ class Calls(Caller):
         elif self.target.page_url and any(IN_A_PAGE in value for _, value in self.target.headers):
             self.fetch(f"{name}: the page, for the value of a header", self.target.page_url, session)
         return session
+
+
+def _crashed(done: Exchange) -> bool:
+    return done.status >= SERVER_FAILS and not done.throttled
 
 
 def _unknown(done: Exchange) -> bool:

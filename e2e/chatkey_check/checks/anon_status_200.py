@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatkey_check.exchange import TOO_MANY, Exchange
+from chatkey_check.exchange import Exchange
 from chatkey_check.judging.check import also_returning, check
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.model import NOBODY, Finding, Severity
@@ -36,7 +36,7 @@ def status_200(_run: Run, answer: Exchange) -> Finding:
     if answer.asks_for_password:
         hint = "Answer without WWW-Authenticate: with 401 and Basic, the browser asks for a password on every page."
         return warned("A visitor gets 401 with Basic, so the browser asks for a password.", answer, hint=hint)
-    if answer.status == TOO_MANY:
+    if answer.throttled:
         hint = "Raise the rate limit for visitors: most people on a page are not logged in."
-        return warned("A visitor gets 429, and a member gets an answer.", answer, hint=hint)
+        return warned(f"A visitor gets {answer.status}, and a member gets an answer.", answer, hint=hint)
     return warned(f"A visitor gets {answer.status}.", answer)

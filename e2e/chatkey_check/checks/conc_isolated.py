@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from chatkey_check import reading
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.shared import PARALLEL, Calls
+from chatkey_check.exchange import BUSY as UNAVAILABLE
 from chatkey_check.exchange import TOO_MANY, Exchange
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import WORKERS, failed, passed
@@ -16,7 +17,7 @@ from chatkey_check.model import BOUND, Finding, Severity, Skipped
 from chatkey_check.run import Run
 from chatkey_check.words import duration, plural
 
-BUSY = frozenset({TOO_MANY, 503})
+BUSY = frozenset({TOO_MANY, UNAVAILABLE})
 FEWEST = 2
 """With fewer tokens, nothing can be mixed up."""
 PROFILE = ("name", "email", "avatar")
@@ -66,7 +67,7 @@ def isolated(run: Run) -> Finding:
 
 
 def _refused(calls: Calls, refused: Exchange, count: int) -> str:
-    if refused.status == TOO_MANY:
+    if refused.throttled:
         return calls.limited_by(refused)
     return f"the endpoint refuses {plural(count, 'call')} at once ({refused.status}), so they cannot be compared"
 

@@ -18,7 +18,7 @@ def status(report: Report, *, strict: bool = False) -> Exit:
     if report.cause is not None or report.stale:
         return Exit.FAILED
     if not any(o.verdict in JUDGED for o in report.outcomes if o.check.group != PRECONDITIONS):
-        return Exit.NOTHING_JUDGED
+        return Exit.NOT_ALL_JUDGED if report.limited else Exit.NOTHING_JUDGED
     if report.missed:
         return Exit.NOT_ALL_JUDGED
     if strict and any(o.verdict is Verdict.WARN and not o.known for o in report.outcomes):

@@ -132,6 +132,7 @@ class _Judging:
             skew=self._calls.record.skew,
             outcomes=outcomes,
             stale=self._known.stale(outcomes),
+            limited=any(done.throttled for done in self._calls.record.log),
         )
 
     def _in_line(self, checks: Iterable[Check]) -> None:

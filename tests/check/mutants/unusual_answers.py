@@ -342,6 +342,42 @@ class LimitsWithoutAWord(Backend):
         return Answer(429) if self.calls > 20 else await super().endpoint(request)
 
 
+NGINX = (
+    b"<html>\r\n<head><title>503 Service Temporarily Unavailable</title></head>\r\n<body>\r\n"
+    b"<center><h1>503 Service Temporarily Unavailable</h1></center>\r\n<hr><center>nginx/1.26.2</center>\r\n"
+)
+
+
+@unusual("NginxLimitsRate")
+class NginxLimitsRate(Backend):
+    """Is behind `limit_req` with 20 calls a second and a burst of 40, without `limit_req_status`."""
+
+    rate, burst = 20.0, 40.0
+    excess = last = 0.0
+    refusal_page = Answer(503, [("Content-Type", "text/html")], NGINX)
+
+    async def endpoint(self, request: Request) -> Answer:
+        now = self.clock.now()
+        excess = max(0.0, self.excess - (now - self.last) * self.rate) + 1
+        if excess > self.burst:
+            return self.refusal_page
+        self.excess, self.last = excess, now
+        return await super().endpoint(request)
+
+
+@unusual("NginxLimitsRateAs429")
+class NginxLimitsRateAs429(NginxLimitsRate):
+    """Sets `limit_req_status` to 429, and sends no `Retry-After`."""
+
+    refusal_page = Answer(429, [("Content-Type", "text/html")], b"<h1>429 Too Many Requests</h1>")
+
+
+@unusual("NginxLimitUsedUp")
+class NginxLimitUsedUp(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        return NginxLimitsRate.refusal_page
+
+
 @unusual("RefusesByRedirect")
 class RefusesByRedirect(Backend):
     def refusal(self, status: int, error: str) -> Answer:
