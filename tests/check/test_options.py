@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,41 @@ def test_a_site_is_local_only_if_every_address_of_it_is() -> None:
     mapped = read(page_origin="https://shop.example", connect_to=("shop.example=127.0.0.1",))
 
     assert (near.local, far.local, mapped.local) == (True, False, True)
+
+
+STATE: dict[str, Any] = {
+    "cookies": [
+        {"name": "sid", "value": "s-1", "domain": "shop.localhost", "path": "/"},
+        {"name": "all", "value": "a", "domain": ".localhost", "path": "/chat"},
+        {"name": "admin", "value": "x", "domain": "shop.localhost", "path": "/admin"},
+        {"name": "abroad", "value": "x", "domain": "id.localhost", "path": "/"},
+        {"name": "parent", "value": "x", "domain": "localhost", "path": "/"},
+    ],
+    "origins": [],
+}
+
+
+def test_a_saved_storage_state_is_a_login_with_the_cookies_that_the_endpoint_gets(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    file.write_text(json.dumps(STATE))
+
+    assert read(login_state=file).login == Login((("Cookie", "sid=s-1; all=a"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("no JSON", "is not a storage state of Playwright"),
+        ("[]", "is not a storage state of Playwright"),
+        ('{"cookies": [{"name": "sid"}]}', "is not a storage state of Playwright"),
+        (json.dumps({"cookies": STATE["cookies"][2:]}), "has no cookie for"),
+    ],
+)
+def test_a_storage_state_without_a_usable_cookie_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "state.json"
+    file.write_text(text)
+
+    with pytest.raises(OptionError, match=says) as refused:
+        read(login_state=file)
+
+    assert str(file) in str(refused.value)

@@ -56,15 +56,15 @@ class Record:
         found = next((off for exchange in self.log if (off := ahead(exchange)) is not None), None)
         return found if found is not None and abs(found) <= MAX_SKEW else None
 
-    def now_at(self, exchange: Exchange) -> float:
+    def now_at(self, exchange: Exchange, ahead: float = 0.0) -> float:
         """Return the time at which the call's token was issued, in seconds, by the clock of the server that issued the
         token.
 
-        This is the endpoint's clock if the `Date` header fits the token's `iat` better than our clock does. A `Date`
-        alone proves nothing, because it may come from a proxy.
+        This is the endpoint's clock if the `Date` header fits the token's `iat` better than the service's clock does,
+        which is `ahead` of ours. A `Date` alone proves nothing, because it may come from a proxy.
         """
-        ours = exchange.answered_at
-        theirs = ours + (self.skew or 0.0)
+        ours = exchange.answered_at + ahead
+        theirs = exchange.answered_at + (self.skew or 0.0)
         issued = exchange.claims.get("iat")
         return ours if not isinstance(issued, int) or abs(issued - ours) <= abs(issued - theirs) + 1 else theirs
 

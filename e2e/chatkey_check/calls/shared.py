@@ -308,6 +308,10 @@ class Calls(Caller):
         request = Request("the service, for its clock", "GET", live.service_url, PLAIN)
         return ahead(self.wire.send(request)) or 0.0
 
+    def now_at(self, exchange: Exchange) -> float:
+        """Return the time at which the call's token was issued, by the clock with which the token has to agree."""
+        return self.record.now_at(exchange, self.service_skew)
+
     # the content of the normal call
 
     @property

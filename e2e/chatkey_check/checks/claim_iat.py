@@ -50,7 +50,7 @@ def iat(run: Run, token: Token) -> Finding:
         return failed(
             not_seconds(value, "iat") if value else "iat is 0: the time was not read.", token.answer, hint=hint
         )
-    ahead = value - calls.record.now_at(token.answer)
+    ahead = value - calls.now_at(token.answer)
     if ahead <= LEEWAY:
         return passed()
     if zone_like(ahead) and shift(calls, token.answer) is not None:

@@ -41,7 +41,7 @@ def nbf(run: Run, token: Token) -> Finding:
         return failed(f"nbf is {reading.described(claims['nbf'])}, not an integer.", token.answer)
     if value >= TEN_DIGITS.stop:
         return failed(not_seconds(value, "nbf"), token.answer, hint=DIVIDE)
-    ahead = value - run.calls.record.now_at(token.answer)
+    ahead = value - run.calls.now_at(token.answer)
     if ahead <= LEEWAY:
         return passed()
     return failed(f"nbf is {duration(ahead)} ahead. The token is refused until then.", token.answer)

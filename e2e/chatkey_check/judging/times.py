@@ -46,7 +46,7 @@ def seconds(claims: Mapping[str, object], name: str) -> int | None:
 
 def left(calls: Calls, exchange: Exchange) -> float:
     """Return the seconds until a call's token expires, by the clock of the server that issued the token."""
-    return (seconds(exchange.claims, "exp") or 0) - calls.record.now_at(exchange)
+    return (seconds(exchange.claims, "exp") or 0) - calls.now_at(exchange)
 
 
 def shift(calls: Calls, exchange: Exchange) -> float | None:
@@ -57,7 +57,7 @@ def shift(calls: Calls, exchange: Exchange) -> float | None:
     issued, ends = seconds(exchange.claims, "iat"), seconds(exchange.claims, "exp")
     if issued is None or ends is None or not SHORTEST <= ends - issued <= LONGEST:
         return None
-    return issued - calls.record.now_at(exchange)
+    return issued - calls.now_at(exchange)
 
 
 def zone_like(ahead: float) -> bool:
@@ -93,7 +93,7 @@ def not_seconds(value: int, what: str) -> str:
 def issued_now(calls: Calls, exchange: Exchange) -> bool:
     """Return whether iat matches the time of the call. If so, the issuing server's clock is right."""
     issued = seconds(exchange.claims, "iat")
-    return issued is not None and abs(issued - calls.record.now_at(exchange)) <= LEEWAY
+    return issued is not None and abs(issued - calls.now_at(exchange)) <= LEEWAY
 
 
 def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
