@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from chatkey_check.exchange import origin
 from chatkey_check.model import Finding, Service
-from chatkey_check.target import Target, is_loopback
+from chatkey_check.target import Target
 
 if TYPE_CHECKING:
     from chatkey_check.live.browser.visit import Visit
@@ -90,41 +90,17 @@ def _led_away(visit: Visit) -> str:
 
 
 def _nobody(visit: Visit) -> tuple[str, str]:
-    kept, session = visit.cookies, visit.calls.member
-    for name in {cookie.name for cookie in session.jar.all}:
-        if name not in kept:
-            why, hint = _left_behind(visit.calls.target, session.lines.get(name, ""))
-            return f"The endpoint answers null: the browser does not send the cookie {name}, {why}.", hint
-    hint = "The endpoint depends on something that differs between browsers and other programs, such as User-Agent."
+    """Explain a null. The session has only cookies that a browser sends, so attributes of cookies are not the cause."""
+    unsent = sorted(visit.calls.member.cookies.keys() - visit.cookies.keys())
+    if unsent:
+        return (
+            f"The endpoint answers null: the browser does not send the cookie {unsent[0]}.",
+            "Look at the cookie's attributes in the browser's developer tools.",
+        )
     return (
         "The endpoint answers null to the browser, although the browser sends the same cookies as this program.",
-        hint,
+        "The endpoint depends on something that differs between browsers and other programs, such as User-Agent.",
     )
-
-
-def _left_behind(target: Target, line: str) -> tuple[str, str]:
-    """Return why a browser does not send a cookie, and a hint.
-
-    The reason is found in the cookie's Set-Cookie line (RFC 6265bis 5.6).
-    """
-    _, *parts = (part.strip() for part in line.split(";"))
-    attributes = {name.strip().lower(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
-    if "secure" not in attributes and attributes.get("samesite", "").lower() == "none":
-        return (
-            "since it is SameSite=None without Secure",
-            "Set the cookie with SameSite=Lax. SameSite=None needs Secure.",
-        )
-    if "secure" not in attributes and line.startswith(("__Host-", "__Secure-")):
-        return "since a name that begins with __Host- or __Secure- needs Secure", "Set the cookie with Secure."
-    if "secure" in attributes and target.url.startswith("http:") and not is_loopback(target.host):
-        return "since it is Secure and the page is plain http", "Serve the page over https."
-    path = attributes.get("path", "/")
-    if not f"{urlsplit(target.url).path}/".startswith(path.rstrip("/") + "/"):
-        return f"since its Path is {path}", "Set the cookie with Path=/, or move the endpoint below that path."
-    domain = attributes.get("domain", "").lstrip(".").lower()
-    if domain and not f".{target.host}".endswith(f".{domain}"):
-        return f"since its Domain is {domain}", "Leave Domain out, or set it to the page's host."
-    return "although it has it", "Look at the cookie's attributes in the browser's developer tools."
 
 
 def _silence(visit: Visit) -> tuple[str, str]:
