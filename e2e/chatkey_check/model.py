@@ -44,8 +44,8 @@ class Verdict(StrEnum):
 UNJUDGED: Final = frozenset({Verdict.SKIP, Verdict.BLOCKED})
 
 
-ESSENTIAL: Final = ("--login ", "--secret-env")
-"""Options without which a run proves too little to end with status 0."""
+ESSENTIAL: Final = ("--login ", "--login-b ", "--secret-env", "--provider-id")
+"""Options without which checks of the endpoint itself are not judged, so that a run does not end with status 0."""
 
 
 class Phase(StrEnum):
@@ -197,7 +197,7 @@ class Outcome:
     def missed(self) -> bool:
         """Whether this is a `must` that was not judged, although it was not excluded and no other option is missing.
 
-        Without a login or the secret, most of what matters is not judged, so these options do not excuse it.
+        Only options for what not every site has excuse a check: a page, a logout, ended sessions, a browser.
         """
         must = self.check.severity is Severity.MUST
         excused = bool(self.option) and not self.option.startswith(ESSENTIAL)

@@ -49,7 +49,8 @@ def known(tmp_path: Path) -> Callable[[str], str]:
     return write
 
 
-GIVEN = ("--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET", "--login", SESSION)
+OTHER = ("--login-b", f"Cookie: sid={SESSIONS['bo']}")
+GIVEN = ("--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET", "--login", SESSION, *OTHER)
 
 
 def broken_url(endpoints: Server, clock: Clock, name: str) -> str:
@@ -158,7 +159,7 @@ def test_checks_unjudged_because_of_rate_limits_end_with_9_and_are_named(
 
 
 def test_with_require_all_an_unjudged_check_ends_with_9(invoke: Run, url: str) -> None:
-    given = (url, *GIVEN, "--login-b", f"Cookie: sid={SESSIONS['bo']}")
+    given = (url, *GIVEN)
 
     ends = [invoke(*given, *more).exit_code for more in ((), ("--require-all",))]
     narrowed = invoke(*given, "--require-all", "--only", "claim.cnf").exit_code

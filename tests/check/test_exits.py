@@ -51,12 +51,14 @@ def test_the_status_follows_from_the_verdicts(report: Report, wanted: Exit) -> N
     ("verdict", "about", "wanted"),
     [
         (S, {}, Exit.NOT_ALL_JUDGED),
-        (S, {"option": "--login-b"}, Exit.CLEAN),
+        (S, {"option": "--page-url URL"}, Exit.CLEAN),
+        (S, {"option": "--login-b 'Cookie: …'"}, Exit.NOT_ALL_JUDGED),
+        (S, {"option": "--provider-id ID"}, Exit.NOT_ALL_JUDGED),
         (S, {"left_out": True}, Exit.CLEAN),
         (B, {"blocked_by": "claim.type"}, Exit.NOT_ALL_JUDGED),
     ],
 )
-def test_an_unjudged_must_check_is_a_gap_unless_an_option_for_it_is_missing(
+def test_an_unjudged_must_check_is_a_gap_unless_it_needs_what_not_every_site_has(
     verdict: Verdict, about: dict[str, Any], wanted: Exit
 ) -> None:
     made = report_of(net__resolves=P, claim__type=(F, "known"), claim__uid=P, claim__pid=verdict)

@@ -92,7 +92,14 @@ def honest(endpoints: Server) -> str:
     return f"{endpoints.add('pytest-honest', Backend(Everyday()).handle)}/chat/token"
 
 
-GIVEN = (f"provider-id={PROVIDER}", "secret-env=CHAT_SECRET", f"login=Cookie: sid={SESSIONS['ada']}", "no-socket")
+OTHER = f"login-b=Cookie: sid={SESSIONS['bo']}"
+GIVEN = (
+    f"provider-id={PROVIDER}",
+    "secret-env=CHAT_SECRET",
+    f"login=Cookie: sid={SESSIONS['ada']}",
+    OTHER,
+    "no-socket",
+)
 
 
 def test_every_check_is_a_test_that_passes_or_is_skipped_with_what_would_allow_it(
@@ -104,7 +111,7 @@ def test_every_check_is_a_test_that_passes_or_is_skipped_with_what_would_allow_i
 
     assert done.returncode == 0, done.stdout
     assert f"collected {len(checks.ORDER)} items / 3 deselected" in done.stdout
-    assert "claim.uid-distinct: the session of a second person is needed (--chatkey-gettoken-login-b" in done.stdout
+    assert "page.no-secret: the address of a page with the widget is needed (--chatkey-gettoken-page-url" in done.stdout
     assert f"target: {honest}" in done.stdout
     assert SECRET not in done.stdout
     assert SESSIONS["ada"] not in done.stdout
@@ -139,16 +146,16 @@ def test_a_warning_passes_and_is_told_at_the_end_unless_it_counts(run: Run, brok
     assert "-> Send Cache-Control: no-store" in strict.stdout
 
 
-def test_an_unjudged_must_check_fails_unless_an_option_for_it_is_missing(
+def test_an_unjudged_must_check_fails_unless_it_needs_what_not_every_site_has(
     run: Run, unusual: Callable[[str], str]
 ) -> None:
-    done = run(f"url={unusual('LimitsForAnHour')}", *GIVEN, "-knet or req or auth or uid-distinct")
-    complete = run(f"url={unusual('Extra')}", *GIVEN, "-kuid-distinct", "require-all")
+    done = run(f"url={unusual('LimitsForAnHour')}", *GIVEN, "-knet or req or auth or no-secret")
+    complete = run(f"url={unusual('Extra')}", *GIVEN, "-kno-secret", "require-all")
 
     assert (done.returncode, complete.returncode) == (1, 1)
     assert "Not judged: the endpoint limits the rate of calls (429 after 10 calls" in done.stdout
-    assert "uid-distinct" not in done.stdout
-    assert "Not judged: the session of a second person is needed" in complete.stdout
+    assert "page.no-secret" not in done.stdout
+    assert "Not judged: the address of a page with the widget is needed" in complete.stdout
 
 
 def test_a_known_failure_is_expected_and_an_entry_that_is_not_needed_fails(

@@ -100,6 +100,7 @@ def test_a_backend_passes_the_command_with_a_real_widget(start: Callable[[str], 
     command += ["--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET_KEY", "--verbose", "--strict"]
     command += ["--login-url", f"{backend.origin}/login", "--login-field", "user=ada"]
     command += ["--login-field-env", "password=LOGIN_PASSWORD"]
+    command += ["--login-field-b", "user=bo", "--login-field-env-b", "password=LOGIN_PASSWORD"]
 
     done = subprocess.run(command, env=dict(backend.environ), capture_output=True, text=True, check=False)
 
