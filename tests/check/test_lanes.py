@@ -9,10 +9,11 @@ from dataclasses import replace
 from threading import Barrier, Event, Lock
 
 import pytest
+from tests.check.conftest import MakeRun
 
-from chatkey_check.calls.lanes import MOST, Lanes
+from chatkey_check.calls.lanes import MOST, MOST_AT_ONCE, Lanes
 from chatkey_check.calls.memo import Memo, once
-from chatkey_check.calls.shared import Calls
+from chatkey_check.calls.shared import PARALLEL, Calls
 from chatkey_check.exchange import Broken, Exchange, Request, Response
 from chatkey_check.run import Run
 from chatkey_check.running.runner import report_of
@@ -37,8 +38,40 @@ def test_after_narrow_the_width_stays_1() -> None:
 
     lanes.narrow()
     lanes.widen(0.1, 10.0)
+    lanes.widen_further()
 
     assert lanes.width == 1
+
+
+@pytest.mark.parametrize(("alone", "width"), [(0.6, MOST_AT_ONCE), (1.0, 5)])
+def test_only_the_greatest_width_grows_further(alone: float, width: int) -> None:
+    lanes = Lanes()
+
+    lanes.widen(alone, 10.0)
+    lanes.widen_further()
+
+    assert lanes.width == width
+
+
+@pytest.mark.parametrize(("one_by_one", "width"), [(False, MOST_AT_ONCE), (True, MOST)])
+def test_more_calls_are_made_if_many_at_once_are_as_fast_as_one(
+    make_run: MakeRun, target: Target, one_by_one: bool, width: int
+) -> None:
+    """The wire answers each of several calls after half a second, or one call after the other."""
+
+    class Timed(HttpWire):
+        def send(self, request: Request) -> Exchange:
+            return replace(super().send(request), seconds=0.5)
+
+        def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
+            done = super().send_together(requests)
+            return [replace(one, seconds=0.5 * (place if one_by_one else 1)) for place, one in enumerate(done, 1)]
+
+    calls = make_run(target, Timed(target)).calls
+    calls.lanes.widen(0.5, 10.0)
+
+    assert len(calls.together) == PARALLEL
+    assert calls.lanes.width == width
 
 
 def test_a_measured_call_waits_for_those_under_way_and_holds_up_the_next() -> None:

@@ -24,6 +24,8 @@ ABROAD: Final = (("Origin", FOREIGN), ("Referer", f"{FOREIGN}/"), ("Sec-Fetch-Si
 APART: Final = 1.1
 """Seconds between two calls whose times are compared. `exp` is in whole seconds, so it changes within this time."""
 PARALLEL: Final = 24
+AS_FAST: Final = 1.5
+"""An endpoint answers calls at once as fast as one alone, if none takes more than so many times as long."""
 IN_A_PAGE: Final = "{meta:"
 UNKNOWN: Final = frozenset({401, 403})
 WORKERS: Final = 6
@@ -260,6 +262,9 @@ class Calls(Caller):
             done = self._heard(self._at_once(requests))
         self.record.note(*done)
         self.record.overrun.extend(one for one in done if one.fails)
+        alone = max(self.alone(session).seconds for session in who)
+        if at_once and all(one.succeeded and one.seconds <= AS_FAST * alone for one in done):
+            self.lanes.widen_further()
         in_turn = [session for session in who * 2 if session.rotates]
         return [
             *zip(at_once, done, strict=True),

@@ -83,9 +83,16 @@ def _written(calls: Calls) -> Finding | None:
         return None
     person = victim_of(calls.token.claims)
     jwts = (("in a JWT that is not signed", jwt) for jwt in unsigned(person))
-    for how, value in (*((name, write(person.uid)) for name, write in WRITTEN), *jwts):
-        made = dict.fromkeys(calls.member.cookies, value)
-        answer = calls.ask(f"the uid {how} in every cookie", calls.nobody.with_cookies(made))
+    ways = [*((name, write(person.uid)) for name, write in WRITTEN), *jwts]
+    asks = (
+        partial(
+            calls.ask,
+            f"the uid {how} in every cookie",
+            calls.nobody.with_cookies(dict.fromkeys(calls.member.cookies, value)),
+        )
+        for how, value in ways
+    )
+    for (how, _), answer in zip(ways, calls.ask_each(asks), strict=False):
         if answer.minted:
             return failed(f"The session is the user's id, {how}: anyone who knows an id can be that person.", answer)
     return None

@@ -114,9 +114,10 @@ class _Judging:
     def report(self, *, in_line: bool) -> Report:
         started_at, start = datetime.now(UTC), time.monotonic()
         wanted = [check for check in self._checks.values() if not self._selection.reason_against(check.id)]
-        for phase in Phase:
-            checks = [check for check in wanted if check.phase is phase]
-            at_once = [check for check in checks if phase is not Phase.LAST and check.group not in LEFT_ALONE]
+        phases = ([Phase.FIRST], [Phase.LATER], [Phase.LAST]) if in_line else ([Phase.FIRST, Phase.LATER], [Phase.LAST])
+        for phase in phases:
+            checks = sorted((check for check in wanted if check.phase in phase), key=lambda one: phase.index(one.phase))
+            at_once = [check for check in checks if check.phase is not Phase.LAST and check.group not in LEFT_ALONE]
             self._in_line([check for check in checks if check.group == PRECONDITIONS])
             (self._in_line if in_line else self._at_once)(at_once)
             self._in_line(checks)
