@@ -33,6 +33,13 @@ class SeventhAnswerWrapped(Backend):
         return self.json(200, {"data": {"token": token}}) if self.calls % 7 == 0 else super().answer(request, token)
 
 
+@broken("seventh-answer-html")
+class SeventhAnswerHtml(Backend):
+    def answer(self, request: Request, token: Any) -> Answer:
+        made = super().answer(request, token)
+        return made.set("Content-Type", "text/html") if self.calls % 7 == 0 else made
+
+
 @broken("firewall-refuses-dashes")
 class FirewallRefusesDashes(Backend):
     async def endpoint(self, request: Request) -> Answer:
