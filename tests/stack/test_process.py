@@ -126,14 +126,15 @@ def test_only_the_last_lines_stay_in_memory_and_all_of_them_in_the_log(
 
 
 STARTS_A_TIED_CHILD = """
-import os, pathlib, signal, sys
+import os, pathlib, signal, sys, time
 from chatkey_stack.process import Process, ended_in_order
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin without
 command = (sys.executable, "-m", "chatkey_stack.tied", "serves")
 with ended_in_order(), Process("child", command, environ=os.environ, log=pathlib.Path("log"), tied=True):
     print("started", flush=True)
-    signal.pause()
+    while True:
+        time.sleep(0.05)  # one long wait would miss a signal that comes just before it, or that another thread gets
 """
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import zstandard
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 WORTH = 0.9
 """The largest ratio of compressed to original size at which a compressed copy is kept."""
@@ -18,7 +22,7 @@ def _gzip(content: bytes) -> bytes:
 
 def _zstd(content: bytes) -> bytes:
     # Level 19 uses a window of at most 8 MiB, the largest that browsers accept (RFC 9659).
-    return zstandard.ZstdCompressor(level=19).compress(content)
+    return zstd.compress(content, level=19)
 
 
 FORMS = {".zst": _zstd, ".gz": _gzip}

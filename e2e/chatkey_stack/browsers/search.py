@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
@@ -21,7 +22,10 @@ NO_BROWSER: Final = 8
 """Exit status of every command that found no browser."""
 
 OLDEST_FIREFOX: Final = 143
-"""The oldest Firefox that supports what Playwright needs over WebDriver BiDi (`network.addDataCollector`)."""
+"""The oldest Firefox that supports what Playwright 1.64 needs over WebDriver BiDi (`network.addDataCollector`)."""
+
+OLDEST_FIREFOX_SINCE_1_65: Final = 154
+"""Firefox 153 has no `emulation.setMediaFeaturesOverride`, which Playwright needs since 1.65."""
 
 SHELL: Final = "chromium-headless-shell"
 """Debian's package of this name always has the same version as Debian's `chromium`."""
@@ -111,6 +115,7 @@ class Machine:
     run: Callable[[list[str], float], bool] = _succeeds
     is_root: bool = hasattr(os, "geteuid") and os.geteuid() == 0
     version: Callable[[str], int | None] = _version
+    oldest_firefox: int = OLDEST_FIREFOX
 
     @property
     def wanted(self) -> str:
@@ -120,7 +125,14 @@ class Machine:
 
 def machine(playwright: Playwright, environ: Mapping[str, str] = os.environ) -> Machine:
     types = (playwright.chromium, playwright.firefox, playwright.webkit)
-    return Machine(environ, {kind: Path(own.executable_path) for kind, own in zip(KINDS, types, strict=True)})
+    own = {kind: Path(own.executable_path) for kind, own in zip(KINDS, types, strict=True)}
+    return Machine(environ, own, oldest_firefox=oldest_firefox(version_of("playwright")))
+
+
+def oldest_firefox(playwright: str) -> int:
+    """Return the oldest Firefox that this version of Playwright can drive, apart from Playwright's own build."""
+    major, minor, *_ = playwright.split(".")
+    return OLDEST_FIREFOX_SINCE_1_65 if (int(major), int(minor)) >= (1, 65) else OLDEST_FIREFOX
 
 
 def kind_of(wanted: str) -> Kind:
@@ -150,7 +162,7 @@ def find(machine: Machine) -> Found:
 
 def too_old(machine: Machine, kind: Kind) -> str:
     """If an installed browser is too old, return a message with the command to type. Otherwise return an empty text."""
-    return next((_too_old(path, version) for path, version in _old_ones(machine, kind)), "")
+    return next((_too_old(machine, path, version) for path, version in _old_ones(machine, kind)), "")
 
 
 def installed(machine: Machine, kind: Kind) -> Found | None:
@@ -168,7 +180,7 @@ def _named(machine: Machine, kind: Kind) -> Found:
     is_own = executable == str(machine.own[kind])
     version = None if is_own else _old_version(machine, kind, executable)
     if version is not None:
-        raise NoBrowserError(_too_old(executable, version))
+        raise NoBrowserError(_too_old(machine, executable, version))
     return Found(kind, None if is_own else executable, "CHATKEY_BROWSER")
 
 
@@ -197,11 +209,14 @@ def _old_ones(machine: Machine, kind: Kind) -> Iterator[tuple[str, int]]:
 def _old_version(machine: Machine, kind: Kind, executable: str) -> int | None:
     """Return the version of a browser that is too old to be used, or None for any other browser."""
     version = machine.version(executable) if kind == "firefox" else None
-    return version if version is not None and version < OLDEST_FIREFOX else None
+    return version if version is not None and version < machine.oldest_firefox else None
 
 
-def _too_old(executable: str, version: int) -> str:
-    older = f"The Firefox at {executable} is version {version}; Playwright can drive {OLDEST_FIREFOX} and newer. "
+def _too_old(machine: Machine, executable: str, version: int) -> str:
+    oldest = machine.oldest_firefox
+    older = f"The Firefox at {executable} is version {version}; Playwright can drive {oldest} and newer. "
+    if version >= OLDEST_FIREFOX:
+        older += "Playwright 1.64 can drive it: `pip install 'playwright<1.65'`. "
     return f"{older}Install one: `chatkey browser --install firefox`{ALSO['firefox']}"
 
 

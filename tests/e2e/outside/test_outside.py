@@ -24,7 +24,7 @@ import pytest
 from tests.e2e.outside.screen import F8, screen
 
 from chatkey_stack.browsers import NO_BROWSER
-from chatkey_stack.browsers.search import OLDEST_FIREFOX, Machine
+from chatkey_stack.browsers.search import Machine, oldest_firefox
 from chatkey_stack.patience import PATIENCE
 
 pytestmark = pytest.mark.long
@@ -37,7 +37,7 @@ FFMPEG = pytest.mark.skipif(not RECORDER, reason="Playwright's ffmpeg is not her
 def has_firefox() -> bool:
     """Return whether this machine has a Firefox that Playwright can drive."""
     command = shutil.which("firefox-esr") or shutil.which("firefox")
-    return command is not None and (Machine({}, {}).version(command) or 0) >= OLDEST_FIREFOX
+    return command is not None and (Machine({}, {}).version(command) or 0) >= oldest_firefox(version("playwright"))
 
 
 FIREFOX = pytest.mark.skipif(not has_firefox(), reason="there is no Firefox here that Playwright can drive")

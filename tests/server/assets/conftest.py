@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import zstandard
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from chatkey_build.compress import FORMS
 from chatkey_server.assets import router
 from chatkey_server.settings import Settings
 
@@ -20,7 +20,7 @@ MakeClient = Callable[..., TestClient[Litestar]]
 
 FILES = {
     "pyodide-1/pyodide.asm.wasm": b"\0asm plain",
-    "pyodide-1/pyodide.asm.wasm.zst": zstandard.compress(b"\0asm plain"),
+    "pyodide-1/pyodide.asm.wasm.zst": FORMS[".zst"](b"\0asm plain"),
     "pyodide-1/pyodide.asm.wasm.gz": gzip.compress(b"\0asm plain"),
     "pyodide-1/pyodide.mjs": b"export {}",
     "pyodide-1/pyodide-lock.json": b"{}",
