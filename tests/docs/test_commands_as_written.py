@@ -1,0 +1,175 @@
+"""Runs the commands of each page in an empty folder, with only what the page installs from the built wheel.
+
+A page's blocks run in their order, in one shell. A command that serves runs in the background until the page ends. A
+block that cannot run has a mark in the page, with the reason: `<!-- not run: needs your own service -->`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from chatkey_stack.patience import PATIENCE
+
+ROOT: Final = Path(__file__).parents[2]
+EXAMPLES: Final = ROOT / "docs" / "integrators"
+"""The page of these examples is not looked at: the tests of `chatkey check` start each example."""
+PAGES: Final = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if EXAMPLES not in page.parents),
+]
+SHELL: Final = {"console", "sh"}
+BLOCK: Final = re.compile(
+    r"^(?:<!-- not run: (?P<why>.+) -->\n)?```(?P<language>console|sh|json|python)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+NAMED: Final = re.compile(r"[` ]([\w-]+\.(?:json|py))\b")
+INSTALLS: Final = re.compile(r"pip install '?(chatkey(?:\[[\w,]+\])?)'?")
+SERVERS: Final = ("chatkey demo", "chatkey fake-oauth", "chatkey serve", "chatkey stack")
+AT: Final = re.compile(r"(?:--port[= ]|ready http://[\w.]+:)(\d+)")
+NO_WINDOW: Final = {"chatkey demo": "chatkey demo --no-browser"}
+"""What the test changes in a command: nobody closes the window."""
+MOST_MARKS: Final = 30
+PASSWORD: Final = "typed at the prompt\ntyped at the prompt\n"
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    why: str | None
+    before: str
+    """The paragraph or command in front of the block. It names the file that the block prints."""
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [
+        Block(found["language"], found["text"], found["why"], _paragraph_before(text, found.start()))
+        for found in BLOCK.finditer(text)
+    ]
+
+
+def _paragraph_before(text: str, start: int) -> str:
+    return text[:start].rstrip().rpartition("\n\n")[2]
+
+
+def commands(block: Block) -> list[str]:
+    lines = block.text.splitlines() if block.language in SHELL and not block.why else []
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+RUN: Final = [page for page in PAGES if any(map(commands, blocks(page)))]
+
+
+def test_few_blocks_are_not_run() -> None:
+    assert sum(block.why is not None for page in PAGES for block in blocks(page)) <= MOST_MARKS
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+def test_a_page_with_commands_first_installs_what_they_need(page: Path) -> None:
+    first = next(line for block in blocks(page) if block.language in SHELL for line in block.text.splitlines())
+
+    assert INSTALLS.search(first) or "venv" in first, first
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    _done(["uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT)])
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let no other process run these tests meanwhile: the pages name ports."""
+    with (tmp_path_factory.getbasetemp().parent / "ports.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run_as_they_are_written(page: Path, wheel: Path, tmp_path: Path) -> None:
+    found = blocks(page)
+    installs = sorted({name for block in found for name in INSTALLS.findall(block.text) if not block.why})
+    home, room = tmp_path / "environment", tmp_path / "room"
+    room.mkdir()
+    _done(["uv", "venv", "--quiet", "--python", sys.executable, str(home)])
+    wanted = [f"{name} @ {wheel.as_uri()}" for name in installs]
+    common = ["--quiet", "--python", str(home / "bin" / "python"), "--constraint", "requirements/run.txt"]
+    _done(["uv", "pip", "install", *common, *wanted])
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("CHATKEY_", "PYTHON"))}
+    environ |= {"PATH": f"{home / 'bin'}{os.pathsep}{environ['PATH']}", "HOME": str(room)}
+
+    with ExitStack() as running:
+        for block in found:
+            if block.language in {"json", "python"} and (named := NAMED.findall(block.before)):
+                (room / named[-1]).write_text(block.text, "utf-8")
+        for line in (line for block in found for line in commands(block)):
+            _run(line, room, environ, running)
+
+
+def _run(line: str, room: Path, environ: dict[str, str], running: ExitStack) -> None:
+    """Run one line of a page. An `export` stays for the lines after it."""
+    if line.startswith("export "):
+        environ |= dict(word.partition("=")[::2] for word in shlex.split(line)[1:])
+    elif any(server in line for server in SERVERS):
+        _serve(line, room, environ, running)
+    elif not (INSTALLS.search(line) or "venv" in line):
+        done = subprocess.run(
+            ["bash", "-c", line],
+            cwd=room,
+            env=environ,
+            input=PASSWORD,
+            capture_output=True,
+            text=True,
+            timeout=4 * PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+
+def _serve(line: str, room: Path, environ: dict[str, str], running: ExitStack) -> None:
+    """Start a server, and end those that earlier lines have started, because they have the same ports."""
+    running.close()
+    for command, instead in NO_WINDOW.items():
+        line = line.replace(command, instead)
+    log = room / "server.log"
+    output = running.enter_context(log.open("w"))
+    process = subprocess.Popen(
+        ["bash", "-c", f"exec {_exec(line)}"], cwd=room, env=environ, stdout=output, stderr=output
+    )
+    running.callback(process.wait, PATIENCE)
+    running.callback(process.terminate)
+    until = time.monotonic() + 2 * PATIENCE
+    while not any(word in log.read_text() + _printed(line, room) for word in ("ready http", "http://", "https://")):
+        assert process.poll() is None, f"{line}\n{log.read_text()}"
+        assert time.monotonic() < until, f"{line} is not ready:\n{log.read_text()}"
+        time.sleep(0.1)
+
+
+def _exec(line: str) -> str:
+    return f"env {line}" if re.match(r"[A-Z_]+=", line) else line
+
+
+def _printed(line: str, room: Path) -> str:
+    """Return what a command has written to the file that its line names after `>`."""
+    file = room / line.rpartition(">")[2].strip()
+    return file.read_text() if ">" in line and file.is_file() else ""
+
+
+def _done(command: Sequence[str]) -> None:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
