@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from chatkey_e2e.annotations import Members, Watch
-from chatkey_e2e.people import trusting
-
 try:
     import pytest_playwright  # noqa: F401  (whose fixtures the overrides extend)
     from playwright.sync_api import Browser, BrowserContext
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"{error}. Browser tests need the extra: pip install 'chatkey[e2e]'") from error
+
+from chatkey_e2e.annotations import Members, Watch
+from chatkey_e2e.people import trusting
 
 __all__ = ["browser_context_args", "browser_type_launch_args", "launch_browser", "new_context"]
 
