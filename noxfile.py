@@ -35,8 +35,8 @@ MANY_AT_ONCE = ("--numprocesses=6", "--dist=worksteal", f"--ignore={OF_WEBKIT}",
 TWO_AT_ONCE = ("--numprocesses=2",)
 """Scenarios also wait most of the time. Each process has its own servers and its own browser."""
 
-NEWEST_PYTHON = "3.15"
-"""The newest Python on which all dependencies are known to work."""
+OLDEST_PYTHON, NEWEST_PYTHON = "3.11", "3.15"
+"""The oldest and the newest Python on which all dependencies are known to work."""
 
 WITHOUT_WIDGET = ("test_admin_panel.py", "test_check.py", "test_demo.py", "test_social_lab.py")
 """Scenarios of pages other than the widget's. They run in one browser only."""
@@ -231,14 +231,51 @@ def build(session: nox.Session) -> None:
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     session.run("uv", "build", "--quiet", "--out-dir", "dist", str(ROOT))
     wheel = next((ROOT / "dist").glob("chatkey-*.whl"))
+    _try(session, wheel, wheel, str(Path(session.bin) / "python"))
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Make the files of a release in dist/ from the last commit, and try them. Publishes nothing.
+
+    Two builds, in two clones, must be identical. Wheel and source distribution are tried on the oldest and the newest
+    Python. The third file, `chatkey-<version>.cdx.json`, lists what the release contains and installs.
+    """
+    session.install("uv")
+    shutil.rmtree(ROOT / "dist", ignore_errors=True)
+    room = Path(session.create_tmp())
+    made = str(session.run("git", "log", "-1", "--format=%ct", external=True, silent=True)).strip()
+    for name in ("first", "second"):
+        shutil.rmtree(room / name, ignore_errors=True)
+        session.run("git", "clone", "--quiet", str(ROOT), str(room / name), external=True)
+        build = ("uv", "build", "--quiet", "--python", OLDEST_PYTHON, "--out-dir", str(room / name / "dist"))
+        session.run(*build, str(room / name), env={"SOURCE_DATE_EPOCH": made})
+    shutil.copytree(room / "first" / "dist", ROOT / "dist", ignore=shutil.ignore_patterns(".gitignore"))
+    wheel, sdist = next((ROOT / "dist").glob("*.whl")), next((ROOT / "dist").glob("*.tar.gz"))
+    for file in (wheel, sdist):
+        if file.read_bytes() != (room / "second" / "dist" / file.name).read_bytes():
+            session.error(f"two builds of {file.name} differ: compare the files of that name below {room}")
+    for version in (OLDEST_PYTHON, NEWEST_PYTHON):
+        python = _python(version)
+        if python is None:
+            session.error(f"Python {version} is not on this machine: `uv python install {version}` brings it")
+        for file in (wheel, sdist):
+            fresh = _try(session, file, wheel, python)
+    session.run("uv", "tool", "run", "--from", str(wheel), "chatkey", "--version")
+    session.run(fresh, "tools/sbom.py", str(wheel), external=True)
+
+
+def _try(session: nox.Session, file: Path, wheel: Path, python: str) -> str:
+    """Install a file in an empty environment, without and with extras, and check it. Return this Python."""
     fresh = Path(session.create_tmp()) / "fresh"
-    session.run("uv", "venv", "--quiet", "--clear", "--python", str(Path(session.bin) / "python"), str(fresh))
+    session.run("uv", "venv", "--quiet", "--clear", "--python", python, str(fresh))
     python = str(fresh / ("Scripts" if os.name == "nt" else "bin") / "python")
     install = ("uv", "pip", "install", "--quiet", "--python", python)
-    session.run(*install, "--constraint", "requirements/run.txt", str(wheel))
+    session.run(*install, "--constraint", "requirements/run.txt", str(file))
     session.run(python, "tools/check_base.py", external=True)
     session.run(*install, "-r", "requirements/run.txt")
     session.run(python, "tools/check_wheel.py", str(wheel), external=True)
+    return python
 
 
 @nox.session
