@@ -48,14 +48,12 @@ def _component(name: str, version: str, licence: str, purl: str) -> dict[str, An
 
 
 def _installed(found: Distribution) -> dict[str, Any]:
-    """Return one installed package. Its licence is an SPDX expression, a name, or a classifier, as its author says it."""
-    said = found.metadata
-    classified = [
-        each.rpartition(" :: ")[2] for each in said.get_all("Classifier", []) if each.startswith("License ::")
-    ]
+    """Return one installed package. Its licence is the author's SPDX expression, or else classifiers, or else a name."""
+    said: dict[str, Any] = found.metadata.json
+    classified = [each.rpartition(" :: ")[2] for each in said.get("classifier", ()) if each.startswith("License ::")]
     # Some authors put the whole text of the licence into the old field.
-    old = (said.get("License") or "").splitlines()[:1]
-    licence = said.get("License-Expression") or "; ".join(classified) or "".join(old)
+    name = said.get("license", "").partition("\n")[0]
+    licence = said.get("license_expression") or "; ".join(classified) or name
     return _component(found.name, found.version, licence, f"pkg:pypi/{found.name.lower()}@{found.version}")
 
 
