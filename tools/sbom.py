@@ -48,7 +48,7 @@ def _component(name: str, version: str, licence: str, purl: str) -> dict[str, An
 
 
 def _installed(found: Distribution) -> dict[str, Any]:
-    """Return one installed package. Its licence is the author's SPDX expression, or else classifiers, or else a name."""
+    """Return one installed package. Its licence is an SPDX expression, or else classifiers, or else a name."""
     said: dict[str, Any] = found.metadata.json
     classified = [each.rpartition(" :: ")[2] for each in said.get("classifier", ()) if each.startswith("License ::")]
     # Some authors put the whole text of the licence into the old field.
