@@ -6,17 +6,20 @@ import json
 import os
 import re
 import signal
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from tests.server.test_serve import Served, serving, until
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
+from chatkey_server.commands.listeners import listeners
 from chatkey_server.commands.workers import check_workers
 from chatkey_server.settings import Settings, SettingsError
 from chatkey_stack.patience import PATIENCE
@@ -41,6 +44,13 @@ def test_several_workers_need_postgresql_and_redis_and_no_lab(changes: dict[str,
 
     with pytest.raises(SettingsError, match=re.escape(words)):
         check_workers(Settings(**{"database_url": SHARED.database_url, "redis_url": SHARED.redis_url, **changes}))
+
+
+def test_workers_are_refused_where_processes_cannot_share_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(socket, "SO_REUSEPORT")  # as on Windows
+
+    with pytest.raises(click.ClickException, match=r"cannot share a port\. Start the server without --workers"):
+        listeners(SHARED, 2)
 
 
 def ready(served: Served) -> tuple[int, str]:

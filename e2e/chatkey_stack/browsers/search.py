@@ -48,7 +48,9 @@ SYSTEM_PATHS: Final[Mapping[Kind, tuple[str, ...]]] = {
         "/Applications/Chromium.app/Contents/MacOS/Chromium",
         "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
         r"C:\Program Files\Google\Chrome\Application\chrome.exe",
+        r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
         r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
+        r"C:\Program Files\Microsoft\Edge\Application\msedge.exe",
     ),
     "firefox": (
         "/Applications/Firefox.app/Contents/MacOS/firefox",

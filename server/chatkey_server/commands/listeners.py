@@ -22,6 +22,8 @@ def listen(settings: Settings) -> socket.socket:
 
 def listeners(settings: Settings, count: int) -> list[socket.socket]:
     """Open `count` sockets on the same port. The operating system distributes new connections among them."""
+    if not hasattr(socket, "SO_REUSEPORT"):
+        raise click.ClickException("On Windows, processes cannot share a port. Start the server without --workers.")
     _open(settings, shared=False).close()  # fails if the port is in use; a shared socket might open even then
     return [_open(settings, shared=True) for _ in range(count)]
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from litestar import Litestar
 
-MOST_FILES = 65_536
+MOST_FILES = 10_240 if sys.platform == "darwin" else 65_536  # macOS refuses more than OPEN_MAX
 GC_THRESHOLD = 20_000
 """How many new objects Python creates before it searches for reference cycles. Its default is 700."""
 GRACE_SECONDS = 5
