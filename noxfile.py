@@ -48,6 +48,9 @@ INSTALL_BROWSER = ("chatkey", "browser", "--install")
 NO_BROWSER = 8
 """Exit status of `chatkey browser --install` if it cannot get a browser."""
 
+KNOWN_TO_BREAK = ("httpx",)
+"""Packages that `upcoming` keeps within their bounds. httpx 1.0.dev6 has no transports, and respx needs them."""
+
 FLAKY = ROOT / ".nox" / "flaky.txt"
 """Lists the tests of this run that failed at first and passed when run alone."""
 
@@ -155,7 +158,8 @@ def upcoming(session: nox.Session) -> None:
     extras = project["project"]["optional-dependencies"]
     asked = [*project["project"]["dependencies"], *(name for extra in extras for name in extras[extra])]
     room = Path(session.create_tmp())
-    unbounded = (re.sub(r",?<[\w.]+", "", line) for line in [*asked, *project["dependency-groups"]["dev"]])
+    listed = [line for line in [*asked, *project["dependency-groups"]["dev"]] if not line.startswith(KNOWN_TO_BREAK)]
+    unbounded = (re.sub(r",?<[\w.]+", "", line) for line in listed)
     (room / "unbounded.txt").write_text("\n".join(line for line in unbounded if not line.startswith("chatkey")))
     newest = ("--prerelease=allow", "--override", str(room / "unbounded.txt"), "--generate-hashes", "--quiet")
     whole = ("pyproject.toml", "--extra", "all", "--group", "dev", "--no-header", "--no-annotate")
