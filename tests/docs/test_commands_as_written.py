@@ -41,6 +41,8 @@ AT: Final = re.compile(r"(?:--port[= ]|ready http://[\w.]+:)(\d+)")
 NO_WINDOW: Final = {"chatkey demo": "chatkey demo --no-browser"}
 """What the test changes in a command: nobody closes the window."""
 MOST_MARKS: Final = 31
+SYSTEM: Final = "/usr/local/bin:/usr/bin:/bin"
+"""The programs of the machine, without those of the environment that runs the tests."""
 PASSWORD: Final = "typed at the prompt\ntyped at the prompt\n"
 
 
@@ -111,7 +113,7 @@ def test_the_commands_of_a_page_run_as_they_are_written(page: Path, wheel: Path,
     common = ["--quiet", "--python", str(home / "bin" / "python"), "--constraint", "requirements/run.txt"]
     _done(["uv", "pip", "install", *common, *wanted])
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("CHATKEY_", "PYTHON"))}
-    environ |= {"PATH": f"{home / 'bin'}{os.pathsep}{environ['PATH']}", "HOME": str(room)}
+    environ |= {"PATH": f"{home / 'bin'}{os.pathsep}{SYSTEM}", "HOME": str(room)}
 
     with ExitStack() as running:
         for block in found:
