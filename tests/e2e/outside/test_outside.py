@@ -218,11 +218,11 @@ def test_headed_needs_a_display(project: Project, display: str) -> None:
 def test_the_inspector_waits_without_a_timeout(project: Project, display: str) -> None:
     """With PWDEBUG, the browser must be headed, and must stop at the first step and at `page.pause()`.
 
-    Resume (F8) continues. The harness must not time out meanwhile, even with a short `--chatkey-patience`.
+    Resume (F8) continues. The harness must have no timeout meanwhile, even if `--chatkey-patience` gives one.
     """
     (project.folder / "test_paused.py").write_text(PAUSED)
     with (
-        project.running("test_paused.py", "--chatkey-patience", "1", PWDEBUG="1", DISPLAY=display) as process,
+        project.running("test_paused.py", "--chatkey-patience", f"{PATIENCE:g}", PWDEBUG="1", DISPLAY=display) as process,
         screen(display) as looking,
     ):
         resumed = set()
