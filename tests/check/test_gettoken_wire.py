@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -253,13 +253,12 @@ def test_a_server_that_offers_only_http_2_in_the_tls_handshake_is_asked_over_htt
         assert server.stdout is not None
         url = f"https://shop.localhost:{int(server.stdout.readline())}/"
         try:
-            wire = HttpWire(Target(url, ca=certificates.ca))
             request = exchange.Request("", "POST", url, (("Content-Type", "application/json"),), b"{}")
 
-            wire.shake_hands(url)
-            answers = [wire.send(request), wire.send(request), *wire.send_together([request, request])]
-
-            assert [(answer.status, answer.text) for answer in answers] == [(200, "ok")] * 4
+            with closing(HttpWire(Target(url, ca=certificates.ca))) as wire:
+                wire.shake_hands(url)
+                answers = [wire.send(request), wire.send(request), *wire.send_together([request, request])]
         finally:
-            wire.close()
             server.terminate()
+
+    assert [(answer.status, answer.text) for answer in answers] == [(200, "ok")] * 4

@@ -42,7 +42,9 @@ def test_the_plan_holds_the_requests_of_a_clean_run_and_no_other(
     assert would_send - sent == Counter()
     extra = sent - would_send
     assert set(extra) <= {
-        f"{who}: the redirect after the form" for who in ("the login", "an earlier login of the same person")
+        "the login: the redirect after the form",
+        "an earlier login of the same person: the redirect after the form",
+        "a normal call, to measure its time",  # sent if the machine is so busy that some calls are slow
     }
 
 

@@ -31,7 +31,7 @@ def test_the_commands_of_the_page_lead_to_a_passing_smoke_test(tmp_path: Path) -
     for sample in (tmp_path / "docs" / "samples").iterdir():
         sample.write_text(sample.read_text().replace(":8800", f":{port}"))
     (tmp_path / "settings.json").write_text(blocks("json")[0].replace("8800", str(port)))
-    vectors, serve, judge = blocks("sh")[0].splitlines()
+    _install, vectors, serve, judge = blocks("sh")[0].splitlines()
     waiting = f"until (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null; do :; done"
     script = "\n".join((vectors, serve, "service=$!", "trap 'kill $service' EXIT", waiting, judge))
     path = os.pathsep.join((str(Path(NODE).parent), str(Path(sys.executable).parent), os.environ["PATH"]))

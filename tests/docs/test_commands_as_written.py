@@ -126,7 +126,7 @@ def test_the_commands_of_a_page_run_as_they_are_written(page: Path, wheel: Path,
 def _run(line: str, room: Path, environ: dict[str, str], running: ExitStack) -> None:
     """Run one line of a page. An `export` stays for the lines after it."""
     if line.startswith("export "):
-        environ |= dict(word.partition("=")[::2] for word in shlex.split(line)[1:])
+        environ |= {name: value for name, _, value in (word.partition("=") for word in shlex.split(line)[1:])}
     elif any(server in line for server in SERVERS):
         _serve(line, room, environ, running)
     elif not (INSTALLS.search(line) or "venv" in line):

@@ -127,7 +127,7 @@ class Machine:
 
 def machine(playwright: Playwright, environ: Mapping[str, str] = os.environ) -> Machine:
     types = (playwright.chromium, playwright.firefox, playwright.webkit)
-    own = {kind: Path(own.executable_path) for kind, own in zip(KINDS, types, strict=True)}
+    own: dict[Kind, Path] = {kind: Path(own.executable_path) for kind, own in zip(KINDS, types, strict=True)}
     return Machine(environ, own, oldest_firefox=oldest_firefox(version_of("playwright")))
 
 

@@ -342,9 +342,11 @@ class LimitsWithoutAWord(Backend):
         return Answer(429) if self.calls > 20 else await super().endpoint(request)
 
 
-NGINX = (
+LIMITED_BY_NGINX = Answer(
+    503,
+    [("Content-Type", "text/html")],
     b"<html>\r\n<head><title>503 Service Temporarily Unavailable</title></head>\r\n<body>\r\n"
-    b"<center><h1>503 Service Temporarily Unavailable</h1></center>\r\n<hr><center>nginx/1.26.2</center>\r\n"
+    b"<center><h1>503 Service Temporarily Unavailable</h1></center>\r\n<hr><center>nginx/1.26.2</center>\r\n",
 )
 
 
@@ -354,7 +356,7 @@ class NginxLimitsRate(Backend):
 
     rate, burst = 20.0, 40.0
     excess = last = 0.0
-    refusal_page = Answer(503, [("Content-Type", "text/html")], NGINX)
+    refusal_page = LIMITED_BY_NGINX
 
     async def endpoint(self, request: Request) -> Answer:
         now = self.clock.now()
@@ -375,7 +377,7 @@ class NginxLimitsRateAs429(NginxLimitsRate):
 @unusual("NginxLimitUsedUp")
 class NginxLimitUsedUp(Backend):
     async def endpoint(self, request: Request) -> Answer:
-        return NginxLimitsRate.refusal_page
+        return LIMITED_BY_NGINX
 
 
 @unusual("RefusesByRedirect")

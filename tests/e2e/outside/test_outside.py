@@ -221,8 +221,9 @@ def test_the_inspector_waits_without_a_timeout(project: Project, display: str) -
     Resume (F8) continues. The harness must have no timeout meanwhile, even if `--chatkey-patience` gives one.
     """
     (project.folder / "test_paused.py").write_text(PAUSED)
+    arguments = ("test_paused.py", "--chatkey-patience", f"{PATIENCE:g}")
     with (
-        project.running("test_paused.py", "--chatkey-patience", f"{PATIENCE:g}", PWDEBUG="1", DISPLAY=display) as process,
+        project.running(*arguments, PWDEBUG="1", DISPLAY=display) as process,
         screen(display) as looking,
     ):
         resumed = set()
