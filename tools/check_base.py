@@ -80,6 +80,7 @@ def check_check(folder: Path) -> None:
     check = ["check", f"{shop}/chat/token", "--provider-id", "prov_base", "--secret-env", "CHAT_SECRET_KEY"]
     check += ["--login-url", f"{shop}/login"]
     check += ["--login-field", "user=ada", "--login-field-env", "password=LOGIN_PASSWORD"]
+    check += ["--login-field-b", "user=bo", "--login-field-env-b", "password=LOGIN_PASSWORD"]
     log = folder / "shop.log"
     with log.open("w") as output, subprocess.Popen(serve, env=environ, stdout=output, stderr=output) as server:  # noqa: S603
         try:
