@@ -108,7 +108,7 @@ class UnsuitableUvicornError(click.ClickException):
 
 
 def check(version: str = uvicorn.__version__) -> None:
-    """Check the names in a uvicorn that was not read. Without them, connections would have no limits."""
+    """Check that a version of uvicorn that we have not read still has the names on which our limits depend."""
     if tuple(map(int, version.split(".")[:2])) < UNREAD:
         return
     missing = [f"{owner}.{name}" for owner, names in LEANS_ON.items() for name in sorted(set(names) - members(owner))]

@@ -122,7 +122,7 @@ def test_the_verdict_comes_with_the_share_judged_and_names_unjudged_must_sentenc
     report = report_of(result(Verdict.NOT_RUN), tmp_path)
 
     assert "nothing failed, 1 of 2 sentences judged (50 %)" in headline(report)
-    assert unjudged(report) == "Must sentences that were not judged: 4.1/no-token."
+    assert unjudged(report) == "Not judged, although they are must sentences: 4.1/no-token."
 
 
 def test_a_part_of_the_suite_has_a_status_of_its_own_and_the_report_says_which_part(tmp_path: Path) -> None:

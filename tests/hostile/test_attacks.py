@@ -142,7 +142,7 @@ def test_searches_for_near_matches_do_not_stall_the_server(settings: dict[str, s
 
 
 def test_the_amount_that_one_address_can_store_is_limited(settings: dict[str, str], folder: Path) -> None:
-    """Forty sockets, each with one visitor, used to store 2.5 MB/s."""
+    """Without the limit, one address stored 2.5 MB/s through forty sockets with one visitor each."""
     with serving(folder, {**settings, "LIMIT_KILOBYTES_PER_ADDRESS": "2400"}) as service:
         shop = service.shop()
 

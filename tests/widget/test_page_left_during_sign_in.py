@@ -84,7 +84,7 @@ def test_the_message_of_another_origin_is_ignored(left: tuple[Driver, dict[str, 
     "ending", [events.LogoutAsked(), events.LogoutAsked(heard=True), events.SocialClicked("github")]
 )
 def test_a_logout_or_another_sign_in_ends_it(left: tuple[Driver, dict[str, object]], ending: events.Event) -> None:
-    """F192: after either action, the person no longer wants the earlier sign-in."""
+    """F192: a logout or another sign-in ends the sign-in that is under way, because the person no longer wants it."""
     widget, message = left
 
     widget.feed(ending)

@@ -63,7 +63,7 @@ MODES = (
         steps=(
             "Sign in to the shop: the widget signs in as that member automatically.",
             "Reload: the cached token is used again, without a call to the backend.",
-            "Leave the shop: the earlier visitor and conversation are back.",
+            "Sign out of the shop. You are the same visitor as before, with the same conversation.",
         ),
         get_token=True,
     ),

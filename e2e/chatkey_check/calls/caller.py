@@ -107,7 +107,7 @@ class Caller:
         """Allow several calls at a time. The number depends on how fast the endpoint has been so far."""
         if self.record.log:
             self.lanes.widen(median(done.seconds for done in self.record.log), self.target.timeout)
-            self.wire.spread()
+        self.wire.spread()  # two threads must not share a kept connection
 
     def fetch(
         self,

@@ -209,7 +209,7 @@ def _lacks_csrf(answer: Exchange) -> bool:
 
 
 def _asks_more(page: Exchange) -> bool:
-    """Return whether a page asks for a second factor or shows that the caller is no robot."""
+    """Return whether a page asks for a second factor, or for proof that the caller is not a robot."""
     inputs = (name for form in Forms(page.text).found if form.to_type for name in form.names)
     return any(MORE.search(name) for name in (urlsplit(page.request.url).path, *inputs))
 

@@ -27,10 +27,7 @@ from chatkey_check.run import Run
     needs=("claim.jkt-follows",),
 )
 def body_wins(run: Run) -> Finding:
-    """Logs and links contain addresses.
-
-    If your endpoint used a jkt from the address, the author of a link could choose the key.
-    """
+    """Do not read the jkt from the URL. The author of a link chooses the URL, and could therefore choose the key."""
     calls = run.calls
     if not calls.target.shape.in_body:
         return of_own_shape("the jkt in the address")

@@ -31,7 +31,7 @@ from chatkey_check.run import Run
     needs=("req.jkt-missing",),
 )
 def jkt_format(run: Run) -> Finding:
-    """If you accepted any text as a jkt, you would sign a token with text that a stranger has chosen."""
+    """If you accepted any text as a jkt, you would sign a token that contains a stranger's text."""
     calls = run.calls
     malformed = _malformed(calls.new_jkt())
     asks = (partial(calls.ask, f"a jkt {what}", calls.member, jkt=jkt) for what, jkt in malformed.items())

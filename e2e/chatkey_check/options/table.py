@@ -134,7 +134,9 @@ class OfLogin:
     must_refuse: tuple[str, ...] = many(
         Kind.HEADER, "A session that must get no token: expired, deleted, blocked, or not fully logged in. Repeatable."
     )
-    logout_url: str | None = one(Kind.URL, "Address that logs out. It ends the session given with --login.")
+    logout_url: str | None = one(
+        Kind.URL, "Address of your site's logout. A call to it ends the session given with --login."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

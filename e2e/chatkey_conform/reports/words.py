@@ -46,4 +46,4 @@ def unjudged(report: Json) -> str:
     ids = [entry["id"] for entry in report["unjudged_must"]]
     if report.get("part"):
         return f"Only {report['part']} ran; {len(ids)} must sentences were not judged."
-    return f"Must sentences that were not judged: {', '.join(ids)}." if ids else ""
+    return f"Not judged, although they are must sentences: {', '.join(ids)}." if ids else ""

@@ -1,4 +1,4 @@
-"""Tests the harness as other projects use it: people who return, pages of a project, passkeys and time."""
+"""Tests parts of the harness that other projects use: returning people, own page objects, passkeys, and the clock."""
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect

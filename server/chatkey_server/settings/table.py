@@ -217,9 +217,9 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_LOG_LINES",
         rate,
-        "Log lines per second of one kind; the lines of ten seconds may come at once. Further lines are "
-        "counted, and one line every ten seconds reports the count. A traceback counts as ten lines. 0 means "
-        "no limit.",
+        "The most log lines of one kind per second. A burst may have ten times as many. Further lines are not "
+        "written but counted, and one line every ten seconds reports the count. A traceback counts as ten "
+        "lines. 0 means no limit.",
     )
 
 

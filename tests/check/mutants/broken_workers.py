@@ -29,7 +29,7 @@ broken = register(BROKEN)
 
 
 class Workers(Backend):
-    """Creates every second token, or one token in `every`, with a faulty second worker."""
+    """A site with two workers. The second worker is faulty, and creates one of every two tokens, or one of `every`."""
 
     every = 2
 

@@ -56,7 +56,7 @@ class ProviderEditor(Editor):
         self._services = services
 
     async def add(self, given: Given) -> str:  # noqa: ARG002
-        """Refuse, and name the form that adds a provider."""
+        """Refuse to add a row, and name the form that adds a provider."""
         raise _elsewhere("To add a provider, use the form New Provider. It shows the secret_key once.")
 
     async def change(self, row_id: str, given: Given) -> str:
