@@ -7,15 +7,13 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.text import clean, fingerprint
-
-if TYPE_CHECKING:
-    from chatkey_oauth.engine.call import Call
 
 RING: Final = 2000
 """The maximum number of stored requests."""
@@ -39,6 +37,9 @@ PLAIN: Final = frozenset(
 CLIENT_NAMES: Final = ("client_id", "client_key")
 HEADERS: Final = ("accept", "content-type", "user-agent")
 
+LONG: Final = 4096
+"""Requests with more characters than this are redacted at once, so that the log does not keep them in memory."""
+
 
 class Entry(msgspec.Struct, frozen=True):
     """One request and the status of its response.
@@ -60,6 +61,44 @@ class Entry(msgspec.Struct, frozen=True):
     status: int
     flow: str | None
     leg: Leg | None
+
+
+class Noted(msgspec.Struct, frozen=True, gc=False):
+    """A request as it was received. It contains secrets, and becomes an `Entry` when someone reads the log."""
+
+    number: int
+    at: float
+    provider: str
+    method: str
+    path: str
+    query_string: str
+    body: bytes
+    headers: tuple[str | None, ...]
+    authorization: str
+    status: int
+    flow: str | None
+    leg: Leg | None
+
+    def entry(self) -> Entry:
+        """Return the request without its secrets."""
+        headers = {name: clean(value) for name, value in zip(HEADERS, self.headers, strict=True) if value is not None}
+        call = Call(self.method, self.path, self.query_string, headers, self.body)
+        authorization, client_id = redact_authorization(self.authorization)
+        return Entry(
+            number=self.number,
+            at=self.at,
+            provider=self.provider,
+            method=self.method,
+            path=clean(self.path),
+            query=redact(call.query),
+            form=redact(call.form),
+            headers=headers,
+            authorization=authorization,
+            client_id=clean(named_client(call) or client_id),
+            status=self.status,
+            flow=self.flow,
+            leg=self.leg,
+        )
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,46 +130,49 @@ ALL: Final = Wanted()
 
 
 class RequestLog:
-    """The newest requests, numbered from 1."""
+    """The newest requests, numbered from 1. Requests are redacted when someone reads them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._entries: deque[Entry] = deque(maxlen=RING)
-        self._news = asyncio.Event()
+        self._entries: deque[Entry | Noted] = deque(maxlen=RING)
+        self._news: asyncio.Event | None = None
         self.last = 0
 
     def add(self, provider: str, call: Call, status: int, leg: Leg | None, flow: str | None) -> None:
         """Log a request with its step and flow, and notify all waiting readers."""
         self.last += 1
-        authorization, client_id = redact_authorization(call.headers.get("authorization", ""))
-        self._entries.append(
-            Entry(
-                number=self.last,
-                at=self._clock(),
-                provider=provider,
-                method=call.method,
-                path=clean(call.path),
-                query=redact(call.query),
-                form=redact(call.form),
-                headers={name: clean(call.headers[name]) for name in HEADERS if name in call.headers},
-                authorization=authorization,
-                client_id=clean(named_client(call) or client_id),
-                status=status,
-                flow=flow,
-                leg=leg,
-            )
+        given = call.headers.get
+        noted = Noted(
+            self.last,
+            self._clock(),
+            provider,
+            call.method,
+            call.path,
+            call.query_string,
+            call.body,
+            (given("accept"), given("content-type"), given("user-agent")),
+            given("authorization", ""),
+            status,
+            flow,
+            leg,
         )
-        self._news.set()
-        self._news = asyncio.Event()
+        self._entries.append(noted if len(call.query_string) + len(call.body) <= LONG else noted.entry())
+        if self._news is not None:
+            self._news.set()
+            self._news = None
 
     def find(self, wanted: Wanted = ALL) -> list[Entry]:
-        return [entry for entry in self._entries if wanted.matches(entry)]
+        entries = [one.entry() if isinstance(one, Noted) else one for one in self._entries]
+        self._entries = deque(entries, maxlen=self._entries.maxlen)
+        return [entry for entry in entries if wanted.matches(entry)]
 
     async def wait(self, wanted: Wanted, seconds: float) -> list[Entry]:
         """Return the matching entries as soon as there are any. After `seconds`, return an empty list."""
         try:
             async with asyncio.timeout(seconds):
                 while not (found := self.find(wanted)):
+                    if self._news is None:
+                        self._news = asyncio.Event()
                     await self._news.wait()
         except TimeoutError:
             return self.find(wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
-from urllib.parse import parse_qsl
+from urllib.parse import unquote
 
 from chatkey_oauth.engine.hooks import UNTOUCHED, Hooks
 from chatkey_oauth.engine.http import Answer
@@ -85,7 +85,15 @@ def is_unicode(text: str) -> bool:
 
 def pairs(text: str) -> list[tuple[str, str]]:
     """Parse form-encoded text. Blank values and bytes that are not UTF-8 are kept."""
-    return parse_qsl(text, keep_blank_values=True, errors="surrogateescape") if text else []
+    return [
+        (decoded(name), decoded(value)) for name, _, value in (part.partition("=") for part in text.split("&") if part)
+    ]
+
+
+def decoded(text: str) -> str:
+    if "+" in text:
+        text = text.replace("+", " ")
+    return unquote(text, errors="surrogateescape") if "%" in text else text
 
 
 @lru_cache(maxsize=64)
