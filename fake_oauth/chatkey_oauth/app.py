@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from functools import cached_property
 from typing import Final, cast
 
@@ -17,7 +19,9 @@ BODY_BYTES: Final = 64 * 1024
 
 
 class App(Fake):
-    """A fake served over ASGI. If the lab is on, the control API is under `/lab`.
+    """A fake with its lab. If the lab is on, the control API is under `/lab`.
+
+    `Connection` serves an app. An app is also an ASGI application, so that a test can use it without a socket.
 
     The providers are plain functions of a request and need no framework. Only the lab uses Litestar, which takes longer
     to import than everything else here. Litestar is imported at the lab's first request.
@@ -28,10 +32,13 @@ class App(Fake):
             await live(receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000, "reason": None})
-        elif self.settings.lab and first_segment(scope["path"]) == LAB:
+        elif self.is_for_lab(scope["path"]):
             await self.control(scope, receive, send)
         else:
             await self._serve(scope, receive, send)
+
+    def is_for_lab(self, path: str) -> bool:
+        return self.settings.lab and first_segment(path) == LAB
 
     @cached_property
     def control(self) -> Asgi:
@@ -43,12 +50,11 @@ class App(Fake):
         body = await read_body(receive)
         call = call_of(scope, body or b"")
         answer = text_answer("The body is too large.", 413) if body is None else self.answer(call)
-        if answer.delay == 0 and not answer.cut:
-            await send_answer(send, answer, with_body=call.method != "HEAD")
-        else:
-            from chatkey_oauth.line import misbehave
-
-            await misbehave(scope, receive, send, answer)
+        if answer.cut:
+            raise ConnectionAbortedError("A fault cuts this response off, but this server cannot cut connections.")
+        if answer.delay != 0:
+            await asyncio.sleep(math.inf if answer.delay is None else answer.delay)
+        await send_answer(send, answer, with_body=call.method != "HEAD")
 
 
 def create_app(settings: Settings | None = None, clock: Clock | None = None) -> App:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
@@ -126,6 +127,7 @@ def fake_oauth(
 
     Prints `ready <address>` once it accepts requests. On a terminal it also prints the addresses and client ids.
     """
+    gc.disable()  # until the start is over: the garbage collector would only find imported modules
     from chatkey_lab.guard import TOKEN_VARIABLE
     from chatkey_oauth.engine.switches import SwitchError, read_switch
     from chatkey_oauth.serve import Listening
@@ -183,6 +185,8 @@ def fake_oauth(
         pass  # Ctrl+C ends the command
     except (SettingsError, SwitchError) as error:
         raise click.ClickException(str(error)) from error
+    finally:
+        gc.enable()
 
 
 def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Certified | None]:
@@ -210,6 +214,8 @@ def ready_made() -> Sequence[Client]:
 
 def announce(settings: Settings, own: Certified | None = None) -> None:
     """Print the ready line and the CA file. On a terminal, also print the addresses, and how to stop."""
+    gc.freeze()
+    gc.enable()
     click.echo(f"ready {settings.for_browsers}")
     if own is not None:
         click.echo(f"ca {own.ca}")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from chatkey_oauth.by_host import called
 from chatkey_oauth.engine.approval import Approval
 from chatkey_oauth.engine.clients import Clients
-from chatkey_oauth.engine.flows import Flows
+from chatkey_oauth.engine.flows import Flows, Leg
 from chatkey_oauth.engine.grants import Ring
 from chatkey_oauth.engine.http import Answer, text_answer
 from chatkey_oauth.engine.pages import index_page
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 HOSTS: Final = 64
 """The maximum number of host names to remember. These are the names with which clients have called a provider."""
+
+UNWATCHED: Final = frozenset({None, Leg.DISCOVERY, Leg.KEYS})
+"""The steps that belong to no flow. Unless a fault is armed, the `Watch` has nothing to do there."""
 
 AT_GRAPH: Final = "/oidc/userinfo"
 """A path of Microsoft that begins with the name of another provider. For this path, the `Host` header decides first."""
@@ -113,9 +116,18 @@ class Fake:
     def _attended(self, provider: Provider, call: Call) -> Answer:
         if not self.settings.lab:
             return provider.respond(call)
-        attended = self.watch.attend(provider, call)
-        self.log.add(provider.name, call, attended.answer.status, attended.leg, attended.flow)
-        return attended.answer
+        route = provider.route(call)
+        if route.leg in UNWATCHED and not self._has_armed:
+            answer, flow = provider.answer(route.handler, call), None
+        else:
+            answer, flow = self.watch.attend(provider, call, route)
+        self.log.add(provider.name, call, answer.status, route.leg, flow)
+        return answer
+
+    @property
+    def _has_armed(self) -> bool:
+        """Whether a fault can still act. The answer does not create the `Watch`."""
+        return "watch" in vars(self) and self.faults.are_armed
 
     def _at(self, at_host: Called) -> Provider:
         """Return a provider with addresses under its own host name, where paths begin at the root."""

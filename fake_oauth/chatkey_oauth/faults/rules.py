@@ -159,6 +159,11 @@ class Faults:
         self._rules.clear()
         self._armed.clear()
 
+    @property
+    def are_armed(self) -> bool:
+        """Whether any fault can still act."""
+        return bool(self._armed)
+
     def armed(self, provider: str, client_id: str | None, flow: Flow | None) -> Iterator[tuple[Rule, Fault]]:
         """Yield the rules that apply to a request, in the order in which they were armed."""
         for rule, fault in tuple(self._armed.values()):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.grants import Grant
     from chatkey_oauth.engine.http import Answer
     from chatkey_oauth.engine.provider import Provider
+    from chatkey_oauth.engine.routing import Route
     from chatkey_oauth.faults.rules import Faults
 
 PAGES: Final = (Leg.AUTHORIZE, Leg.CONSENT)
@@ -44,10 +45,9 @@ STAND_FOR_GRANTS: Final = ("refresh_token", "token", "access_token", "input_toke
 
 
 class Attended(NamedTuple):
-    """A response, with the step and the flow of the login to which the request belongs, if any."""
+    """A response, with the flow of the login to which the request belongs, if any."""
 
     answer: Answer
-    leg: Leg | None = None
     flow: str | None = None
 
 
@@ -57,16 +57,16 @@ class Watch:
         self.faults = faults
         self._stranger: RSAPrivateKey | None = None
 
-    def attend(self, provider: Provider, call: Call) -> Attended:
+    def attend(self, provider: Provider, call: Call, route: Route) -> Attended:
         """Let a provider answer while the armed faults act. Record the step in the timeline of the flow."""
-        leg, handler = provider.route(call)
+        leg, handler = route
         if leg is None:
             return Attended(provider.answer(handler, call))
         misbehaviour = self._page(provider, leg, call) if leg in PAGES else self._back_channel(provider, leg, call)
         attended = self._attended(misbehaviour, leg, handler)
         answer = misbehaviour.answer(provider.answer(attended, call.watched(misbehaviour)))
         misbehaviour.record(answer)
-        return Attended(answer, leg, misbehaviour.flow_id)
+        return Attended(answer, misbehaviour.flow_id)
 
     def clear(self) -> None:
         self.flows.clear()

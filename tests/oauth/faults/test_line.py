@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-import uvicorn
 
-from chatkey_oauth.app import create_app
 from chatkey_oauth.faults.rules import Order, Scope
-from chatkey_oauth.serve import CUTTABLE
+from chatkey_oauth.serve import Listening
 from chatkey_oauth.settings import Settings
-from chatkey_serving.server import Server
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -31,15 +28,10 @@ class Running:
     """A fake that serves in a thread."""
 
     def __init__(self) -> None:
-        self.fake = create_app(Settings(lab=True))
-        config = uvicorn.Config(self.fake, http=CUTTABLE, ws="none", log_config=None, timeout_graceful_shutdown=3)
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._socket.getsockname()[1]
-        ready = threading.Event()
-        self.server = Server(config, ready.set)
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self._socket]}, daemon=True)
-        self.thread.start()
-        assert ready.wait(PATIENCE)
+        self._stack = ExitStack()
+        listening = self._stack.enter_context(Listening("127.0.0.1", 0))
+        server = self._stack.enter_context(listening.serving(Settings(lab=True)))
+        self.fake, self.port = server.app, listening.port
 
     def arm(self, fault: str, **options: Any) -> None:
         self.fake.faults.arm(Order(fault=fault, scope=Scope(provider="google"), with_=options))
@@ -57,9 +49,7 @@ class Running:
 
     def stop(self) -> None:
         """Stop the server and wait until its thread has ended."""
-        self.server.should_exit = True
-        self.thread.join(PATIENCE)
-        assert not self.thread.is_alive()
+        self._stack.close()
 
 
 @pytest.fixture(scope="module")

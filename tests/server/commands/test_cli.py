@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from chatkey_protocol.codes import Code
 from chatkey_server import __version__
-from chatkey_server.cli import GROUP, Commands, summary
+from chatkey_server.cli import AT_HAND, GROUP, Commands, summary
 from chatkey_server.identity.errors import Refused
 
 Run = Callable[..., Result]
@@ -91,6 +91,13 @@ def test_a_command_whose_extra_is_not_installed_says_what_to_type() -> None:
     assert result.exit_code == 1
     said = "`chatkey away` needs no-such.one, which is not installed here: pip install 'chatkey[away]'"
     assert result.output == f"Error: {said}\n"
+
+
+def test_commands_at_hand_are_those_of_the_project(pytestconfig: pytest.Config) -> None:
+    announced = tomllib.loads((pytestconfig.rootpath / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
+
+    for name, (module, function) in AT_HAND.items():
+        assert announced[name] == f"{module}:{function}"
 
 
 def test_every_extra_that_a_command_needs_is_one_of_the_project_s(pytestconfig: pytest.Config) -> None:
