@@ -142,8 +142,18 @@ class Fake:
     def _front(self, call: Call) -> Answer:
         if call.path != "/":
             return text_answer(f"Nothing exists at {call.path!r}. Providers: {', '.join(NAMES)}.", 404)
-        places = {self.provider(name).label: self.addresses(name).browser for name in NAMES}
-        return index_page(places, lab=self.settings.lab)
+        return index_page(map(self._place, NAMES), lab=self.settings.lab)
+
+    def _place(self, name: str) -> tuple[str, str, list[tuple[str, str]]]:
+        """Return the name and address of a provider, with the ids and secrets that are public."""
+        from chatkey_oauth.ready_made import shown_secret
+
+        keys: list[tuple[str, str]] = []
+        for client in self.world.clients.all():
+            if client.provider == name:
+                keys.append(("id", client.client_id))
+                keys += [("secret", secret)] if (secret := shown_secret(client)) else []
+        return self.provider(name).label, self.addresses(name).browser, keys
 
 
 def provider_path(path: str) -> tuple[str, str]:

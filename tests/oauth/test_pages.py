@@ -13,6 +13,7 @@ from tests.oauth.visitor import Visitor
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.people import SEEDED, Person
 from chatkey_oauth.providers import NAMES
+from chatkey_oauth.ready_made import READY_MADE
 from chatkey_protocol.logos import LOGOS
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def test_no_name_breaks_out_of_the_page(visitor: Visitor, name: str) -> None:
 
     page = Read(visitor.ask(state=NASTY, login_hint=NASTY))
 
-    assert not {"script", "img"} & page.names()
+    assert "img" not in page.names()
+    assert [attributes for tag, attributes in page.tags if tag == "script"] == [{}]
     assert page.text.count(NASTY) == 4
     form = next(attributes for tag, attributes in page.tags if tag == "form")
     assert (form["action"] or "").startswith(f"/{name}/consent?{visitor.site.client}=ours&")
@@ -120,8 +122,8 @@ def test_the_form_of_the_page_leads_to_the_callback(visitor: Visitor, name: str)
 
 
 @EVERY
-def test_pages_run_no_script_load_nothing_and_are_framed_and_kept_by_nobody(visitor: Visitor) -> None:
-    for answer in (visitor.ask(), visitor.ask(client_id="nobody")):
+def test_pages_run_only_their_own_script_load_nothing_and_are_framed_and_kept_by_nobody(visitor: Visitor) -> None:
+    for answer, scripts in ((visitor.ask(), [{}]), (visitor.ask(client_id="nobody"), [])):
         headers = dict(answer.headers)
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; style-src 'sha256-")
@@ -129,7 +131,10 @@ def test_pages_run_no_script_load_nothing_and_are_framed_and_kept_by_nobody(visi
         assert "form-action" not in policy
         assert (headers["cache-control"], headers["referrer-policy"]) == ("no-store", "no-referrer")
         assert "cross-origin-opener-policy" not in headers
-        assert not {"script", "link", "img"} & Read(answer).names()
+        page = Read(answer)
+        assert not {"link", "img"} & page.names()
+        assert [attributes for tag, attributes in page.tags if tag == "script"] == scripts
+        assert policy.count("script-src 'sha256-") == len(scripts)
 
 
 def test_an_avatar_is_an_svg_with_an_escaped_initial(google: Visitor) -> None:
@@ -147,6 +152,18 @@ def test_the_front_page_names_every_provider(fake: App) -> None:
     page = Read(fake.answer(Call("GET", "/")))
 
     assert all(f"https://id.localhost/{name}" in page.text for name in NAMES)
+
+
+def test_the_front_page_shows_ids_and_ready_made_secrets_to_copy(make_fake: Callable[..., App]) -> None:
+    fake = make_fake(lab=True)
+    known = next(client for client in READY_MADE if client.provider == "gitlab")
+    fake.world.clients.add(known)
+
+    page = Read(fake.answer(Call("GET", "/")))
+
+    copied = {attributes.get("data-copy") for tag, attributes in page.tags if tag == "button"}
+    assert {"https://id.localhost/gitlab", known.client_id, known.client_secret, "ours"} <= copied
+    assert "ours-secret" not in page.text
 
 
 @pytest.mark.parametrize(("lab", "links"), [(True, ["/lab"]), (False, [])])

@@ -1,12 +1,12 @@
 """The pages that a person sees: consent, error, the form that submits itself, and avatars.
 
-Only the form that submits itself has a script. The pages load nothing from other servers.
+The pages work without their scripts, which only search and copy. They load nothing from other servers.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from hashlib import sha256
 from html import escape
@@ -74,8 +74,9 @@ def approval_page(
         choices=provider.choices(request),
         lab=lab,
         leads=leads,
+        script=script("search.js"),
     )
-    return page(provider, body)
+    return html(body, policy(style(provider.accent), script("search.js")))
 
 
 def account(person: Person, *, checked: bool) -> str:
@@ -141,12 +142,29 @@ def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
     return html(body, content_policy, referrer="strict-origin")
 
 
-def index_page(addresses: Mapping[str, str], *, lab: bool) -> Answer:
-    """Return the front page with the addresses of the providers and a link to the lab."""
-    bases = "\n".join(f"<li>{escape(name)}: <b>{escape(address)}</b></li>" for name, address in addresses.items())
+def index_page(places: Iterable[tuple[str, str, Iterable[tuple[str, str]]]], *, lab: bool) -> Answer:
+    """Return the front page: for each provider its name, its address, and the ids and secrets of its applications.
+
+    If the lab is on, there is a link to the lab.
+    """
+    bases = "\n".join(
+        f"<li><b>{escape(name)}</b>{''.join(copied_line(*row) for row in (('address', address), *keys))}</li>"
+        for name, address, keys in places
+    )
     css = style(("#3b5bdb", "#5c7cfa"))
     more = '<p class="leads"><a href="/lab">The lab</a>: applications, flows, faults</p>' if lab else ""
-    return html(template("index.html").substitute(style=css, bases=bases, more=more), policy(css))
+    body = template("index.html").substitute(style=css, bases=bases, more=more, script=script("copy.js"))
+    return html(body, policy(css, script("copy.js")))
+
+
+def copied_line(name: str, value: str) -> str:
+    return f'<div><span class="soft">{name}</span>{copied(clean(value))}</div>'
+
+
+def copied(value: str) -> str:
+    """Return a value with a button that copies it."""
+    shown = escape(value)
+    return f'<code>{shown}</code> <button data-copy="{shown}" aria-label="Copy {shown}">Copy</button>'
 
 
 def avatar(person: Person) -> Answer:
@@ -228,6 +246,11 @@ def style(accent: tuple[str, str]) -> str:
 @cache
 def template(name: str) -> Template:
     return Template((FOLDER / name).read_text(encoding="utf-8"))
+
+
+@cache
+def script(name: str) -> str:
+    return template(name).template
 
 
 def initial(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from chatkey_oauth.engine.flows import Leg, Step, Verdict
@@ -26,6 +26,12 @@ T = TypeVar("T")
 
 STANDING = frozenset({"pkce", "state", "nonce"})
 """The names of the verdicts on the authorization request that apply to the remaining flow."""
+
+
+APPROVED: Final = "approved"
+DECLINED: Final = "declined"
+REFUSED: Final = "refused: "
+"""The notes of the timeline on a decision of the person. The note on a refusal continues with the reason."""
 
 
 class Misbehaviour(Hooks):
@@ -111,7 +117,7 @@ class Misbehaviour(Hooks):
     def refused(self, refusal: Refusal) -> None:
         """Record why the endpoint refused. The response may be less specific, and may have status 200."""
         why = refusal.reason if isinstance(refusal, TokenRefused) else refusal
-        self.note = f"refused: {str(why).rstrip('.')}. {refusal.advice}" if refusal.advice else f"refused: {why}"
+        self.note = f"{REFUSED}{str(why).rstrip('.')}. {refusal.advice}" if refusal.advice else f"{REFUSED}{why}"
 
     def record(self, answer: Answer) -> None:
         """Add the step to the timeline. If there was a callback, add a step for the callback, too."""

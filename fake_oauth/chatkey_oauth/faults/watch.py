@@ -13,7 +13,7 @@ from chatkey_oauth.engine.flows import COOKIE, Flow, Flows, Leg
 from chatkey_oauth.engine.refusals import Refusal
 from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults import menu, verdicts
-from chatkey_oauth.faults.misbehaviour import Misbehaviour
+from chatkey_oauth.faults.misbehaviour import APPROVED, DECLINED, Misbehaviour
 from chatkey_oauth.faults.moment import Moment
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ NOTE: Final = 60
 
 LONGEST_ID: Final = 255
 """The maximum number of characters of an unknown client's id in a record."""
-
-APPROVED: Final = "approved"
-DECLINED: Final = "declined"
 
 STAND_FOR_GRANTS: Final = ("refresh_token", "token", "access_token", "input_token", "fb_exchange_token")
 """Parameters that carry a token."""

@@ -10,16 +10,17 @@ from datetime import UTC, datetime
 from functools import cache
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from litestar import Response
 
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import Answer
-from chatkey_oauth.engine.pages import html, policy, template
+from chatkey_oauth.engine.pages import copied, html, policy, template
 from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults.catalogue import FAMILIES
+from chatkey_oauth.faults.misbehaviour import DECLINED, REFUSED
 from chatkey_oauth.request_log import stand_in
 from chatkey_oauth.timeline import steps_with_news
 
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.faults.rules import FaultInfo, Rule
     from chatkey_oauth.lab.lab_wire import Overview, SwitchShown
+    from chatkey_oauth.request_log import Entry
 
 NEWEST: Final = 20
-"""The maximum number of flows on the overview page."""
+"""The maximum number of flows, and of requests, on the overview page."""
 
 WAY: Final = (Leg.AUTHORIZE, Leg.CONSENT, Leg.CODE, Leg.TOKEN, Leg.PROFILE)
 """The steps of a successful login, in order."""
@@ -57,13 +59,21 @@ def response(answer: Answer) -> Response[Any]:
     return Response(answer.body, status_code=answer.status, headers=dict(answer.headers) | {"vary": "accept"})
 
 
-def lab_page(
-    found: Overview, flows: Sequence[Flow], people: Sequence[Person], address: str, secrets: Callable[[Client], str]
-) -> Answer:
-    """Return the overview page of the lab at this address.
+class Lists(NamedTuple):
+    """The lists on the overview page: flows, newest first; requests, oldest first; and people."""
+
+    flows: Sequence[Flow]
+    requests: Sequence[Entry]
+    people: Sequence[Person]
+
+
+def lab_page(found: Overview, lists: Lists, address: str, secrets: Callable[[Client], str]) -> Answer:
+    """Return the overview page of the lab at this address. The script of the page keeps its lists up to date.
 
     `secrets` returns the secret of a client whose secret is public.
     """
+    flows, requests, people = lists
+    armed, spent = ([rule for rule in found.rules if rule.spent is is_spent] for is_spent in (False, True))
     approval = f"automatic, as {found.auto_approve}" if found.auto_approve else "on the consent page"
     asking = option("", "nobody: ask on the page", selected=found.auto_approve is None)
     return page(
@@ -80,7 +90,10 @@ def lab_page(
         ),
         providers=rows((name, place.browser_url) for name, place in found.providers.items()),
         flows="\n".join(map(flow_row, flows[:NEWEST])) or nothing("There are no logins yet."),
-        rules="\n".join(map(rule_row, found.rules)) or nothing("No fault is armed."),
+        requests="\n".join(map(request_row, reversed(requests[-NEWEST:]))) or nothing("There are no requests yet."),
+        last=str(found.requests),
+        rules="\n".join(map(rule_row, armed)) or nothing("No fault is armed."),
+        spent="\n".join(map(rule_row, spent)) or nothing("No fault has acted as often as it was armed to."),
         faults="\n".join(family(title, list(faults)) for title, faults in groupby(found.faults, family_of)),
         switches="\n".join(map(switch_row, found.switches)),
         clients="\n".join(client_row(client, secrets(client)) for client in found.clients)
@@ -117,27 +130,55 @@ def flow_page(flow: Flow) -> Answer:
 
 
 def flow_row(flow: Flow) -> str:
-    """Return the line of a flow, with a link to the flow's page."""
+    """Return the line of a flow, with a link to the flow's page. The end of the line says how the flow ended."""
     who = f" · <bdi>{text(flow.account)}</bdi>" if flow.account else ""
     when = f"{datetime.fromtimestamp(flow.began_at, UTC):%H:%M:%S}"
-    last = f"{flow.steps[-1].leg} {flow.steps[-1].status}" if flow.steps else "begun"
     bent = sum(len(step.faults) for step in flow.steps)
     faults = f' <span class="chip wrong">{bent} fault{"s" * (bent > 1)}</span>' if bent else ""
+    mark, words = outcome(flow)
     return (
         f'<li><span class="when">{when}</span><a href="/lab/flows/{text(flow.id)}/page">{text(flow.provider)}{who}</a>'
-        f'<span class="soft">{text(flow.client_id)}</span><span class="end">{text(last)}{faults}</span></li>'
+        f'<span class="soft">{text(flow.client_id)}</span><span class="end">{chip(mark, words)}{faults}</span></li>'
     )
+
+
+def outcome(flow: Flow) -> tuple[str, str]:
+    """Return a mark and the words for the last step of a flow."""
+    if not flow.steps:
+        return "absent", "begun"
+    last = flow.steps[-1]
+    if any(step.note == DECLINED for step in flow.steps):
+        return "odd", DECLINED
+    if has_failed(last) or (last.leg is Leg.CODE and len(flow.steps) > 1 and has_failed(flow.steps[-2])):
+        return "wrong", f"failed: {last.leg} {last.status}"
+    return ("good" if last.leg in {Leg.TOKEN, Leg.PROFILE, Leg.REVOKE} else "absent"), f"{last.leg} {last.status}"
+
+
+def request_row(entry: Entry) -> str:
+    """Return the line of a request, with a link to its flow."""
+    when = f"{datetime.fromtimestamp(entry.at, UTC):%H:%M:%S}"
+    asked = f"<code>{text(entry.method)} {text(entry.path)}</code>"
+    linked = f'<a href="/lab/flows/{text(entry.flow)}/page">{asked}</a>' if entry.flow else asked
+    status = chip("wrong" if entry.status >= 400 else "good", str(entry.status))
+    return (
+        f'<li><span class="when">{when}</span><span>{text(entry.provider)} {linked}</span>'
+        f'<span class="soft">{text(entry.client_id)}</span><span class="end">{status}</span></li>'
+    )
+
+
+def chip(mark: str, words: str) -> str:
+    return f'<span class="chip {mark}"><span aria-hidden="true">{SIGNS[mark]}</span> {text(words)}</span>'
 
 
 def rule_row(rule: Rule) -> str:
     """Return the line of an armed fault, with its scope and how often it has acted."""
     scope = ", ".join(f"{name} {value}" for name in rule.scope.__struct_fields__ if (value := scope_value(rule, name)))
-    times = "until disarmed" if rule.times is None else f"of {rule.times}"
+    times = "hits, until disarmed" if rule.times is None else f"of {rule.times}"
     mark = "good" if rule.hits else "absent"
     return (
         f'<li><b>{text(rule.fault)}</b><span class="soft">{text(scope or "everyone")}</span>'
         f'<span class="end"><span class="chip {mark}">{rule.hits} {times}</span> '
-        f"{action('Disarm', 'DELETE', f'/lab/faults/{rule.id}')}</span></li>"
+        f"{action('Remove' if rule.spent else 'Disarm', 'DELETE', f'/lab/faults/{rule.id}')}</span></li>"
     )
 
 
@@ -153,13 +194,8 @@ def client_row(client: Client, secret: str) -> str:
     proof = f'<span class="soft">secret</span> {copied(secret)}' if secret else ""
     return (
         f'<li><b>{text(client.provider)}</b><span><span class="soft">{text(client.name)}</span> '
-        f"{copied(client.client_id)} {proof}</span></li>"
+        f"{copied(clean(client.client_id))} {proof}</span></li>"
     )
-
-
-def copied(value: str) -> str:
-    shown = text(value)
-    return f'<code>{shown}</code> <button data-copy="{shown}" aria-label="Copy {shown}">Copy</button>'
 
 
 def scope_value(rule: Rule, name: str) -> str | None:
@@ -229,9 +265,14 @@ def station(flow: Flow, leg: Leg) -> str:
     )
 
 
+def has_failed(step: Step) -> bool:
+    """Return whether the provider refused. Some providers refuse with the status 200 or with a redirect."""
+    return step.status >= 400 or step.note.startswith(REFUSED)
+
+
 def is_bad(step: Step) -> bool:
     """Return whether a step failed, was changed by a fault, or has a protection that is wrong."""
-    return step.status >= 400 or bool(step.faults) or any(v.mark == "wrong" for v in step.verdicts.values())
+    return has_failed(step) or bool(step.faults) or any(v.mark == "wrong" for v in step.verdicts.values())
 
 
 def step_item(flow: Flow, step: Step, news: Mapping[str, Verdict]) -> str:
@@ -273,7 +314,7 @@ def style() -> str:
 
 @cache
 def script() -> str:
-    return template("lab.js").template
+    return template("copy.js").template + template("lab.js").template
 
 
 def prose(value: str) -> str:

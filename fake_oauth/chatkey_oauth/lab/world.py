@@ -28,9 +28,9 @@ def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
         if pages.is_wanted(request):
             address = f"{str(request.base_url).rstrip('/')}/lab"
             known = {(client.provider, client.client_id): shown_secret(client) for client in fake.world.clients.all()}
-            people, flows = fake.world.people.all(), fake.flows.all()
+            lists = pages.Lists(fake.flows.all(), fake.log.find(), fake.world.people.all())
             return pages.response(
-                pages.lab_page(found, flows, people, address, lambda client: known[client.provider, client.client_id])
+                pages.lab_page(found, lists, address, lambda client: known[client.provider, client.client_id])
             )
         return Response(Data(found), headers={"vary": "accept"})
 

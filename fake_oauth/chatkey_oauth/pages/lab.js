@@ -14,11 +14,8 @@ async function ask(method, path, body) {
 
 document.addEventListener("click", async ({ target }) => {
   const button = target instanceof Element ? target.closest("button") : null;
-  const { copy, method = "POST", path, body, fault } = button?.dataset ?? {};
-  if (copy !== undefined) {
-    await navigator.clipboard.writeText(copy);
-    told.textContent = "Copied.";
-  } else if (fault !== undefined) {
+  const { method = "POST", path, body, fault } = button?.dataset ?? {};
+  if (fault !== undefined) {
     await ask("POST", "/lab/faults", { fault, scope: scope.value ? { provider: scope.value } : {} });
   } else if (path !== undefined) {
     await ask(method, path, body === undefined ? undefined : JSON.parse(body));
@@ -57,3 +54,26 @@ for (const part of document.querySelectorAll("details")) {
   });
 }
 filter();
+
+/** Replace the lists that change during a login with those of a fresh page. */
+async function refresh() {
+  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of all("[data-live]")) {
+    const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
+    if (next) part.replaceWith(document.adoptNode(next));
+  }
+  filter();
+}
+
+/** Wait for requests for as long as the page is shown. After an error, a reload of the page starts again. */
+async function follow() {
+  for (;;) {
+    const last = document.querySelector("[data-last]")?.getAttribute("data-last") ?? "0";
+    const answer = await fetch(`/lab/requests?after=${last}&wait=25`, { headers: { accept: "application/json" } });
+    if (!answer.ok) return;
+    if ((await answer.json()).data.requests.length) await refresh();
+  }
+}
+
+follow().catch(() => { told.textContent = "The fake has stopped. Reload this page when it runs again."; });

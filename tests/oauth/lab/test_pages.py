@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from tests.oauth.lab.answers import data
-from tests.oauth.visitor import Visitor
+from tests.oauth.visitor import CALLBACK, Visitor
 
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.ready_made import READY_MADE
@@ -128,3 +128,59 @@ async def test_the_pages_run_no_other_script_load_nothing_and_no_text_breaks_out
 @pytest.mark.parametrize("accept", ["*/*", "application/json", ""])
 async def test_without_accepting_html_the_answer_is_json(lab: httpx.AsyncClient, accept: str) -> None:
     assert data(await lab.get("/lab", headers={"accept": accept}))["people"]
+
+
+def ending(page: str, heading: str) -> str:
+    """Return the first line of a list on the overview page."""
+    return page.partition(f'data-live="{heading}"')[2].partition("<li>")[2].partition("</li>")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "redirect_uri", "mark", "words"),
+    [
+        ("google", "https://a.b/", "wrong", "failed: token 400"),
+        ("tiktok", "https://a.b/", "wrong", "failed: token 200"),
+        ("google", CALLBACK, "good", "token 200"),
+    ],
+)
+async def test_a_flow_that_failed_looks_failed(
+    *, lab: httpx.AsyncClient, visitor: Visitor, redirect_uri: str, mark: str, words: str
+) -> None:
+    visitor.redeem(visitor.callback()["code"], redirect_uri=redirect_uri)
+
+    row = ending((await lab.get("/lab", headers=BROWSER)).text, "flows")
+
+    assert f'<span class="chip {mark}">' in row
+    assert words in row
+
+
+async def test_a_declined_flow_and_a_refused_request_are_told_from_a_success(
+    lab: httpx.AsyncClient, google: Visitor
+) -> None:
+    google.decide(decision="deny")
+    declined = ending((await lab.get("/lab", headers=BROWSER)).text, "flows")
+    google.ask(response_type="nothing")
+    refused = ending((await lab.get("/lab", headers=BROWSER)).text, "flows")
+
+    assert '<span class="chip odd">' in declined
+    assert "declined" in declined
+    assert '<span class="chip wrong">' in refused
+
+
+async def test_a_spent_fault_is_no_longer_listed_as_armed(lab: httpx.AsyncClient, google: Visitor) -> None:
+    data(await lab.post("/lab/faults", json={"fault": "status-500", "with": {"leg": "token"}}))
+    google.redeem(google.callback()["code"])
+
+    page = (await lab.get("/lab", headers=BROWSER)).text
+
+    assert "No fault is armed." in page
+    assert "status-500" in ending(page, "spent")
+
+
+async def test_the_newest_requests_are_listed(lab: httpx.AsyncClient, google: Visitor) -> None:
+    google.redeem("unknown")
+
+    row = ending((await lab.get("/lab", headers=BROWSER)).text, "requests")
+
+    assert "POST /token" in row
+    assert '<span class="chip wrong">' in row
