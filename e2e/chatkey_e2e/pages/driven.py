@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Request, expect
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.knowledge import widget_state
@@ -132,6 +132,20 @@ class DrivenWidget:
     def asked(self, beginning: str) -> int:
         """Return the number of requests whose path starts with `beginning`."""
         return sum(urlsplit(request.url).path.startswith(beginning) for request in self.witness.requests)
+
+    def requests(self, ending: str) -> list[Request]:
+        """Return the requests whose path ends with `ending`, oldest first."""
+        return [request for request in self.witness.requests if urlsplit(request.url).path.endswith(ending)]
+
+    # the cached member token
+
+    def stored_token(self) -> str | None:
+        stored: str | None = self.page.evaluate("(key) => localStorage.getItem(key)", self.business.storage_key)
+        return stored
+
+    def store_token(self, token: str) -> None:
+        """Cache a token, as an earlier visit would have done."""
+        self.page.evaluate("([key, value]) => localStorage.setItem(key, value)", [self.business.storage_key, token])
 
     def _connecting(self, act: Callable[[], object]) -> str:
         count = len(self.witness.accepted)

@@ -5,7 +5,6 @@ a target can supply.
 """
 
 import hashlib
-import json
 from base64 import urlsafe_b64encode
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -19,6 +18,7 @@ from chatkey_e2e.business import Business
 from chatkey_e2e.clerk import Clerk
 from chatkey_e2e.pages.driven import DrivenWidget
 from chatkey_e2e.plugin import Advance, MakeBusiness, MakeDriven
+from chatkey_e2e.scenarios.keys import key_of, thumbprint
 from chatkey_e2e.scenarios.openers import EVIL, FRAME, blank
 from chatkey_e2e.witness import claims_of
 from chatkey_protocol.frames import Kind
@@ -55,18 +55,6 @@ def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Bus
     return make_business(service_keys=needs.socials_of(request.node))
 
 
-def thumbprint(jwk: dict[str, str]) -> str:
-    """Return the RFC 7638 thumbprint of a public key on an elliptic curve."""
-    members = json.dumps({name: jwk[name] for name in ("crv", "kty", "x", "y")}, separators=(",", ":"))
-    return urlsafe_b64encode(hashlib.sha256(members.encode()).digest()).rstrip(b"=").decode()
-
-
-def key_of(connection: dict[str, str]) -> dict[str, str]:
-    """Return the public key from a connection's proof."""
-    jwk: dict[str, str] = jwt.get_unverified_header(connection["proof"])["jwk"]
-    return jwk
-
-
 @pytest.mark.smoke
 @pytest.mark.contract("3/first-open", "2.3/silent", "2.3/uid-derived", "5.5/proof-matches", "1/visitor-always")
 def test_the_first_open_connects_a_visitor_named_after_its_key(driven: DrivenWidget) -> None:
@@ -101,6 +89,7 @@ def test_a_message_is_sent_and_is_there_after_a_reload(driven: DrivenWidget) -> 
     driven.visit()
 
     driven.send("Do you ship to Norway?")
+    driven.wait_until_stored()
     driven.reload()
 
     assert driven.lines(1) == ["Do you ship to Norway?"]
@@ -162,17 +151,17 @@ def test_the_token_of_a_member_is_cached_and_used_again(driven: DrivenWidget) ->
 
     driven.reload()
 
-    stored = driven.page.evaluate("(key) => localStorage.getItem(key)", driven.business.storage_key)
+    stored = driven.stored_token()
     assert stored == token == driven.connections[-1]["token"]
     assert driven.business.token_calls == calls
 
 
-@pytest.mark.contract("D-06/dropped-before-connect", "2.3/cleared")
+@pytest.mark.contract("D-06/dropped-before-connect")
 def test_a_cached_token_of_another_key_is_never_sent(driven: DrivenWidget, stack: Stack) -> None:
     """A cached token for another key must be deleted before the widget connects, and `getToken` must be called."""
     driven.visit()
     foreign = driven.business.mint(now=stack.service_lab.now(), uid="u-1002", cnf={"jkt": "x" * 42 + "A"})
-    driven.page.evaluate("([key, value]) => localStorage.setItem(key, value)", [driven.business.storage_key, foreign])
+    driven.store_token(foreign)
 
     driven.reload()
     driven.wait_for_visitor()
@@ -277,7 +266,7 @@ def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidge
     assert asked["nonce"]
     assert uid.startswith("google:")
     assert driven.asked(business.member_token_path) >= 1
-    stored = claims_of(driven.page.evaluate("(key) => localStorage.getItem(key)", business.storage_key) or "")
+    stored = claims_of(driven.stored_token() or "")
     assert (stored["type"], stored["uid"]) == ("identity", uid)
 
 
@@ -292,7 +281,7 @@ def test_signing_out_is_the_visitor_of_before_and_leaves_no_token(driven: Driven
     driven.log_out()
 
     assert driven.wait_for_visitor() == visitor
-    assert driven.page.evaluate("(key) => localStorage.getItem(key)", driven.business.storage_key) is None
+    assert driven.stored_token() is None
 
 
 @pytest.mark.needs("social:google")
