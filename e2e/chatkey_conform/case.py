@@ -15,14 +15,20 @@ FIRST_SCORED: Final = 2
 
 
 @dataclass(frozen=True)
-class Case:
-    """One test case. An `alone` case moves the clock or floods the service, so it never runs in parallel."""
+class Test:
+    """A case of this suite, or a browser scenario, with the sentences that it judges."""
 
     id: str
     title: str
     sentences: tuple[str, ...]
     page: str
     group: str
+
+
+@dataclass(frozen=True)
+class Case(Test):
+    """One test case. An `alone` case moves the clock or floods the service, so it never runs in parallel."""
+
     run: Callable[[Subject], None] = field(compare=False)
     needs: frozenset[str] = frozenset()
     alone: bool = False

@@ -148,11 +148,15 @@ class Target:
 
     def known_failures(self) -> dict[str, str]:
         """Return the reasons for the known failures, by the ids of sentences or tests. Raises `TargetError`."""
-        file = self.document.known_failures.file
-        try:
-            return read_known(self.folder / file) if file else {}
-        except KnownError as error:
-            raise TargetError(str(error)) from None
+        return known_failures(self.folder, self.document.known_failures)
+
+
+def known_failures(folder: Path, given: KnownFailures) -> dict[str, str]:
+    """Return the reasons in a file of known failures, whose path is relative to `folder`. Raises `TargetError`."""
+    try:
+        return read_known(folder / given.file) if given.file else {}
+    except KnownError as error:
+        raise TargetError(str(error)) from None
 
 
 def read_target(path: Path) -> Target:

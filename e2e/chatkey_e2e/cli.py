@@ -19,7 +19,7 @@ SCENARIOS = Path(__file__).parent / "scenarios"
     "--target",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="TARGET.toml of another implementation to run against.",
+    help="TARGET.toml of another service, or widget.toml of another widget, to run against.",
 )
 @click.option("--list", "only_list", is_flag=True, help="List the scenarios, and run none.")
 @click.option(

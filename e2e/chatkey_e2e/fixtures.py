@@ -15,6 +15,7 @@ from chatkey_e2e import keeping, needs, options, ours
 from chatkey_e2e.aim import applicable, restarting
 from chatkey_e2e.aim.aim import Aim
 from chatkey_e2e.aim.around import aimed
+from chatkey_e2e.aim.widget import WidgetAim
 from chatkey_e2e.annotations import (
     Advance,
     MakeBusiness,
@@ -44,6 +45,7 @@ from chatkey_e2e.stashed import (
     kept_key,
     marks_key,
     timings_key,
+    widget_key,
     witness_key,
 )
 from chatkey_e2e.witness import Witness
@@ -73,6 +75,12 @@ def chatkey_options(pytestconfig: pytest.Config) -> options.Options:
 def chatkey_aim(pytestconfig: pytest.Config) -> Aim | None:
     """The target of this run, or None if it runs against our own stack."""
     return pytestconfig.stash.get(aim_key, None)
+
+
+@pytest.fixture(scope="session")
+def chatkey_widget(pytestconfig: pytest.Config) -> WidgetAim | None:
+    """The widget that this run judges with our own stack, or None."""
+    return pytestconfig.stash.get(widget_key, None)
 
 
 @pytest.fixture(scope="session")
@@ -186,6 +194,8 @@ def chatkey_watch(
         context.set_default_timeout(milliseconds)
         witness.watch(context)
         chatkey_marks.mark(context)
+        if widget := request.config.stash.get(widget_key, None):
+            widget.serve(context, witness.stack.service.browser_url)
         if timings_key in request.config.stash:
             request.config.stash[timings_key].watch(context)
         if chatkey_options.traces == "steps" and request.config.option.tracing != "off":
@@ -310,11 +320,15 @@ def widget(request: pytest.FixtureRequest, shop: ShopPage) -> WidgetPage:
 
 @pytest.fixture
 def make_driven(
-    business: Business, witness: Witness, chatkey_aim: Aim | None, chatkey_options: options.Options
+    business: Business,
+    witness: Witness,
+    chatkey_aim: Aim | None,
+    chatkey_widget: WidgetAim | None,
+    chatkey_options: options.Options,
 ) -> MakeDriven:
-    """Drive the widget of a page with selectors: those of the target's widget, or those of our widget."""
-    given = chatkey_aim.target.document.widget if chatkey_aim else None
-    selectors = given.selectors if given else {}
+    """Drive the widget of a page with selectors: those of the judged widget, or those of our widget."""
+    judged = chatkey_widget or chatkey_aim
+    selectors = judged.selectors if judged else {}
     return lambda page: DrivenWidget(page, business, witness, selectors, chatkey_options.patience)
 
 

@@ -15,6 +15,7 @@ Traces = Literal["full", "steps"]
 class Options:
     traces: Traces
     timings: Path | None
+    results: Path | None
     target: Path | None
     patience: float
     """Timeout in seconds for one step of a scenario."""
@@ -39,8 +40,9 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--chatkey-target",
         metavar="FILE",
-        help="TARGET.toml of another implementation to run against",
+        help="TARGET.toml of another service, or widget.toml of another widget",
     )
+    group.addoption("--chatkey-results", metavar="FILE", help="write the result of each scenario to this file")
     group.addoption("--chatkey-timings", metavar="FILE", help="write the duration of each step to this file")
 
 
@@ -50,6 +52,7 @@ def read(config: pytest.Config) -> Options:
     return Options(
         traces="full" if chosen.tracing == "on" else chosen.chatkey_traces,
         timings=folder / chosen.chatkey_timings if chosen.chatkey_timings else None,
+        results=folder / chosen.chatkey_results if chosen.chatkey_results else None,
         target=folder / chosen.chatkey_target if chosen.chatkey_target else None,
         patience=chosen.chatkey_patience,
     )

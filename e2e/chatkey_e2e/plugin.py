@@ -11,12 +11,15 @@ import pytest
 
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.target import TargetError
+from chatkey_conform.widget import describes_widget
 from chatkey_e2e import drivers, keeping, knowledge, options, ours
 from chatkey_e2e.aim import applicable
 from chatkey_e2e.aim.aim import Aim, take_aim
 from chatkey_e2e.aim.known import KnownFailures
+from chatkey_e2e.aim.widget import WidgetAim, take_widget
 from chatkey_e2e.annotations import Advance, MakeBusiness, MakeDriven, MakeFaults, MakePeer, NewContext, Restart, Watch
 from chatkey_e2e.misbehaviour import missed, missed_by
+from chatkey_e2e.results import Results
 from chatkey_e2e.stashed import (
     aim_key,
     faults_key,
@@ -26,6 +29,7 @@ from chatkey_e2e.stashed import (
     known_key,
     marks_key,
     timings_key,
+    widget_key,
     witness_key,
 )
 from chatkey_e2e.timings import Timings
@@ -68,9 +72,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.option.browser and (named := os.environ.get("CHATKEY_BROWSER")):
         config.option.browser = [browsers.kind_of(named)]
     if target := options.read(config).target:
-        config.stash[aim_key] = _aimed_at(config, target)
-        config.stash[known_key] = KnownFailures(config.stash[aim_key].known)
+        _aim_at(config, target)
+        config.stash[known_key] = KnownFailures(_aim(config).known)
         config.pluginmanager.register(applicable.Smoke())
+    if file := options.read(config).results:
+        config.pluginmanager.register(Results(file))
     if file := options.read(config).timings:
         config.stash[timings_key] = Timings(file)
         config.pluginmanager.register(config.stash[timings_key])
@@ -92,8 +98,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         ours.trusting(item)
     drivers.leave_out(items)
-    if aim := config.stash.get(aim_key, None):
-        applicable.leave_out(items, aim)
+    if options.read(config).target:
+        applicable.leave_out(items, _aim(config).have)
         config.stash[known_key].excuse(items)
 
 
@@ -158,8 +164,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Print the browsers of the run, the reasons for skipped tests, and how to inspect a failure."""
     for line in drivers.counted(terminalreporter.stats.get("skipped", [])):
         terminalreporter.write_line(f"chatkey: {line}")
-    if aim := config.stash.get(aim_key, None):
-        terminalreporter.write_line(f"chatkey: {applicable.verdict(terminalreporter.stats, aim)}")
+    if options.read(config).target:
+        terminalreporter.write_line(f"chatkey: {applicable.verdict(terminalreporter.stats, _aim(config).name)}")
         for name in config.stash[known_key].mended(terminalreporter.stats):
             terminalreporter.write_line(f"chatkey: known failure {name} passes now: remove it from the file")
     for found in config.stash.get(found_key, {}).values():
@@ -168,15 +174,28 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"chatkey: show the trace with: {keeping.SHOW_TRACE} {traces[-1]}")
 
 
+def _aim_at(config: pytest.Config, file: Path) -> None:
+    """Read a TARGET.toml or a widget.toml. Ends the run if the file cannot be used."""
+    try:
+        if describes_widget(file):
+            config.stash[widget_key] = take_widget(file)
+        else:
+            config.stash[aim_key] = _aimed_at(config, file)
+    except (TargetError, HarnessError) as error:
+        pytest.exit(f"The target cannot be used: {error}", returncode=Exit.NOT_STARTED)
+
+
+def _aim(config: pytest.Config) -> Aim | WidgetAim:
+    """Return the service or the widget that this run judges."""
+    return config.stash[widget_key] if widget_key in config.stash else config.stash[aim_key]
+
+
 def _aimed_at(config: pytest.Config, file: Path) -> Aim:
     if set(config.option.browser or ["chromium"]) != {"chromium"}:
         raise pytest.UsageError(
             "Only Chromium can be used with a target: other browsers cannot be redirected to the front."
         )
-    try:
-        return take_aim(file)
-    except (TargetError, HarnessError) as error:
-        pytest.exit(f"The target cannot be used: {error}", returncode=Exit.NOT_STARTED)
+    return take_aim(file)
 
 
 def _failure(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.ExceptionInfo[BaseException] | None:

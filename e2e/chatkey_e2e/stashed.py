@@ -7,6 +7,7 @@ import pytest
 from chatkey_e2e import keeping
 from chatkey_e2e.aim.aim import Aim
 from chatkey_e2e.aim.known import KnownFailures
+from chatkey_e2e.aim.widget import WidgetAim
 from chatkey_e2e.misbehaviour import Faults, Marks
 from chatkey_e2e.timings import Timings
 from chatkey_e2e.witness import Witness
@@ -19,5 +20,6 @@ witness_key = pytest.StashKey[Witness]()
 marks_key = pytest.StashKey[Marks]()
 faults_key = pytest.StashKey[list[Faults]]()
 aim_key = pytest.StashKey[Aim]()
+widget_key = pytest.StashKey[WidgetAim]()
 known_key = pytest.StashKey[KnownFailures]()
 timings_key = pytest.StashKey[Timings]()

@@ -40,6 +40,15 @@ class Aim:
     """The target's known failures: the reason by name."""
 
     @property
+    def name(self) -> str:
+        return self.target.name
+
+    @property
+    def selectors(self) -> Mapping[str, str]:
+        """The selectors of the target's own widget."""
+        return self.target.document.widget.selectors if self.target.document.widget else {}
+
+    @property
     def origins(self) -> tuple[str, ...]:
         """The origins of the shops. The first origin is the address of the site itself."""
         return tuple(self.sites)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pytest
 
 from chatkey_e2e import needs
-from chatkey_e2e.aim.aim import Aim
 
 NOT_APPLICABLE: Final = "not applicable"
 SMOKE: Final = "smoke"
 RESTART: Final = "restart"
 
 
-def leave_out(items: list[pytest.Item], aim: Aim) -> None:
+def leave_out(items: list[pytest.Item], have: Iterable[str]) -> None:
     """Skip the scenarios that need a missing capability, and name the capability. Smoke scenarios run first.
 
     Scenarios that restart the service run last, because a service that stores nothing loses the data of other
     scenarios.
     """
     for item in items:
-        if lacking := needs.missing(item, aim.have):
+        if lacking := needs.missing(item, have):
             item.add_marker(pytest.mark.skip(reason=f"{NOT_APPLICABLE}: {', '.join(sorted(lacking))}"))
     items.sort(key=lambda item: (item.get_closest_marker(SMOKE) is None, RESTART in needs.needed(item)))
 
@@ -36,17 +35,17 @@ class Smoke:
         report = yield
         if report.failed and item.get_closest_marker(SMOKE):
             item.session.shouldstop = (
-                f"the smoke test {item.name} failed: check TARGET.toml, its adapter and the service"
+                f"the smoke test {item.name} failed: check the TOML file, its adapter, the service and the widget"
             )
         return report
 
 
-def verdict(stats: Mapping[str, Sequence[Any]], aim: Aim) -> str:
+def verdict(stats: Mapping[str, Sequence[Any]], name: str) -> str:
     """Return a sentence with the numbers of passed, failed, known-failing and not applicable scenarios."""
     left_out = [report for report in stats.get("skipped", ()) if NOT_APPLICABLE in str(report.longrepr)]
     count = {outcome: len(stats.get(outcome, ())) for outcome in ("passed", "xpassed", "failed", "error", "xfailed")}
     known = f"{count['xfailed']} known failures, " if count["xfailed"] else ""
     return (
-        f"{aim.target.name}: {count['passed'] + count['xpassed']} passed, {count['failed'] + count['error']} failed, "
+        f"{name}: {count['passed'] + count['xpassed']} passed, {count['failed'] + count['error']} failed, "
         f"{known}{len(left_out)} not applicable"
     )

@@ -1,0 +1,28 @@
+"""The results of browser scenarios, in the file that the harness writes and `chatkey conform` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from chatkey_conform.judging.verdict import Verdict
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """The result of one scenario. `id` is the file and the name of the scenario, as pytest writes them."""
+
+    id: str
+    title: str
+    sentences: tuple[str, ...]
+    verdict: Verdict
+    reason: str = ""
+    seconds: float = 0.0
+
+
+def write_scenarios(path: Path, scenarios: list[Scenario]) -> None:
+    path.write_bytes(msgspec.json.encode(scenarios))
+
+
+def read_scenarios(path: Path) -> list[Scenario]:
+    return msgspec.json.decode(path.read_bytes(), type=list[Scenario])

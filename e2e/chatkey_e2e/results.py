@@ -1,0 +1,98 @@
+"""Writes the results of the scenarios to a file, from which `chatkey conform` makes its report."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from chatkey_conform.grades.business import HarnessError
+from chatkey_conform.judging.scenario import Scenario, write_scenarios
+from chatkey_conform.judging.verdict import Verdict
+from chatkey_e2e import needs
+from chatkey_e2e.aim.applicable import NOT_APPLICABLE
+from chatkey_oauth.client import LabError
+
+LONGEST: Final = 300
+OURS: Final = (HarnessError, LabError)
+"""Errors of the adapter, or of a server of the harness. They never count against the target."""
+
+
+@dataclass
+class _Seen:
+    verdict: Verdict = Verdict.NOT_RUN
+    reason: str = "the run ended before this scenario"
+    seconds: float = 0.0
+
+    def judge(self, verdict: Verdict, reason: str = "") -> None:
+        self.verdict, self.reason = verdict, reason
+
+
+class Results:
+    """A pytest plugin that records the verdict on each scenario about the contract, and writes the file at the end."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._items: dict[str, pytest.Item] = {}
+        self._seen: dict[str, _Seen] = {}
+        self._errors_of_ours: set[str] = set()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Remember the selected scenarios, without those about the kit itself."""
+        self._items = {item.nodeid: item for item in session.items if needs.KIT not in needs.needed(item)}
+        self._seen = {name: _Seen() for name in self._items}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Note whether an error is one of the harness."""
+        if call.excinfo and isinstance(call.excinfo.value, OURS):
+            self._errors_of_ours.add(item.nodeid)
+        return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record the verdict of a phase. The first phase that does not pass decides."""
+        seen = self._seen.get(report.nodeid)
+        if seen is None:
+            return
+        seen.seconds += report.duration
+        if report.failed:
+            is_ours = report.nodeid in self._errors_of_ours
+            seen.judge(Verdict.ERROR if is_ours else Verdict.FAILED, _message(report))
+        elif report.skipped:
+            seen.judge(*_skipped(report))
+        elif report.when == "call":
+            seen.judge(Verdict.PASSED)
+
+    def pytest_sessionfinish(self) -> None:
+        write_scenarios(self._file, [self._scenario(item, self._seen[name]) for name, item in self._items.items()])
+
+    def _scenario(self, item: pytest.Item, seen: _Seen) -> Scenario:
+        title = " ".join((getattr(item, "obj", None).__doc__ or "").split())
+        sentences = [str(sentence) for mark in item.iter_markers("contract") for sentence in mark.args]
+        return Scenario(
+            id=f"{item.path.name}::{item.name.removesuffix('[chromium]').replace('[chromium-', '[')}",
+            title=title,
+            sentences=tuple(dict.fromkeys(sentences)),
+            verdict=seen.verdict,
+            reason=seen.reason,
+            seconds=round(seen.seconds, 2),
+        )
+
+
+def _skipped(report: pytest.TestReport) -> tuple[Verdict, str]:
+    if hasattr(report, "wasxfail"):
+        return Verdict.KNOWN, str(report.wasxfail)
+    reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else report.longreprtext
+    return (Verdict.NOT_APPLICABLE if reason.startswith(NOT_APPLICABLE) else Verdict.NOT_RUN), reason
+
+
+def _message(report: pytest.TestReport) -> str:
+    """Return the message of a failure in one line, shortened."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = " ".join(str(crash.message if crash else report.longreprtext).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
