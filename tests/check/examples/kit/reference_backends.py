@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,11 +30,24 @@ EXAMPLES: Final = Path(__file__).parents[4] / "docs" / "integrators" / "examples
 SECTION: Final = re.compile(
     r"^## (?P<name>.+)\n\n\[[^\]]+\]\((?P<file>[^)]+)\)(?:(?!^## ).*\n)*?```sh\n(?P<line>.+)\n", re.MULTILINE
 )
+PAGE: Final = EXAMPLES.parent.parent / "integrators.md"
+PRINTED: Final = re.compile(r"^<!-- run: (?P<line>.+) -->\n```python\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+MODULE: Final = re.compile(
+    r"^<!-- file: \S+/(?P<name>\w+\.py) -->\n```python\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 PROVIDER: Final = "prov_example"
 SECRETS: Final = {name: secrets.token_urlsafe(32) for name in ("CHAT_SECRET_KEY", "SESSION_KEY", "LOGIN_PASSWORD")}
-INSTALL: Final = re.compile(r"cd (?P<folder>\w+) && npm ci && ")
-OFFLINE: Final = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT")
-LOOKS: Final = 200
+KIT: Final = Path(__file__).parent
+OFFLINE: Final = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|Could not transfer artifact")
+LIBRARIES: Final = {
+    "Rails": ("ruby", "-e", 'require "action_controller/railtie"; require "jwt"; require "puma"'),
+    "Laravel": ("php", "-r", '(@include "Illuminate/autoload.php") or exit(1);'),
+}
+"""Commands that fail if the libraries of a backend are missing. Other backends install theirs themselves."""
+ARTISAN: Final = "php artisan serve --port 8000"
+BARE_LARAVEL: Final = f"php -S 127.0.0.1:8000 {KIT / 'laravel_site.php'}"
+QUIET: Final = {"NPM_CONFIG_IGNORE_SCRIPTS": "true", "NPM_CONFIG_AUDIT": "false", "NPM_CONFIG_FUND": "false"}
+LOOKS: Final = 600
 PAUSE: Final = 0.1
 """The time in seconds between two checks whether the backend is listening."""
 
@@ -68,6 +82,18 @@ def examples() -> list[Example]:
     return [Example(match["name"], EXAMPLES / match["file"], match["line"]) for match in found]
 
 
+def printed(folder: Path) -> Example:
+    """Save the module and the site that `docs/integrators.md` prints in a folder, and return the site."""
+    page = PAGE.read_text()
+    site, module = PRINTED.search(page), MODULE.search(page)
+    assert site is not None
+    assert module is not None
+    (folder / module["name"]).write_text(module["text"])
+    file = folder / "shop.py"
+    file.write_text(site["text"])
+    return Example("the page's site", file, site["line"])
+
+
 @contextmanager
 def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
     """Run a backend until the block ends.
@@ -75,11 +101,11 @@ def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
     Raises `Unavailable` if the backend needs a program or package that is missing.
     """
     (port,) = free_ports(1)
-    environ, folder, line = environment(), EXAMPLES, example.line.replace("8000", str(port))
-    installing = INSTALL.match(line)
-    if installing:
-        folder = installed(EXAMPLES / installing["folder"], cache, environ)
-        line = line[installing.end() :]
+    environ, folder = {**environment(), "TMPDIR": str(log.parent)}, example.file.parent
+    need_libraries(example.name, environ)
+    *steps, line = example.line.replace(ARTISAN, BARE_LARAVEL).replace("8000", str(port)).split(" && ")
+    if steps:
+        folder = installed(EXAMPLES / steps[0].removeprefix("cd "), cache, environ, steps[1:])
     words = line.split()
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
@@ -103,7 +129,14 @@ def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
 
 def environment() -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, **SECRETS, "CHAT_PROVIDER_ID": PROVIDER, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {
+        **os.environ,
+        **SECRETS,
+        "CHAT_PROVIDER_ID": PROVIDER,
+        "PATH": path,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "NEXT_TELEMETRY_DISABLED": "1",
+    }
 
 
 def program(name: str, environ: Mapping[str, str]) -> str:
@@ -113,21 +146,52 @@ def program(name: str, environ: Mapping[str, str]) -> str:
     return found
 
 
-def installed(source: Path, cache: Path, environ: Mapping[str, str]) -> Path:
-    """Copy a folder to the cache, install the packages of its lock file there, and return the copy.
+def need_libraries(name: str, environ: Mapping[str, str]) -> None:
+    """Raise `Unavailable` if libraries that a backend does not install itself are missing."""
+    command = LIBRARIES.get(name)
+    if command is None:
+        return
+    found = subprocess.run([program(command[0], environ), *command[1:]], capture_output=True, text=True, check=False)
+    if found.returncode:
+        raise Unavailable(f"this machine has `{command[0]}`, but not the libraries of {name}: {found.stderr[-300:]}")
 
-    Each version of the lock file is installed once.
+
+def installed(source: Path, cache: Path, environ: Mapping[str, str], steps: Sequence[str] = ("npm ci",)) -> Path:
+    """Copy a folder to the cache, run the commands there that install and build it, and return the copy.
+
+    Each version of the folder is installed once.
     """
-    lock = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()[:12]
-    folder = cache / f"{source.name}-{lock}"
-    shutil.copytree(source, folder, dirs_exist_ok=True)
-    if not (folder / "node_modules" / ".package-lock.json").is_file():
-        command = [program("npm", environ), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(command, cwd=folder, env=dict(environ), capture_output=True, text=True, check=False)
-        if done.returncode and OFFLINE.search(done.stderr):
-            raise Unavailable("npm cannot reach its registry from this machine")
-        assert done.returncode == 0, done.stderr
+    version = hashlib.sha256(b"".join(file.read_bytes() for file in _files(source))).hexdigest()[:12]
+    folder = cache / f"{source.name}-{version}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker may be installing the same folder
+        done = folder / ".installed"
+        if not done.is_file():
+            _install(source, folder, environ, steps)
+            done.touch()
     return folder
+
+
+def _install(source: Path, folder: Path, environ: Mapping[str, str], steps: Sequence[str]) -> None:
+    for file in _files(source):
+        copy = folder / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    for step in steps:
+        name, *rest = step.split()
+        command, known = [program(name, environ), *rest], {**environ, **QUIET}
+        built = subprocess.run(command, cwd=folder, env=known, capture_output=True, text=True, check=False)
+        output = f"{built.stdout}\n{built.stderr}"
+        if built.returncode and OFFLINE.search(output):
+            raise Unavailable(f"`{step}` cannot reach its registry from this machine")
+        assert built.returncode == 0, output
+
+
+def _files(source: Path) -> list[Path]:
+    """Return the files of a folder. Files that an earlier build left there are not copied."""
+    built = {"node_modules", ".next", "target"}
+    return sorted(file for file in source.rglob("*") if file.is_file() and not built & set(file.parts))
 
 
 def _reach(child: subprocess.Popen[bytes], origin: str, log: Path) -> None:
