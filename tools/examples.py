@@ -20,6 +20,7 @@ from litestar.testing import TestClient
 from structlog.testing import capture_logs
 
 from chatkey_lab.guard import bearer
+from chatkey_protocol import frames
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, SOCKET_PATH, SUBPROTOCOL, VISITOR_TOKEN_PATH
 from chatkey_server.app import create_app
@@ -30,6 +31,7 @@ from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.identity.tokens import Profile, Secrets
 from chatkey_server.public.opener import Opener
 from chatkey_server.settings import Settings
+from chatkey_widget import call_proof
 from chatkey_widget import proof as widget_proof
 from chatkey_widget.keys import PublicKey, base64url
 
@@ -42,6 +44,9 @@ BASE_URL: Final = "https://chat.example"
 SOCKET_URI: Final = "wss://chat.example/v1/socket"
 NONCE: Final = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
 CALL_ID: Final = UUID("5f0c2d1e-0000-4000-8000-000000000001")
+AGENT_NONCE: Final = "kP3vX9b0sTq7Lw2eRm5yZg"
+FINGERPRINT: Final = ":".join(f"{byte:02X}" for byte in range(32))
+AGENT_FINGERPRINT: Final = ":".join(f"{byte:02X}" for byte in range(224, 256))
 WIDGET_NONCE: Final = "x7Qm2c9Vt0yKfB5sWn3eLg"
 ADA: Final = Profile(name="Ada", email="ada@example.com", avatar="https://shop.example/ada.png")
 
@@ -68,6 +73,10 @@ def claims(token: str) -> Any:
 def sign(token: str, nonce: str) -> str:
     """Make a proof as the widget does. The signature is the same every time (RFC 6979)."""
     made = widget_proof.build(KEY, token=token, nonce=nonce, htu=SOCKET_URI, jti="5xWm0Vq1gk2yTn8b", now=NOW)
+    return _compact(made)
+
+
+def _compact(made: widget_proof.Proof) -> str:
     der = _PRIVATE.sign(made.signing_input.encode(), ec.ECDSA(SHA256(), deterministic_signing=True))
     r, s = decode_dss_signature(der)
     return widget_proof.compact(made.signing_input, r.to_bytes(32) + s.to_bytes(32))
@@ -126,6 +135,7 @@ def _socket(client: TestClient[Any]) -> Iterator[tuple[str, object]]:
         yield from _exchange(wire, {"type": "search", "id": "s-1", "query": "oak"}, "search answer")
         with mock.patch("uuid.uuid4", return_value=CALL_ID):
             yield from _exchange(wire, {"type": "call", "id": "c-1", "action": "start", "headers": headers}, "call on")
+        yield from _signals(wire)
         wire.send_json({"type": "message", "id": "m-2", "body": " "})
         yield "error that answers a frame", wire.receive_json()
         yield from _exchange(wire, {"type": "ping"}, "pong")
@@ -142,6 +152,28 @@ def _socket(client: TestClient[Any]) -> Iterator[tuple[str, object]]:
         wire.receive_json()
         wire.send_json({**connect, "proof": sign(token, "c29tZSBvdGhlciBjb25uZWN0aW9u")})
         yield "error", wire.receive_json()
+
+
+def _signals(wire: Any) -> Iterator[tuple[str, object]]:
+    """Make the signals of a call with this agent's offer, which no page of an agent has to send for this."""
+    call_id = str(CALL_ID)
+    yield from _exchange(wire, {"type": "signal", "id": "g-1", "call_id": call_id, "action": "ask"}, "signal asked")
+    sdp = "v=0\r\n…\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=fingerprint:sha-256 {}\r\n…\r\n"
+    offer = frames.Signal(type="signal", call_id=call_id, event="offer", sdp=sdp.format(AGENT_FINGERPRINT))
+    yield "signal offer", {**offer, "nonce": AGENT_NONCE, "fingerprint": AGENT_FINGERPRINT, "ice_servers": []}
+    made = call_proof.build(
+        KEY,
+        call_id=call_id,
+        nonce=AGENT_NONCE,
+        fingerprint=FINGERPRINT,
+        peer_fingerprint=AGENT_FINGERPRINT,
+        jti="5xWm0Vq1gk2yTn8b",
+        now=NOW,
+    )
+    yield "call proof header", made.header
+    yield "call proof claims", made.claims
+    answer = {"type": "signal", "id": "g-2", "call_id": call_id, "action": "answer"}
+    yield "signal answer", {**answer, "sdp": sdp.format(FINGERPRINT), "proof": _compact(made)}
 
 
 def _exchange(wire: Any, frame: Mapping[str, object], answer: str) -> Iterator[tuple[str, object]]:

@@ -24,7 +24,7 @@ from chatkey_conform.making.place import Place
 from chatkey_conform.making.proof_making import Handshake
 from chatkey_peer.key import BrowserKey, b64
 from chatkey_protocol.codes import Code
-from chatkey_protocol.names import REVISION, SUBPROTOCOL
+from chatkey_protocol.names import CALL_PROOF_TYP, PROOF_TYP, REVISION, SUBPROTOCOL
 from chatkey_server.identity import origins, proofs, tokens
 from chatkey_server.identity.errors import MEANINGS, Refused
 from chatkey_widget import proof as widget_proof
@@ -38,6 +38,9 @@ PUBLISHED: Final = ROOT / "tests" / "vectors"
 MOST_CHARS: Final = 20_000
 NONCE: Final = "the-nonce-of-this-connection"
 HTU: Final = "ws://localhost:8800/v1/socket"
+CALL_ID: Final = "5f0c2d1e-0000-4000-8000-000000000001"
+FINGERPRINT: Final = ":".join(f"{byte:02X}" for byte in range(224, 256))
+PEER_FINGERPRINT: Final = ":".join(f"{byte:02X}" for byte in range(160, 192))
 JTI: Final = "5xWm0Vq1gk2yTn8b"
 DOMAINS: Final = (
     "shop.example",
@@ -90,6 +93,7 @@ def text() -> str:
             "tokens": _tokens(),
             "refreshes": _refreshes(),
             "proofs": _proofs(),
+            "call_proofs": _call_proofs(),
             "proof_making": _proof_making(),
             "published": json.loads((PUBLISHED / "published.json").read_text()),
         }
@@ -279,6 +283,52 @@ def _proof_cases(handshake: Handshake) -> Iterator[Json]:
 
 def _refused_proof(name: str, proof: str, code: str) -> Json:
     return {"id": name, "proof": proof, "refused": code, "close": int(MEANINGS[Code(code)].close)}
+
+
+def _call_proofs() -> Json:
+    given = {
+        "jkt": KEY.jkt,
+        "call_id": CALL_ID,
+        "nonce": NONCE,
+        "fingerprint": FINGERPRINT,
+        "peer_fingerprint": PEER_FINGERPRINT,
+        "now": int(NOW),
+    }
+    return {"given": given, "cases": list(_call_proof_cases())}
+
+
+def _call_proof_cases() -> Iterator[Json]:
+    yield {"id": "honest", "proof": _call_proof(), "accepted": True}
+    for name, proof, code in (
+        ("socket-typ", _call_proof(typ=PROOF_TYP), Code.PROOF_TYP),
+        ("no-typ", _call_proof(typ=None), Code.PROOF_TYP),
+        ("without-peer", _call_proof(peer_fingerprint=None), Code.PROOF_CLAIMS),
+        ("another-key", _call_proof(key=OTHER), Code.PROOF_KEY_MISMATCH),
+        ("another-call", _call_proof(call_id=CALL_ID.replace("1", "2")), Code.PROOF_CALL),
+        ("old-nonce", _call_proof(nonce="the-nonce-of-an-earlier-offer"), Code.PROOF_NONCE),
+        ("swapped-answer", _call_proof(fingerprint=PEER_FINGERPRINT), Code.PROOF_FINGERPRINT),
+        ("swapped-offer", _call_proof(peer_fingerprint=FINGERPRINT), Code.PROOF_FINGERPRINT),
+        ("lower-case", _call_proof(fingerprint=FINGERPRINT.lower()), Code.PROOF_FINGERPRINT),
+        ("order-key-before-call", _call_proof(key=OTHER, call_id="old"), Code.PROOF_KEY_MISMATCH),
+        ("order-call-before-nonce", _call_proof(call_id="old", nonce="old"), Code.PROOF_CALL),
+        ("order-nonce-before-fingerprint", _call_proof(nonce="old", fingerprint="x"), Code.PROOF_NONCE),
+    ):
+        yield _refused_proof(name, proof, code)
+
+
+def _call_proof(*, key: FixedKey = KEY, typ: str | None = CALL_PROOF_TYP, **changed: str | None) -> str:
+    """Return a proof for a call. A changed claim that is None is left out."""
+    claims = {
+        "jti": JTI,
+        "iat": int(NOW),
+        "call_id": CALL_ID,
+        "nonce": NONCE,
+        "fingerprint": FINGERPRINT,
+        "peer_fingerprint": PEER_FINGERPRINT,
+        **changed,
+    }
+    header = {"typ": typ, "alg": "ES256", "jwk": key.jwk}
+    return key.jws(*({name: value for name, value in part.items() if value is not None} for part in (header, claims)))
 
 
 def _proof_making() -> Json:

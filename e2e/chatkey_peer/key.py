@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from chatkey_protocol.names import PROOF_HTM, PROOF_TYP
+from chatkey_protocol.names import CALL_PROOF_TYP, PROOF_HTM, PROOF_TYP
 
 Json = dict[str, Any]
 
@@ -99,5 +99,23 @@ class BrowserKey:
             "nonce": nonce,
             "ath": b64(hashlib.sha256(token.encode("ascii", "replace")).digest()),
         }
-        signed = f"{b64(dumps(merged(full, header or {})))}.{b64(dumps(merged(honest, claims)))}"
+        return self.jws(merged(full, header or {}), merged(honest, claims))
+
+    def prove_call(
+        self, *, call_id: str, nonce: str, fingerprint: str, peer_fingerprint: str, typ: str = CALL_PROOF_TYP
+    ) -> str:
+        """Return a proof for the audio of a call (D-22)."""
+        claims = {
+            "jti": secrets.token_urlsafe(12),
+            "iat": int(time.time()),
+            "call_id": call_id,
+            "nonce": nonce,
+            "fingerprint": fingerprint,
+            "peer_fingerprint": peer_fingerprint,
+        }
+        return self.jws({"typ": typ, "alg": "ES256", "jwk": self.jwk}, claims)
+
+    def jws(self, header: Mapping[str, Any], claims: Mapping[str, Any]) -> str:
+        """Return a compact JWS with this header and these claims."""
+        signed = f"{b64(dumps(header))}.{b64(dumps(claims))}"
         return f"{signed}.{b64(self.sign(signed.encode()))}"

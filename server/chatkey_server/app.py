@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from litestar import Litestar
 
 from chatkey_server import assets, health, panel
+from chatkey_server.chat.call_keeper import CallKeeper
 from chatkey_server.chat.catch_up import CatchUp
 from chatkey_server.chat.events import PROVIDERS
 from chatkey_server.chat.hub import MISSED, Hub
@@ -54,6 +55,7 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
         _database(settings),
         lambda _: services.rates.counting.running(),
         lambda _: services.catch_up.running(),
+        lambda _: services.keeper.running(),
     ]
     if lab:
         mounted.append(lab.router)
@@ -85,6 +87,7 @@ def build_services(settings: Settings, clock: Clock) -> Services:
     providers = Providers(now=clock, vault=vault, socket_uri=settings.socket_uri, offered=settings.offered_socials)
     hub.add(PROVIDERS, lambda changed: providers.forget(changed.decode() or None))
     hub.add(MISSED, lambda _: providers.forget())
+    chat = Chat(hub, settings.limits, rates, now=clock)
     return Services(
         settings=settings,
         clock=clock,
@@ -92,7 +95,8 @@ def build_services(settings: Settings, clock: Clock) -> Services:
         providers=providers,
         hub=hub,
         catch_up=CatchUp(hub, now=clock),
-        chat=Chat(hub, settings.limits, rates, now=clock),
+        chat=chat,
+        keeper=CallKeeper(chat, clock),
         sockets=Sockets(settings.limits),
         rates=rates,
     )

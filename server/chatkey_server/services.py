@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chatkey_server.chat.call_keeper import CallKeeper
 from chatkey_server.chat.catch_up import CatchUp
 from chatkey_server.chat.events import PROVIDERS
 from chatkey_server.chat.hub import Hub
@@ -27,6 +28,7 @@ class Services:
     hub: Hub
     catch_up: CatchUp
     chat: Chat
+    keeper: CallKeeper
     sockets: Sockets
     rates: Rates
 

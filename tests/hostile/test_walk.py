@@ -271,6 +271,12 @@ OTHER_FRAMES: Final[dict[str, dict[str, Any]]] = {
     "name of combining marks": {"type": "message", "body": "hi", "headers": {"name": "a" + MARKS * 63}},
     "call with a name of combining marks": {"type": "call", "action": "start", "headers": {"name": MARKS * 63}},
     "history before everything": {"type": "history", "before": 2**31 - 1, "limit": 50},
+    "signal with a description of fingerprints": {
+        "type": "signal",
+        "call_id": "5f0c2d1e-0000-4000-8000-000000000001",
+        "action": "answer",
+        "sdp": "a=fingerprint:sha-256 00\r\n" * 300,
+    },
     "refresh that is no token": {"type": "ping", "x": "." * 60_000},
 }
 
@@ -282,8 +288,7 @@ def test_the_other_frames(judge: Any, member: Member, row: str) -> None:
 
     hostile = OTHER_FRAMES[row]
     harmless = {"type": hostile["type"], **({"body": "hi"} if hostile["type"] == "message" else {})}
-    if hostile["type"] == "call":
-        harmless["action"] = "start"
+    harmless |= {name: hostile[name] for name in ("action", "call_id") if name in hostile}
 
     judge(send, Pair(json.dumps(hostile), json.dumps({**harmless, "x": "a" * (len(json.dumps(hostile)) - 40)})))
 

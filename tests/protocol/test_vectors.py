@@ -13,12 +13,14 @@ import pytest
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import REVISION, SUBPROTOCOL
-from chatkey_server.identity import encoding, keys, origins, proofs, tokens
+from chatkey_server.identity import call_proofs, encoding, keys, origins, proofs, tokens
+from chatkey_server.identity.call_proofs import Ends
 from chatkey_server.identity.errors import MEANINGS, Refused
 from chatkey_server.identity.tokens import Secrets
 from chatkey_server.settings import Limits
 from chatkey_server.socket.connection import Connection
 from chatkey_server.storage.providers import ProviderView
+from chatkey_widget import call_proof
 from chatkey_widget import proof as widget_proof
 from chatkey_widget import tokens as widget_tokens
 from chatkey_widget.keys import PublicKey
@@ -194,9 +196,36 @@ def test_the_widget_makes_the_expected_proof() -> None:
     assert made.signing_input.encode() == signed
 
 
+@pytest.mark.parametrize("case", cases("call_proofs"))
+def test_the_server_judges_the_proofs_of_calls(case: dict[str, Any]) -> None:
+    given = VECTORS["call_proofs"]["given"]
+    ends = Ends(caller=given["fingerprint"], agent=given["peer_fingerprint"], nonce=given["nonce"])
+
+    def verify() -> dict[str, Any]:
+        call_proofs.verify(case["proof"], ends, call_id=given["call_id"], jkt=given["jkt"], now=given["now"])
+        return {"accepted": True}
+
+    assert judged("close", verify) == wanted(case)
+
+
+def test_the_widget_makes_the_honest_proof_of_a_call() -> None:
+    given = VECTORS["call_proofs"]["given"]
+    header, payload, _ = cases("call_proofs", id="honest")[0].values[0]["proof"].split(".")
+    claims = {name: given[name] for name in ("call_id", "nonce", "fingerprint", "peer_fingerprint")}
+    jwk = _decoded(header)["jwk"]
+
+    made = call_proof.build(PublicKey(jwk["x"], jwk["y"]), jti=_decoded(payload)["jti"], now=given["now"], **claims)
+
+    assert (made.header, made.claims) == (_decoded(header), _decoded(payload))
+
+
+def _decoded(segment: str) -> Any:
+    return json.loads(urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
+
+
 def test_every_code_of_tokens_and_proofs_has_a_case() -> None:
     """Two codes are exempt, because a single token or proof cannot cause them."""
-    shown = {case.values[0].get("refused") for group in ("tokens", "proofs") for case in cases(group)}
+    shown = {case.values[0].get("refused") for group in ("tokens", "proofs", "call_proofs") for case in cases(group)}
     elsewhere = {Code.TOKEN_KEY_MISMATCH, Code.TOKEN_REVOKED}
 
     assert {code for code in Code if code.startswith(("token_", "proof_"))} - elsewhere <= shown

@@ -71,6 +71,8 @@ class Code(StrEnum):
     PROOF_HTM = "proof_htm"
     PROOF_HTU = "proof_htu"
     PROOF_ATH = "proof_ath"
+    PROOF_CALL = "proof_call"
+    PROOF_FINGERPRINT = "proof_fingerprint"
     # the socket
     FRAME_TOO_LARGE = "frame_too_large"
     FRAME_INVALID = "frame_invalid"
@@ -81,6 +83,10 @@ class Code(StrEnum):
     TOO_MANY_SOCKETS = "too_many_sockets"
     IDENTITY_CHANGED = "identity_changed"
     CALL_UNKNOWN = "call_unknown"
+    CALL_TAKEN = "call_taken"
+    CALL_BUSY = "call_busy"
+    CALL_UNANSWERED = "call_unanswered"
+    CALL_LOST = "call_lost"
     RESTARTING = "restarting"
     SIGN_IN_REQUIRED = "sign_in_required"
     # social login

@@ -27,6 +27,7 @@ class Kind(StrEnum):
     HISTORY = "history"
     SEARCH = "search"
     CALL = "call"
+    SIGNAL = "signal"
     PING = "ping"
     PONG = "pong"
 
@@ -34,7 +35,8 @@ class Kind(StrEnum):
 Identity = Literal["visitor", "member"]
 Sender = Literal["customer", "agent"]
 CallState = Literal["ringing", "active", "ended"]
-CallAction = Literal["start", "end"]
+CallAction = Literal["start", "end", "join"]
+SignalAction = Literal["ask", "answer", "candidate"]
 
 
 class Pattern(NamedTuple):
@@ -60,6 +62,13 @@ class Length(NamedTuple):
 FrameId = Annotated[str, Pattern("[A-Za-z0-9_-]{1,64}")]
 Seq = Annotated[int, Between(1, 2**31 - 1)]
 Count = Annotated[int, Between(1, ENTRIES)]
+
+
+CallId = Annotated[str, Pattern("[0-9a-f-]{36}")]
+Sdp = Annotated[str, Length(1, 8_000)]
+Candidate = Annotated[str, Length(0, 1_000)]
+CallProof = Annotated[str, Length(1, 4_096)]
+CallNonce = Annotated[str, Pattern("[A-Za-z0-9_-]{16,64}")]
 
 
 class Hello(TypedDict):
@@ -213,21 +222,71 @@ class SearchResult(TypedDict):
 
 
 class AskCall(TypedDict):
-    """The widget starts a call, or ends the current one."""
+    """The widget starts a call, ends the current one, or joins it again after its socket was lost or its page reloaded.
+
+    `started` comes with `join`: the `id` of the frame that started the call, which only the caller's tab knows.
+    """
 
     type: Literal["call"]
     id: FrameId
     action: CallAction
     headers: NotRequired[Headers]
+    started: NotRequired[FrameId]
 
 
 class CallEvent(TypedDict):
-    """The server reports the state of the call. `id` is present if the frame answers a `call` of the widget."""
+    """The server reports the state of the call. `id` is present if the frame answers a `call` of the widget.
+
+    `code` is present if the call ended for another reason than that somebody hung up.
+    """
 
     type: Literal["call"]
     call_id: str
     state: CallState
+    code: NotRequired[str]
     id: NotRequired[str]
+
+
+class SendSignal(TypedDict):
+    """The widget negotiates the audio of a call that an agent has accepted. Only the calling socket may send it.
+
+    `ask` asks the agent's page for an offer. `answer` answers the newest offer with the description `sdp`, and with the
+    proof that binds both DTLS fingerprints to the connection key. `candidate` adds an ICE candidate.
+    """
+
+    type: Literal["signal"]
+    id: FrameId
+    call_id: CallId
+    action: SignalAction
+    sdp: NotRequired[Sdp]
+    proof: NotRequired[CallProof]
+    candidate: NotRequired[Candidate]
+
+
+class IceServer(TypedDict):
+    """A STUN or TURN server, as `RTCPeerConnection` takes it."""
+
+    urls: list[str]
+    username: NotRequired[str]
+    credential: NotRequired[str]
+
+
+class Signal(TypedDict):
+    """The server passes on an offer or a candidate of the agent's page, or confirms that it has `passed` a signal on.
+
+    The server vouches that the `fingerprint` of an `offer` comes from the page of the agent who accepted the call. An
+    answer that was passed on was verified. `id` is the `id` of the widget's frame.
+    """
+
+    type: Literal["signal"]
+    call_id: str
+    event: Literal["offer", "candidate", "passed"]
+    id: NotRequired[str]
+    sdp: NotRequired[str]
+    nonce: NotRequired[str]
+    fingerprint: NotRequired[str]
+    ice_servers: NotRequired[list[IceServer]]
+    candidate: NotRequired[str]
 
 
 class Ping(TypedDict):
@@ -243,7 +302,7 @@ class Pong(TypedDict):
     server_time: int
 
 
-ChatFrame: TypeAlias = SendMessage | AskHistory | AskSearch | AskCall
+ChatFrame: TypeAlias = SendMessage | AskHistory | AskSearch | AskCall | SendSignal
 """The frames that the chat part of the server answers. Each has an `id`."""
 
 WidgetFrame: TypeAlias = Connect | Refresh | ChatFrame | Ping

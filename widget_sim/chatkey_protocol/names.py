@@ -23,6 +23,9 @@ REVISION: Final = 2
 PROOF_TYP: Final = "wf-proof+jwt"
 """The `typ` of the one-time proof that opens a socket (D-10)."""
 
+CALL_PROOF_TYP: Final = "wf-call-proof+jwt"
+"""The `typ` of the proof that binds the audio of a call to the connection key (D-22)."""
+
 PROOF_HTM: Final = "GET"
 """The `htm` of the proof. It is GET because a WebSocket handshake is a GET request."""
 

@@ -68,9 +68,10 @@ def customer_on(channel: str) -> tuple[str, str, str] | None:
     return (provider, login, uid) if provider else None
 
 
-def encoded(frame: Mapping[str, object], source: str = "") -> bytes:
-    """Encode a frame as an event for the hub."""
-    return _encode(Event(msgspec.Raw(_encode(frame)), source))
+def encoded(frame: Mapping[str, object], source: str = "", *, call: CallEvent | None = None) -> bytes:
+    """Encode a frame as an event for the hub. `call` is the call that the frame is about."""
+    about = None if call is None else (call["call_id"], call["state"])
+    return _encode(Event(msgspec.Raw(_encode(frame)), source, call=about))
 
 
 def message_told(entry: Entry, source: str = "") -> bytes:
@@ -81,4 +82,4 @@ def message_told(entry: Entry, source: str = "") -> bytes:
 
 def call_told(event: CallEvent, source: str = "") -> bytes:
     """Encode the event that carries a call's state to a person's sockets."""
-    return _encode(Event(msgspec.Raw(_encode(event)), source, call=(event["call_id"], event["state"])))
+    return encoded(event, source, call=event)

@@ -14,6 +14,7 @@ from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import CallEvent, Entry
 from chatkey_server.chat import calls, conversations, search
 from chatkey_server.chat.callers import Callers
+from chatkey_server.chat.calls import Caller, Changed
 from chatkey_server.chat.conversations import Appended, Draft, Locked
 from chatkey_server.chat.customers import customer_of
 from chatkey_server.chat.events import AGENTS, agents_channel, call_told, customer_channel, encoded, message_told
@@ -109,54 +110,105 @@ class Chat:
                     Code.UNAVAILABLE, f"The search took longer than {SEARCH_SECONDS:.0f} s.", member="query"
                 ) from None
 
-    async def call(self, identity: SocketIdentity, *, name: str | None, source: str, address: str = "") -> CallEvent:
+    async def call(
+        self, identity: SocketIdentity, *, name: str | None, source: str, started_by: str = "", address: str = ""
+    ) -> Changed:
         """Start a call, or return the state of the call in progress."""
         shown = self._shown_name(name)
         async with self._stored(identity, address, 0):
             conversation = await self._own(identity, shown)
-            changed = await calls.ring(conversation.id, self._now())
+            changed = await calls.ring(conversation.id, self._now(), Caller(started_by, identity.jkt))
             if changed.fresh:
                 await conversations.note_call(conversation.id, self._now())
         self.callers.began(_channel(conversation), changed.event["call_id"])
         self._tell_call(conversation, changed.event, source)
-        return changed.event
+        return changed
 
-    async def hang_up(self, identity: SocketIdentity, *, source: str, call_id: str | None = None) -> CallEvent:
-        """End the person's call. With `call_id`, end only that call. Raises `Refused(call_unknown)`."""
+    async def join(self, identity: SocketIdentity, started_by: str) -> CallEvent:
+        """Let the caller's tab continue its active call on a new socket. Raises `Refused` for any other tab."""
         async with transaction():
             conversation = await conversations.lock_begun(identity)
             if conversation is None:
                 raise calls.unknown()
-            changed = await calls.end(conversation.id, self._now(), call_id=call_id)
+            event = await calls.join(conversation.id, self._now(), Caller(started_by, identity.jkt))
+        self.callers.began(_channel(conversation), event["call_id"])
+        return event
+
+    async def hang_up(
+        self,
+        identity: SocketIdentity,
+        *,
+        source: str,
+        call_id: str | None = None,
+        code: str | None = None,
+        only: str | None = None,
+    ) -> CallEvent:
+        """End the person's call, or only the call `call_id`, or only a call in the state `only`.
+
+        `code` says why the call ends, if nobody hung up. Raises `Refused(call_unknown)`.
+        """
+        async with transaction():
+            conversation = await conversations.lock_begun(identity)
+            if conversation is None:
+                raise calls.unknown()
+            changed = await calls.end(conversation.id, self._now(), call_id=call_id, code=code, only=only)
         self._tell_call(conversation, changed.event, source)
         return changed.event
 
-    async def take_call(self, conversation: UUID, *, agent: SignedIn) -> CallEvent:
-        """Accept a conversation's call as an agent. Raises `Refused(call_unknown)`."""
+    async def take_call(
+        self, conversation: UUID, *, agent: SignedIn, accepted_by: str = "", again: bool = False
+    ) -> CallEvent:
+        """Accept a conversation's call as an agent. With `again`, join a call that `accepted_by` has accepted before.
+
+        Raises `Refused`.
+        """
         async with transaction():
             held = await self._agents(agent, conversation)
-            changed = await calls.accept(held.id, self._now())
+            changed = await calls.accept(held.id, self._now(), accepted_by, again=again)
             if changed.fresh:
                 await conversations.note_agent(held.id, agent.name)
         self._tell_call(held, changed.event, SYSTEM)
         return changed.event
 
-    async def end_call(self, conversation: UUID, *, agent: SignedIn) -> CallEvent:
+    async def end_call(
+        self, conversation: UUID, *, agent: SignedIn, call_id: str | None = None, code: str | None = None
+    ) -> CallEvent:
         """End a conversation's call as an agent. Raises `Refused(call_unknown)`."""
         async with transaction():
             held = await self._agents(agent, conversation)
-            changed = await calls.end(held.id, self._now())
+            changed = await calls.end(held.id, self._now(), call_id=call_id, code=code)
             await conversations.note_agent(held.id, agent.name)
         self._tell_call(held, changed.event, SYSTEM)
         return changed.event
 
+    async def revoke_call(self, identity: SocketIdentity, call_id: str) -> None:
+        """End the call of a socket whose identity is no longer valid."""
+        try:
+            await self.hang_up(identity, source=SYSTEM, call_id=call_id)
+        except Refused as refused:
+            log.info("call.revoked_not", code=refused.code, provider=identity.pid)
+
+    async def drop_call(self, conversation: UUID, call_id: str, code: str | None) -> None:
+        """End a call that nobody ended, unless it has ended meanwhile."""
+        try:
+            async with transaction():
+                held = await conversations.lock(conversation)
+                changed = await calls.end(held.id, self._now(), call_id=call_id, code=code)
+        except Refused as refused:
+            log.info("call.dropped_not", code=refused.code)
+        else:
+            self._tell_call(held, changed.event, SYSTEM)
+
     async def gone(self, identity: SocketIdentity) -> None:
-        """End the call that was started in this process, because the person's last socket here has closed."""
+        """End the call that still rings, because the person's last socket in this process has closed.
+
+        An active call goes on for a while, so that the person can join it again.
+        """
         call_id = self.callers.take(_party(identity))
         if call_id is None:
             return
         try:
-            await self.hang_up(identity, source=SYSTEM, call_id=call_id)
+            await self.hang_up(identity, source=SYSTEM, call_id=call_id, only="ringing")
         except Refused as refused:
             # The call may just have ended, or ended in another process. If the database is away, it keeps ringing.
             log.info("call.left", code=refused.code, provider=identity.pid)
@@ -194,11 +246,11 @@ class Chat:
 
     def _tell_call(self, conversation: Locked, event: CallEvent, source: str) -> None:
         self._hub.publish(_channel(conversation), call_told(event, source))
-        self._tell_agents(conversation, {**event, "conversation": str(conversation.id)})
+        self._tell_agents(conversation, {**event, "conversation": str(conversation.id)}, event)
 
-    def _tell_agents(self, conversation: Locked, frame: Mapping[str, object]) -> None:
+    def _tell_agents(self, conversation: Locked, frame: Mapping[str, object], call: CallEvent | None = None) -> None:
         """Publish a frame to the agents of this business and, on another channel, to the agents of all businesses."""
-        told = encoded(frame)
+        told = encoded(frame, call=call)
         for channel in (AGENTS, agents_channel(conversation.provider)):
             self._hub.publish(channel, told)
 

@@ -129,6 +129,15 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.PROOF_HTM: Meaning(401, Close.FORBIDDEN, "`htm` is not `GET`."),
     Code.PROOF_HTU: Meaning(401, Close.FORBIDDEN, "`htu` is not the socket's own address."),
     Code.PROOF_ATH: Meaning(401, Close.FORBIDDEN, "`ath` is not the hash of the token in the same frame."),
+    Code.PROOF_CALL: Meaning(401, Close.FORBIDDEN, "The proof of a call's audio was made for another call."),
+    Code.PROOF_FINGERPRINT: Meaning(
+        401,
+        Close.FORBIDDEN,
+        (
+            "A DTLS fingerprint was changed on the way, or is missing; something between the widget and the service "
+            "interferes with calls. The call ends."
+        ),
+    ),
     Code.FRAME_TOO_LARGE: Meaning(
         413, Close.TOO_BIG, "The frame is larger than the limit. The socket is closed without an error frame."
     ),
@@ -170,6 +179,16 @@ MEANINGS: Final[dict[Code, Meaning]] = {
         ),
     ),
     Code.CALL_UNKNOWN: Meaning(404, Close.BAD_FRAME, "There is no such call, or it has ended."),
+    Code.CALL_TAKEN: Meaning(
+        409, Close.BAD_FRAME, "Another agent has accepted the call, or the call is in another tab."
+    ),
+    Code.CALL_BUSY: Meaning(409, Close.BAD_FRAME, "The agent is in another call; end that call first."),
+    Code.CALL_UNANSWERED: Meaning(
+        408, Close.BAD_FRAME, "No agent accepted the call in time; call again later.", retryable=True
+    ),
+    Code.CALL_LOST: Meaning(
+        408, Close.BAD_FRAME, "One side of the call was away for more than 20 seconds; call again.", retryable=True
+    ),
     Code.RESTARTING: Meaning(
         503, Close.RESTART, "The server is shutting down; connect again in a moment.", retryable=True
     ),

@@ -7,7 +7,7 @@ import hmac
 import re
 import secrets
 from functools import lru_cache, partial
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
@@ -31,15 +31,23 @@ _DEFAULT_PORTS: Final = {"wss": 443, "ws": 80}
 _Short = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 
 
-class _Claims(msgspec.Struct, frozen=True):
+class Common(msgspec.Struct, frozen=True, kw_only=True):
+    """The claims that every proof has."""
+
     jti: _Short
     iat: Seconds
-    htm: str
-    htu: Annotated[str, msgspec.Meta(min_length=1, max_length=2048)]
     nonce: _Short
-    ath: _Short
     exp: Seconds | None = None
     nbf: Seconds | None = None
+
+
+class _Claims(Common, frozen=True, kw_only=True):
+    htm: str
+    htu: Annotated[str, msgspec.Meta(min_length=1, max_length=2048)]
+    ath: _Short
+
+
+C = TypeVar("C", bound=Common)
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -60,9 +68,25 @@ def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now
     refusal code of its own. `jti` is not stored, because the nonce makes the proof single-use. `iat` only serves to
     measure clock skew.
     """
+    read = signed_claims(proof, _read_claims, typ=PROOF_TYP, jkt=jkt, now=now)
+    if not is_nonce(read.nonce, nonce):
+        raise Refused(
+            Code.PROOF_NONCE,
+            (
+                "The proof's nonce belongs to another connection or was already used; answer the connection's `hello` "
+                "with a new proof."
+            ),
+            member="nonce",
+        )
+    _check_target(read, token=token, htu=htu)
+    return Proof(jkt=jkt, skew=read.iat - now)
+
+
+def signed_claims(proof: str, read: msgspec.json.Decoder[C], *, typ: str, jkt: str, now: float) -> C:
+    """Check format, signature and thumbprint of a proof with this `typ`, and return its claims."""
     compact = _split(proof)
-    key = _key_of(compact.header)
-    read = _claims_of(compact, now)
+    key = _key_of(compact.header, typ)
+    claimed = _claims_of(compact, read, now)
     if not key.verify(compact.signature, compact.signed):
         raise Refused(
             Code.PROOF_SIGNATURE,
@@ -76,22 +100,17 @@ def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now
             "The proof is signed with another key than the key to which the token is bound.",
             member="jwk",
         )
-    if nonce is None or not hmac.compare_digest(read.nonce.encode(), nonce.encode()):
-        raise Refused(
-            Code.PROOF_NONCE,
-            (
-                "The proof's nonce belongs to another connection or was already used; answer the connection's `hello` "
-                "with a new proof."
-            ),
-            member="nonce",
-        )
-    _check_target(read, token=token, htu=htu)
-    return Proof(jkt=key.jkt, skew=read.iat - now)
+    return claimed
 
 
 def new_nonce() -> str:
     """Return a new random nonce: 192 bits as base64url."""
     return secrets.token_urlsafe(_NONCE_BYTES)
+
+
+def is_nonce(claimed: str, nonce: str | None) -> bool:
+    """Return whether a proof contains the expected nonce. A nonce that was used or has expired is None."""
+    return nonce is not None and hmac.compare_digest(claimed.encode(), nonce.encode())
 
 
 def access_token_hash(token: str) -> str:
@@ -123,11 +142,11 @@ def _object(segment: str, name: str) -> tuple[bytes, dict[str, object]]:
 
 
 @lru_cache(maxsize=KEPT_KEYS)
-def _key_of(segment: str) -> keys.PublicKey:
+def _key_of(segment: str, typ: str) -> keys.PublicKey:
     # A widget sends the same header in every proof, and parsing it costs as much as verifying the signature.
     _, header = _object(segment, "header")
-    if header.get("typ") != PROOF_TYP:
-        raise Refused(Code.PROOF_TYP, f"The proof's typ must be {PROOF_TYP!r}.", member="typ")
+    if header.get("typ") != typ:
+        raise Refused(Code.PROOF_TYP, f"The proof's typ must be {typ!r}.", member="typ")
     if header.get("alg") != "ES256":
         raise Refused(Code.PROOF_ALG, "The proof's alg must be 'ES256'.", member="alg")
     if "crit" in header:
@@ -144,10 +163,10 @@ def _key_of(segment: str) -> keys.PublicKey:
     return keys.read_jwk(jwk)
 
 
-def _claims_of(compact: encoding.Compact, now: float) -> _Claims:
+def _claims_of(compact: encoding.Compact, decoder: msgspec.json.Decoder[C], now: float) -> C:
     raw, _ = _object(compact.payload, "payload")
     try:
-        read = claims.read(_read_claims, raw)
+        read = claims.read(decoder, raw)
     except claims.WrongClaim as wrong:
         milliseconds = "9999999999" in wrong.what
         raise Refused(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import structlog
 
@@ -14,10 +15,11 @@ from chatkey_server.chat import desk
 from chatkey_server.chat.events import AGENTS, ALL_PAGES, agents_channel, read_event
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel import panel_frames, sessions
+from chatkey_server.panel.answering import Answering
 from chatkey_server.peers.frame_rate import FrameRate
 from chatkey_server.peers.peer import Peer
 from chatkey_server.peers.wire import Wire
-from chatkey_server.peers.writer import error
+from chatkey_server.peers.writer import encode, error
 from chatkey_server.storage import agent_sessions
 from chatkey_server.storage.engine import snapshot
 
@@ -46,6 +48,8 @@ class AgentSocket(Peer):
         self._services = services
         self._chat = services.chat
         self._watch = watch
+        self._answering = Answering(services, uuid4().hex, lambda frame: self.tell(encode(frame)))
+        self._is_signed_out = False
 
     async def serve(self) -> None:
         """Answer the page's frames and send new events, until the page leaves or a frame is refused."""
@@ -54,13 +58,28 @@ class AgentSocket(Peer):
         self.agent = await self._signed_in()
         async with self._watch.over(self):
             with self._listening():
-                await self.send({"type": "ready", "agent": self.agent.name})
+                ice_servers = self._services.settings.ice_servers
+                await self.send({"type": "ready", "agent": self.agent.name, "ice_servers": ice_servers})
                 while (text := await self.text()) is not None:
                     await self._answer(text)
 
+    async def run(self) -> None:
+        try:
+            await super().run()
+        finally:
+            self._answering.left(signed_out=self._is_signed_out)
+
+    async def refuse(self, refused: Refused) -> None:
+        """Send the reason and close. The call of an agent who was signed out ends at once."""
+        self._is_signed_out = self._is_signed_out or refused.code is Code.SIGN_IN_REQUIRED
+        await super().refuse(refused)
+
     def deliver(self, payload: bytes) -> None:
         """Send the page an event of one of the agent's businesses."""
-        self.tell(bytes(read_event(payload).frame))
+        event = read_event(payload)
+        self.tell(bytes(event.frame))
+        if event.call is not None and event.call[1] == "ended":
+            self._answering.ended(event.call[0])
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
@@ -101,8 +120,9 @@ class AgentSocket(Peer):
             entry = await self._chat.answer(frame["conversation"], frame["id"], frame["body"], agent=self.agent)
             return {"type": "ack", "id": frame["id"], "seq": entry["seq"], "sent_at": entry["sent_at"]}
         if frame["type"] == "call":
-            handle = self._chat.take_call if frame["action"] == "accept" else self._chat.end_call
-            await handle(frame["conversation"], agent=self.agent)
+            return await self._answering.call(frame, self.agent)
+        if frame["type"] == "signal":
+            self._answering.signal(frame)
             return None
         async with self._reading(frame), snapshot():
             await agent_sessions.confirm(self.agent, self._services.clock())

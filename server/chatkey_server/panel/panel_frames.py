@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NotRequired, TypeAlias, TypedDict
 from uuid import UUID
 
-from chatkey_protocol.frames import FrameId, Seq
+from chatkey_protocol.frames import CallId, CallNonce, Candidate, FrameId, Sdp, Seq
 from chatkey_server.chat.desk import Filter, Place
 from chatkey_server.peers.reader import Reader
 
@@ -40,11 +40,26 @@ class Answer(TypedDict):
 
 
 class HandleCall(TypedDict):
-    """Accepts or ends the call of a conversation."""
+    """Accepts or ends the call of a conversation, or joins an accepted call again on a new socket.
+
+    `id` is chosen by the page that accepts the call. Only a page that knows it can join the call again.
+    """
 
     type: Literal["call"]
     conversation: UUID
-    action: Literal["accept", "end"]
+    id: NotRequired[FrameId]
+    action: Literal["accept", "join", "end"]
+
+
+class PanelSignal(TypedDict):
+    """An offer with the page's nonce, or an ICE candidate, for the caller of the call that this page has accepted."""
+
+    type: Literal["signal"]
+    call_id: CallId
+    action: Literal["offer", "candidate"]
+    sdp: NotRequired[Sdp]
+    nonce: NotRequired[CallNonce]
+    candidate: NotRequired[Candidate]
 
 
 class Ping(TypedDict):
@@ -53,13 +68,13 @@ class Ping(TypedDict):
     type: Literal["ping"]
 
 
-PanelFrame: TypeAlias = AskList | AskThread | Answer | HandleCall | Ping
+PanelFrame: TypeAlias = AskList | AskThread | Answer | HandleCall | PanelSignal | Ping
 
 READER: Final[Reader[PanelFrame]] = Reader(PanelFrame)
 
 
 def id_of(frame: PanelFrame) -> str | None:
     """Return the id that the response to this frame repeats, or None if the frame has no id."""
-    if frame["type"] == "list" or frame["type"] == "answer":
+    if frame["type"] == "list" or frame["type"] == "answer" or frame["type"] == "call":
         return frame.get("id")
     return None

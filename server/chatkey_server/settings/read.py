@@ -11,6 +11,9 @@ import ssl
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+import msgspec
+
+from chatkey_protocol.frames import IceServer
 from chatkey_protocol.names import ANNOUNCED_SOCIALS
 from chatkey_server.identity.origins import is_loopback_host
 
@@ -19,6 +22,7 @@ MASTER_KEY_CHARS = 32
 HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
 STORE_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:@]*)(?::([0-9]{1,5}))?")
 """A host, which may be empty for the default, and its port."""
+_ICE_EXAMPLE = 'set it to an array such as [{"urls": ["stun:stun.example:3478"]}]'
 SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 """The SSL modes of libpq and asyncpg (PostgreSQL manual, 32.19.3)."""
 
@@ -180,6 +184,18 @@ def announced(text: str) -> tuple[str, ...]:
             "between them"
         )
     return names
+
+
+def ice_servers(text: str) -> tuple[IceServer, ...]:
+    """Read STUN and TURN servers, written as the JSON of `RTCPeerConnection`'s `iceServers`."""
+    try:
+        servers = msgspec.json.decode(text, type=tuple[IceServer, ...])
+    except msgspec.MsgspecError:
+        raise ValueError(f"is not a JSON array of servers; {_ICE_EXAMPLE}") from None
+    urls = [url for server in servers for url in server["urls"]]
+    if not all(re.fullmatch(r"(?:stuns?|turns?):[A-Za-z0-9.:\[\]-]+(?:\?transport=(?:udp|tcp))?", url) for url in urls):
+        raise ValueError(f"has an address that is not stun:, stuns:, turn: or turns: with a host; {_ICE_EXAMPLE}")
+    return servers
 
 
 def log_level(text: str) -> str:

@@ -103,6 +103,13 @@ def _general() -> Iterator[Setting]:
         ),
     )
     yield Setting(
+        "CHATKEY_ICE_SERVERS",
+        read.ice_servers,
+        "The STUN and TURN servers for calls, as the JSON array `iceServers` of `RTCPeerConnection`. Widgets and "
+        "agents receive it, passwords included. Without it, calls connect only within one network.",
+        secret=True,
+    )
+    yield Setting(
         "CHATKEY_METRICS_TOKEN",
         check_token,
         "The bearer token with which Prometheus reads `/metrics`. Without it, there are no metrics.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from chatkey_protocol import limits
+from chatkey_protocol.frames import IceServer
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, SOCKET_PATH
 from chatkey_serving.few_lines import PER_SECOND
 
@@ -61,6 +62,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lab: bool = False
     lab_token: str = ""
     preview_providers: tuple[str, ...] = ()
+    ice_servers: tuple[IceServer, ...] = ()
     log_level: str = "info"
     metrics_token: str = ""
     drain: int = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 import structlog
 
-from chatkey_protocol.codes import Code
+from chatkey_protocol.codes import Close, Code
 from chatkey_server import logs, metrics
 from chatkey_server.chat.events import Event, customer_channel, read_event
 from chatkey_server.identity import rotation, tokens
@@ -21,7 +21,9 @@ from chatkey_server.peers.peer import Peer
 from chatkey_server.peers.seen import Seen
 from chatkey_server.peers.writer import encode
 from chatkey_server.socket import dialogue
+from chatkey_server.socket.calling import Calling
 from chatkey_server.socket.connection import Connection
+from chatkey_server.socket.dialogue import Asking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +42,9 @@ PONG_SECONDS: Final = 1.0
 """How long a ping waits for the responses to earlier frames. Then it gets its pong anyway."""
 PROVIDER_CHARS: Final = 64
 """How many characters of an unverified token's `pid` are logged. No provider id is longer."""
+
+ENDS_CALL: Final = frozenset({Close.TOKEN, Close.FORBIDDEN, Close.TOKEN_EXPIRED, Close.IDENTITY_CHANGED})
+"""If the server refuses the identity with one of these close codes, a call of this socket ends at once."""
 
 _PROCESS: Final = token_hex(8)
 _numbers = count()
@@ -93,6 +98,8 @@ class CustomerSocket(Peer):
         self._channel: str | None = None
         self._seen = Seen()
         self._answers = InTurn()
+        self._calling = Calling(services, self._id, lambda frame: self.tell(encode(frame)))
+        self._is_refused = False
 
     async def run(self) -> None:
         try:
@@ -123,6 +130,8 @@ class CustomerSocket(Peer):
         is_news = self._is_news(event)
         if is_news and event.source != self._id:
             self.tell(bytes(event.frame))
+        if event.call is not None and event.call[1] == "ended":
+            self._calling.ended(event.call[0])
 
     def _is_news(self, event: Event) -> bool:
         if event.seq:
@@ -136,6 +145,7 @@ class CustomerSocket(Peer):
         """
         if not self._is_closed and self._channel is None:
             metrics.connects(refused.code).inc()
+        self._is_refused = self._is_refused or refused.meaning.close in ENDS_CALL
         await super().refuse(refused)
 
     def close(self) -> None:
@@ -169,7 +179,8 @@ class CustomerSocket(Peer):
             await self._answers.put(partial(self.guarded, answer), len(text))
 
     async def _answer(self, frame: ChatFrame, identity: SocketIdentity, address: str) -> None:
-        answer = await dialogue.answer(self._services.chat, identity, frame, self._id, address)
+        asking = Asking(identity, self._id, address, self._calling)
+        answer = await dialogue.answer(self._services.chat, asking, frame, self._clock())
         dialogue.note(self._seen, frame, answer)
         await self.send(answer)
 
@@ -214,11 +225,14 @@ class CustomerSocket(Peer):
             self._sockets.addresses.leave(self._address)
         if self._channel is None:
             return
+        call_id = self._calling.leave()
         self._services.catch_up.leave(_person(self._machine.identity), self._seen)
         self._services.hub.remove(self._channel, self.deliver)
         self._sockets.parties.leave(self._channel)
         seconds = round(self._clock() - self._machine.opened_at, 1)
         logs.info(SocketClosed(**_facts(self._machine.identity), seconds=seconds))
+        if call_id is not None and self._is_refused:
+            await self._services.chat.revoke_call(self._machine.identity, call_id)
         if self._channel not in self._sockets.parties:
             await self._services.chat.gone(self._machine.identity)
 

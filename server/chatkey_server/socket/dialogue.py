@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, assert_never
 
 from chatkey_protocol.frames import (
     ENTRIES,
@@ -14,6 +14,7 @@ from chatkey_protocol.frames import (
     History,
     SearchResult,
     SendMessage,
+    Signal,
 )
 from chatkey_server import metrics
 from chatkey_server.identity.errors import Refused
@@ -23,14 +24,24 @@ if TYPE_CHECKING:
     from chatkey_server.chat.service import Chat
     from chatkey_server.identity.tokens import SocketIdentity
     from chatkey_server.peers.seen import Seen
+    from chatkey_server.socket.calling import Calling
 
-ChatAnswer: TypeAlias = Ack | History | SearchResult | CallEvent | Error
+ChatAnswer: TypeAlias = Ack | History | SearchResult | CallEvent | Signal | Error
 
 
-async def answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str) -> ChatAnswer:
+class Asking(NamedTuple):
+    """The socket that asks: who has connected it, its name among the sources, its client address, and its call."""
+
+    identity: SocketIdentity
+    source: str
+    address: str
+    calling: Calling
+
+
+async def answer(chat: Chat, asking: Asking, frame: ChatFrame, now: float) -> ChatAnswer:
     """Return the answer to one frame. A refusal becomes an `error` with the frame's id, and the socket stays open."""
     try:
-        return await _answer(chat, identity, frame, source, address)
+        return await _answer(chat, asking, frame, now)
     except Refused as refused:
         metrics.refused(refused.code)
         return error(refused, frame["id"])
@@ -51,7 +62,8 @@ def note(seen: Seen, frame: ChatFrame, answer: ChatAnswer) -> None:
             seen.settle(max(seqs, default=0))
 
 
-async def _answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str) -> ChatAnswer:
+async def _answer(chat: Chat, asking: Asking, frame: ChatFrame, now: float) -> ChatAnswer:
+    identity, source, address, calling = asking
     if frame["type"] == "message":
         name = _shown_name(frame)
         entry = await chat.post(identity, frame["id"], frame["body"], name=name, source=source, address=address)
@@ -64,10 +76,10 @@ async def _answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source
         found = await chat.search(identity, frame["query"], address=address)
         return SearchResult(type="search", id=frame["id"], messages=found)
     if frame["type"] == "call":
-        if frame["action"] == "end":
-            return {**await chat.hang_up(identity, source=source), "id": frame["id"]}
-        event = await chat.call(identity, name=_shown_name(frame), source=source, address=address)
+        event = await calling.call(identity, frame, _shown_name(frame), address)
         return {**event, "id": frame["id"]}
+    if frame["type"] == "signal":
+        return await calling.signal(identity, frame, now)
     assert_never(frame)
 
 

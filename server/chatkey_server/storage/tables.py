@@ -141,7 +141,12 @@ class Message(Table, tablename="message"):
 
 
 class Call(Table, tablename="call"):
-    """A call: `ringing`, then possibly `active`, then `ended`. A conversation has one call at a time."""
+    """A call: `ringing`, then possibly `active`, then `ended`. A conversation has one call at a time.
+
+    `started_by` and `accepted_by` are the ids of the frames that started and accepted the call, which only the caller's
+    tab and the agent's page know. `jkt` is the caller's key. `seen_at` is when a process last had the caller's socket.
+    `code` says why the call ended, if nobody hung up.
+    """
 
     id = UUID(primary_key=True, default=UUID4())
     conversation = ForeignKey(references=Conversation, on_delete=OnDelete.cascade, null=False)
@@ -149,6 +154,11 @@ class Call(Table, tablename="call"):
     started_at = BigInt()
     answered_at = BigInt(null=True, default=None)
     ended_at = BigInt(null=True, default=None)
+    started_by = Varchar(length=64, null=True, default=None)
+    accepted_by = Varchar(length=64, null=True, default=None)
+    jkt = Varchar(length=43, null=True, default=None)
+    seen_at = BigInt(null=True, default=None)
+    code = Varchar(length=32, null=True, default=None)
 
 
 class Agent(Table, tablename="agent"):

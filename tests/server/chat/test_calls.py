@@ -17,7 +17,7 @@ Fixture = Any
 
 
 async def call(chat: Fixture, person: Fixture) -> Any:
-    return await chat.call(person, name=None, source="here")
+    return (await chat.call(person, name=None, source="here")).event
 
 
 async def the_conversation() -> Any:

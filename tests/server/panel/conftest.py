@@ -77,7 +77,7 @@ class Agents:
 
     async def page_with(self, client: Fixture, cookie: str, name: str = "eve") -> Any:
         socket = await self.socket(client, cookie)
-        assert await socket.next() == {"type": "ready", "agent": name}
+        assert await socket.next() == {"type": "ready", "agent": name, "ice_servers": []}
         return socket
 
 

@@ -149,7 +149,7 @@ class OnService:
                 self._chat_frame(kind, frame)
             case Kind.MESSAGE | Kind.ACK | Kind.HISTORY | Kind.SEARCH | Kind.CALL:
                 self._chat_frame(kind, frame)
-            case Kind.CONNECT | Kind.REFRESH | Kind.PING | None:
+            case Kind.CONNECT | Kind.REFRESH | Kind.PING | Kind.SIGNAL | None:
                 pass  # ignore a widget's frames, and kinds of a later server (D-10)
             case _:
                 assert_never(kind)
