@@ -1,4 +1,4 @@
-"""The command `chatkey conform`: tests a third-party chat service."""
+"""The command `chatkey conform`: judges a third-party chat service or widget."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ SAMPLE = Path(__file__).parent / "sample.toml"
 @click.option(
     "-k", "words", metavar="WORDS", default="", help="Run only the cases whose id contains WORDS, and the smoke cases."
 )
+@click.option("--browser", is_flag=True, help="Run the browser scenarios too, and report both together.")
 @click.option(
     "--jobs", type=click.IntRange(1, 32), default=8, show_default=True, help="Number of cases that run in parallel."
 )
@@ -49,12 +50,16 @@ def conform(
     only_list: bool,
     smoke: bool,
     words: str,
+    browser: bool,
     jobs: int,
     output: Path | None,
     index: Path | None,
     compare: Path | None,
 ) -> None:
-    """Test the chat service described in TARGET.toml over the network, against every sentence of the contract.
+    """Judge the chat service described in TARGET.toml over the network, against every sentence of the contract.
+
+    If the file is a widget.toml, which has a table [widget] and no table [target], judge the widget in a browser with
+    our service and our fake providers.
 
     Tests that need an undeclared capability are not applicable and do not fail. The exit status is 0 if nothing failed,
     1 if a sentence failed, 3 if the suite or the adapter made a mistake, 4 if the run could not start, and 9 if a must
@@ -79,7 +84,7 @@ def conform(
     from chatkey_conform.command import Wanted, run  # noqa: PLC0415 - imports the whole suite
 
     try:
-        status = run(Wanted(target, smoke=smoke, words=words, jobs=jobs, output=output, compare=compare))
+        status = run(Wanted(target, smoke, words, jobs, browser, output, compare))
     except Exception as error:  # noqa: BLE001 - the suite's own mistake, which must not look like a failure of the target
         traceback.print_exc()
         click.echo(f"An error in the suite, not in the service: {type(error).__name__}: {error}", err=True)

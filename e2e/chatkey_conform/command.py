@@ -1,10 +1,10 @@
-"""Runs `chatkey conform`: reads the files, runs the cases, prints the results and writes the reports."""
+"""Runs `chatkey conform`: reads the files, runs cases and scenarios, prints the results and writes the reports."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,19 +12,23 @@ from typing import Any
 
 import click
 
-from chatkey_conform.case import Case
+from chatkey_conform.capabilities import CAPABILITIES
+from chatkey_conform.case import Case, Test
+from chatkey_conform.data import scored
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_conform.reports import badge, html, junit, markdown
-from chatkey_conform.reports.document import document
+from chatkey_conform.reports.document import About, document
 from chatkey_conform.reports.exits import status
 from chatkey_conform.reports.words import headline, unjudged
 from chatkey_conform.running.outcome import Outcome, Result
 from chatkey_conform.running.runner import SMOKE, Run
+from chatkey_conform.running.scenarios import GROUP, PAGE, Selection, run_scenarios
 from chatkey_conform.running.secrets import check_secrets
 from chatkey_conform.subject.world import World
 from chatkey_conform.suite import cases
-from chatkey_conform.target import TargetError, read_target
+from chatkey_conform.target import Target, TargetError, read_target
+from chatkey_conform.widget import describes_widget, read_widget
 from chatkey_peer.exits import Exit
 
 MOST_SHOWN = 20
@@ -39,8 +43,12 @@ class Wanted:
     smoke: bool = False
     words: str = ""
     jobs: int = 8
+    browser: bool = False
     output: Path | None = None
     compare: Path | None = None
+
+    def selection(self, *, any_widget: bool = False) -> Selection:
+        return Selection(any_widget=any_widget, smoke=self.smoke, words=self.words)
 
 
 def listed(words: str = "") -> Iterator[str]:
@@ -55,38 +63,82 @@ def chosen(wanted: Wanted) -> list[Case]:
 
 
 def run(wanted: Wanted) -> Exit:
-    """Test the target, print the results, and write the reports to `wanted.output`."""
+    """Judge a service or a widget, print the results, and write the reports to `wanted.output`."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     try:
-        target = read_target(wanted.target)
-        known = target.known_failures()
-        world = World(target)
-        world.reach()
-        others = [json.loads(wanted.compare.read_text("utf-8"))] if wanted.compare else []
+        others = [_read_report(wanted.compare)] if wanted.compare else []
         if wanted.output is not None:
             wanted.output.mkdir(parents=True, exist_ok=True)
-    except (TargetError, HarnessError, ValueError, OSError) as error:
-        click.echo(f"The run could not start: {error}", err=True)
-        return Exit.NOT_STARTED
-    click.echo(f"{target.name} at {target.base_url}, {len(chosen(wanted))} cases …")
-    try:
-        check_secrets(world)
-        result = Run(world, known, wanted.jobs, _tell).judge(chosen(wanted))
-    except (TargetError, HarnessError) as error:
-        click.echo(f"The run could not start: {error}.", err=True)
+        judge = _judge_widget if describes_widget(wanted.target) else _judge_service
+        result, about = judge(wanted)
+    except (TargetError, HarnessError, OSError) as error:
+        click.echo(f"The run could not start: {str(error).removesuffix('.')}.", err=True)
         return Exit.NOT_STARTED
     except KeyboardInterrupt:
         click.echo("Interrupted: no report was written.", err=True)
         return Exit.NOT_STARTED
-    finally:
-        world.close()
-    report = document(
-        result, target, world.capabilities, suite=version("chatkey"), started=started, part=part_of(wanted)
-    )
+    report = document(result, about, suite=version("chatkey"), started=started, part=part_of(wanted))
     if wanted.output is not None:
         write(report, wanted.output, *others)
     _summary(result, report, wanted)
     return status(result, part=part_of(wanted))
+
+
+def _judge_service(wanted: Wanted) -> tuple[Result, About]:
+    target = read_target(wanted.target)
+    known = target.known_failures()
+    service = target.service
+    world = _opened(target)
+    try:
+        click.echo(f"{target.name} at {target.base_url}, {len(chosen(wanted))} cases …")
+        check_secrets(world)
+        result = Run(world, known, wanted.jobs, _tell).judge(chosen(wanted))
+        grade = target.document.businesses.grade
+        about = About(service.name, service.version, target.base_url, grade, service.revision, world.capabilities)
+    finally:
+        world.close()
+    return (_with_scenarios(result, wanted, service.revision) if wanted.browser else result), about
+
+
+def _opened(target: Target) -> World:
+    """Connect to the service and the adapter. Raises `TargetError` and `HarnessError`."""
+    try:
+        world = World(target)
+        world.reach()
+    except ValueError as error:
+        raise TargetError(str(error)) from None
+    return world
+
+
+def _with_scenarios(result: Result, wanted: Wanted, revision: int) -> Result:
+    """Run the scenarios too, unless no smoke case has passed, and return both results as one."""
+    sentences = result.scored | scored(revision)["scenarios"]
+    smoked = [outcome.verdict for outcome in result.outcomes if outcome.case.id.startswith(SMOKE)]
+    if Verdict.PASSED not in smoked:
+        return replace(result, scored=sentences)
+    try:
+        found = run_scenarios(wanted.target.resolve(), wanted.selection(), wanted.output)
+    except HarnessError as error:  # the results of the cases are kept
+        test = Test("browser", "The browser scenarios start.", (), PAGE, GROUP)
+        found = [Outcome(test, Verdict.ERROR, str(error))]
+    return _joined(result, found, sentences)
+
+
+def _judge_widget(wanted: Wanted) -> tuple[Result, About]:
+    file = read_widget(wanted.target)
+    widget = file.widget
+    about = About(widget.name, widget.version, widget.script_url, "widget", widget.revision, frozenset(CAPABILITIES))
+    click.echo(f"{file.name} at {widget.script_url}, with our service …")
+    found = run_scenarios(wanted.target.resolve(), wanted.selection(any_widget=True), wanted.output)
+    nothing = Result((), frozenset(), known=file.known_failures())
+    return _joined(nothing, found, scored(widget.revision)["widget"]), about
+
+
+def _joined(result: Result, found: list[Outcome], sentences: frozenset[str]) -> Result:
+    for outcome in found:
+        _tell(outcome)
+    seconds = result.seconds + sum(outcome.seconds for outcome in found)
+    return replace(result, outcomes=(*result.outcomes, *found), scored=sentences, seconds=seconds)
 
 
 def part_of(wanted: Wanted) -> str:
@@ -107,6 +159,14 @@ def write(report: dict[str, Any], folder: Path, *others: dict[str, Any]) -> None
         ("badge.json", badge.write(report)),
     ):
         (folder / name).write_text(text, encoding="utf-8")
+
+
+def _read_report(path: Path) -> dict[str, Any]:
+    try:
+        report: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise TargetError(f"{path} is not a report: {error}") from None
+    return report
 
 
 def write_index(folder: Path) -> Path:

@@ -15,13 +15,22 @@ from chatkey_conform.capabilities import CAPABILITIES, socials
 
 KIT: Final = "kit"
 
+SOCIAL: Final = "social"
+"""The need of one social login, with whichever provider the target declares."""
+
 HANDLE: Final = "widget-events"
 """The need of every scenario that drives our widget through its handle; implied, so that no mark has to declare it."""
 
 ANY_WIDGET: Final = "any_widget"
 """The mark of scenarios for any widget. They use only its visible parts, and check the traffic of the page."""
 
-SEEN: Final = frozenset(CAPABILITIES) - {"widget-events", "widget-texts", "widget-languages", "rate-limits", "admin"}
+SEEN: Final = frozenset({*CAPABILITIES, SOCIAL}) - {
+    "widget-events",
+    "widget-texts",
+    "widget-languages",
+    "rate-limits",
+    "admin",
+}
 """The capabilities whose use is recorded. Use of the others cannot be seen: screen texts and pages of the kit."""
 
 _noted: set[str] = set()
@@ -70,14 +79,17 @@ def begin() -> None:
 def needed(item: pytest.Item) -> frozenset[str]:
     """Return the capabilities in a test's `needs` marks. Raises `pytest.UsageError` for an unknown name."""
     names = frozenset(name for mark in item.iter_markers("needs") for name in mark.args)
-    if unknown := sorted(names - CAPABILITIES.keys() - {KIT}):
+    if unknown := sorted(names - CAPABILITIES.keys() - {KIT, SOCIAL}):
         raise pytest.UsageError(f"{item.nodeid}: `needs` has the unknown capability {unknown[0]!r}")
     return names
 
 
-def socials_of(item: pytest.Item) -> list[str]:
-    """Return the social providers in a test's `needs` marks, in the order of the login page."""
-    return list(socials(needed(item)))
+def socials_of(item: pytest.Item, chosen: str) -> list[str]:
+    """Return the social providers in a test's `needs` marks, in the order of the login page.
+
+    A test that needs any provider gets `chosen`.
+    """
+    return [chosen] if SOCIAL in needed(item) else list(socials(needed(item)))
 
 
 def untrue(item: pytest.Item) -> str:
@@ -85,6 +97,8 @@ def untrue(item: pytest.Item) -> str:
     said, had = needed(item) | _implied(item), frozenset(_noted)
     if KIT in said:
         return ""
+    if SOCIAL in said and (used := socials(had)):
+        said, had = said - {SOCIAL}, had - {f"social:{name}" for name in used}
     return "\n".join(
         (
             *(
@@ -101,7 +115,8 @@ def untrue(item: pytest.Item) -> str:
 
 def missing(item: pytest.Item, have: Iterable[str]) -> frozenset[str]:
     """Return the capabilities that a test needs and a target lacks."""
-    return (needed(item) | _implied(item)) - frozenset(have)
+    had = frozenset(have)
+    return (needed(item) | _implied(item)) - had - ({SOCIAL} if socials(had) else frozenset())
 
 
 def _implied(item: pytest.Item) -> frozenset[str]:

@@ -20,7 +20,7 @@ from chatkey_conform.judging.transcript import Step, masked
 from chatkey_conform.judging.verdict import OtherRefusal, Verdict
 from chatkey_conform.making import token_verdicts
 from chatkey_conform.making.issuer import Issuer
-from chatkey_conform.reports.document import document
+from chatkey_conform.reports.document import About, document
 from chatkey_conform.reports.exits import status
 from chatkey_conform.reports.words import headline, unjudged
 from chatkey_conform.running.outcome import Outcome, Result
@@ -53,11 +53,9 @@ def result(*verdicts: Verdict, known: dict[str, str] | None = None) -> Result:
     return Result((*outcomes, passed), BOTH, 1.25, known or {})
 
 
-def report_of(made: Result, tmp_path: Path, part: str = "") -> dict[str, object]:
-    path = tmp_path / "t.toml"
-    path.write_text(SAMPLE.read_text())
-    began = "2026-01-01T00:00:00+00:00"
-    return document(made, read_target(path), frozenset({"search"}), suite="0.1", started=began, part=part)
+def report_of(made: Result, part: str = "") -> dict[str, object]:
+    about = About("My chat service", "1.0", "http://localhost:8800", "prepared", 2, frozenset({"search"}))
+    return document(made, about, suite="0.1", started="2026-01-01T00:00:00+00:00", part=part)
 
 
 # the sentences that are scored
@@ -118,16 +116,16 @@ def test_a_sentence_has_the_worst_verdict_of_its_cases(
     assert status(made) is exit_status
 
 
-def test_the_verdict_comes_with_the_share_judged_and_names_unjudged_must_sentences(tmp_path: Path) -> None:
-    report = report_of(result(Verdict.NOT_RUN), tmp_path)
+def test_the_verdict_comes_with_the_share_judged_and_names_unjudged_must_sentences() -> None:
+    report = report_of(result(Verdict.NOT_RUN))
 
     assert "nothing failed, 1 of 2 sentences judged (50 %)" in headline(report)
     assert unjudged(report) == "Not judged, although they are must sentences: 4.1/no-token."
 
 
-def test_a_part_of_the_suite_has_a_status_of_its_own_and_the_report_says_which_part(tmp_path: Path) -> None:
+def test_a_part_of_the_suite_has_a_status_of_its_own_and_the_report_says_which_part() -> None:
     made = result(Verdict.NOT_RUN)
-    report = report_of(made, tmp_path, part="the smoke cases")
+    report = report_of(made, part="the smoke cases")
 
     assert (status(made), status(made, part="the smoke cases")) == (Exit.NOT_ALL_JUDGED, Exit.CLEAN)
     assert (report["exit"], report["part"]) == (Exit.CLEAN, "the smoke cases")
@@ -166,12 +164,22 @@ def test_an_unknown_id_among_known_failures_is_reported_but_not_a_scenario() -> 
     assert result(Verdict.PASSED, known={"smoke/nothing": "we know", **of_a_browser}).mended == ["smoke/nothing"]
 
 
+def test_a_scenario_among_known_failures_is_reported_once_scenarios_have_run() -> None:
+    known = {"test_fails": "we know", "test_passes": "we knew"}
+    failed, passed = (
+        Outcome(case(f"test_any_widget.py::{name}[github]", "3/logout"), verdict)
+        for name, verdict in (("test_fails", Verdict.KNOWN), ("test_passes", Verdict.PASSED))
+    )
+
+    assert Result((failed, passed), frozenset({"3/logout"}), known=known).mended == ["test_passes"]
+
+
 # the forms
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_the_report_fits_its_schema_and_every_form_is_written(tmp_path: Path, verdict: Verdict) -> None:
-    report = report_of(result(verdict), tmp_path)
+    report = report_of(result(verdict))
 
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(report)
     write(report, tmp_path / "one")
@@ -189,7 +197,7 @@ def test_the_report_fits_its_schema_and_every_form_is_written(tmp_path: Path, ve
 
 def test_an_index_lists_all_reports_with_the_newest_first(tmp_path: Path) -> None:
     for name, began in (("old", "2025-01-01T00:00:00+00:00"), ("new", "2026-02-02T00:00:00+00:00")):
-        report = report_of(result(Verdict.FAILED), tmp_path) | {"started": began}
+        report = report_of(result(Verdict.FAILED)) | {"started": began}
         write(report, tmp_path / "reports" / name)
 
     run = CliRunner().invoke(conform, ["--index", str(tmp_path / "reports")])
@@ -200,7 +208,7 @@ def test_an_index_lists_all_reports_with_the_newest_first(tmp_path: Path) -> Non
 
 
 def test_failures_come_first_and_have_their_time(tmp_path: Path) -> None:
-    report = report_of(result(Verdict.FAILED), tmp_path)
+    report = report_of(result(Verdict.FAILED))
     write(report, tmp_path)
 
     page = (tmp_path / "matrix.html").read_text()

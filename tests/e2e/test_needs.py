@@ -31,7 +31,23 @@ def marked(*marks: str) -> pytest.MarkDecorator:
 @marked('needs("clock")', 'needs("social:google", "social:apple")')
 def test_the_names_of_several_marks_are_combined(item: pytest.Item) -> None:
     assert needs.needed(item) == {"clock", "social:google", "social:apple"}
-    assert needs.socials_of(item) == ["google", "apple"]
+    assert needs.socials_of(item, "github") == ["google", "apple"]
+
+
+@marked('needs("clock", "social")')
+def test_one_social_login_is_that_of_any_provider(item: pytest.Item) -> None:
+    needs.note("clock")
+    needs.note("social:github")
+
+    assert needs.socials_of(item, "github") == ["github"]
+    assert needs.missing(item, {"clock", needs.HANDLE, "social:github"}) == frozenset()
+    assert needs.missing(item, {"clock", needs.HANDLE}) == {"social"}
+    assert needs.untrue(item) == ""
+
+
+@marked('needs("social")')
+def test_a_social_login_that_is_declared_and_not_used_is_reported(item: pytest.Item) -> None:
+    assert needs.untrue(item) == "The test declares that it needs 'social', but does not use it."
 
 
 @marked('needs("clokc")')

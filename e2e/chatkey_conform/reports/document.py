@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from chatkey_conform.data import contract_version
@@ -9,7 +10,6 @@ from chatkey_conform.judging.verdict import Verdict
 from chatkey_conform.reports.exits import status
 from chatkey_conform.running.outcome import JUDGED, Outcome, Result, Sentence
 from chatkey_conform.running.runner import missing
-from chatkey_conform.target import Target
 from chatkey_protocol.names import SUBPROTOCOL
 
 Json = dict[str, Any]
@@ -30,23 +30,33 @@ GROUPS: Final = {
 """The parts of the contract, by the first character of a sentence's id."""
 
 
-def document(
-    result: Result, target: Target, capabilities: frozenset[str], *, suite: str, started: str, part: str = ""
-) -> Json:
+@dataclass(frozen=True)
+class About:
+    """The judged service or widget. A widget's `address` is that of its script, and its `grade` is `widget`."""
+
+    name: str
+    version: str
+    address: str
+    grade: str
+    revision: int
+    capabilities: frozenset[str]
+
+
+def document(result: Result, about: About, *, suite: str, started: str, part: str = "") -> Json:
     """Return the report, which contains no secrets or tokens."""
     judged = sum(result.counts[verdict] for verdict in JUDGED)
     return {
         "format": FORMAT,
         "profile": SUBPROTOCOL,
-        "revision": target.service.revision,
+        "revision": about.revision,
         "contract": contract_version(),
         "suite": suite,
         "target": {
-            "name": target.service.name,
-            "version": target.service.version,
-            "base_url": target.base_url,
-            "grade": target.document.businesses.grade,
-            "capabilities": sorted(capabilities),
+            "name": about.name,
+            "version": about.version,
+            "base_url": about.address,
+            "grade": about.grade,
+            "capabilities": sorted(about.capabilities),
         },
         "started": started,
         "seconds": round(result.seconds, 1),

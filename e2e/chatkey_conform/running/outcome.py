@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from chatkey_conform.case import Case
+from chatkey_conform.case import Test
 from chatkey_conform.data import contract
 from chatkey_conform.judging.transcript import Step
 from chatkey_conform.judging.verdict import OtherRefusal, Verdict
@@ -27,12 +27,18 @@ WORST_FIRST: Final = (
 SCENARIO: Final = "test_"
 """Prefix of the names of browser scenarios. No case of this suite has such a name."""
 
+SEPARATOR: Final = "::"
+"""Stands between the file and the name in the id of a browser scenario, and in no id of a case."""
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a case. `reason` says why the case did not pass. `steps` are the evidence of a failure."""
+    """The result of a case or a browser scenario.
 
-    case: Case
+    `reason` says why the case did not pass. `steps` are the evidence of a failure.
+    """
+
+    case: Test
     verdict: Verdict
     reason: str = ""
     steps: tuple[Step, ...] = ()
@@ -117,11 +123,14 @@ class Result:
     def mended(self) -> list[str]:
         """Known failures that no longer fail, or whose case does not exist.
 
-        Browser scenarios are reported elsewhere.
+        Names of browser scenarios are reported only if scenarios ran.
         """
         bad = _names(self.of(Verdict.FAILED, Verdict.KNOWN))
-        of_a_browser = contract().keys() - _names(self.outcomes)
-        return sorted(name for name in self.known.keys() - bad - of_a_browser if not name.startswith(SCENARIO))
+        not_judged = contract().keys() - _names(self.outcomes)
+        has_scenarios = any(SEPARATOR in outcome.case.id for outcome in self.outcomes)
+        return sorted(
+            name for name in self.known.keys() - bad - not_judged if has_scenarios or not name.startswith(SCENARIO)
+        )
 
     def of(self, *verdicts: Verdict) -> list[Outcome]:
         return [outcome for outcome in self.outcomes if outcome.verdict in verdicts]
@@ -131,9 +140,10 @@ def _names(outcomes: Iterable[Outcome]) -> set[str]:
     return {name for outcome in outcomes for name in names_of(outcome.case)}
 
 
-def names_of(case: Case) -> set[str]:
-    """Return the ids under which the file of known failures can list a case."""
-    return {case.id, *case.sentences}
+def names_of(case: Test) -> set[str]:
+    """Return the ids under which the file of known failures can list a case or a scenario."""
+    _, is_scenario, name = case.id.partition(SEPARATOR)
+    return {case.id, *case.sentences, *({name, name.partition("[")[0]} if is_scenario else ())}
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

@@ -49,7 +49,7 @@ class Run:
             with ThreadPoolExecutor(self.jobs) as pool:
                 outcomes += pool.map(self._told, together)
             outcomes += [self._told(case) for case in alone]
-        outcomes = self._again(outcomes)
+        outcomes = self._again(outcomes, {case.id: case for case in cases})
         revision = self.world.target.service.revision
         ids = scored(revision)[SERVICE]
         return Result(tuple(outcomes), ids, time.monotonic() - begun, self.known)
@@ -59,12 +59,12 @@ class Run:
         self.told(outcome)
         return outcome
 
-    def _again(self, outcomes: list[Outcome]) -> list[Outcome]:
+    def _again(self, outcomes: list[Outcome], cases: Mapping[str, Case]) -> list[Outcome]:
         wrong = {Verdict.FAILED, Verdict.KNOWN, Verdict.ERROR}
         if sum(outcome.verdict in wrong for outcome in outcomes) > MOST_RETRIED:
             return outcomes
         return [
-            replace(self._judged(outcome.case), tries=2) if outcome.verdict in wrong else outcome
+            replace(self._judged(cases[outcome.case.id]), tries=2) if outcome.verdict in wrong else outcome
             for outcome in outcomes
         ]
 

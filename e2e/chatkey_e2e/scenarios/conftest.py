@@ -5,7 +5,9 @@ from collections.abc import Generator
 import pytest
 from playwright.sync_api import Page
 
+from chatkey_conform.capabilities import CAPABILITIES, socials
 from chatkey_e2e import needs
+from chatkey_e2e.aim.aim import Aim
 from chatkey_e2e.business import Business
 from chatkey_e2e.overrides import *  # noqa: F403  (as every project outside does)
 from chatkey_e2e.pages.shop import ShopPage
@@ -29,6 +31,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
+@pytest.fixture(scope="session")
+def social(chatkey_aim: Aim | None) -> str:
+    """The social provider of scenarios that need only one: the first that the target declares."""
+    return next(iter(socials(chatkey_aim.have if chatkey_aim else CAPABILITIES)), "none")
+
+
 @pytest.fixture
 def visitor(shop: ShopPage, business: Business, witness: Witness) -> Visitor:
     """A visitor in the shop, who can sign in."""
@@ -36,6 +44,6 @@ def visitor(shop: ShopPage, business: Business, witness: Witness) -> Visitor:
 
 
 @pytest.fixture
-def opener(page: Page, business: Business) -> Opener:
+def opener(page: Page, business: Business, social: str) -> Opener:
     """A page at the business's origin that opens logins without a widget, and records the received messages."""
-    return Opener(page, business).at(business.origin)
+    return Opener(page, business, social).at(business.origin)

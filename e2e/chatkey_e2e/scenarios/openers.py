@@ -29,9 +29,10 @@ LISTEN = """() => {
 class Opener:
     """A page of any origin that opens logins and records the received messages."""
 
-    def __init__(self, page: Page, business: Business) -> None:
+    def __init__(self, page: Page, business: Business, social: str) -> None:
         self.page = page
         self._business = business
+        self._social = social
 
     def at(self, origin: str) -> "Opener":
         """Go to a page of this origin, and start to record messages."""
@@ -39,17 +40,17 @@ class Opener:
         self.page.evaluate(LISTEN)
         return self
 
-    def start(self, social: str = "google", **query: str) -> Page:
+    def start(self, **query: str) -> Page:
         """Open a login in a popup, and wait for the consent page or any other page."""
         with self.page.expect_popup() as popup:
-            self.page.evaluate("(url) => { window.open(url, '', 'popup'); }", self.address(social, **query))
+            self.page.evaluate("(url) => { window.open(url, '', 'popup'); }", self.address(**query))
         popup.value.wait_for_url(lambda reached: reached != "about:blank")
         return popup.value
 
-    def address(self, social: str = "google", **query: str) -> str:
+    def address(self, **query: str) -> str:
         """Return the URL that starts a login."""
         asked = urlencode({"origin": self._business.origin, "nonce": "n-1", **query})
-        return f"{self._business.stack.service.browser_url}{self._business.oauth_start_path(social)}?{asked}"
+        return f"{self._business.stack.service.browser_url}{self._business.oauth_start_path(self._social)}?{asked}"
 
     def wait(self, count: int = 1) -> list[dict[str, object]]:
         """Wait until this many messages have been received, and return all messages."""
@@ -75,7 +76,7 @@ class Opener:
         assert {name: data[name] for name in data if name != "token"} == {
             "type": "wf:oauth",
             "providerId": self._business.provider.id,
-            "social": "google",
+            "social": self._social,
             "nonce": "n-1",
         }
         return str(data["token"])
@@ -156,6 +157,6 @@ def state_of(popup: Page) -> str:
     return parse_qs(urlsplit(popup.url).query)["state"][0]
 
 
-def callback(stack: Stack, social: str = "google", **query: str) -> str:
+def callback(stack: Stack, social: str, **query: str) -> str:
     """Return the URL of a callback with these parameters."""
     return f"{stack.callback(social)}?{urlencode(query)}"

@@ -50,9 +50,9 @@ KEPT_TEXTS = "() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, 
 
 
 @pytest.fixture
-def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
+def business(request: pytest.FixtureRequest, make_business: MakeBusiness, social: str) -> Business:
     """A business with custom login, and with the social logins that the scenario needs."""
-    return make_business(service_keys=needs.socials_of(request.node))
+    return make_business(service_keys=needs.socials_of(request.node, social))
 
 
 @pytest.mark.smoke
@@ -247,16 +247,16 @@ def test_a_visitor_has_a_fresh_token_after_a_minute(advance: Advance, driven: Dr
     assert claims_of(driven.witness.socket_tokens[-1])["uid"] == uid
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("3/social-click", "3/no-automatic-oauth", "4.6/exchange", "2.5/uid-form", "4.6/popup")
-def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidget) -> None:
+def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidget, social: str) -> None:
     """A login must start only after a click, with origin, thumbprint and nonce. The token must be exchanged."""
     business = driven.business
     driven.visit()
-    key, start = thumbprint(key_of(driven.connections[-1])), business.oauth_start_path("google")
+    key, start = thumbprint(key_of(driven.connections[-1])), business.oauth_start_path(social)
     before = driven.asked(start)
 
-    driven.sign_in("google").approve()
+    driven.sign_in(social).approve()
     uid = driven.wait_for_member()
 
     (request,) = driven.witness.asked(start)
@@ -264,18 +264,18 @@ def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidge
     assert before == 0
     assert (asked["origin"], asked["jkt"]) == (business.origin, key)
     assert asked["nonce"]
-    assert uid.startswith("google:")
+    assert uid.startswith(f"{social}:")
     assert driven.asked(business.member_token_path) >= 1
     stored = claims_of(driven.stored_token() or "")
     assert (stored["type"], stored["uid"]) == ("identity", uid)
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("2.8/deleted-by-logout", "3/logout")
-def test_signing_out_is_the_visitor_of_before_and_leaves_no_token(driven: DrivenWidget) -> None:
+def test_signing_out_is_the_visitor_of_before_and_leaves_no_token(driven: DrivenWidget, social: str) -> None:
     """After signing out, the cached token must be gone, and the widget must connect as the earlier visitor."""
     visitor = driven.visit()
-    driven.sign_in("google").approve()
+    driven.sign_in(social).approve()
     driven.wait_for_member()
 
     driven.log_out()
@@ -284,18 +284,18 @@ def test_signing_out_is_the_visitor_of_before_and_leaves_no_token(driven: Driven
     assert driven.stored_token() is None
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-09/accepted-once")
-def test_a_message_of_another_origin_makes_nobody_a_member(driven: DrivenWidget, stack: Stack) -> None:
+def test_a_message_of_another_origin_makes_nobody_a_member(driven: DrivenWidget, stack: Stack, social: str) -> None:
     """A forged message with valid content, nonce and token must be ignored if it comes from a frame of another site."""
     business = driven.business
     driven.visit()
     key = thumbprint(key_of(driven.connections[-1]))
-    consent = driven.sign_in("google")
-    nonce = parse_qs(urlsplit(driven.witness.asked(business.oauth_start_path("google"))[-1].url).query)["nonce"][0]
-    claims: dict[str, Any] = {"type": "identity", "uid": "google:mallory", "data": {"auth_provider": "google"}}
+    consent = driven.sign_in(social)
+    nonce = parse_qs(urlsplit(driven.witness.asked(business.oauth_start_path(social))[-1].url).query)["nonce"][0]
+    claims: dict[str, Any] = {"type": "identity", "uid": f"{social}:mallory", "data": {"auth_provider": social}}
     token = business.mint(now=stack.service_lab.now(), cnf={"jkt": key}, **claims)
-    message = {"type": "wf:oauth", "providerId": business.provider.id, "social": "google", "nonce": nonce}
+    message = {"type": "wf:oauth", "providerId": business.provider.id, "social": social, "nonce": nonce}
     with driven.page.expect_event("framenavigated") as navigated:
         driven.page.evaluate(FRAME, blank(driven.page.context, f"{EVIL}/frame"))
 

@@ -31,6 +31,7 @@ from chatkey_e2e.scenarios.openers import (
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_oauth.client import LabError, Person
 from chatkey_peer.redaction import JWT
+from chatkey_protocol.names import SOCIALS
 from chatkey_stack.stack import Stack
 
 pytestmark = pytest.mark.long
@@ -46,8 +47,8 @@ Guest = Callable[[str | None], str]
 
 
 @pytest.fixture
-def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    return make_business(get_token=False, service_keys=needs.socials_of(request.node))
+def business(request: pytest.FixtureRequest, make_business: MakeBusiness, social: str) -> Business:
+    return make_business(get_token=False, service_keys=needs.socials_of(request.node, social))
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def guest(stack: Stack) -> Iterator[Guest]:
         stack.provider_lab.remove_person(account)
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-09/page")
 @pytest.mark.usefixtures("stays_open")
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def guest(stack: Stack) -> Iterator[Guest]:
     ],
 )
 def test_a_name_is_text_in_the_page_and_in_the_token(
-    opener: Opener, guest: Guest, witness: Witness, name: str, shown: str | None
+    opener: Opener, guest: Guest, witness: Witness, *, name: str, shown: str | None, social: str
 ) -> None:
     """A person's name must be shown as text, must run no script, and must be unchanged in the token."""
     account = guest(name)
@@ -108,23 +109,25 @@ def test_a_name_is_text_in_the_page_and_in_the_token(
     assert not [said for said in witness.said if "Content Security Policy" in said or "Error" in said]
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-09/page", "D-09/error")
 @pytest.mark.usefixtures("stays_open")
 @pytest.mark.parametrize(
     "error", ["<script>parent.x=1</script>", "\"'><svg onload=parent.x=1>"], ids=["script", "attribute"]
 )
-def test_htm_006_what_a_provider_says_of_an_error_is_not_shown(opener: Opener, stack: Stack, error: str) -> None:
+def test_htm_006_what_a_provider_says_of_an_error_is_not_shown(
+    opener: Opener, stack: Stack, error: str, social: str
+) -> None:
     """The page must not show the error texts from its address, because anyone can write an address."""
     popup = opener.start()
     said = {"error": error, "error_description": f"Because {error}", "error_uri": "javascript:parent.x=1"}
 
-    go(popup, callback(stack, state=state_of(popup), **said))
+    go(popup, callback(stack, social, state=state_of(popup), **said))
 
     (message,) = opener.wait()
     assert "parent.x" not in json.dumps(message) + popup.content()
     assert "javascript:" not in popup.content()
-    says(popup, stack, "Google did not sign you in (unknown error).")
+    says(popup, stack, f"{SOCIALS[social].title} did not sign you in (unknown error).")
     for page in (popup, opener.page):
         assert page.evaluate("() => window.x") is None
 
@@ -144,7 +147,7 @@ def test_htm_010_an_origin_that_would_not_be_one_is_not_registered(stack: Stack,
     assert refused.value.code == "parameter_invalid"
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-09/page")
 @pytest.mark.usefixtures("stays_open")
 @pytest.mark.parametrize(
@@ -162,7 +165,7 @@ def test_htm_010_an_origin_that_would_not_be_one_is_not_registered(stack: Stack,
         pytest.param({"cross-origin-opener-policy": "", "cross-origin-embedder-policy": ""}, id="HTM-018"),
     ],
 )
-def test_the_page_is_locked_down_and_its_message_arrives(opener: Opener, headers: dict[str, str]) -> None:
+def test_the_page_is_locked_down_and_its_message_arrives(opener: Opener, headers: dict[str, str], social: str) -> None:
     """The security headers must be strict, and the page must still deliver its message."""
     answer = finish(opener.start())
 
@@ -171,10 +174,10 @@ def test_the_page_is_locked_down_and_its_message_arrives(opener: Opener, headers
     assert opener.token()
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-09/page")
 @pytest.mark.usefixtures("stays_open")
-def test_htm_013_each_page_has_a_nonce_of_its_own(opener: Opener) -> None:
+def test_htm_013_each_page_has_a_nonce_of_its_own(opener: Opener, social: str) -> None:
     """The nonce of the policy must be long, new for every page, and absent from the address."""
     nonces = []
     for _ in range(2):
@@ -188,9 +191,9 @@ def test_htm_013_each_page_has_a_nonce_of_its_own(opener: Opener) -> None:
     assert all(len(nonce) * 6 >= 128 for nonce in nonces)
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-09/page")
-def test_htm_015_the_page_cannot_be_framed(opener: Opener, page: Page, stack: Stack) -> None:
+def test_htm_015_the_page_cannot_be_framed(opener: Opener, page: Page, stack: Stack, social: str) -> None:
     """The page must not be shown in a frame of another site, but must be shown in a separate window."""
     framed, alone = (approved(stack, opener.address()) for _ in range(2))
     opener.at(EVIL)
@@ -208,11 +211,11 @@ def test_htm_015_the_page_cannot_be_framed(opener: Opener, page: Page, stack: St
         expect(page.locator("bdi")).to_have_text("Welcome, Rhea Quill.", use_inner_text=False)
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-09/page")
 @pytest.mark.usefixtures("stays_open")
 def test_htm_016_the_page_asks_for_nothing_and_names_no_referrer(
-    opener: Opener, witness: Witness, context: BrowserContext
+    opener: Opener, witness: Witness, context: BrowserContext, social: str
 ) -> None:
     """The page must load nothing and send no referrer, because its address contains the code and the state."""
     popup = opener.start()
@@ -230,10 +233,10 @@ def test_htm_016_the_page_asks_for_nothing_and_names_no_referrer(
     assert popup.evaluate("() => document.referrer") == ""
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-07/single-use", "D-09/page")
 @pytest.mark.usefixtures("stays_open")
-def test_htm_017_going_back_delivers_no_second_token(opener: Opener, context: BrowserContext) -> None:
+def test_htm_017_going_back_delivers_no_second_token(opener: Opener, context: BrowserContext, social: str) -> None:
     """Going back in the history requests the callback again. It must be refused, because the state has been used."""
     popup = opener.start()
     answer = finish(popup)
@@ -251,10 +254,10 @@ def test_htm_017_going_back_delivers_no_second_token(opener: Opener, context: Br
     assert "token" not in second["data"]
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-09/page")
 def test_htm_024_visited_directly_the_page_says_what_is_wrong_and_tells_nobody(
-    context: BrowserContext, page: Page, opener: Opener
+    context: BrowserContext, page: Page, opener: Opener, social: str
 ) -> None:
     """F166, F185: without an opener, the page must explain the problem and send the token nowhere."""
     context.add_init_script(WATCH_BROADCASTS)
@@ -279,10 +282,10 @@ def test_htm_024_visited_directly_the_page_says_what_is_wrong_and_tells_nobody(
 
 
 @pytest.mark.skip_browser("firefox", because="Firefox's driver cannot switch JavaScript off")
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-09/page")
 def test_htm_027_without_javascript_the_page_says_so_and_shows_no_token(
-    new_context: NewContext, opener: Opener, stack: Stack
+    new_context: NewContext, opener: Opener, stack: Stack, social: str
 ) -> None:
     """Without JavaScript, the page must say that it cannot report to the chat, and must not show a token."""
     page = new_context(java_script_enabled=False).new_page()

@@ -17,24 +17,24 @@ from chatkey_e2e.witness import Witness
 from chatkey_protocol.frames import Kind
 from chatkey_stack.stack import Stack
 
-BY_GOOGLE = pytest.mark.needs("social:google")
-BY_OWN_KEYS = pytest.mark.needs("social:google", "own-keys")
+BY_SOCIAL = pytest.mark.needs("social")
+BY_OWN_KEYS = pytest.mark.needs("social", "own-keys")
 
-Enter = Callable[[ShopPage], WidgetPage]
+Enter = Callable[[ShopPage, str], WidgetPage]
 
 
-def as_visitor(shop: ShopPage) -> WidgetPage:
+def as_visitor(shop: ShopPage, _social: str) -> WidgetPage:
     return shop.open()
 
 
-def by_custom_login(shop: ShopPage) -> WidgetPage:
+def by_custom_login(shop: ShopPage, _social: str) -> WidgetPage:
     shop.open()
     return shop.sign_in()
 
 
-def by_social_login(shop: ShopPage) -> WidgetPage:
+def by_social_login(shop: ShopPage, social: str) -> WidgetPage:
     widget = shop.open()
-    widget.sign_in_with("google").approve()
+    widget.sign_in_with(social).approve()
     widget.wait_for("member")
     return widget
 
@@ -42,24 +42,20 @@ def by_social_login(shop: ShopPage) -> WidgetPage:
 @pytest.mark.needs("search")
 @pytest.mark.contract("1/same-chat", "D-10/history-search-call")
 @pytest.mark.parametrize(
-    ("enter", "members"),
+    ("enter", "get_token", "keys"),
     [
-        pytest.param(as_visitor, {"get_token": False}, id="visitor"),
-        pytest.param(by_custom_login, {}, id="custom"),
-        pytest.param(
-            by_social_login, {"get_token": False, "service_keys": ["google"]}, id="social-service-keys", marks=BY_GOOGLE
-        ),
-        pytest.param(
-            by_social_login, {"get_token": False, "own_keys": ["google"]}, id="social-own-keys", marks=BY_OWN_KEYS
-        ),
+        pytest.param(as_visitor, False, None, id="visitor"),
+        pytest.param(by_custom_login, True, None, id="custom"),
+        pytest.param(by_social_login, False, "service_keys", id="social-service-keys", marks=BY_SOCIAL),
+        pytest.param(by_social_login, False, "own_keys", id="social-own-keys", marks=BY_OWN_KEYS),
     ],
 )
 def test_chat_and_search_are_the_same_in_every_mode(
-    page: Page, make_business: MakeBusiness, enter: Enter, members: dict[str, object]
+    page: Page, make_business: MakeBusiness, social: str, *, enter: Enter, get_token: bool, keys: str | None
 ) -> None:
     """In every mode, messages must be stored, found by a search, and still be there after a reload."""
-    shop = ShopPage(page, make_business(**members))
-    widget = enter(shop)
+    shop = ShopPage(page, make_business(get_token=get_token, **({keys: [social]} if keys else {})))
+    widget = enter(shop, social)
     uid = widget.uid
 
     widget.send("Is the harbour bowl dishwasher safe?")

@@ -10,8 +10,8 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture
-def business(make_business: MakeBusiness) -> Business:
-    return make_business(service_keys=["google"])
+def business(make_business: MakeBusiness, social: str) -> Business:
+    return make_business(service_keys=[social])
 
 
 def house(name: str, *marks: pytest.MarkDecorator, **settings: object) -> object:
@@ -22,7 +22,7 @@ def house(name: str, *marks: pytest.MarkDecorator, **settings: object) -> object
 ONLY_CHROMIUM = pytest.mark.only_browser("chromium", because="other browsers do not support this setting")
 
 
-@pytest.mark.needs("search", "calls", "social:google")
+@pytest.mark.needs("search", "calls", "social")
 @pytest.mark.parametrize(
     (),
     [
@@ -46,7 +46,7 @@ ONLY_CHROMIUM = pytest.mark.only_browser("chromium", because="other browsers do 
         house("a state", storage_state={"cookies": [], "origins": []}),
     ],
 )
-def test_a_person_does_everything_with_the_settings_of_the_project(shop: ShopPage) -> None:
+def test_a_person_does_everything_with_the_settings_of_the_project(shop: ShopPage, social: str) -> None:
     """F240: the page objects find each part of the widget in every language, and added headers stop nothing."""
     widget = shop.open()
 
@@ -54,8 +54,8 @@ def test_a_person_does_everything_with_the_settings_of_the_project(shop: ShopPag
     assert widget.lines(1) == ["Is the moss cup for tea?"]
     assert widget.search("moss") == ["Is the moss cup for tea?"]
     widget.call()
-    assert widget.offered_socials() == ["google"]
-    widget.sign_in_with("google").approve()
+    assert widget.offered_socials() == [social]
+    widget.sign_in_with(social).approve()
     widget.wait_for("member")
     widget.sign_out()
     shop.sign_in()

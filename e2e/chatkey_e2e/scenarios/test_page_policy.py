@@ -203,15 +203,15 @@ def test_what_the_page_broke_beforehand_is_named(listening: ShopPage, name: str)
     assert listening.widget.debug()["boot"]["replaced"] == [name]
 
 
-@pytest.mark.needs("social:google")
-def test_what_the_page_breaks_later_is_not_used(page: Page, make_business: MakeBusiness) -> None:
+@pytest.mark.needs("social")
+def test_what_the_page_breaks_later_is_not_used(page: Page, make_business: MakeBusiness, social: str) -> None:
     """F079: if the page breaks functions such as fetch after Python has started, chat and login must still work."""
-    shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
+    shop = ShopPage(page, make_business(get_token=False, service_keys=[social]))
     page.add_init_script(WHEN_PYTHON_RUNS % BREAK_EVERYTHING)
 
     widget = shop.open()
     widget.send("Is the moss cup for tea?")
-    widget.sign_in_with("google").approve()
+    widget.sign_in_with(social).approve()
     widget.wait_for("member")
 
     broken = {"Date", "JSON.stringify", "Promise", "WebSocket", "fetch", "setTimeout"}

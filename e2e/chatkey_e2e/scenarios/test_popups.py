@@ -44,8 +44,8 @@ BLOCK_OPEN = "window.allowed = window.open; window.open = () => null;"
 
 
 @pytest.fixture
-def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    return make_business(get_token=False, service_keys=needs.socials_of(request.node))
+def business(request: pytest.FixtureRequest, make_business: MakeBusiness, social: str) -> Business:
+    return make_business(get_token=False, service_keys=needs.socials_of(request.node, social))
 
 
 BUSY = "() => { setTimeout(() => { const end = performance.now() + 2500; while (performance.now() < end); }); }"
@@ -56,25 +56,25 @@ BUSY = "() => { setTimeout(() => { const end = performance.now() + 2500; while (
 
 
 @realistically
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("4.6/popup", "3/social-click")
 @pytest.mark.parametrize("key", ["Enter", "Space"])
 def test_the_button_works_by_keyboard_and_the_popup_blocker_lets_its_window_through(
-    widget: WidgetPage, key: str
+    widget: WidgetPage, key: str, social: str
 ) -> None:
     """A key press on the button must count as a user action, so that the popup blocker allows the window."""
-    widget.sign_in_by_key("google", key).approve()
+    widget.sign_in_by_key(social, key).approve()
 
     widget.wait_for("member")
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("4.6/popup")
-def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserContext) -> None:
+def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserContext, social: str) -> None:
     """F161, F162: the popup must open before the click's handler returns, as WebKit requires, and keep its opener."""
     context.add_init_script(WATCH_OPEN)
     widget = shop.open()
-    button = widget.social_button("google")
+    button = widget.social_button(social)
 
     with shop.page.expect_popup() as popup:
         opened = button.evaluate("(button) => { button.click(); return opened.map(({ features }) => features); }")
@@ -88,10 +88,10 @@ def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserConte
 
 
 @realistically
-@pytest.mark.needs("social:google")
-def test_a_double_click_opens_one_window(widget: WidgetPage) -> None:
+@pytest.mark.needs("social")
+def test_a_double_click_opens_one_window(widget: WidgetPage, social: str) -> None:
     """F170: the second click of a double click must change nothing, so that only one window opens."""
-    button = widget.social_button("google")
+    button = widget.social_button(social)
 
     with widget.page.expect_popup() as popup:
         button.evaluate(DOUBLE_CLICK)
@@ -106,14 +106,14 @@ def test_a_double_click_opens_one_window(widget: WidgetPage) -> None:
 
 
 @realistically
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("4.6/popup", "D-12/always-chat")
-def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage) -> None:
+def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage, social: str) -> None:
     """F160: if the browser blocks the popup, the widget must say so, and a button must open the popup."""
     address = widget.page.url
 
-    widget.press_after_another_popup("google")
-    assert widget.wait_for_event("oauth:failed") == {"social": "google", "code": "popup_blocked"}
+    widget.press_after_another_popup(social)
+    assert widget.wait_for_event("oauth:failed") == {"social": social, "code": "popup_blocked"}
     expect(widget.panel.get_by_role("alert")).to_contain_text(BLOCKED)
     assert widget.page.url == address
     widget.reopen().approve()
@@ -122,21 +122,23 @@ def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage) -
     expect(widget.panel.get_by_role("alert")).to_be_hidden()
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-12/always-chat")
-def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business: Business, witness: Witness) -> None:
+def test_a_page_without_windows_is_told_so_and_chats_on(
+    shop: ShopPage, business: Business, witness: Witness, social: str
+) -> None:
     """F160: if `window.open` opens nothing, the visitor must be told and can chat. The button must work later."""
     shop.page.add_init_script(BLOCK_OPEN)
     visitor = Visitor(shop.open(), business, witness)
     widget, address = visitor.widget, shop.page.url
 
-    widget.social_button("google").click()
-    visitor.is_told("google", "popup_blocked", BLOCKED)
+    widget.social_button(social).click()
+    visitor.is_told(social, "popup_blocked", BLOCKED)
     widget.reopen_button.click()
     widget.wait_for_event("oauth:failed", count=2)
 
     assert shop.page.url == address
-    assert witness.asked(business.oauth_start_path("google")) == []
+    assert witness.asked(business.oauth_start_path(social)) == []
     shop.page.evaluate("() => { window.open = window.allowed; }")
     widget.reopen().approve()
     widget.wait_for("member")
@@ -146,23 +148,23 @@ def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business
 
 
 @pytest.mark.only_browser("chromium", because="other browsers: a window closed while blank looks cut off")
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
-    shop: ShopPage, context: BrowserContext, business: Business, witness: Witness
+    shop: ShopPage, context: BrowserContext, business: Business, witness: Witness, social: str
 ) -> None:
     """F163: if a person closes a popup that is still blank, the popup must be reported as closed and not as lost."""
-    start = business.oauth_start_path("google")
+    start = business.oauth_start_path(social)
     context.route(lambda url: urlsplit(url).path == start, lambda _held: None)
     context.add_init_script(WATCH_OPEN)
     visitor = Visitor(shop.open(), business, witness)
 
-    visitor.widget.social_button("google").click(no_wait_after=True)
+    visitor.widget.social_button(social).click(no_wait_after=True)
     visitor.widget.wait_for_event("oauth:started")
     shop.page.evaluate("() => { opened[0].popup.close(); }")
 
-    visitor.is_told("google", "popup_closed", CLOSED)
+    visitor.is_told(social, "popup_closed", CLOSED)
     context.unroute_all()
-    visitor.comes_in("google")
+    visitor.comes_in(social)
 
 
 @pytest.mark.needs("social:github", "social:google")
@@ -186,21 +188,21 @@ def test_a_second_provider_closes_the_window_of_the_first(shop: ShopPage, witnes
 # Switched off meanwhile
 
 
-@pytest.mark.needs("change", "clock", "search", "social:google")
+@pytest.mark.needs("change", "clock", "search", "social")
 @pytest.mark.contract("D-03/start-pages", "7/not-enabled-404", "D-12/always-chat")
 def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
-    advance: Advance, page: Page, make_business: MakeBusiness, stack: Stack, witness: Witness
+    advance: Advance, page: Page, make_business: MakeBusiness, stack: Stack, witness: Witness, *, social: str
 ) -> None:
     """F178: a disabled social login must be reported, and its button must disappear with the next configuration."""
-    business = make_business(get_token=False, service_keys=["google"])
+    business = make_business(get_token=False, service_keys=[social])
     visitor = Visitor(ShopPage(page, business).open(), business, witness)
-    button = visitor.widget.social_button("google")
-    off = {"google": SocialKeys("service", enabled=False)}
+    button = visitor.widget.social_button(social)
+    off = {social: SocialKeys("service", enabled=False)}
     stack.service_lab.change_provider(business.provider.id, socials=off)
     stack.service_lab.reset()
 
     button.click()
-    visitor.is_told("google", "social_disabled", "This way of signing in is no longer available.")
+    visitor.is_told(social, "social_disabled", "This way of signing in is no longer available.")
     with visitor.widget.expect_event("token:refreshed"):  # a visitor's token may expire in this minute
         advance(51)
     advance(CONFIGURATION_SECONDS - 50)
@@ -209,11 +211,11 @@ def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
     expect(visitor.widget.panel.get_by_role("button", name="Sign in", exact=True)).to_be_hidden()
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("4.6/popup", "D-09/accepted-once")
-def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage) -> None:
+def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage, social: str) -> None:
     """The message of the popup must count even if the page is busy until the popup has closed."""
-    consent = widget.sign_in_with("google")
+    consent = widget.sign_in_with(social)
     widget.wait_for_event("oauth:opened")
 
     widget.page.evaluate(BUSY)
@@ -222,15 +224,15 @@ def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage) -> None:
     widget.wait_for("member")
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("4.6/popup")
-def test_a_page_that_is_loaded_again_takes_the_sign_in(page: Page, make_business: MakeBusiness) -> None:
+def test_a_page_that_is_loaded_again_takes_the_sign_in(page: Page, make_business: MakeBusiness, social: str) -> None:
     """F209: a page that is reloaded while the popup is open must still complete the login."""
-    shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
-    window = shop.open().sign_in_with("google").wait()
+    shop = ShopPage(page, make_business(get_token=False, service_keys=[social]))
+    window = shop.open().sign_in_with(social).wait()
 
     shop.reload()
     window.approve()
 
     shop.widget.wait_for("member")
-    assert shop.widget.uid.startswith("google:")
+    assert shop.widget.uid.startswith(f"{social}:")

@@ -49,8 +49,8 @@ def each_of(cases: list[Case]) -> list[Any]:
 
 
 @pytest.fixture
-def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
-    return make_business(get_token=False, service_keys=needs.socials_of(request.node))
+def business(request: pytest.FixtureRequest, make_business: MakeBusiness, social: str) -> Business:
+    return make_business(get_token=False, service_keys=needs.socials_of(request.node, social))
 
 
 @pytest.mark.contract("D-09/error", "D-12/always-chat")

@@ -14,6 +14,7 @@ from chatkey_e2e.scenarios.openers import errors_of
 from chatkey_e2e.scenarios.test_clock import ENDS_AFTER
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.codes import Code
+from chatkey_protocol.names import SOCIALS
 from chatkey_protocol.storage_keys import DATABASE
 
 pytestmark = pytest.mark.long
@@ -334,17 +335,17 @@ def test_a_secure_page_without_keys_is_told_so(shop: ShopPage, witness: Witness)
     assert witness.sockets == []
 
 
-@pytest.mark.needs("clock", "social:google")
+@pytest.mark.needs("clock", "social")
 @pytest.mark.contract("2.6/memory-only")
 def test_tokens_of_the_endpoints_are_stored_nowhere(
-    advance: Advance, page: Page, make_business: MakeBusiness, witness: Witness
+    advance: Advance, page: Page, make_business: MakeBusiness, witness: Witness, social: str
 ) -> None:
     """WDG-018: no `auth_token` of a visitor or social member may be in any storage, even after a refresh."""
-    shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
+    shop = ShopPage(page, make_business(get_token=False, service_keys=[social]))
     widget = shop.open()
     with widget.expect_event("token:refreshed"):
         advance(51)
-    consent = widget.sign_in_with("google")
+    consent = widget.sign_in_with(social)
     with consent.page.expect_event("close"):
         consent.approve()
     widget.wait_for("member")
@@ -376,11 +377,11 @@ def test_a_frame_without_an_origin_is_told_why_it_cannot_chat(page: Page, make_b
     assert thrown == []
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-12/always-chat")
-def test_a_frame_that_may_open_no_popups_chats(page: Page, make_business: MakeBusiness) -> None:
+def test_a_frame_that_may_open_no_popups_chats(page: Page, make_business: MakeBusiness, social: str) -> None:
     """F080: in a sandboxed frame without `allow-popups`, the blocked sign-in must be reported. Chat must work."""
-    business = make_business(get_token=False, service_keys=["google"])
+    business = make_business(get_token=False, service_keys=[social])
     page.goto(f"{business.origin}/")
     sandbox = "allow-scripts allow-same-origin allow-forms"
     frame = frame_of(page, f'<iframe {WHOLE_PAGE} sandbox="{sandbox}" src="{business.url}"></iframe>')
@@ -388,7 +389,7 @@ def test_a_frame_that_may_open_no_popups_chats(page: Page, make_business: MakeBu
 
     frame.get_by_role("button", name="Open chat").click()
     frame.get_by_role("button", name="Sign in", exact=True).click()
-    frame.get_by_role("button", name="Continue with Google").click()
+    frame.get_by_role("button", name=f"Continue with {SOCIALS[social].title}").click()
 
     assert widget_of(frame) == "popup_blocked"
     assert frame.evaluate("() => Service.identity.identity") == "visitor"
@@ -432,16 +433,16 @@ def test_a_page_from_a_file_is_told_why_it_cannot_chat(
     assert widget_of(page.main_frame) == Code.ORIGIN_NOT_ALLOWED
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-12/always-chat")
-def test_an_apps_built_in_browser_says_where_to_sign_in(page: Page, make_business: MakeBusiness) -> None:
+def test_an_apps_built_in_browser_says_where_to_sign_in(page: Page, make_business: MakeBusiness, social: str) -> None:
     """F023: in an app's built-in browser, chat must work, and a hint must replace the sign-in buttons."""
     page.add_init_script(f"{NO_INDEXED_DB} window.open = () => null;")
-    shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
+    shop = ShopPage(page, make_business(get_token=False, service_keys=[social]))
     widget = shop.open()
     widget.send("From inside an app")
 
-    widget.social_button("google").click()
+    widget.social_button(social).click()
 
     widget.wait_for_error("popup_unsupported")
     hint = widget.panel.get_by_text("To sign in, open this page in your browser.")

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture
-def both(make_business: MakeBusiness) -> Business:
-    """A business with custom login and with Google."""
-    return make_business(service_keys=["google"])
+def both(make_business: MakeBusiness, social: str) -> Business:
+    """A business with custom login and a social login."""
+    return make_business(service_keys=[social])
 
 
 @pytest.fixture
@@ -89,17 +89,17 @@ def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
     assert "message:received" not in widget.debug()["counters"]
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-12/latest-act", "3/reuse-across-loads")
 def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_says_so(
-    shop_with_both: ShopPage, both: Business
+    shop_with_both: ShopPage, both: Business, social: str
 ) -> None:
     """F197: a cached social login must survive a reload until the page calls `refreshIdentity()` for its customer."""
     widget = shop_with_both.open()
     widget.wait_for_event("token:none")
-    widget.sign_in_with("google").approve()
+    widget.sign_in_with(social).approve()
     widget.wait_for("member")
-    social, calls = widget.uid, both.token_calls
+    member, calls = widget.uid, both.token_calls
     shop_with_both.sign_in_elsewhere()
 
     after_a_load = shop_with_both.reload().uid
@@ -107,16 +107,16 @@ def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_
     with widget.expect_event("identity:changed"):
         widget.refresh_identity()
 
-    assert social.startswith("google:")
-    assert (after_a_load, asked) == (social, calls)
+    assert member.startswith(f"{social}:")
+    assert (after_a_load, asked) == (member, calls)
     assert widget.uid == shop_with_both.reload().uid == shop_with_both.business.ada
     assert claims_of(widget.stored(both.storage_key) or "")["type"] == "user"
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("D-12/latest-act", "D-11/custom-not-social")
 def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
-    shop_with_both: ShopPage, both: Business, witness: Witness
+    shop_with_both: ShopPage, both: Business, witness: Witness, social: str
 ) -> None:
     """F197: a member must be offered no other login. After a sign-out in the chat, a social login must work."""
     shop_with_both.open()
@@ -126,25 +126,25 @@ def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
     offered = widget.panel.get_by_role("button", name="Sign in", exact=True).count()
 
     widget.sign_out()
-    widget.sign_in_with("google").approve()
+    widget.sign_in_with(social).approve()
     widget.wait_for("member")
-    social = widget.uid
+    member = widget.uid
     sockets = witness.sockets[before:]
     wait_until(widget.page, lambda: [each.is_closed() for each in sockets] == [True, True, False], "the last one alone")
 
     assert offered == 0
-    assert social.startswith("google:")
-    assert shop_with_both.reload().uid == social
+    assert member.startswith(f"{social}:")
+    assert shop_with_both.reload().uid == member
 
 
-@pytest.mark.needs("member-records", "social:google")
+@pytest.mark.needs("member-records", "social")
 @pytest.mark.contract("D-11/custom-not-social", "2.7/history-apart", "2.7/custom-on-first")
 def test_a_custom_uid_that_looks_social_opens_nothing_of_the_social_member(
-    shop_with_both: ShopPage, both: Business, stack: Stack
+    shop_with_both: ShopPage, both: Business, stack: Stack, social: str
 ) -> None:
     """F106, F199: a custom member with a social member's uid must have a separate conversation and record."""
     widget = shop_with_both.open()
-    widget.sign_in_with("google").approve()
+    widget.sign_in_with(social).approve()
     widget.wait_for("member")
     widget.send("of the social member")
     uid = widget.uid
@@ -184,13 +184,13 @@ def test_what_was_sent_before_a_logout_opens_no_socket_after_it(
     assert witness.frames(Kind.CONNECT)[-1]["token"] == old["token"]
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout")
-def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPage, both: Business) -> None:
+def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPage, both: Business, social: str) -> None:
     """F193: a logout while offline must remove the member at once and permanently."""
     widget = shop_with_both.open()
     visitor = widget.uid
-    widget.sign_in_with("google").approve()
+    widget.sign_in_with(social).approve()
     widget.wait_for("member")
     widget.send("as a member")
 
@@ -205,18 +205,18 @@ def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPag
     assert widget.lines(0) == []
 
 
-@pytest.mark.needs("social:google")
+@pytest.mark.needs("social")
 @pytest.mark.contract("3/logout", "D-12/always-chat")
-def test_a_logout_closes_the_sign_in_window(shop_with_both: ShopPage, both: Business) -> None:
+def test_a_logout_closes_the_sign_in_window(shop_with_both: ShopPage, both: Business, social: str) -> None:
     """F192: a logout must close the sign-in popup, so that nobody becomes a member. The button must work again."""
     widget = shop_with_both.open()
-    consent = widget.sign_in_with("google")
+    consent = widget.sign_in_with(social)
 
     with consent.page.expect_event("close"):
         widget.page.evaluate("() => Service.logout()")
     expect(widget.panel.get_by_role("status").filter(has_text="Waiting")).to_have_count(0)
     stored = widget.stored(both.storage_key)
-    widget.sign_in_with("google").approve()
+    widget.sign_in_with(social).approve()
     widget.wait_for("member")
 
     assert stored is None
