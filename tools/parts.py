@@ -238,9 +238,9 @@ def _elsewhere() -> Iterator[tuple[str, ...]]:
 
 
 PARTS: Final = {
-    "wire": "`chatkey conform`, not scored yet",
-    "scenarios": "`chatkey e2e` with a service: needs a browser and the fake provider",
-    "widget": "`chatkey e2e` with a widget",
+    "wire": "`chatkey conform`, not scored yet; scored with `--browser`",
+    "scenarios": "`chatkey conform --browser`: needs a browser and the fake provider",
+    "widget": "`chatkey conform widget.toml`, and `--browser` with a service",
     "backend": "`chatkey check`, for the business's backend",
     "nothing": "no part: the sentence is about a panel, an administrator's form or a limit of the design",
 }

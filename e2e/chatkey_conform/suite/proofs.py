@@ -161,7 +161,7 @@ def a_proof_is_no_better_later(subject: Subject) -> None:
 
 @FAMILY.judges("D-10/proof", rows=["PRF-042"])
 def the_path_of_a_sockets_address_has_its_letter_case(subject: Subject) -> None:
-    """The path of `htu` is case-sensitive, and the host is not."""
+    """The path of `htu` is case-sensitive."""
     shop = subject.shop()
     token, uri = shop.token(), urlsplit(subject.world.socket_uri)
     bent = uri._replace(path=uri.path.swapcase()).geturl()
