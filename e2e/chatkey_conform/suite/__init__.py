@@ -12,6 +12,7 @@ from chatkey_conform.suite import (
     chat_refused,
     exchange,
     frames,
+    http_answers,
     http_endpoints,
     http_paths,
     opening,
@@ -27,6 +28,7 @@ from chatkey_conform.suite import (
 FAMILIES = (
     smoke.FAMILY,
     http_endpoints.FAMILY,
+    http_answers.FAMILY,
     http_paths.FAMILY,
     visitors.FAMILY,
     exchange.FAMILY,
