@@ -17,6 +17,7 @@ Client = TestClient[Litestar]
 
 AGENT = "http://localhost:8801/agent"
 ADMIN = "http://localhost:8801/admin/"
+SESSION = "chatkey_agent=a; HttpOnly; Path=/agent; SameSite=lax"
 SDK = "http://localhost:8801/assets/sdk.js"
 ORIGINS = [f"http://localhost:{port}" for port in (8811, 8812, 8813, 8814)]
 
@@ -26,7 +27,7 @@ def demo() -> Demo:
         OpenMode(mode, f"{origin}/{mode.key}/", snippet(mode.provider_id, SDK, get_token=mode.get_token))
         for mode, origin in zip(MODES, ORIGINS, strict=True)
     ]
-    return Demo(modes, AGENT, ADMIN)
+    return Demo(modes, AGENT, ADMIN, "Mia", SESSION)
 
 
 @pytest.fixture
@@ -129,3 +130,10 @@ def test_every_file_the_page_names_is_there(client: Client, page: str) -> None:
 @pytest.mark.parametrize("name", ["app.py", "..%2Fapp.py", "nothing.js"])
 def test_no_other_file_is_given_away(client: Client, name: str) -> None:
     assert client.get(f"/static/{name}").status_code == 404
+
+
+def test_the_page_signs_the_agent_in(client: Client) -> None:
+    answer = client.get("/")
+
+    assert answer.headers["Set-Cookie"] == SESSION
+    assert "Mia, the agent" in answer.text

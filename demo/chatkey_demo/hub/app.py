@@ -27,7 +27,9 @@ def create_app(curtain: Curtain) -> Litestar:
         if demo is None:
             return _page("starting.html", framed=())
         shown = [mode.shown() for mode in demo.modes]
-        return _page("hub.html", framed=demo.framed, demo=demo, modes=shown, backend=backend())
+        made = _page("hub.html", framed=demo.framed, demo=demo, modes=shown, backend=backend())
+        made.headers["Set-Cookie"] = demo.agent_session
+        return made
 
     @get("/ready", sync_to_thread=False)
     def ready() -> Response[None]:

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 from chatkey_demo.hub.curtain import Curtain, Demo
 from chatkey_demo.hub.places import Places
 from chatkey_demo.hub.server import HubServer
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.process import ProcessError
 from chatkey_stack.stack import Flavour, Stack, running
-from chatkey_stack.tls import Certificates, issue
+from chatkey_stack.tls import Certificates, issue, trust
 
 if TYPE_CHECKING:
     from litestar import Litestar
 
-AGENT = "demo"
+AGENT = "Mia"
+"""The agent's name, which customers read beside the answers."""
 ADMINISTRATOR = "admin"
 LOOK_SECONDS = 0.5
 
@@ -82,8 +84,9 @@ def demo(
                 more_site_ports=places.shops[1:],
             ) as stack,
         ):
-            curtain.demo = _furnish(stack, places, url)
-            yield Running(url, curtain.demo, _agent(stack), _administrator(stack), stack, hub)
+            agent = _agent(stack)
+            curtain.demo = _furnish(stack, places, url, agent)
+            yield Running(url, curtain.demo, agent, _administrator(stack), stack, hub)
 
 
 def _app(curtain: Curtain) -> "Litestar":
@@ -92,13 +95,29 @@ def _app(curtain: Curtain) -> "Litestar":
     return create_app(curtain)
 
 
-def _furnish(stack: Stack, places: Places, url: str) -> Demo:
-    """Open the shops, each at a different origin."""
+def _furnish(stack: Stack, places: Places, url: str, agent: Credentials) -> Demo:
+    """Open the shops, each at a different origin, and sign the agent in."""
     from chatkey_demo.hub.modes import open_modes  # noqa: PLC0415  (Litestar, imported by the hub's thread meanwhile)
 
     origins = [stack.site.browser_url.replace(str(places.shops[0]), str(port)) for port in places.shops]
     service = stack.service.browser_url
-    return Demo(open_modes(stack, origins, url), f"{service}/agent", f"{service}/admin/")
+    modes = open_modes(stack, origins, url)
+    return Demo(modes, f"{service}/agent", f"{service}/admin/", agent.name, _signed_in(stack, agent))
+
+
+def _signed_in(stack: Stack, agent: Credentials) -> str:
+    """Sign in to the agent panel, and return the cookie of the session, as the panel sets it."""
+    import httpx  # noqa: PLC0415  (as above)
+
+    answer = httpx.post(
+        f"{stack.service.local_url}/agent/sign-in",
+        data={"username": agent.name, "password": agent.password},
+        headers={"Origin": stack.service.browser_url},
+        verify=trust(stack.ca),
+        trust_env=False,
+        timeout=PATIENCE,
+    )
+    return answer.headers["Set-Cookie"]
 
 
 def _agent(stack: Stack) -> Credentials:

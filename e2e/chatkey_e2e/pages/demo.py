@@ -35,6 +35,16 @@ class DemoPage:
         """Return the value of `uid`, `jkt` or a claim. If several are shown, return the first."""
         return self._fact(name).inner_text()
 
+    def shows_the_proof(self) -> bool:
+        """Return whether the claims of the last proof are visible without scrolling."""
+        inside: bool = self._fact("ath").evaluate(
+            """(claim) => {
+                const { left, bottom } = claim.getBoundingClientRect();
+                return document.elementFromPoint(left + 1, bottom - 1) === claim;
+            }"""
+        )
+        return inside
+
     def reset(self) -> None:
         """Press Reset, and wait until the widget is connected with a new key."""
         before = self.fact("jkt")
@@ -69,9 +79,8 @@ class DemoPage:
     # the agent
 
     def answer(self, customer: str, text: str) -> None:
-        """Sign in as the lab's agent, open the conversation with a visitor (by uid), and answer."""
+        """Open the conversation with a visitor (by uid), and answer."""
         panel = self.page.frame_locator('iframe[title="Agent panel"]')
-        panel.get_by_role("button", name="Continue as lab agent").click()
         panel.get_by_role("button", name=f"Visitor {customer[2:8]}").click()
         panel.get_by_role("textbox", name="Answer").fill(text)
         panel.get_by_role("button", name="Send").click()

@@ -31,6 +31,7 @@ def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def demo(page: Page, demo_url: str) -> DemoPage:
     """The demo's page, with the tab of the first identity mode open."""
+    page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(demo_url)
     demo = DemoPage(page)
     demo.turn_to(1)
@@ -40,8 +41,12 @@ def demo(page: Page, demo_url: str) -> DemoPage:
 @pytest.mark.needs("kit")
 @pytest.mark.contract("1/mode-visitor", "1/mode-custom", "1/mode-service-keys", "1/mode-own-keys")
 def test_every_tab_of_the_demo_reaches_its_identity(demo: DemoPage) -> None:
-    """The tabs must connect a visitor, a customer, and social members with the service's and the shop's keys."""
+    """The tabs must connect a visitor, a customer, and social members with the service's and the shop's keys.
+
+    The proof must be visible without scrolling, in a window of 1440 by 900 pixels.
+    """
     demo.wait_for("Visitor")
+    assert demo.shows_the_proof()
 
     demo.turn_to(2)
     demo.shop.get_by_role("button", name=ADA).click()

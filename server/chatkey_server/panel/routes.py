@@ -9,6 +9,7 @@ from litestar import Request, Response, Router, WebSocket, get, post, websocket
 from litestar.response import Redirect
 
 from chatkey_protocol.codes import Code
+from chatkey_protocol.names import SOCIALS
 from chatkey_server.chat.desk import QUERY_CHARS
 from chatkey_server.chat.events import AGENT_SESSIONS
 from chatkey_server.identity.errors import Refused
@@ -49,7 +50,8 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
         if agent is None:
             return sign_in_page()
         most = {"message_chars": settings.limits.message_chars, "query_chars": QUERY_CHARS}
-        return pages.page("panel.html", settings, agent=agent.name, **most)
+        titles = {name: social.title for name, social in SOCIALS.items()}
+        return pages.page("panel.html", settings, agent=agent.name, socials=titles, **most)
 
     @post("/sign-in")
     async def sign_in(request: PanelRequest) -> Response[Any]:

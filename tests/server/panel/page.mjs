@@ -26,6 +26,7 @@ export class Page {
     this.chips = new Map(chips.map((chip) => [chip.dataset.filter, chip]));
     this.document = Object.assign(new EventTarget(), {
       visibilityState: "visible",
+      body: { dataset: { socials: '{"github":"GitHub"}' } },
       activeElement: null,
       getElementById: (id) => this.$(id),
       createElement: () => new Element(this),
@@ -93,8 +94,8 @@ export class Page {
   }
 
   /** Answer what was last asked of the list. */
-  list(items, { more = false } = {}) {
-    this.hear({ type: "conversations", id: this.sent("list").at(-1).id, items, more, providers: [] });
+  list(items, { more = false, providers = [] } = {}) {
+    this.hear({ type: "conversations", id: this.sent("list").at(-1).id, items, more, providers });
   }
 
   /** Let time pass, and do in order what was to be done in it. */

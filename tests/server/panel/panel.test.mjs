@@ -459,3 +459,22 @@ test("an agent who was signed out is led to the sign-in", () => {
 
   assert.deepEqual([page.reloads, page.sockets.length], [1, 1]);
 });
+
+test("the page says how a person has signed in, and where", () => {
+  const said = [
+    { login: "visitor" },
+    { login: "custom", name: "Ada Lindqvist" },
+    { login: "social", auth_provider: "github" },
+  ].map((who) => {
+    const page = new Page().open();
+    page.list([{ ...item("a", 1), ...who }], { providers: [{ id: "shop", name: "Birch & Bone" }] });
+    page.choose("a");
+    return page.$("signed-in").textContent;
+  });
+
+  assert.deepEqual(said, [
+    "Not signed in · Birch & Bone",
+    "Signed in at Birch & Bone",
+    "Signed in with GitHub · Birch & Bone",
+  ]);
+});

@@ -17,8 +17,8 @@ const SHOWN_EVENTS = 120;
 export const sections = [
   { name: "who", title: "Identity", draw: who },
   { name: "connection", title: "Connection", draw: connection },
-  { name: "token", title: "Token in use", draw: token },
   { name: "proof", title: "Last proof", draw: proof },
+  { name: "token", title: "Token in use", draw: token },
   { name: "events", title: "Events", draw: events, stays: true },
 ];
 
@@ -136,10 +136,10 @@ function proof({ debug }) {
   if (!debug?.proof) return [quiet("None yet.")];
   const { header, claims } = debug.proof;
   return [
-    element("h4", {}, "Header"),
-    claimsTable(header, null, PROOF),
     element("h4", {}, "Claims"),
     claimsTable(claims, null, PROOF),
+    element("h4", {}, "Header"),
+    claimsTable(header, null, PROOF),
   ];
 }
 

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 TITLE: Final = "chatkey admin"
 HEAD: Final = '<link rel="icon" href="data:,"><link rel="stylesheet" href="./admin.css"></head>'
+BEFORE_PICCOLO: Final = '<meta charset="utf-8"><script src="./admin.js"></script>'
+"""Piccolo's script reads the colour scheme when it starts, and therefore ours comes first."""
 PROVIDERS_LISTED: Final = (
     Providers.id,
     Providers.name,
@@ -76,7 +78,8 @@ def build(services: Services) -> ASGIApp:
                 guarded("/api/tables/{table}/", edit, methods=["POST"]),
                 guarded("/api/tables/{table}/{row}/", edit, methods=["PATCH", "PUT", "DELETE"]),
                 guarded("/api/change-password/", change_password("/admin/", Sessions), methods=["POST"]),
-                Route("/admin.css", _stylesheet),
+                Route("/admin.css", partial(_static, name="admin.css", media_type="text/css")),
+                Route("/admin.js", partial(_static, name="admin.js", media_type="text/javascript")),
                 Mount("/api/docs", _nothing),  # its page loads scripts from other hosts
                 Mount("/public/docs", _nothing),
                 Mount("/", _piccolo(services, host)),
@@ -107,7 +110,8 @@ def _piccolo(services: Services, host: str) -> AdminRouter:
         auto_include_related=False,
         allowed_hosts=[host],
     )
-    panel.template = panel.template.replace("</head>", HEAD).replace("<title>Piccolo Admin", f"<title>{TITLE}")
+    page = panel.template.replace("</head>", HEAD).replace("<title>Piccolo Admin", f"<title>{TITLE}")
+    panel.template = page.replace('<meta charset="utf-8">', BEFORE_PICCOLO)
     return panel
 
 
@@ -153,8 +157,8 @@ def _table(table: type[Table], listed: Sequence[Column] = ()) -> TableConfig:
     )
 
 
-async def _stylesheet(_: Request) -> Response:
-    return Response((files("chatkey_server.panel") / "static" / "admin.css").read_bytes(), media_type="text/css")
+async def _static(_: Request, *, name: str, media_type: str) -> Response:
+    return Response((files("chatkey_server.panel") / "static" / name).read_bytes(), media_type=media_type)
 
 
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,12 +6,13 @@ from enum import Enum
 from typing import Final, cast
 
 from piccolo.columns import UUID, Boolean, Column, ForeignKey, Text, Varchar
+from piccolo.columns.choices import Choice
 from piccolo.columns.readable import Readable
 from piccolo.table import Table
 
 from chatkey_protocol.names import SOCIALS
 
-Social = cast("type[Enum]", Enum("Social", {name: name for name in SOCIALS}))
+Social = cast("type[Enum]", Enum("Social", {name: Choice(name, social.title) for name, social in SOCIALS.items()}))
 
 
 class KeySource(Enum):

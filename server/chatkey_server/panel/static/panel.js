@@ -24,6 +24,10 @@ const conversations = new Map();
 /** @type {Map<string, Answer>} */
 const pending = new Map();
 /** @type {Map<string, string>} */
+const businesses = new Map(); // their names by their ids
+/** @type {Record<string, string>} */
+const titles = JSON.parse(document.body.dataset.socials ?? "{}"); // of the social providers
+/** @type {Map<string, string>} */
 const drafts = new Map(); // what is being written in conversations that are not open
 const SEEN = "chatkey_agent_seen";
 const REFRESH_MS = 2_000;
@@ -417,6 +421,7 @@ function showProblem(text) {
 
 /** @param {Provider[]} providers */
 function showProviders(providers) {
+  for (const { id, name } of providers) businesses.set(id, name || id);
   const select = $("provider");
   const chosen = select.value;
   select.replaceChildren(new Option("All", ""), ...providers.map(({ id, name }) => new Option(name || id, id)));
@@ -430,7 +435,19 @@ function titleOf(item) {
 
 /** @param {Item} item */
 function loginOf(item) {
-  return item.login === "social" ? (item.auth_provider ?? item.uid.split(":")[0]) : item.login;
+  if (item.login !== "social") return item.login;
+  const name = item.auth_provider ?? item.uid.split(":")[0];
+  return titles[name] ?? name;
+}
+
+/**
+ * How the service knows who a person is.
+ * @param {Item} item
+ */
+function signedIn(item) {
+  const business = businesses.get(item.provider) ?? item.provider;
+  if (item.login === "visitor") return `Not signed in · ${business}`;
+  return item.login === "social" ? `Signed in with ${loginOf(item)} · ${business}` : `Signed in at ${business}`;
 }
 
 /** @param {number} seconds */
@@ -519,10 +536,8 @@ function showPerson() {
   const item = opened;
   if (!item) return;
   $("name").textContent = titleOf(item);
-  $("details").textContent = [item.email, item.uid, item.provider].filter(Boolean).join(" · ");
-  $("details").title = $("details").textContent;
-  $("login").className = item.login === "visitor" ? "tag" : "tag member";
-  $("login").textContent = loginOf(item);
+  $("signed-in").textContent = signedIn(item);
+  $("details").textContent = [item.email, item.uid].filter(Boolean).join(" · ");
   $("call").hidden = !item.call;
   $("call").className = `call ${item.call?.state ?? ""}`;
   $("call-state").textContent = item.call?.state === "active" ? "You are on a call." : "Incoming call";
