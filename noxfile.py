@@ -26,6 +26,7 @@ LONG_CHECKS = ("long", "e2e-long", "mutants", "firefox", "webkit")
 
 OF_DOCS, OF_WEBKIT = "tests/docs", "tests/webkit"
 """Folders of tests, each run by the session of the same name."""
+BUILD_SITE = "from pathlib import Path; from chatkey_build import build_site; print(build_site(Path.cwd()))"
 PARALLEL = ("--numprocesses=auto", "--dist=loadscope", f"--ignore={OF_WEBKIT}", "tests")
 SHORT = ("-m", "not long")
 
@@ -284,8 +285,14 @@ def _try(session: nox.Session, file: Path, wheel: Path, python: str) -> str:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check that generated pages are up to date, and that every link and name in the documentation exists."""
+    """Check that generated pages are up to date, that every link and name exists, and that the site builds.
+
+    `-- --write` updates the generated pages, and `-- --site` builds the site for `chatkey docs` in this checkout.
+    """
     _install(session, "dev")
+    if "--site" in session.posargs:
+        session.run("python", "-c", BUILD_SITE, env={"PYTHONPATH": "widget_sim:server"})
+        return
     _install_project(session)
     session.run("python", "-m", "tools.generate_docs", *(session.posargs or ["--check"]))
     _test(session, "pytest", OF_DOCS)

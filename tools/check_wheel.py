@@ -24,6 +24,7 @@ PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf
 COMMANDS: Final = PROJECT["entry-points"]["chatkey.commands"]
 CHATKEY: Final = str(Path(sysconfig.get_path("scripts")) / "chatkey")
 ASSETS: Final = "chatkey_server/assets/built/"
+SITE: Final = "chatkey_server/site/docs/index.html"
 UNWANTED: Final = ("node_modules/", "chatkey_build/", "tests/", "__pycache__/", ".pyc", ".map")
 MOST_BYTES: Final = 40_000_000
 """The snapshot is most of the wheel. If every file is in the wheel once, the wheel has 30 MB."""
@@ -52,6 +53,8 @@ def check_contents(wheel: Path) -> list[str]:
         raise WheelError(f"the wheel contains files that users do not need: {', '.join(unwanted[:5])}")
     if (size := wheel.stat().st_size) > MOST_BYTES:
         raise WheelError(f"the wheel has {size} bytes, more than {MOST_BYTES}; check it for duplicate files")
+    if SITE not in names:
+        raise WheelError(f"the wheel contains no documentation: there is no {SITE}")
     assets = [name.removeprefix(ASSETS) for name in names if name.startswith(ASSETS)]
     return [name for name in assets if not name.endswith((".gz", ".zst", "manifest.json"))]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
-BUNDLED: Final = {"pyodide": "MPL-2.0"}
-"""Packages of npm whose files are in the wheel, with their licences. NOTICE.md says more about them."""
+BUNDLED: Final = {"pyodide": ("MPL-2.0", "widget_sim/pyodide"), "@mermaid-js/tiny": ("MIT", "tools/site")}
+"""Packages of npm whose files are in the wheel, with licence and folder. NOTICE.md says more about them."""
 UNPACKED: Final = ("pip", "setuptools", "uv")
 """Tools of the environment, which chatkey does not need."""
 
@@ -58,12 +58,13 @@ def _installed(found: Distribution) -> dict[str, Any]:
 
 
 def _bundled() -> list[dict[str, Any]]:
-    packages = json.loads((ROOT / "widget_sim" / "pyodide" / "package-lock.json").read_text("utf-8"))["packages"]
     made = []
-    for name, licence in BUNDLED.items():
-        entry = packages[f"node_modules/{name}"]
+    for name, (licence, folder) in BUNDLED.items():
+        entry = json.loads((ROOT / folder / "package-lock.json").read_text("utf-8"))["packages"][f"node_modules/{name}"]
         content = b64decode(entry["integrity"].removeprefix("sha512-")).hex()
-        component = _component(name, entry["version"], licence, f"pkg:npm/{name}@{entry['version']}")
+        component = _component(
+            name, entry["version"], licence, f"pkg:npm/{name.replace('@', '%40')}@{entry['version']}"
+        )
         made.append({**component, "hashes": [{"alg": "SHA-512", "content": content}]})
     return made
 

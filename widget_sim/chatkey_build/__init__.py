@@ -1,6 +1,7 @@
-"""Builds the files that the browser loads: the pinned Pyodide, the widget's snapshot, and compressed copies."""
+"""Builds the files of the wheel that are not sources: Pyodide, the widget's snapshot, and the documentation site."""
 
 from chatkey_build.builder import Built, build, is_fresh
 from chatkey_build.node import BuildError
+from chatkey_build.site import build_site, site_folder
 
-__all__ = ["BuildError", "Built", "build", "is_fresh"]
+__all__ = ["BuildError", "Built", "build", "build_site", "is_fresh", "site_folder"]

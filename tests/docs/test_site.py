@@ -1,0 +1,104 @@
+"""Tests of the documentation site, built as for the wheel and served as by `chatkey docs`."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from chatkey_build import build_site
+from chatkey_e2e import axe
+from chatkey_server.commands.docs import Quiet
+from chatkey_stack.browsers import find, launch, machine
+from chatkey_stack.patience import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.long
+
+ROOT: Final = Path(__file__).parents[2]
+WIDTHS: Final = (390, 820, 1440)
+SHOWN: Final = ("index", "tour", "settings", "architecture")
+"""Pages of every kind: links, pictures, tables, code and diagrams. axe takes minutes for a long page."""
+
+
+@pytest.fixture(scope="module")
+def site() -> Path:
+    """The folder of the site. A warning of Sphinx, such as a link without a target, is an error."""
+    return build_site(ROOT)
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = launch(playwright, find(machine(playwright)))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE * 1000)
+    yield context.new_page()
+    context.close()
+
+
+def test_the_site_has_every_page_and_asks_no_other_host_for_files(site: Path) -> None:
+    pages = {path.relative_to(ROOT).with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")}
+
+    assert pages <= {path.relative_to(site) for path in site.rglob("*.html")}
+    for made in site.rglob("*.html"):
+        text = made.read_text("utf-8")
+        assert 'src="http' not in text, made
+        assert '<link rel="stylesheet" href="http' not in text, made
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_page_fits_three_widths_and_has_no_serious_fault_of_accessibility(
+    page: Page, address: str, name: str
+) -> None:
+    page.goto(f"{address}/docs/{name}.html")
+    found = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        if wide > width:
+            found.append(f"{name} is {wide} pixels wide in a window of {width}")
+        found += axe.found_in_both_schemes(page)
+
+    assert found == []
+
+
+def test_a_search_finds_the_entry_of_a_code(page: Page, address: str) -> None:
+    page.goto(f"{address}/search.html?q=token_expired")
+
+    expect(page.locator("#search-results").get_by_role("link", name="Codes").first).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["architecture", "why-proof"])
+def test_diagrams_are_drawn(page: Page, address: str, name: str) -> None:
+    page.goto(f"{address}/docs/{name}.html")
+
+    page.locator("html[data-drawn]").wait_for()
+    expect(page.locator("pre.mermaid svg").first).to_be_visible()
+
+
+def test_a_block_of_code_has_a_button_that_copies_it(page: Page, address: str) -> None:
+    page.goto(f"{address}/docs/qa.html")
+
+    expect(page.get_by_role("button", name="Copy").first).to_be_attached()
