@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from chatkey_protocol.codes import Close, Code
@@ -69,41 +69,43 @@ TRIED: Final = "Nothing to do."
 OAUTH: Final = ("oauth_", "social_", "state_")
 
 
+Row = tuple[str, str, str, str, str, str, str]
+"""Code, sources, phase, cause, remedy, whether the widget tries again, and the text that the person reads."""
+
 INTRODUCTION: Final = """\
-The page receives the following errors in the handle's `error` event and in `service:error`, as `{code, phase, message,
-remediation, retryable}`. If an error happens before the widget starts, the script reports the error, and rejects the
-promise `ready` with the error. The widget passes the server's codes on. The panel shows the text for the person in
-[one of three languages](decisions.md#d-12-what-the-widget-promises).
-"""
-SERVER: Final = """\
+This page is for integrators and implementers. The page receives the following errors in the handle's `error` event and
+in `service:error`, as `{code, phase, message, remediation, retryable}`. If an error happens before the widget starts,
+the script reports the error, and rejects the promise `ready` with the error. The widget passes the server's codes on.
+The panel shows the text for the person in [one of three languages](decisions.md#d-12-what-the-widget-promises).
+
 In an HTTP answer, the code is in `error.code`, and the status belongs to the code. On the socket, the code is in an
 `error` frame. If the error ends the connection, the socket closes with the close code. In the message to the opener,
-the code is in `error.code`. If only endpoints use a code, no socket ever closes with the close code in this table. The
-text in `error.message` names the wrong member.
+the code is in `error.code`. The text in `error.message` names the wrong member.
+
 """
 
 
 def page(note: str) -> str:
-    statuses = ((f"`{code}`", str(MEANINGS[code].status), str(MEANINGS[code].close.value)) for code in Code)
-    closes = ((str(close.value), close.name.lower().replace("_", " ")) for close in Close)
-    head = ("code", "from", "phase", "cause", "what to do", "retried", "text for the person")
-    return "\n".join(
-        (
-            f"# Codes\n\n{note}{INTRODUCTION}",
-            *_table(head, rows()),
-            f"\n## From the server\n\n{SERVER}",
-            *_table(("code", "status", "close"), statuses),
-            "\n## Close codes\n",
-            *_table(("code", "meaning"), closes),
-            "",
-        )
-    )
+    entries = "\n".join(_entry(row) for row in rows())
+    closes = "\n".join(f"- {close.value}: {close.name.lower().replace('_', ' ')}" for close in Close)
+    end = "Next: [common mistakes](integrators.md#common-mistakes), or [the socket](socket.md#refusals).\n"
+    return f"# Codes\n\n{INTRODUCTION}{note}{entries}\n## Close codes\n\n{closes}\n\n{end}"
 
 
-def rows() -> Iterator[tuple[str, ...]]:
-    """Yield a row for every code, in alphabetical order."""
+def _entry(row: Row) -> str:
+    """Return the entry of one code: cause and remedy, and below them where the code appears."""
+    code, of, phase, cause, remedy, again, notice = row
+    facts = [f"From: {of}", f"phase: `{phase}`", f"retried: {again}"]
+    if code in set(Code):
+        facts += [f"status {MEANINGS[Code(code)].status}", f"close code {MEANINGS[Code(code)].close.value}"]
+    told = f"\nThe person reads: “{notice}”\n" if notice else ""
+    return f"## {code}\n\n{cause} {remedy}\n\n{' · '.join(facts)}\n{told}"
+
+
+def rows() -> Iterator[Row]:
+    """Yield the facts of every code, in alphabetical order."""
     for code in every_code():
-        yield f"`{code}`", ", ".join(_tellers(code)), _phase(code), _cause(code), *_rest(code)
+        yield code, ", ".join(_tellers(code)), _phase(code), _cause(code), *_rest(code)
 
 
 def every_code() -> list[str]:
@@ -154,7 +156,3 @@ def _error(code: str) -> WidgetError:
     if code == Code.TOKEN_REVOKED:
         return WidgetError(code, "", phase="token")  # a socket gets it only for an erased person
     return WidgetError(code, "", phase="oauth" if code.startswith(OAUTH) else "socket")
-
-
-def _table(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield from (f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *body))

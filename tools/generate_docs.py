@@ -19,12 +19,12 @@ NOTE = "The command `nox -s docs -- --write` writes this page from the code. Do 
 
 
 def settings() -> str:
-    rows = (f"| `{setting.name}` | {setting.help} | {_code(setting.default)} |\n" for setting in SETTINGS)
+    entries = (f"## {setting.name}\n\n{setting.help}{_default(setting.default)}\n" for setting in SETTINGS)
     return (
-        f"# Settings\n\n{NOTE}The server reads its settings from environment variables, and checks the settings "
-        "before it starts. If a setting is wrong, the error names the setting and says what to write, but never shows "
-        "the value. The server treats an empty variable like a variable that is not set.\n\n"
-        "| variable | meaning | default |\n| --- | --- | --- |\n" + "".join(rows)
+        "# Settings\n\nThis page is for operators and developers. The server reads its settings from environment "
+        "variables, and checks the settings before it starts. If a setting is wrong, the error names the setting and "
+        "says what to write, but never shows the value. The server treats an empty variable like a variable that is "
+        f"not set.\n\n{NOTE}" + "\n".join(entries) + "\nNext: [run the service](operators.md).\n"
     )
 
 
@@ -84,6 +84,10 @@ def _brought_up_to_date(path: Path, text: str, *, check: bool) -> bool:
     if not check:
         path.write_text(text)
     return True
+
+
+def _default(text: str) -> str:
+    return f" Default: `{text}`." if text else ""
 
 
 def _code(text: str) -> str:

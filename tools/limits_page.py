@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,17 +14,20 @@ from chatkey_server.settings import SETTINGS, Setting
 from chatkey_server.socket.connection import REAUTH_SECONDS
 
 HEAD: Final = """\
-The first table on this page lists the limits that are [settings](settings.md) of our service, with their defaults. The
-second table lists fixed limits, which are part of [the profile](protocol.md). Another service may have other limits. A
-client that exceeds a limit receives the code in the last column. If a rate is exceeded, the client also receives
-`Retry-After` (HTTP) or `retry_after` (socket).
+This page is for implementers and operators. The first table lists the limits that are [settings](settings.md) of our
+service, with their defaults. The second table lists fixed limits, which are part of [the profile](protocol.md). Another
+service may have other limits. A client that exceeds a limit receives the code in the last column. If a rate is
+exceeded, the client also receives `Retry-After` (HTTP) or `retry_after` (socket).
 
 A rate is an allowance that refills evenly. A client may use the whole allowance at once. Requests are counted per
-person, or per client address. All IPv6 addresses with the same first 64 bits are counted as one address. The limits
-apply to each process of the service separately, with two exceptions. If Redis is configured, the limits that say so in
-the table apply to all processes together. The limit on password guesses for agents and administrators (ten per minute
-from one client address) then also applies to all processes together. While Redis is down, these limits apply to each
-process separately, too. Each process then begins with its own previous count.
+person, or per client address. All IPv6 addresses with the same first 64 bits are counted as one address.
+
+The limits apply to each process of the service separately, with two exceptions. If Redis is configured, the limits that
+say so in their setting apply to all processes together. The limit on password guesses for agents and administrators
+(ten per minute from one client address) then also applies to all processes together. While Redis is down, these limits
+apply to each process separately, too. Each process then begins with its own previous count.
+
+Next: [codes](codes.md).
 """
 
 BEYOND: Final = {
@@ -74,14 +78,21 @@ def page(note: str) -> str:
             f"# Limits\n\n{note}{HEAD}",
             *_table(("limit", "default", "if exceeded"), settings),
             "\n## Fixed limits\n",
-            *_table(("limit", "maximum", "if exceeded"), _fixed()),
+            *_table(("limit", "maximum", "if exceeded"), map(_addressed, _fixed())),
             "",
         )
     )
 
 
 def _row(setting: Setting) -> tuple[str, str, str]:
-    return setting.help, setting.default, BEYOND[setting.field]
+    linked = f"[`{setting.name}`](settings.md#{setting.name.lower()})"
+    return linked, setting.default, BEYOND[setting.field]
+
+
+def _addressed(row: tuple[str, str, str]) -> tuple[str, str, str]:
+    """Give a fixed limit an address, such as `limits.md#characters-of-a-proof`."""
+    address = re.sub(r"\W+", "-", row[0].lower()).strip("-")
+    return f'<a id="{address}"></a>{row[0]}', *row[1:]
 
 
 def _fixed() -> Iterator[tuple[str, str, str]]:

@@ -24,7 +24,7 @@ def used() -> set[str]:
 
 @cache
 def defined() -> Counter[str]:
-    return Counter(re.findall(rf"^\| ({ID}) \|", (ROOT / "docs" / "faults.md").read_text(), re.MULTILINE))
+    return Counter(re.findall(rf"^### ({ID})$", (ROOT / "docs" / "faults.md").read_text(), re.MULTILINE))
 
 
 def refused() -> set[str]:

@@ -43,6 +43,11 @@ def text_of(name: str) -> str:
     return (ROOT / "docs" / name).read_text()
 
 
+def entries(name: str) -> list[str]:
+    """Return the headings of a reference page. Each is the address of one entry."""
+    return re.findall(r"^## (.+)$", text_of(name), re.MULTILINE)
+
+
 def prose(page: Path) -> str:
     return BLOCK.sub("", page.read_text())
 
@@ -140,9 +145,7 @@ def test_every_setting_named_in_a_page_exists(page: Path) -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    assert set(re.findall(r"^\| `(CHATKEY_\w+)`", text_of("settings.md"), re.MULTILINE)) == {
-        setting.name for setting in SETTINGS
-    }
+    assert entries("settings.md") == [setting.name for setting in SETTINGS]
 
 
 def start_codes() -> set[str]:
@@ -151,25 +154,21 @@ def start_codes() -> set[str]:
 
 
 def test_every_code_is_documented() -> None:
-    listed = set(re.findall(r"^\| `(\w+)`", text_of("codes.md"), re.MULTILINE))
-
-    assert listed == set(Code) | set(MEANINGS) | start_codes()
+    assert entries("codes.md") == [*sorted(set(Code) | set(MEANINGS) | start_codes()), "Close codes"]
     assert set(codes_page.START_CODES) == start_codes()
 
 
 def test_every_code_has_its_owner_place_cause_and_remedy_in_the_page() -> None:
-    listed = text_of("codes.md").partition("## ")[0]
-    rows = [line.strip("| ").split(" | ") for line in listed.splitlines() if line.startswith("| `")]
-    told = {code: notice for code, _, _, _, _, _, *notice in rows}
+    rows = list(codes_page.rows())
+    told = {code: notice for code, _, _, _, _, _, notice in rows}
 
-    assert [code.strip("`") for code, *_ in rows] == sorted(set(Code) | set(MEANINGS) | start_codes())
-    for code, of, phase, cause, remedy, again, *_ in rows:
+    for code, of, phase, cause, remedy, again, _ in rows:
         assert set(of.split(", ")) <= {"script", "widget", "server"}, code
         assert phase in get_args(Phase), code
         assert cause.endswith((".", "!")), code
         assert remedy, code
-        assert again.split(" |")[0] in {"yes", "no"}, code
-    assert told["`popup_closed`"] == ["The sign-in window was closed."]
+        assert again in {"yes", "no"}, code
+    assert told["popup_closed"] == "The sign-in window was closed."
 
 
 def test_the_common_mistakes_are_named_by_codes_that_exist() -> None:
@@ -274,7 +273,7 @@ PASSED_ON = {
 """Options that `chatkey e2e` passes on to pytest and pytest-playwright."""
 
 
-PROGRAMS = {"export", "pip", "pipx", "uvx", "python", "python3", "nox", "pytest", "cd", "curl"}
+PROGRAMS = {"cp", "export", "mkdir", "sed", "pip", "pipx", "uvx", "python", "python3", "nox", "pytest", "cd", "curl"}
 
 
 def check_chatkey(words: list[str]) -> None:
@@ -297,6 +296,8 @@ def test_every_command_line_names_a_command_and_options_that_exist(page: Path) -
                 check_chatkey(rest)
             case ["nox", *rest] | ["python", "-m", "nox", *rest] if "-s" in rest:
                 assert rest[rest.index("-s") + 1] in sessions(), words
+            case ["python", "-u", script]:
+                assert f"`{script}`" in page.read_text(), words
             case ["python", script, *_] if script.endswith(".py"):
                 assert (ROOT / script).exists(), words
             case _:
