@@ -1,7 +1,9 @@
 """Runs the commands of each page in an empty folder, with only what the page installs from the built wheel.
 
 A page's blocks run in their order, in one shell. A command that serves runs in the background until the page ends. A
-block that cannot run has a mark in the page, with the reason: `<!-- not run: needs your own service -->`.
+block that cannot run has a mark in the page, with the reason: `<!-- not run: needs your own service -->`. A command
+that fails on purpose has a mark with its status: `<!-- ends with 1 -->`. A tutorial shows the output of a block below
+it. The first line of this text must be in the real output.
 """
 
 from __future__ import annotations
@@ -31,12 +33,13 @@ PAGES: Final = [
 ]
 SHELL: Final = {"console", "sh"}
 BLOCK: Final = re.compile(
-    r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n)?```(?P<language>console|sh|json|python)\n(?P<text>.*?)^```$",
+    r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n)?(?:<!-- ends with (?P<status>\d) -->\n)?"
+    r"```(?P<language>console|sh|json|python)\n(?P<text>.*?)^```$(?:\n\n```text\n(?P<shown>[^\n]*))?",
     re.MULTILINE | re.DOTALL,
 )
 NAMED: Final = re.compile(r"[` ]([\w-]+\.(?:json|py))\b")
 INSTALLS: Final = re.compile(r"pip install '?(chatkey(?:\[[\w,]+\])?)'?")
-SERVERS: Final = ("chatkey demo", "chatkey fake-oauth", "chatkey serve", "chatkey stack")
+SERVERS: Final = ("chatkey demo", "chatkey fake-oauth", "chatkey serve", "chatkey stack", "python -u shop.py")
 AT: Final = re.compile(r"(?:--port[= ]|ready http://[\w.]+:)(\d+)")
 NO_WINDOW: Final = {"chatkey demo": "chatkey demo --no-browser"}
 """What the test changes in a command: nobody closes the window."""
@@ -50,6 +53,9 @@ class Block(NamedTuple):
     language: str
     text: str
     why: str | None
+    status: int
+    shown: str
+    """The first line of the output that the page shows."""
     before: str
     """The paragraph or command in front of the block. It names the file that the block prints."""
 
@@ -57,7 +63,14 @@ class Block(NamedTuple):
 def blocks(page: Path) -> list[Block]:
     text = page.read_text("utf-8")
     return [
-        Block(found["language"], found["text"], found["why"], _paragraph_before(text, found.start()))
+        Block(
+            found["language"],
+            found["text"],
+            found["why"],
+            int(found["status"] or 0),
+            found["shown"] or "",
+            _paragraph_before(text, found.start()),
+        )
         for found in BLOCK.finditer(text)
     ]
 
@@ -119,16 +132,18 @@ def test_the_commands_of_a_page_run_as_they_are_written(page: Path, wheel: Path,
         for block in found:
             if block.language in {"json", "python"} and (named := NAMED.findall(block.before)):
                 (room / named[-1]).write_text(block.text, "utf-8")
-        for line in (line for block in found for line in commands(block)):
-            _run(line, room, environ, running)
+        for block in found:
+            printed = [_run(line, room, environ, running, block.status) for line in commands(block)]
+            if page.stem.startswith("tutorial-") and printed:
+                assert block.shown in "\n".join(printed), f"{block.shown!r} is not in:\n{printed}"
 
 
-def _run(line: str, room: Path, environ: dict[str, str], running: ExitStack) -> None:
-    """Run one line of a page. An `export` stays for the lines after it."""
+def _run(line: str, room: Path, environ: dict[str, str], running: ExitStack, status: int) -> str:
+    """Run one line of a page, which must end with `status`, and return its output. An `export` stays."""
     if line.startswith("export "):
         environ |= {name: value for name, _, value in (word.partition("=") for word in shlex.split(line)[1:])}
     elif any(server in line for server in SERVERS):
-        _serve(line, room, environ, running)
+        return _serve(line, room, environ, running)
     elif not (INSTALLS.search(line) or "venv" in line):
         done = subprocess.run(
             ["bash", "-c", line],
@@ -137,14 +152,16 @@ def _run(line: str, room: Path, environ: dict[str, str], running: ExitStack) -> 
             input=PASSWORD,
             capture_output=True,
             text=True,
-            timeout=4 * PATIENCE,
+            timeout=10 * PATIENCE,
             check=False,
         )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        assert done.returncode == status, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+    return ""
 
 
-def _serve(line: str, room: Path, environ: dict[str, str], running: ExitStack) -> None:
-    """Start a server, and end those that earlier lines have started, because they have the same ports."""
+def _serve(line: str, room: Path, environ: dict[str, str], running: ExitStack) -> str:
+    """Start a server, and return its first output. Servers of earlier lines end, because they have the same ports."""
     running.close()
     for command, instead in NO_WINDOW.items():
         line = line.replace(command, instead)
@@ -160,6 +177,7 @@ def _serve(line: str, room: Path, environ: dict[str, str], running: ExitStack) -
         assert process.poll() is None, f"{line}\n{log.read_text()}"
         assert time.monotonic() < until, f"{line} is not ready:\n{log.read_text()}"
         time.sleep(0.1)
+    return log.read_text()
 
 
 def _exec(line: str) -> str:

@@ -5,28 +5,27 @@ A page of links becomes a section of the site: each page that it links to under 
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from docutils import nodes
-from docutils.parsers.rst import Directive
-
-from chatkey_server import __version__
-
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-SECTIONS: Final = ("tutorials", "how-to", "reference", "background")
+VERSION: Final = Path(__file__).parents[2] / "server" / "chatkey_server" / "__init__.py"
+LISTS: Final = ("docs/index", "docs/tutorials", "docs/how-to", "docs/reference", "docs/background")
+"""The pages of links."""
 SOURCE_LINK: Final = re.compile(
     r"\[(?P<text>[^\]]+)\]\((?:\.\./)*(?:(?:tests|e2e|templates|\.github)/[^)\s]*|deploy|LICENSE|action\.yml)\)"
 )
 """A link to a file of the source tree, which the site does not contain."""
+DIAGRAM: Final = re.compile(r"^```mermaid\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 ITEM: Final = re.compile(r"^- \[[^\]]+\]\((?P<page>[\w./-]+)\.md\)", re.MULTILINE)
 
 project = "chatkey"
 copyright = "the authors of chatkey"  # noqa: A001 - Sphinx's name
-release = __version__
+release = re.findall(r'^__version__ = "(.+)"$', VERSION.read_text("utf-8"), re.MULTILINE)[0]
 
 extensions = ["myst_parser", "sphinx_copybutton"]
 source_suffix = {".md": "markdown"}
@@ -36,7 +35,6 @@ exclude_patterns = ["**/node_modules"]
 language = "en"
 
 myst_heading_anchors = 4
-myst_fence_as_directive = ["mermaid"]
 copybutton_exclude = ".linenos, .gp"
 
 html_theme = "pydata_sphinx_theme"
@@ -61,31 +59,23 @@ html_theme_options = {
 }
 
 
-class Mermaid(Directive):
-    """Pass a diagram on to the script that draws it in the page."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the diagram's text, escaped, and the scripts."""
-        text = "\n".join(self.content).replace("&", "&amp;").replace("<", "&lt;")
-        return [nodes.raw("", f'<pre class="mermaid">{text}</pre>', format="html")]
+def read_page(_: Sphinx, page: str, source: list[str]) -> None:
+    """Take out links to source files, pass diagrams to their script, and list the pages that a page of links names."""
+    text = DIAGRAM.sub(_diagram, SOURCE_LINK.sub(r"\g<text>", source[0]))
+    if page in LISTS:
+        pages = "\n".join(ITEM.findall(text))
+        text += f"\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+    source[0] = text
 
 
-def list_pages(_: Sphinx, name: str, source: list[str]) -> None:
-    """Take out the links to source files, and list the pages that a page of links names in its table of contents."""
-    source[0] = SOURCE_LINK.sub(r"\g<text>", source[0])
-    folder, _, page = name.rpartition("/")
-    if folder != "docs" or page not in {"index", *SECTIONS}:
-        return
-    pages = "\n".join(ITEM.findall(source[0]))
-    source[0] += f"\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+def _diagram(found: re.Match[str]) -> str:
+    return f'```{{raw}} html\n<pre class="mermaid">\n{html.escape(found["text"])}</pre>\n```'
 
 
 def add_drawing(app: Sphinx, *given: object) -> None:
     """Load the scripts that draw diagrams into the pages that have diagrams."""
-    tree = given[-1]
-    if isinstance(tree, nodes.document) and any('class="mermaid"' in raw.astext() for raw in tree.findall(nodes.raw)):
+    context = given[2]
+    if isinstance(context, dict) and 'class="mermaid"' in context.get("body", ""):
         app.add_js_file("mermaid.tiny.js", loading_method="defer")
         app.add_js_file("diagrams.js", loading_method="defer")
 
@@ -94,6 +84,5 @@ def setup(app: Sphinx) -> None:
     """Connect the functions above to Sphinx."""
     mermaid = Path(__file__).parent / "node_modules" / "@mermaid-js" / "tiny" / "dist"
     app.config["html_static_path"].append(str(mermaid))
-    app.add_directive("mermaid", Mermaid)
-    app.connect("source-read", list_pages)
+    app.connect("source-read", read_page)
     app.connect("html-page-context", add_drawing)
