@@ -20,8 +20,9 @@ from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.flows import COOKIE as FLOW_COOKIE
 from chatkey_oauth.engine.flows import Flow, Leg, Step, Verdict
 from chatkey_oauth.engine.people import Person
+from chatkey_oauth.engine.world import Message
 from chatkey_oauth.faults.rules import FaultInfo, Order, Rule, Scope
-from chatkey_oauth.lab.lab_wire import AutoApproval, Data, Keys, Overview, Requests, SwitchShown, Time
+from chatkey_oauth.lab.lab_wire import AutoApproval, Data, Keys, Overview, Requests, SessionShown, SwitchShown, Time
 from chatkey_oauth.request_log import Entry, Wanted
 from chatkey_oauth.timeline import timeline_text
 
@@ -41,10 +42,12 @@ __all__ = [
     "Keys",
     "LabError",
     "Leg",
+    "Message",
     "Overview",
     "Person",
     "Rule",
     "Scope",
+    "SessionShown",
     "Step",
     "SwitchShown",
     "Verdict",
@@ -230,6 +233,14 @@ class FakeOAuth:
     def page_of(self, flow_id: str) -> str:
         """Return the URL of the page that shows a flow's timeline."""
         return str(self._http.base_url.join(f"flows/{segment(flow_id)}/page"))
+
+    def sessions(self) -> list[SessionShown]:
+        """Return the browsers in which a person is signed in at a provider, newest first."""
+        return self._ask(list[SessionShown], "GET", "/sessions")
+
+    def logouts(self) -> list[Message]:
+        """Return the logout tokens that were sent to applications, newest first, with the responses."""
+        return self._ask(list[Message], "GET", "/logouts")
 
     def requests(self, *, wait: float = 0, **filters: Any) -> list[Entry]:
         """Return the logged requests that match `filters`, which are the fields of `Wanted`.

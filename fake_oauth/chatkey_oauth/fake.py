@@ -17,6 +17,7 @@ from chatkey_oauth.engine.pages import index_page
 from chatkey_oauth.engine.people import People
 from chatkey_oauth.engine.switches import Switches
 from chatkey_oauth.engine.world import Addresses, World
+from chatkey_oauth.posting import Outbox
 from chatkey_oauth.providers import NAMES, check_client, declared_switches, load
 from chatkey_oauth.request_log import RequestLog
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.provider import Provider
+    from chatkey_oauth.engine.sessions import Session
     from chatkey_oauth.faults.rules import Faults
     from chatkey_oauth.faults.watch import Watch
     from chatkey_oauth.settings import Settings
@@ -53,7 +55,8 @@ class Fake:
         people, switches = People(settings.claims), Switches(declared_switches, settings.switches)
         approval = Approval(people, settings.auto_approve or None)
         clients = Clients(settings.clients, check_client, takes_any=settings.any_client)
-        self.world = World(clock, clients, people, switches, approval, settings.lifetimes)
+        self.outbox = Outbox()
+        self.world = World(clock, clients, people, switches, approval, settings.lifetimes, post=self.outbox.post)
         self.log = RequestLog(clock)
         self._providers: dict[str, Provider] = {}
         self._at_hosts: Ring[Provider] = Ring(HOSTS)
@@ -84,6 +87,10 @@ class Fake:
             self._providers[name] = load(name)(self.world, self.addresses(name))
         return self._providers[name]
 
+    def sessions(self) -> list[tuple[str, Session]]:
+        """Return the sessions of all browsers, with the names of the providers."""
+        return [(name, one) for name, provider in self._providers.items() for one in provider.sessions.all()]
+
     def addresses(self, name: str) -> Addresses:
         settings = self.settings
         return Addresses(settings.browser_base(name), settings.server_base(name), settings.issuer(name))
@@ -100,6 +107,7 @@ class Fake:
         if self.settings.lab:
             self.watch.clear()
         self.log.clear()
+        self.outbox.clear()
 
     def answer(self, call: Call) -> Answer:
         """Pass a request to its provider. If the lab is on, log the request."""

@@ -18,6 +18,8 @@ export interface Client {
   key_id?: string;
   public_key?: string | object;
   request_email?: boolean;
+  post_logout_redirect_uris?: string[];
+  backchannel_logout_uri?: string;
 }
 
 /** A person with an account of the same `id` at every provider. */
@@ -145,6 +147,24 @@ export interface Place {
 }
 
 /** A behaviour that can be on or off, with its current setting. */
+export interface SessionShown {
+  provider: string;
+  sid: string;
+  account: string;
+  auth_time: number;
+  clients: string[];
+}
+
+/** A logout token that was sent to an application. `result` is the status of the response, or why there is none. */
+export interface Message {
+  provider: string;
+  client_id: string;
+  uri: string;
+  sid: string;
+  at: number;
+  result: string;
+}
+
 export interface SwitchShown {
   key: string;
   on: boolean;
@@ -229,6 +249,10 @@ export class FakeOAuth {
   /** Arm a fault while `block` runs. Rejects with `FaultNotHit` if the fault did not act. */
   misbehave<T>(fault: string, scope: Scope, options: Options, block: (rule: Rule) => T | Promise<T>): Promise<T>;
 
+  /** Return the browsers in which a person is signed in at a provider, newest first. */
+  sessions(): Promise<SessionShown[]>;
+  /** Return the logout tokens that were sent to applications, newest first, with the responses. */
+  logouts(): Promise<Message[]>;
   /** Return the flows of a scope, newest first. */
   flows(scope?: Scope): Promise<Flow[]>;
   /** Return one flow with its timeline. */

@@ -156,6 +156,16 @@ export class FakeOAuth {
 
   // What happened
 
+  /** @type {Lab["sessions"]} */
+  sessions() {
+    return this.#ask("GET", "/sessions");
+  }
+
+  /** @type {Lab["logouts"]} */
+  logouts() {
+    return this.#ask("GET", "/logouts");
+  }
+
   /** @type {Lab["flows"]} */
   flows(scope = {}) {
     return this.#ask("GET", "/flows", { query: scope });

@@ -98,7 +98,7 @@ def test_no_prompt_is_answered_without_a_page(visitor: Visitor) -> None:
     def ask(**headers: str) -> dict[str, str]:
         return parameters(visitor.get(visitor.site.authorize, visitor.request(prompt="none"), **headers))
 
-    cookie = f"chatkey_fake_{visitor.name}=rhea"
+    cookie = visitor.cookie()
     stranger, undecided = ask(), ask(cookie=cookie)
     visitor.callback()
 
@@ -389,9 +389,9 @@ def test_an_application_may_have_its_approvals_remembered(visitor: Visitor, name
     visitor.fake.world.clients.add(msgspec.structs.replace(ours, remember_approval=True))
 
     def ask(**changes: str) -> Answer:
-        cookie = f"chatkey_fake_{name}=rhea"
         return visitor.get(visitor.site.authorize, visitor.request(**changes), cookie=cookie)
 
+    cookie = visitor.cookie()
     first = ask()
     visitor.callback()
 

@@ -230,6 +230,12 @@ class Visitor:
         asked = {"fields": self.site.fields} if self.site.fields and not path else {}
         return self.get(path or self.site.profile, asked | params, authorization=f"Bearer {token}")
 
+    def cookie(self, person: str = "rhea") -> str:
+        """Return the cookie of a browser in which a person is signed in, without any approval."""
+        provider = self.fake.provider(self.name)
+        key = provider.sessions.begin(person, int(self.clock())).key if provider.keeps_sessions else person
+        return f"chatkey_fake_{self.name}={key}"
+
     def subject(self, token: str) -> Any:
         found = content(self.profile(token))
         for step in self.site.subject.split("."):

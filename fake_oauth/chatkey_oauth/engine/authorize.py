@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from chatkey_oauth.engine import id_tokens, pages
+from chatkey_oauth.engine.dialect.request import COOKIE_PREFIX
 from chatkey_oauth.engine.grants import Code, Grant, Issued
 from chatkey_oauth.engine.http import Answer, encode, redirect
 from chatkey_oauth.engine.reading import read
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.dialect import Dialect
     from chatkey_oauth.engine.hooks import Hooks
     from chatkey_oauth.engine.people import Person
-
-COOKIE_PREFIX: Final = "chatkey_fake_"
+    from chatkey_oauth.engine.sessions import Session
 
 
 def start(provider: Dialect, call: Call) -> Answer:
@@ -33,15 +33,21 @@ def start(provider: Dialect, call: Call) -> Answer:
     if unasked := provider.world.approval.person(hint):
         chosen = provider.settle(request, unasked, {})
         return approve(provider, call, request, Decision(unasked, request.scopes, chosen))
-    known = account_of(provider, call)
+    session, known = provider.session(call), account_of(provider, call)
+    is_fresh = not provider.is_stale(request, session)
     hinted = provider.world.people.find(hint)
     is_meant = hinted is None or hinted == known
-    if known and is_meant and provider.skips_consent(request) and already_allowed(provider, request, known):
+    if (
+        known
+        and is_fresh
+        and is_meant
+        and provider.skips_consent(request)
+        and already_allowed(provider, request, known)
+    ):
         return approve(provider, call, request, Decision(known, request.scopes, {}))
-    if error := provider.page_refused(request, signed_in=known is not None):
-        params = provider.callback(
-            provider.fault_params(error, "The request requires interaction with the person."), request.query
-        )
+    if error := provider.page_refused(request, signed_in=known is not None and is_fresh):
+        words = provider.page_refused_words(error, request.client)
+        params = provider.callback(provider.fault_params(error, words), request.query)
         raise SentBack(request.redirect_uri, params, request.response_mode)
     return pages.consent_page(provider, call, request, selected=hinted or known)
 
@@ -62,13 +68,19 @@ def decide(provider: Dialect, call: Call) -> Answer:
     if person is None:
         raise ShownToPerson(400, "account_unknown", "This account does not exist. Choose one from the list.")
     chosen = provider.settle(request, person, call.form)
-    answer = approve(provider, call, request, Decision(person, shared(provider, request, call), chosen))
-    return msgspec.structs.replace(answer, headers=(*answer.headers, ("set-cookie", cookie(provider, person))))
+    decision = Decision(person, shared(provider, request, call), chosen)
+    if provider.keeps_sessions:
+        return approve(provider, call, request, decision)
+    answer = approve(provider, call, request, decision)
+    return msgspec.structs.replace(answer, headers=(*answer.headers, ("set-cookie", cookie(provider, person.id))))
 
 
 def approve(provider: Dialect, call: Call, request: AuthorizationRequest, decision: Decision) -> Answer:
-    """Issue a code, and redirect the browser to the client with this code."""
+    """Issue a code, and redirect the browser to the client with this code. Raises `Refusal`."""
+    if refusal := provider.person_refused(call, decision.person):
+        raise refusal
     grant = grant_of(provider, call.hooks, request, decision)
+    session = open_session(provider, call, request, grant) if provider.keeps_sessions else None
     code = provider.new_code()
     provider.grants.codes.put(code, Code(grant, provider.world.clock() + provider.lives().code))
     params = {"code": code} | provider.approved_params(request, grant, first=grant.first)
@@ -76,7 +88,23 @@ def approve(provider: Dialect, call: Call, request: AuthorizationRequest, decisi
         issued = Issued(grant, access="", refresh=None, issued_at=provider.now, expires_at=None)
         params["id_token"] = id_tokens.sign(provider, call.hooks, issued, c_hash=half_hash(code))
     params = provider.callback(params, request.query)
-    return send_back(call, Callback(request.redirect_uri, params, request.response_mode, provider.fragment))
+    answer = send_back(call, Callback(request.redirect_uri, params, request.response_mode, provider.fragment))
+    if session is None or session is provider.session(call):
+        return answer
+    return msgspec.structs.replace(answer, headers=(*answer.headers, ("set-cookie", cookie(provider, session.key))))
+
+
+def open_session(provider: Dialect, call: Call, request: AuthorizationRequest, grant: Grant) -> Session:
+    """Return the session of a login. A session continues if the same person did not have to sign in again."""
+    session = provider.session(call)
+    continues = session is not None and session.person_id == grant.person_id and not provider.asks_anew(request)
+    if session is None or not continues or provider.is_stale(request, session):
+        session = provider.sessions.begin(grant.person_id, provider.now)
+    grant.sid, grant.auth_time = session.sid, session.auth_time
+    person = provider.world.people.get(grant.person_id)
+    if person is not None:
+        session.clients[grant.client_id] = provider.subject(person, grant.client_id)
+    return session
 
 
 def grant_of(provider: Dialect, hooks: Hooks, request: AuthorizationRequest, decision: Decision) -> Grant:
@@ -117,17 +145,31 @@ def shared(provider: Dialect, request: AuthorizationRequest, call: Call) -> tupl
 
 def account_of(provider: Dialect, call: Call) -> Person | None:
     """Return the person who last signed in with this browser."""
-    return provider.world.people.get(call.cookie(COOKIE_PREFIX + provider.name) or "")
+    if not provider.keeps_sessions:
+        return provider.world.people.get(call.cookie(COOKIE_PREFIX + provider.name) or "")
+    session = provider.session(call)
+    return None if session is None else provider.world.people.get(session.person_id)
 
 
-def cookie(provider: Dialect, person: Person) -> str:
-    """Return the cookie that stores who signed in.
+def remembered(provider: Dialect, person: Person) -> str:
+    """Return the cookie after a person has signed in without an application that asks for it."""
+    value = provider.sessions.begin(person.id, provider.now).key if provider.keeps_sessions else person.id
+    return cookie(provider, value)
+
+
+def no_cookie(provider: Dialect) -> str:
+    """Return the cookie that deletes the cookie of a session."""
+    return f"{cookie(provider, '')}; Max-Age=0"
+
+
+def cookie(provider: Dialect, value: str) -> str:
+    """Return the cookie that stores who signed in, or the key of the session.
 
     The cookie's name contains the provider, because cookies ignore ports.
     """
     secure = "; Secure" if provider.addresses.browser.startswith("https:") else ""
     path = provider.browser_path or "/"
-    return f"{COOKIE_PREFIX}{provider.name}={person.id}; Path={path}; HttpOnly; SameSite=Lax{secure}"
+    return f"{COOKIE_PREFIX}{provider.name}={value}; Path={path}; HttpOnly; SameSite=Lax{secure}"
 
 
 def send_back(call: Call, callback: Callback) -> Answer:

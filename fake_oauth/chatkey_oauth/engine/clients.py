@@ -29,6 +29,9 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     An Apple client has a team. Instead of a secret, it has the id and the public half (PEM or JWK) of its signing key.
     A TikTok client of `kind` "desktop" must use TikTok's variant of PKCE. For X, `request_email` is the setting
     "Request email from users"; without it no scope grants the e-mail address.
+
+    At `oidc`, a logout may lead to the `post_logout_redirect_uris`, and sends a logout token to
+    `backchannel_logout_uri`.
     """
 
     provider: Identifier
@@ -44,6 +47,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key_id: str = ""
     public_key: str | dict[str, Any] = ""
     request_email: bool = True
+    post_logout_redirect_uris: tuple[str, ...] = ()
+    backchannel_logout_uri: str = ""
 
     @property
     def is_public(self) -> bool:
@@ -64,13 +69,20 @@ def check_redirect_uris(client: Client) -> None:
     """Check that there is at least one redirect URI, and that all are valid. Raises `ClientError`."""
     if not client.redirect_uris:
         raise ClientError(f"client {client.client_id!r} has no redirect_uris: add at least one")
-    for uri in client.redirect_uris:
+    for uri in (*client.redirect_uris, *client.post_logout_redirect_uris):
         if not is_redirect_uri(uri):
             problem = (
                 "is not an absolute URI without fragment, user name, backslash or space (RFC 3986), whose scheme is "
                 "http, https or an app's own with a dot in it, such as com.example.app (RFC 8252 7.1)"
             )
             raise ClientError(f"redirect_uris of {client.client_id!r}: {uri!r} {problem}")
+
+
+def check_backchannel(client: Client) -> None:
+    """Check that the address for logout tokens is a web address. Raises `ClientError`."""
+    uri = client.backchannel_logout_uri
+    if uri and not (is_redirect_uri(uri) and uri.startswith(("http://", "https://"))):
+        raise ClientError(f"backchannel_logout_uri of {client.client_id!r}: {uri!r} is not an http or https address")
 
 
 def check_nothing_signed(client: Client) -> None:

@@ -143,7 +143,7 @@ def decide(provider: Dialect, call: Call, device: Device, request: Authorization
     device.grant = authorize.grant_of(provider, call.hooks, request, decision)
     answer = pages.closing_page(provider)
     return msgspec.structs.replace(
-        answer, headers=(*answer.headers, ("set-cookie", authorize.cookie(provider, person)))
+        answer, headers=(*answer.headers, ("set-cookie", authorize.remembered(provider, person)))
     )
 
 

@@ -39,7 +39,7 @@ class Grant(msgspec.Struct):
     If a grant is revoked, all tokens that were issued for the grant become invalid. `first` says whether this was the
     person's first approval of the client. `flow` is the id of the login, if the lab is on. If `for_itself` is true,
     there is no person: the application asked for a token for itself (RFC 6749 4.4). If a refresh asked for fewer
-    scopes, `whole` is the original grant.
+    scopes, `whole` is the original grant. `sid` is the id of the session, at providers with sessions.
     """
 
     consent: Consent
@@ -56,6 +56,7 @@ class Grant(msgspec.Struct):
     flow: str | None = None
     for_itself: bool = False
     whole: Grant | None = None
+    sid: str | None = None
 
     @property
     def is_revoked(self) -> bool:

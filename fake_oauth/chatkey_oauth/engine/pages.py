@@ -38,7 +38,7 @@ def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *
         provider,
         request,
         selected=selected,
-        action=f"{provider.browser_path}/consent?{call.query_string}",
+        action=f"{provider.browser_path}{provider.consent_path(call)}?{call.query_string}",
         lab=call.hooks.form_part(request),
         leads=f"Then you go to <b>{destination}</b>",
     )
@@ -125,6 +125,20 @@ def error_page(provider: Dialect, refusal: ShownToPerson) -> Answer:
 def closing_page(provider: Dialect) -> Answer:
     """Return a page that tells the person to close the window."""
     return page(provider, template("closing.html").substitute(frame(provider)))
+
+
+def sign_out_page(provider: Dialect, *, action: str, params: Mapping[str, str]) -> Answer:
+    """Return the page that asks whether the person wants to sign out. `params` are those of the logout request."""
+    inputs = "".join(
+        f'<input type="hidden" name="{escape(clean(name))}" value="{escape(clean(value))}">'
+        for name, value in params.items()
+    )
+    body = template("sign_out.html").substitute(frame(provider), action=escape(clean(action)), inputs=inputs)
+    return page(provider, body)
+
+
+def signed_out_page(provider: Dialect) -> Answer:
+    return page(provider, template("signed_out.html").substitute(frame(provider)))
 
 
 def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:

@@ -7,6 +7,8 @@ from secrets import token_bytes
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from chatkey_oauth.engine.signing import make_key
 
 if TYPE_CHECKING:
@@ -16,6 +18,21 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.clients import Clients
     from chatkey_oauth.engine.people import People
     from chatkey_oauth.engine.switches import Switches
+
+
+class Message(msgspec.Struct):
+    """A back-channel message to an application. `result` is the status of the response, or why there is none."""
+
+    provider: str
+    client_id: str
+    uri: str
+    sid: str
+    at: float
+    result: str = "sent"
+
+
+def keep(message: Message, body: bytes) -> None:
+    """Send no message."""
 
 
 class World(NamedTuple):
@@ -30,6 +47,7 @@ class World(NamedTuple):
     """Lifetimes in seconds at `oidc`, by name: `code`, `access`, `refresh`, `id`."""
     random: Callable[[int], bytes] = token_bytes
     make_key: Callable[[], RSAPrivateKey] = make_key
+    post: Callable[[Message, bytes], None] = keep
 
 
 class Addresses(NamedTuple):

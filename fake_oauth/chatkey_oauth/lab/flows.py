@@ -1,4 +1,7 @@
-"""The lab's endpoints for flows. They return every login attempt with its timeline, as JSON and as a page."""
+"""The lab's endpoints for flows, sessions and logouts.
+
+They return every login attempt with its timeline, as JSON and as a page.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ from litestar import Response, get
 from litestar.params import FromPath, FromQuery, QueryParameter
 
 from chatkey_oauth.engine.flows import Flow
+from chatkey_oauth.engine.world import Message
 from chatkey_oauth.faults.rules import Scope
 from chatkey_oauth.lab import pages
 from chatkey_oauth.lab.clients_and_people import check_filter
-from chatkey_oauth.lab.lab_wire import Data
+from chatkey_oauth.lab.lab_wire import Data, SessionShown
 from chatkey_oauth.lab.refusals import LabRefused
 from chatkey_oauth.request_log import stand_in
 
@@ -56,7 +60,22 @@ def flow_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     async def page(flow_id: FromPath[str]) -> Response[Any]:
         return pages.response(pages.flow_page(find(fake, flow_id)))
 
-    return [flows, flow, page]
+    @get("/sessions", summary="The browsers in which a person is signed in at a provider, newest first")
+    async def sessions() -> Data[list[SessionShown]]:
+        return Data(sessions_of(fake))
+
+    @get("/logouts", summary="The logout tokens that were sent to applications, newest first")
+    async def logouts() -> Data[list[Message]]:
+        return Data(fake.outbox.all())
+
+    return [flows, flow, page, sessions, logouts]
+
+
+def sessions_of(fake: Fake) -> list[SessionShown]:
+    return [
+        SessionShown(provider, one.sid, one.person_id, one.auth_time, list(one.clients))
+        for provider, one in fake.sessions()
+    ]
 
 
 def find(fake: Fake, flow_id: str) -> Flow:

@@ -63,6 +63,16 @@ class Keys(msgspec.Struct):
     keys: list[dict[str, str]]
 
 
+class SessionShown(msgspec.Struct):
+    """A browser in which a person is signed in, with the ids of the applications at which the person has logged in."""
+
+    provider: str
+    sid: str
+    account: str
+    auth_time: int
+    clients: list[str]
+
+
 class Overview(msgspec.Struct):
     """The state of the fake. The clients are listed without secrets. People, flows and requests are only counted."""
 

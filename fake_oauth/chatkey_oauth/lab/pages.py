@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.flows import Flow, Step, Verdict
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.world import Message
     from chatkey_oauth.faults.rules import FaultInfo, Rule
-    from chatkey_oauth.lab.lab_wire import Overview, SwitchShown
+    from chatkey_oauth.lab.lab_wire import Overview, SessionShown, SwitchShown
     from chatkey_oauth.request_log import Entry
 
 NEWEST: Final = 20
@@ -60,11 +61,13 @@ def response(answer: Answer) -> Response[Any]:
 
 
 class Lists(NamedTuple):
-    """The lists on the overview page: flows, newest first; requests, oldest first; and people."""
+    """The lists on the overview page. The requests are sorted from old to new, the others from new to old."""
 
     flows: Sequence[Flow]
     requests: Sequence[Entry]
     people: Sequence[Person]
+    sessions: Sequence[SessionShown]
+    logouts: Sequence[Message]
 
 
 def lab_page(found: Overview, lists: Lists, address: str, secrets: Callable[[Client], str]) -> Answer:
@@ -72,7 +75,7 @@ def lab_page(found: Overview, lists: Lists, address: str, secrets: Callable[[Cli
 
     `secrets` returns the secret of a client whose secret is public.
     """
-    flows, requests, people = lists
+    flows, requests, people, sessions, logouts = lists
     armed, spent = ([rule for rule in found.rules if rule.spent is is_spent] for is_spent in (False, True))
     approval = f"automatic, as {found.auto_approve}" if found.auto_approve else "on the consent page"
     asking = option("", "nobody: ask on the page", selected=found.auto_approve is None)
@@ -95,6 +98,8 @@ def lab_page(found: Overview, lists: Lists, address: str, secrets: Callable[[Cli
         rules="\n".join(map(rule_row, armed)) or nothing("No fault is armed."),
         spent="\n".join(map(rule_row, spent)) or nothing("No fault has acted as often as it was armed to."),
         faults="\n".join(family(title, list(faults)) for title, faults in groupby(found.faults, family_of)),
+        sessions="\n".join((*map(session_row, sessions[:NEWEST]), *map(logout_row, logouts[:NEWEST])))
+        or nothing("Nobody is signed in."),
         switches="\n".join(map(switch_row, found.switches)),
         clients="\n".join(client_row(client, secrets(client)) for client in found.clients)
         or nothing("No application is registered."),
@@ -163,6 +168,24 @@ def request_row(entry: Entry) -> str:
     return (
         f'<li><span class="when">{when}</span><span>{text(entry.provider)} {linked}</span>'
         f'<span class="soft">{text(entry.client_id)}</span><span class="end">{status}</span></li>'
+    )
+
+
+def session_row(session: SessionShown) -> str:
+    since = f"{datetime.fromtimestamp(session.auth_time, UTC):%H:%M:%S}"
+    where = f"at {', '.join(session.clients) or 'no application'}"
+    return (
+        f"<li><b>{text(session.provider)}</b><span><bdi>{text(session.account)}</bdi> signed in at {since}"
+        f' <span class="soft">{text(where)}</span></span></li>'
+    )
+
+
+def logout_row(message: Message) -> str:
+    """Return the line of a logout token, with the response of the application."""
+    mark = "good" if message.result.startswith("2") else "absent" if message.result == "sent" else "wrong"
+    return (
+        f"<li><b>{text(message.provider)}</b><span>logout token to <code>{text(message.uri)}</code></span>"
+        f'<span class="end">{chip(mark, message.result)}</span></li>'
     )
 
 

@@ -9,6 +9,7 @@ from litestar.params import JSONBody
 
 from chatkey_oauth.lab import pages
 from chatkey_oauth.lab.clients_and_people import without_secret
+from chatkey_oauth.lab.flows import sessions_of
 from chatkey_oauth.lab.lab_wire import Advance, Data, Overview, Place, SwitchShown, Time
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.ready_made import shown_secret
@@ -28,7 +29,9 @@ def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
         if pages.is_wanted(request):
             address = f"{str(request.base_url).rstrip('/')}/lab"
             known = {(client.provider, client.client_id): shown_secret(client) for client in fake.world.clients.all()}
-            lists = pages.Lists(fake.flows.all(), fake.log.find(), fake.world.people.all())
+            lists = pages.Lists(
+                fake.flows.all(), fake.log.find(), fake.world.people.all(), sessions_of(fake), fake.outbox.all()
+            )
             return pages.response(
                 pages.lab_page(found, lists, address, lambda client: known[client.provider, client.client_id])
             )

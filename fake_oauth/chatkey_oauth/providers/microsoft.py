@@ -8,6 +8,7 @@ github.com/AzureAD/microsoft-authentication-library-for-python.
 - The token endpoint issues id_tokens without `at_hash`: id-token-claims-reference.md.
 - Tokens for the application itself: v2-oauth2-client-creds-grant-flow.md.
 - The names of the cloud, and `client_info`: MSAL `msal/authority.py`, `msal/application.py`.
+- Sessions and logout: v2-protocols-oidc.md, "Send a sign-out request" and "Single sign-out".
 - Superfluous slashes are ignored: MSAL `msal/authority.py`, and github.com/seanfisher/passport-microsoft
   `lib/strategy.js`.
 - The response does not contain `offline_access`, even if it was requested:
@@ -23,6 +24,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from chatkey_oauth.engine import logout
 from chatkey_oauth.engine.advice import advised, forgotten_scope
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.credentials import basic_pairs, body_pairs
@@ -37,9 +39,12 @@ from chatkey_oauth.engine.token import CLIENT_CREDENTIALS
 from chatkey_oauth.providers import microsoft_device, microsoft_graph
 from chatkey_oauth.providers.microsoft_errors import (
     DECLINED,
+    NO_CONSENT,
+    NOBODY_SIGNED_IN,
     NOT_IN_BODY,
     PAGE_CLIENT,
     PAGE_HEADING,
+    PAGE_PERSONAL,
     PAGE_REDIRECT,
     WORDS,
 )
@@ -55,6 +60,9 @@ if TYPE_CHECKING:
 
 CONSUMERS: Final = "9188040d-6c67-4c5b-b112-36a304b66dad"
 """The tenant of all personal accounts."""
+
+WITH_PERSONAL: Final = ("common", "consumers", CONSUMERS, "consent")
+"""The names in the path that allow personal accounts. `consent` is the path of a form without a tenant."""
 
 OF_NO_TENANT: Final = ("common", "organizations")
 """Names in the path that stand for any tenant. The discovery document then has a placeholder for the tenant."""
@@ -83,6 +91,7 @@ class Imitated(Provider):
     rotates = False
     renews = True
     knows_machines = True
+    keeps_sessions = True
     access_life = 3599
     user_code_shape = "X" * 9
     user_code_signs = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -110,6 +119,8 @@ class Imitated(Provider):
             "POST /{tenant}/oauth2/v2.0/devicecode": Route(None, self.device),
             "GET POST /devicelogin": Route(None, self.device_page),
             "GET /{tenant}/discovery/v2.0/keys": Route(Leg.KEYS, self.jwks),
+            "GET POST /{tenant}/oauth2/v2.0/logout": Route(None, self.logout),
+            "POST /{tenant}/consent": Route(Leg.CONSENT, self.consent),
             "GET POST /oidc/userinfo": Route(Leg.PROFILE, self.userinfo),
             "GET /v1.0/me": Route(Leg.PROFILE, self.me),
         }
@@ -141,6 +152,7 @@ class Imitated(Provider):
                 "authorization_endpoint": f"{browser}/{asked}/oauth2/v2.0/authorize",
                 "device_authorization_endpoint": f"{server}/{asked}/oauth2/v2.0/devicecode",
                 "http_logout_supported": True,
+                "end_session_endpoint": f"{browser}/{asked}/oauth2/v2.0/logout",
                 "claims_supported": [
                     *("sub", "iss", "cloud_instance_name", "cloud_instance_host_name", "cloud_graph_host_name"),
                     *("msgraph_host", "aud", "exp", "iat", "auth_time", "acr", "nonce", "preferred_username", "name"),
@@ -195,6 +207,37 @@ class Imitated(Provider):
         if request.query.get("prompt") != "none":
             return None
         return "interaction_required" if signed_in else "login_required"
+
+    def page_refused_words(self, error: str, client: Client) -> str:
+        return (
+            NOBODY_SIGNED_IN if error == "login_required" else NO_CONSENT.format(id=client.client_id, name=client.title)
+        )
+
+    def consent_path(self, call: Call) -> str:
+        """Return the path with the tenant of the request, because not everybody may sign in to every tenant."""
+        return f"/{tenant_of(call)}/consent"
+
+    def person_refused(self, call: Call, person: Person) -> Refusal | None:
+        """Refuse personal accounts wherever the path allows only accounts of an organization."""
+        if tenant_of(call) in WITH_PERSONAL or self.tenant(person) != CONSUMERS:
+            return None
+        return ShownToPerson(400, "invalid_request", PAGE_PERSONAL.format(account=person.email or person.login))
+
+    def logout(self, call: Call) -> Answer:
+        """Sign the person out.
+
+        The browser returns to an address that any application has registered as redirect URI, and otherwise stays on a
+        page. An id_token is not needed.
+        """
+        if session := self.session(call):
+            logout.end(self, session)
+        params = call.query | call.form
+        uri = params.get("post_logout_redirect_uri")
+        known = (client for client in self.world.clients.all() if client.provider == self.name)
+        is_registered = uri is not None and any(
+            uri in client.redirect_uris or self.logout_allowed(client, uri) for client in known
+        )
+        return logout.signed_out(self, uri if is_registered else None, params.get("state"))
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
         """With `prompt=none`, show no page to people who have approved before."""
@@ -317,6 +360,7 @@ class Imitated(Provider):
             "nbf": issued.issued_at,
             "tid": tenant,
             "uti": self.alphanumeric(22),
+            **({} if grant.sid is None else {"sid": grant.sid}),
         }
         if "profile" in grant.scopes:
             username = person.email or person.login

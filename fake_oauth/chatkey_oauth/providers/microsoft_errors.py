@@ -18,6 +18,20 @@ NOT_IN_BODY: Final = Words(
 # Quoted in github.com/PuzzleServer/mainpuzzleserver/issues/571
 DECLINED: Final = "AADSTS65004: User declined to consent to access the app."
 
+# Quoted in github.com/AzureAD/microsoft-authentication-library-for-js/issues/1560 and /5148 (with `login_required`)
+NOBODY_SIGNED_IN: Final = "AADSTS50058: A silent sign-in request was sent but no user is signed in."
+# Quoted in github.com/KelvinTegelaar/CIPP/issues/1716
+NO_CONSENT: Final = (
+    "AADSTS65001: The user or administrator has not consented to use the application with ID '{id}' named '{name}'. "
+    "Send an interactive authorization request for this user and resource."
+)
+# Quoted in github.com/Azure/azure-mcp/issues/14, github.com/files-community/Files/issues/17852
+PAGE_PERSONAL: Final = (
+    "AADSTS500200: User account '{account}' is a personal Microsoft account. Personal Microsoft accounts are not "
+    "supported for this application unless explicitly invited to an organization. Try signing out and signing back in "
+    "with an organizational account."
+)
+
 WORDS: Final = {
     **say(NOT_IN_BODY, (Reason.PARAMETER_MISSING, Reason.CLIENT_MISSING)),
     Reason.CONTENT_TYPE: NOT_IN_BODY.naming("grant_type"),

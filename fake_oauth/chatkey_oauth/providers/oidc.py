@@ -1,13 +1,14 @@
 """A generic OpenID Connect issuer: the standard's endpoints and error messages, and any claims that a test wants.
 
 The standards are OpenID Connect Core and Discovery 1.0, RFC 6749 (5.2 for the error messages), RFC 6750, RFC 7009 and
-RFC 7662.
+RFC 7662, OpenID Connect RP-Initiated Logout 1.0 and Back-Channel Logout 1.0.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from chatkey_oauth.engine import logout
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
@@ -37,7 +38,7 @@ BAD_GRANT: Final = Words(
     400, "invalid_grant", "The {member} is invalid, expired, used, or was issued to another client."
 )
 OF_THE_PROTOCOL: Final = frozenset(
-    {"iss", "sub", "aud", "azp", "exp", "iat", "nonce", "at_hash", "c_hash", "auth_time"}
+    {"iss", "sub", "aud", "azp", "exp", "iat", "nonce", "at_hash", "c_hash", "auth_time", "sid"}
 )
 """Claims that the `claims` of a person cannot set. Faults can change them."""
 
@@ -73,6 +74,7 @@ class Imitated(Provider):
         ),
     }
     knows_machines = True
+    keeps_sessions = True
     narrows = True
     open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
 
@@ -91,6 +93,7 @@ class Imitated(Provider):
             "POST /introspect": Route(Leg.PROFILE, self.introspect),
             "POST /revoke": Route(Leg.REVOKE, self.revoke),
             "GET /jwks": Route(Leg.KEYS, self.jwks),
+            "GET POST /logout": Route(None, self.logout),
         }
 
     def discovery(self, call: Call) -> Answer:
@@ -106,6 +109,9 @@ class Imitated(Provider):
                 "introspection_endpoint": f"{server}/introspect",
                 "revocation_endpoint": f"{server}/revoke",
                 "jwks_uri": f"{server}/jwks",
+                "end_session_endpoint": f"{browser}/logout",
+                "backchannel_logout_supported": True,
+                "backchannel_logout_session_supported": True,
                 "scopes_supported": list(self.scopes),
                 "response_types_supported": ["code"],
                 "response_modes_supported": list(self.response_modes),
@@ -117,10 +123,14 @@ class Imitated(Provider):
                 "authorization_response_iss_parameter_supported": True,
                 "claims_supported": [
                     *("iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "name", "given_name", "family_name"),
-                    *("preferred_username", "picture", "email", "email_verified"),
+                    *("preferred_username", "picture", "email", "email_verified", "sid"),
                 ],
             }
         )
+
+    def logout(self, call: Call) -> Answer:
+        """The endpoint with which an application signs a person out."""
+        return logout.end_session(self, call)
 
     def callback_extras(self) -> dict[str, str]:
         """Add `iss` to approvals and errors (RFC 9207)."""
@@ -158,6 +168,7 @@ class Imitated(Provider):
             "iat": issued.issued_at,
             "exp": issued.issued_at + self.world.lifetimes.get("id", 3600),
             "auth_time": issued.grant.auth_time,
+            **({} if issued.grant.sid is None else {"sid": issued.grant.sid}),
         }
 
     def claims(self, grant: Grant) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from chatkey_oauth.engine.grants import Grants
 from chatkey_oauth.engine.http import Answer, json_answer
+from chatkey_oauth.engine.sessions import Sessions
 from chatkey_oauth.engine.signing import KeyRing, hexadecimal
 from chatkey_oauth.engine.text import digits
 from chatkey_protocol.names import SOCIALS
@@ -53,11 +54,16 @@ class Common:
         self.addresses = addresses
         self.keys = KeyRing(world.make_key, self.first_keys, self.kid)
         self.grants = Grants()
+        self.sessions = Sessions(world.random)
         self._defaults = {switch.name: switch.default for switch in self.switches}
 
     def reset(self) -> None:
-        """Delete all codes, tokens and consents. The signing keys stay, because clients may have cached them."""
+        """Delete all codes, tokens, consents and sessions.
+
+        The signing keys stay, because clients may have cached them.
+        """
         self.grants.clear()
+        self.sessions.clear()
 
     def on(self, name: str) -> bool:
         """Return whether one of `switches` is on."""

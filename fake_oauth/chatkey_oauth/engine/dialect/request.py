@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from chatkey_oauth.engine.clients import check_nothing_signed, check_redirect_uris
+from chatkey_oauth.engine.clients import check_backchannel, check_nothing_signed, check_redirect_uris
 from chatkey_oauth.engine.dialect.common import Common
 from chatkey_oauth.engine.refusals import Refusal, ShownToPerson
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.requests import AuthorizationRequest
+    from chatkey_oauth.engine.sessions import Session
 
 
 ASKING: Final = frozenset({"consent", "login", "select_account"})
 """Values of `prompt` that make the provider show a page."""
+
+
+COOKIE_PREFIX: Final = "chatkey_fake_"
 
 
 class RequestDialect(Common):
@@ -38,6 +43,8 @@ class RequestDialect(Common):
 
     If it is optional, it defaults to the first registered URI.
     """
+    keeps_sessions: ClassVar[bool] = False
+    """Whether the provider has sessions. If not, the cookie only stores who signed in last."""
     required_params: ClassVar[tuple[str, ...]] = ()
     """Parameters that this provider requires and other providers do not."""
 
@@ -45,6 +52,7 @@ class RequestDialect(Common):
     def check_client(cls, client: Client) -> None:
         """Check whether this provider would register an application. If not, raise `ClientError`."""
         check_redirect_uris(client)
+        check_backchannel(client)
         check_nothing_signed(client)
 
     def client_refused(self, client_id: str | None) -> Refusal:
@@ -103,3 +111,33 @@ class RequestDialect(Common):
         """
         del request, signed_in
         return None
+
+    def page_refused_words(self, error: str, client: Client) -> str:
+        """Return the `error_description` for a request that forbids a page."""
+        del error, client
+        return "The request requires interaction with the person."
+
+    def person_refused(self, call: Call, person: Person) -> Refusal | None:
+        """Return a refusal if this person may not sign in at the address of the request."""
+        del call, person
+        return None
+
+    def consent_path(self, call: Call) -> str:
+        """Return the path to which the consent form is sent."""
+        del call
+        return "/consent"
+
+    # Sessions
+
+    def session(self, call: Call) -> Session | None:
+        """Return the session of the browser. Providers that keep no sessions have none."""
+        return self.sessions.get(call.cookie(COOKIE_PREFIX + self.name)) if self.keeps_sessions else None
+
+    def is_stale(self, request: AuthorizationRequest, session: Session | None) -> bool:
+        """Return whether the person must sign in again, because of `max_age` (OpenID Connect Core 3.1.2.1)."""
+        age = request.query.get("max_age", "")
+        return session is not None and age.isdecimal() and self.now - session.auth_time >= max(int(age), 1)
+
+    def logout_allowed(self, client: Client, uri: str) -> bool:
+        """Return whether a logout of this client may lead to this address."""
+        return uri in client.post_logout_redirect_uris or client.leads_home(uri)
