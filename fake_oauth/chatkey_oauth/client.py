@@ -22,7 +22,17 @@ from chatkey_oauth.engine.flows import Flow, Leg, Step, Verdict
 from chatkey_oauth.engine.people import Person
 from chatkey_oauth.engine.world import Message
 from chatkey_oauth.faults.rules import FaultInfo, Order, Rule, Scope
-from chatkey_oauth.lab.lab_wire import AutoApproval, Data, Keys, Overview, Requests, SessionShown, SwitchShown, Time
+from chatkey_oauth.lab.lab_wire import (
+    AutoApproval,
+    Data,
+    Keys,
+    Mint,
+    Overview,
+    Requests,
+    SessionShown,
+    SwitchShown,
+    Time,
+)
 from chatkey_oauth.request_log import Entry, Wanted
 from chatkey_oauth.timeline import timeline_text
 
@@ -264,6 +274,22 @@ class FakeOAuth:
     def switch(self, key: str, *, on: bool) -> SwitchShown:
         """Turn a switch, such as `discord.iss`, on or off."""
         return self._ask(SwitchShown, "PUT", f"/switches/{segment(key)}", {"on": on})
+
+    def token(
+        self,
+        provider: str,
+        client_id: str,
+        account: str | None = None,
+        *,
+        scopes: Sequence[str] | None = None,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """Issue tokens without a login, and return the token response. `more` are other fields of `Mint`.
+
+        Without an account, the tokens are for the application itself.
+        """
+        asked = Mint(provider, client_id, account, None if scopes is None else list(scopes), **more)
+        return self._ask(dict[str, Any], "POST", "/token", asked)
 
     def auto_approve(self, account: str | None) -> None:
         """Approve every authorization request as this account, without a page. None restores the page."""

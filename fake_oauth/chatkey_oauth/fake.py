@@ -40,6 +40,14 @@ UNWATCHED: Final = frozenset({None, Leg.DISCOVERY, Leg.KEYS})
 AT_GRAPH: Final = "/oidc/userinfo"
 """A path of Microsoft that begins with the name of another provider. For this path, the `Host` header decides first."""
 
+TENANTS: Final = 64
+"""The maximum number of tenants. A new tenant then replaces the oldest one."""
+
+TENANT: Final = re.compile(
+    r"(?P<document>/\.well-known/[a-z-]+)?/(?P<tenant>[A-Za-z0-9][A-Za-z0-9_-]{0,63})(?(document)|/(?P<rest>.+))"
+)
+"""The path of a tenant. The name of a well-known document can stand before the tenant (RFC 8414 3.1)."""
+
 WELL_KNOWN: Final = re.compile(r"/\.well-known/([a-z-]+)/([a-z]+)(/.*)?")
 
 
@@ -60,6 +68,7 @@ class Fake:
         self.log = RequestLog(clock)
         self._providers: dict[str, Provider] = {}
         self._at_hosts: Ring[Provider] = Ring(HOSTS)
+        self._tenants: Ring[Provider] = Ring(TENANTS)
 
     @cached_property
     def watch(self) -> Watch:
@@ -89,7 +98,8 @@ class Fake:
 
     def sessions(self) -> list[tuple[str, Session]]:
         """Return the sessions of all browsers, with the names of the providers."""
-        return [(name, one) for name, provider in self._providers.items() for one in provider.sessions.all()]
+        providers = (*self._providers.values(), *self._tenants.newest_first())
+        return [(provider.name, one) for provider in providers for one in provider.sessions.all()]
 
     def addresses(self, name: str) -> Addresses:
         settings = self.settings
@@ -102,7 +112,7 @@ class Fake:
         self.world.people.reset()
         self.world.switches.reset()
         self.world.approval.reset()
-        for provider in self._providers.values():
+        for provider in (*self._providers.values(), *self._tenants.newest_first()):
             provider.reset()
         if self.settings.lab:
             self.watch.clear()
@@ -122,6 +132,8 @@ class Fake:
         return self._attended(self.provider(name), call)
 
     def _attended(self, provider: Provider, call: Call) -> Answer:
+        if provider.has_tenants:
+            provider = self._tenant(provider, call)
         if not self.settings.lab:
             return provider.respond(call)
         route = provider.route(call)
@@ -136,6 +148,30 @@ class Fake:
     def _has_armed(self) -> bool:
         """Whether a fault can still act. The answer does not create the `Watch`."""
         return "watch" in vars(self) and self.faults.are_armed
+
+    def _tenant(self, provider: Provider, call: Call) -> Provider:
+        """Return the issuer of the tenant in the path, and remove the tenant from the path.
+
+        If the path has no tenant, return the provider.
+        """
+        found = TENANT.fullmatch(call.path)
+        if found is None or provider.owns(found["tenant"]):
+            return provider
+        call.path = f"/{found['rest'] or ''}" if found["document"] is None else found["document"]
+        return self._tenant_of(provider, found["tenant"])
+
+    def issuer(self, name: str, tenant: str | None) -> Provider:
+        """Return a provider, or the issuer of a tenant. Providers without tenants ignore the tenant."""
+        provider = self.provider(name)
+        return self._tenant_of(provider, tenant) if tenant and provider.has_tenants else provider
+
+    def _tenant_of(self, provider: Provider, tenant: str) -> Provider:
+        places = Addresses(*(f"{place}/{tenant}" for place in provider.addresses))
+        issuer = self._tenants.get(places.browser)
+        if issuer is None:
+            issuer = load(provider.name)(self.world, places)
+            self._tenants.put(places.browser, issuer)
+        return issuer
 
     def _at(self, at_host: Called) -> Provider:
         """Return a provider with addresses under its own host name, where paths begin at the root."""

@@ -20,6 +20,9 @@ export interface Client {
   request_email?: boolean;
   post_logout_redirect_uris?: string[];
   backchannel_logout_uri?: string;
+  id_token_signed_response_alg?: "RS256" | "ES256";
+  access_tokens?: "opaque" | "jwt";
+  audience?: string;
 }
 
 /** A person with an account of the same `id` at every provider. */
@@ -249,6 +252,13 @@ export class FakeOAuth {
   /** Arm a fault while `block` runs. Rejects with `FaultNotHit` if the fault did not act. */
   misbehave<T>(fault: string, scope: Scope, options: Options, block: (rule: Rule) => T | Promise<T>): Promise<T>;
 
+  /** Issue tokens without a login. Without an account, they are for the application itself. */
+  token(
+    provider: string,
+    clientId: string,
+    account?: string | null,
+    more?: { scopes?: string[]; nonce?: string; tenant?: string },
+  ): Promise<Record<string, unknown>>;
   /** Return the browsers in which a person is signed in at a provider, newest first. */
   sessions(): Promise<SessionShown[]>;
   /** Return the logout tokens that were sent to applications, newest first, with the responses. */

@@ -156,6 +156,11 @@ export class FakeOAuth {
 
   // What happened
 
+  /** @type {Lab["token"]} */
+  token(provider, clientId, account, more = {}) {
+    return this.#ask("POST", "/token", { body: { provider, client_id: clientId, account: account ?? null, ...more } });
+  }
+
   /** @type {Lab["sessions"]} */
   sessions() {
     return this.#ask("GET", "/sessions");

@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from chatkey_oauth.engine.signing import PrivateKey
 
 
-def certificate(key: RSAPrivateKey, now: float) -> str:
+def certificate(key: PrivateKey, now: float) -> str:
     """Return a PEM certificate for a public key, valid from one day before to 14 days after `now`."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "federated-signon.example")])
     today = datetime.fromtimestamp(now, UTC)

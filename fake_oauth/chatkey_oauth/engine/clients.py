@@ -31,7 +31,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     "Request email from users"; without it no scope grants the e-mail address.
 
     At `oidc`, a logout may lead to the `post_logout_redirect_uris`, and sends a logout token to
-    `backchannel_logout_uri`.
+    `backchannel_logout_uri`. There, `id_token_signed_response_alg` is the algorithm of id_tokens. With `access_tokens`
+    "jwt", access tokens are JWTs (RFC 9068) for `audience`, which defaults to the issuer.
     """
 
     provider: Identifier
@@ -49,6 +50,9 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     request_email: bool = True
     post_logout_redirect_uris: tuple[str, ...] = ()
     backchannel_logout_uri: str = ""
+    id_token_signed_response_alg: Literal["RS256", "ES256"] = "RS256"  # noqa: S105 - an algorithm
+    access_tokens: Literal["opaque", "jwt"] = "opaque"
+    audience: str = ""
 
     @property
     def is_public(self) -> bool:

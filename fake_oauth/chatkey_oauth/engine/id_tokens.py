@@ -24,4 +24,4 @@ def sign(provider: Dialect, hooks: Hooks, issued: Issued, **bound: str) -> str:
     claims = {"iss": provider.addresses.issuer, **provider.id_claims(issued), **bound}
     if issued.grant.nonce is not None and not issued.refreshed and provider.repeats_nonce():
         claims["nonce"] = issued.grant.nonce
-    return seal(hooks.id_token(provider.keys.draft(claims, typ=provider.id_token_typ)))
+    return seal(hooks.id_token(provider.keys_for(issued.grant.client_id).draft(claims, typ=provider.id_token_typ)))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
+
 from chatkey_oauth.engine import authorize, pages
 from chatkey_oauth.engine.http import Answer, encode, redirect
 from chatkey_oauth.engine.refusals import ShownToPerson
+from chatkey_oauth.engine.text import from_base64url
 from chatkey_oauth.engine.world import Message
 
 if TYPE_CHECKING:
@@ -84,11 +87,20 @@ def hint(provider: Dialect, token: str | None) -> dict[str, Any] | None:
     """Return the claims of an id_token that this provider has issued. It may have expired. Raises `ShownToPerson`."""
     if token is None:
         return None
-    verified = provider.keys.verified(token)
+    verified = provider.keys.verified(token) or provider.keys_for(unverified_audience(token)).verified(token)
     claims = verified[1] if verified else {}
     if claims.get("iss") != provider.addresses.issuer or not isinstance(claims.get("aud"), str):
         raise ShownToPerson(400, "invalid_request", "The id_token_hint was not issued by this provider.")
     return claims
+
+
+def unverified_audience(token: str) -> str:
+    """Return the `aud` of a token without checking the token."""
+    try:
+        claims = msgspec.json.decode(from_base64url(token.split(".")[1]), type=dict[str, Any])
+    except (ValueError, IndexError, RecursionError):
+        return ""
+    return str(claims.get("aud", ""))
 
 
 def end(provider: Dialect, session: Session) -> None:
@@ -114,4 +126,4 @@ def logout_token(provider: Dialect, client_id: str, subject: str, sid: str) -> s
         "events": {EVENT: {}},
         "sid": sid,
     }
-    return provider.keys.sign(claims, typ="logout+jwt")
+    return provider.keys_for(client_id).sign(claims, typ="logout+jwt")

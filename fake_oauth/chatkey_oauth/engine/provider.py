@@ -34,6 +34,10 @@ class Provider(Dialect):
         twin._routes = Routes(twin.endpoints())  # noqa: SLF001 - of its own kind
         return twin
 
+    def owns(self, segment: str) -> bool:
+        """Return whether a path of this provider begins with this segment."""
+        return any(key.partition(" /")[2].partition("/")[0] == segment for key in self.endpoints())
+
     def endpoints(self) -> dict[str, Route]:
         """Return all endpoints by `"GET /path"` or `"GET POST /path"`.
 

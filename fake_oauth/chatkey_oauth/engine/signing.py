@@ -12,7 +12,10 @@ import msgspec
 from chatkey_oauth.engine.text import base64url, from_base64url
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+    PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey
 
 KEYS: Final = 5
 """The number of keys that stay published: the current key and the keys before it."""
@@ -23,6 +26,13 @@ def make_key() -> RSAPrivateKey:
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def make_ec_key() -> EllipticCurvePrivateKey:
+    """Generate a key on the curve P-256, for ES256."""
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return ec.generate_private_key(ec.SECP256R1())
 
 
 def hexadecimal(digest: bytes) -> str:
@@ -43,22 +53,23 @@ class KeyRing:
     """
 
     def __init__(
-        self, make: Callable[[], RSAPrivateKey], first: int = 1, kid: Callable[[bytes], str] = hexadecimal
+        self, make: Callable[[], PrivateKey], first: int = 1, kid: Callable[[bytes], str] = hexadecimal
     ) -> None:
         self._make = make
         self._first = first
         self._kid = kid
-        self._keys: list[tuple[str, RSAPrivateKey]] = []
+        self._keys: list[tuple[str, PrivateKey]] = []
 
     def rotate(self) -> str:
         """Switch to a new signing key, and return its `kid`. The earlier keys stay published."""
         key = self._make()
-        kid = self._kid(sha256(public_numbers(key)[1].encode()).digest())
+        jwk = public_jwk("", key)
+        kid = self._kid(sha256(jwk.get("n", jwk.get("x", "")).encode()).digest())
         self._keys = [(kid, key), *self._keys][:KEYS]
         return kid
 
     @property
-    def keys(self) -> list[tuple[str, RSAPrivateKey]]:
+    def keys(self) -> list[tuple[str, PrivateKey]]:
         """The keys with their `kid`, newest first. The keys are generated at the first access."""
         while len(self._keys) < self._first:
             self.rotate()
@@ -69,33 +80,32 @@ class KeyRing:
         return {"keys": [public_jwk(kid, key) for kid, key in self.keys]}
 
     def draft(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> Draft:
-        """Return an unsigned JWT that will be signed with the newest key and RS256."""
+        """Return an unsigned JWT that will be signed with the newest key."""
         kid, key = self.keys[0]
-        return Draft({"alg": "RS256", "kid": kid} | ({"typ": typ} if typ else {}), claims, partial(rs256, key))
+        header = {"alg": public_jwk(kid, key)["alg"], "kid": kid} | ({"typ": typ} if typ else {})
+        return Draft(header, claims, partial(signature, key))
 
     def sign(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> str:
-        """Return a signed RS256 JWT in compact form."""
+        """Return a signed JWT in compact form."""
         return seal(self.draft(claims, typ=typ))
 
     def verified(self, token: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Return header and claims of a JWT that was signed with one of these keys. Return None for anything else."""
         from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-        from cryptography.hazmat.primitives.hashes import SHA256
 
-        signed, _, signature = token.rpartition(".")
+        signed, _, signed_with = token.rpartition(".")
         try:
             header, claims = (
                 msgspec.json.decode(from_base64url(part), type=dict[str, Any]) for part in signed.split(".")
             )
             key = dict(self.keys)[header["kid"]]
-            key.public_key().verify(from_base64url(signature), signed.encode(), PKCS1v15(), SHA256())
+            verify(key, from_base64url(signed_with), signed.encode())
         except (ValueError, KeyError, TypeError, RecursionError, InvalidSignature):
             return None
         return header, claims
 
     def certificates(self, now: float) -> dict[str, str]:
-        """Return the public keys as self-signed PEM certificates by `kid`.
+        """Return the public RSA keys as self-signed PEM certificates by `kid`.
 
         This is the older of Google's two formats.
         """
@@ -108,6 +118,37 @@ def seal(draft: Draft) -> str:
     """Sign a JWT and return it in compact form (RFC 7515 3.1)."""
     signed = f"{base64url(msgspec.json.encode(draft.header))}.{base64url(msgspec.json.encode(draft.claims))}"
     return f"{signed}.{base64url(draft.signature(signed.encode()))}"
+
+
+def signature(key: PrivateKey, signed: bytes) -> bytes:
+    """Return the signature with the algorithm of the key: RS256 or ES256."""
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+    return rs256(key, signed) if isinstance(key, RSAPrivateKey) else es256(key, signed)
+
+
+def verify(key: PrivateKey, given: bytes, signed: bytes) -> None:
+    """Check a signature. Raises `InvalidSignature`."""
+    from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    if isinstance(key, RSAPrivateKey):
+        key.public_key().verify(given, signed, PKCS1v15(), SHA256())
+    else:
+        encoded = encode_dss_signature(int.from_bytes(given[:32]), int.from_bytes(given[32:]))
+        key.public_key().verify(encoded, signed, ECDSA(SHA256()))
+
+
+def es256(key: EllipticCurvePrivateKey, signed: bytes) -> bytes:
+    """Return the ES256 signature (RFC 7518 3.4)."""
+    from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
+    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    return b"".join(part.to_bytes(32) for part in decode_dss_signature(key.sign(signed, ECDSA(SHA256()))))
 
 
 def rs256(key: RSAPrivateKey, signed: bytes) -> bytes:
@@ -123,8 +164,14 @@ def public_numbers(key: RSAPrivateKey) -> tuple[str, str]:
     return base64url(octets(numbers.e)), base64url(octets(numbers.n))
 
 
-def public_jwk(kid: str, key: RSAPrivateKey) -> dict[str, str]:
-    """Return the public half of a key as a JWK (RFC 7518 6.3.1)."""
+def public_jwk(kid: str, key: PrivateKey) -> dict[str, str]:
+    """Return the public half of a key as a JWK (RFC 7518 6.2.1, 6.3.1)."""
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+    if not isinstance(key, RSAPrivateKey):
+        point = key.public_key().public_numbers()
+        x, y = (base64url(number.to_bytes(32)) for number in (point.x, point.y))
+        return {"kty": "EC", "use": "sig", "alg": "ES256", "kid": kid, "crv": "P-256", "x": x, "y": y}
     e, n = public_numbers(key)
     return {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": kid, "n": n, "e": e}
 

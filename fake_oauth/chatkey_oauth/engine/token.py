@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.dialect import Dialect
     from chatkey_oauth.engine.http import Answer
+    from chatkey_oauth.engine.people import Person
 
 CLIENT_CREDENTIALS: Final = "client_credentials"
 
@@ -145,10 +146,33 @@ def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str
     return fresh
 
 
+def minted(
+    provider: Dialect, client: Client, person: Person | None, scopes: tuple[str, ...], nonce: str | None
+) -> Issued:
+    """Issue tokens without a login. Without a person, they are for the application itself."""
+    grant = Grant(
+        consent=Consent(frozenset(scopes), frozenset()),
+        client_id=client.client_id,
+        person_id=person.id if person else provider.owner(),
+        scopes=scopes,
+        redirect_uri="",
+        nonce=nonce,
+        challenge=None,
+        auth_time=provider.now,
+        refreshable=person is not None and provider.refreshes,
+        first=True,
+        for_itself=person is None,
+    )
+    issued = issue(provider, grant, provider.new_refresh_token() if grant.refreshable else None)
+    provider.grants.issue(issued)
+    return issued
+
+
 def issue(provider: Dialect, grant: Grant, refresh: str | None) -> Issued:
     now = provider.now
     life = provider.lives().access
-    return Issued(grant, provider.new_access_token(), refresh, now, None if life is None else now + life)
+    expires_at = None if life is None else now + life
+    return Issued(grant, provider.access_token(grant, expires_at), refresh, now, expires_at)
 
 
 def required(params: Mapping[str, str], name: str) -> str:

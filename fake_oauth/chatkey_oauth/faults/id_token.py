@@ -13,8 +13,7 @@ from chatkey_oauth.engine.signing import Draft, public_jwk, rs256
 from chatkey_oauth.faults.fault import Fault
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-
+    from chatkey_oauth.engine.signing import PrivateKey
     from chatkey_oauth.faults.moment import Moment
 
 Value = Annotated[str, msgspec.Meta(max_length=500, description="The replacement value.")]
@@ -276,7 +275,7 @@ def signed_by_stranger(token: Draft, at: Moment) -> Draft:
     return token._replace(signature=lambda signed: rs256(key, signed))
 
 
-def public_pem(key: RSAPrivateKey) -> bytes:
+def public_pem(key: PrivateKey) -> bytes:
     """Return the public half of a key as PEM. Anyone can derive it from the JWK set."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 

@@ -46,6 +46,21 @@ class SwitchShown(msgspec.Struct):
     summary: str
 
 
+class Mint(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The tokens to issue without a login.
+
+    Without an `account`, the tokens are for the application itself. Without `scopes`, they have all scopes of the
+    provider. `tenant` is the name of an issuer below `oidc`.
+    """
+
+    provider: str
+    client_id: str
+    account: str | None = None
+    scopes: list[str] | None = None
+    nonce: str | None = None
+    tenant: str | None = None
+
+
 class SwitchSet(msgspec.Struct, forbid_unknown_fields=True):
     on: bool
 

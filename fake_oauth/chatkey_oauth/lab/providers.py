@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from litestar import Response, get, post, put
 from litestar.params import FromPath, JSONBody
 
+from chatkey_oauth.engine import id_tokens
 from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.hooks import UNTOUCHED
 from chatkey_oauth.engine.switches import SwitchError
+from chatkey_oauth.engine.token import minted
 from chatkey_oauth.lab.clients_and_people import check_provider
-from chatkey_oauth.lab.lab_wire import AutoApproval, Data, Keys, SwitchSet, SwitchShown
+from chatkey_oauth.lab.lab_wire import AutoApproval, Data, Keys, Mint, SwitchSet, SwitchShown
 from chatkey_oauth.lab.refusals import LabRefused
 
 if TYPE_CHECKING:
@@ -32,6 +35,24 @@ def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
         keys.jwks()  # creates the first key if there is none yet, so that a rotation leaves two
         return Data(Keys(keys.rotate(), keys.jwks()["keys"]))
 
+    @post("/token", status_code=200, summary="Issue tokens without a login")
+    async def mint(data: JSONBody[Mint]) -> Data[dict[str, Any]]:
+        check_provider("provider", data.provider)
+        provider = fake.issuer(data.provider, data.tenant)
+        client = fake.world.clients.get(data.provider, data.client_id)
+        person = None if data.account is None else fake.world.people.get(data.account)
+        if client is None:
+            message = (
+                f"client_id: {data.provider} has no client {data.client_id!r}; GET /lab/clients lists all clients."
+            )
+            raise LabRefused(404, "client_unknown", message)
+        if data.account is not None and person is None:
+            raise unknown_person(fake, data.account)
+        scopes = tuple(provider.scopes) if data.scopes is None else tuple(dict.fromkeys(data.scopes))
+        issued = minted(provider, client, person, scopes, data.nonce)
+        id_token = id_tokens.sign(provider, UNTOUCHED, issued) if provider.brings_id_token(issued) else None
+        return Data(provider.token_body(issued, id_token))
+
     @get("/switches", summary="The switches and their settings")
     async def switches() -> Data[list[SwitchShown]]:
         return Data([SwitchShown(*position) for position in fake.world.switches.all()])
@@ -50,9 +71,7 @@ def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     @put("/auto-approve", summary="Let an account approve every request automatically, or nobody")
     async def approve(data: JSONBody[AutoApproval]) -> Data[AutoApproval]:
         if data.account is not None and fake.world.people.get(data.account) is None:
-            known = ", ".join(person.id for person in fake.world.people.all())
-            message = f"account: there is no person {data.account!r}. Available: {known}."
-            raise LabRefused(404, "person_unknown", message)
+            raise unknown_person(fake, data.account)
         fake.world.approval.account = data.account
         return Data(data)
 
@@ -62,4 +81,9 @@ def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
         return Response(apple_p8(), media_type="text/plain")
 
-    return [rotate, switches, switch, approval, approve, apple_key]
+    return [rotate, mint, switches, switch, approval, approve, apple_key]
+
+
+def unknown_person(fake: Fake, account: str) -> LabRefused:
+    known = ", ".join(person.id for person in fake.world.people.all())
+    return LabRefused(404, "person_unknown", f"account: there is no person {account!r}. Available: {known}.")

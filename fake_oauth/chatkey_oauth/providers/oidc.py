@@ -1,11 +1,12 @@
 """A generic OpenID Connect issuer: the standard's endpoints and error messages, and any claims that a test wants.
 
 The standards are OpenID Connect Core and Discovery 1.0, RFC 6749 (5.2 for the error messages), RFC 6750, RFC 7009 and
-RFC 7662, OpenID Connect RP-Initiated Logout 1.0 and Back-Channel Logout 1.0.
+RFC 7662, RFC 9068, OpenID Connect RP-Initiated Logout 1.0 and Back-Channel Logout 1.0.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from chatkey_oauth.engine import logout
@@ -25,6 +26,7 @@ from chatkey_oauth.engine.refusals import (
     Words,
 )
 from chatkey_oauth.engine.routing import Route
+from chatkey_oauth.engine.signing import KeyRing, make_ec_key
 from chatkey_oauth.engine.text import fingerprint
 from chatkey_oauth.engine.token import CLIENT_CREDENTIALS, own_token
 from chatkey_oauth.engine.world import Lives
@@ -47,6 +49,7 @@ class Imitated(Provider):
     """Imitates no particular provider, but a generic OpenID Connect issuer."""
 
     name = "oidc"
+    has_tenants = True
     hosts = ()
     accent = ("#9a3412", "#b4501f")
     ready_made = {"client_id": "ready-made", "client_secret": "ready-made-for-tests-only"}
@@ -117,7 +120,7 @@ class Imitated(Provider):
                 "response_modes_supported": list(self.response_modes),
                 "grant_types_supported": ["authorization_code", "refresh_token", CLIENT_CREDENTIALS],
                 "subject_types_supported": ["public"],
-                "id_token_signing_alg_values_supported": ["RS256"],
+                "id_token_signing_alg_values_supported": ["RS256", "ES256"],
                 "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
                 "code_challenge_methods_supported": list(self.challenge_methods),
                 "authorization_response_iss_parameter_supported": True,
@@ -147,6 +150,42 @@ class Imitated(Provider):
         return request.query.get("prompt") == "none" or super().skips_consent(request)
 
     # Tokens
+
+    @cached_property
+    def ec_keys(self) -> KeyRing:
+        """The keys that sign with ES256."""
+        return KeyRing(make_ec_key)
+
+    def keys_for(self, client_id: str) -> KeyRing:
+        """Return the keys for the algorithm that the client has registered."""
+        client = self.world.clients.get(self.name, client_id)
+        algorithm = client.id_token_signed_response_alg if client else "RS256"
+        return self.ec_keys if algorithm == "ES256" else self.keys
+
+    def jwks(self, call: Call) -> Answer:
+        """The keys for RS256 and ES256."""
+        del call
+        keys = [*self.keys.jwks()["keys"], *self.ec_keys.jwks()["keys"]]
+        return json_answer({"keys": keys}, headers=(("cache-control", "public, max-age=3600, must-revalidate"),))
+
+    def access_token(self, grant: Grant, expires_at: int | None) -> str:
+        """Return an opaque token, or a JWT (RFC 9068) for applications that have registered for JWTs."""
+        client = self.world.clients.get(self.name, grant.client_id)
+        if client is None or client.access_tokens == "opaque":
+            return self.new_access_token()
+        subject = self.subject(self.person(grant), grant.client_id) if grant.person_id else grant.client_id
+        claims = {
+            "iss": self.addresses.issuer,
+            "sub": subject,
+            "aud": client.audience or self.addresses.issuer,
+            "client_id": grant.client_id,
+            "scope": " ".join(grant.scopes),
+            "iat": self.now,
+            "exp": expires_at,
+            "jti": self.hexadecimal(32),
+            **({} if grant.for_itself else {"auth_time": grant.auth_time}),
+        }
+        return self.keys.sign(claims, typ="at+jwt")
 
     def lives(self) -> Lives:
         """Return the lifetimes in the settings, or the default lifetimes."""

@@ -44,6 +44,8 @@ class Common:
     scope_separator: ClassVar[str] = " "
     first_keys: ClassVar[int] = 1
     """The number of signing keys that are published from the start."""
+    has_tenants: ClassVar[bool] = False
+    """Whether `/<name>/<tenant>` is the address of a further issuer, with its own keys, grants and sessions."""
     open_to_pages: ClassVar[frozenset[Leg]] = frozenset()
     """The steps of a login whose endpoints allow requests from pages of other origins."""
     switches: ClassVar[tuple[Switch, ...]] = ()

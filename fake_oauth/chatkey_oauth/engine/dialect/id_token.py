@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from chatkey_oauth.engine.grants import Issued
     from chatkey_oauth.engine.requests import AuthorizationRequest
+    from chatkey_oauth.engine.signing import KeyRing
 
 
 class IdTokenDialect(Common):
@@ -21,6 +22,11 @@ class IdTokenDialect(Common):
 
     hashes_access_token: ClassVar[bool] = True
     """Whether an id_token from the token endpoint contains `at_hash`."""
+
+    def keys_for(self, client_id: str) -> KeyRing:
+        """Return the keys that sign the id_tokens of a client."""
+        del client_id
+        return self.keys
 
     def repeats_nonce(self) -> bool:
         """Return whether an id_token contains the `nonce` of the request."""

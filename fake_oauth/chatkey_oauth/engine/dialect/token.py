@@ -132,6 +132,11 @@ class TokenDialect(Common):
         """Return a new authorization code in the provider's format."""
         raise NotImplementedError
 
+    def access_token(self, grant: Grant, expires_at: int | None) -> str:
+        """Return a new access token for a grant."""
+        del grant, expires_at
+        return self.new_access_token()
+
     def new_access_token(self) -> str:
         """Return a new access token in the provider's format."""
         raise NotImplementedError
