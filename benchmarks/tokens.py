@@ -1,11 +1,11 @@
 """Measures how fast the token endpoints are, compared with a bare Litestar handler that only makes one HS256 token.
 
-Both servers run like `chatkey serve`: one uvicorn process with httptools and uvloop, without an access log. The server
-of chatkey runs without rate limits, which would stop the benchmark after 600 requests a minute. The rounds of the three
-endpoints are interleaved, so that other load on the machine affects all of them. A ratio is the median of the rounds'
-ratios. On Linux both servers are pinned to one CPU and the client to the others, and the requests per second of the
-server's processor time are reported as well. On an idle machine the two ratios agree. On a busy machine only the second
-ratio is meaningful.
+The bare handler runs under plain uvicorn: one process with httptools and uvloop, without an access log. `chatkey serve`
+runs without rate limits, which would stop the benchmark after 600 requests a minute. The rounds of the three endpoints
+are interleaved, so that other load on the machine affects all of them. A ratio is the median of the rounds' ratios. On
+Linux both servers are pinned to one CPU and the client to the others, and the requests per second of the server's
+processor time are reported as well. On an idle machine the two ratios agree. On a busy machine only the second ratio is
+meaningful.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ import uvicorn
 from litestar import Litestar, get
 
 from chatkey_protocol.names import MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
-from chatkey_server.commands.serve import uvicorn_config
 from chatkey_server.identity.keys import visitor_uid
 from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.identity.tokens import Profile, Secrets, mint_identity
@@ -111,10 +110,15 @@ def run_bare(port: int) -> None:
         claims = {"pid": PROVIDER, "uid": visitor_uid(JKT), "type": "visitor", "iat": now, "exp": now + 120}
         return {"auth_token": jwt.encode(claims, SECRET, algorithm="HS256")}
 
-    settings = Settings(port=port)
-    config = uvicorn_config(Litestar([token], logging_config=None, openapi_config=None), settings)
-    config.host, config.port = settings.host, settings.port
-    uvicorn.Server(config).run()
+    uvicorn.run(
+        Litestar([token], logging_config=None, openapi_config=None),
+        host="127.0.0.1",
+        port=port,
+        http="httptools",
+        ws="none",
+        log_config=None,
+        access_log=False,
+    )
 
 
 async def measure(targets: dict[str, Target]) -> dict[str, list[Round]]:

@@ -1,1 +1,1 @@
-"""Runs uvicorn for all servers. Only this package uses private parts of uvicorn."""
+"""Serves ASGI applications over HTTP/1.1 and WebSocket. Every connection has timeouts and size limits."""

@@ -30,7 +30,7 @@ def ended_in_order() -> Iterator[None]:
         signal.default_int_handler(number, frame)
 
     def hang_up(*_: object) -> None:
-        signal.raise_signal(signal.SIGTERM)  # while uvicorn serves, it handles SIGTERM but not SIGHUP
+        signal.raise_signal(signal.SIGTERM)  # a running server handles SIGTERM but not SIGHUP
 
     for ending in ours:
         signal.signal(ending, hang_up if ending is HANG_UP else end)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from chatkey_serving.allowance import Allowance
+from chatkey_serving.site import LOG
 
 PER_SECOND: Final = 10
 AT_ONCE_SECONDS: Final = 10
@@ -78,9 +79,11 @@ def kind_of(record: logging.LogRecord) -> str:
     return f"{record.name} {record.filename}:{record.lineno}"
 
 
-def limit_uvicorn() -> None:
-    """Limit the log lines that uvicorn writes with its own handlers."""
-    log = logging.getLogger("uvicorn.error")
-    few = FewLines(PER_SECOND, lambda kind, count: log.warning("… %s more lines like this: %s", f"{count:,}", kind))
-    for handler in logging.getLogger("uvicorn").handlers:
-        handler.addFilter(lambda record: few.admits(kind_of(record), traceback=bool(record.exc_info)))
+def write_few_lines() -> None:
+    """Write the server's warnings to standard error, and limit them. For programs without a log of their own."""
+    few = FewLines(PER_SECOND, lambda kind, count: LOG.warning("… %s more lines like this: %s", f"{count:,}", kind))
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    handler.addFilter(lambda record: few.admits(kind_of(record), traceback=bool(record.exc_info)))
+    LOG.handlers = [handler]
+    LOG.propagate = False

@@ -14,12 +14,12 @@ import sys
 from chatkey_server.app import create_app
 from chatkey_server.cli import main
 from chatkey_server.commands import db, provider  # noqa: F401
-from chatkey_server.commands.serve import _check_stores, uvicorn_config
+from chatkey_server.commands.serve import _check_stores, site_of
 from chatkey_server.settings import load
 
 settings = load()
 asyncio.run(_check_stores(settings))  # these two calls only load modules
-uvicorn_config(create_app(settings), settings)
+site_of(create_app(settings), settings)
 gc.freeze()  # otherwise garbage collection in a child would copy all shared memory pages
 
 for line in sys.stdin:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,7 +71,13 @@ def each() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def world(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    target = tmp_path_factory.mktemp("target") / "target.toml"
+    with world_of(service, tmp_path_factory.mktemp("target")) as made:
+        yield made
+
+
+@contextmanager
+def world_of(service: Service, folder: Path) -> Iterator[World]:
+    target = folder / "target.toml"
     target.write_text(f"""
 [target]
 name = "ours"

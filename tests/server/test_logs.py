@@ -122,8 +122,8 @@ def test_a_traceback_is_shown_without_its_secrets(lines: Callable[[], Lines]) ->
 
 
 def test_libraries_warnings_are_in_the_same_stream_and_redacted(lines: Callable[[], Lines]) -> None:
-    logging.getLogger("uvicorn.error").info("Started")
-    logging.getLogger("uvicorn.error").warning("Odd request: %s", f"/token?auth={JWT}")
+    logging.getLogger("chatkey.serving").info("Started")
+    logging.getLogger("chatkey.serving").warning("Odd request: %s", f"/token?auth={JWT}")
 
     [line] = lines()
     assert (line["event"], line["level"]) == ("Odd request: /token?auth=[redacted]", "warning")
@@ -132,7 +132,7 @@ def test_libraries_warnings_are_in_the_same_stream_and_redacted(lines: Callable[
 def test_with_level_debug_messages_of_libraries_are_logged(lines_at: Callable[[str], Callable[[], Lines]]) -> None:
     lines = lines_at("debug")
 
-    logging.getLogger("uvicorn.access").info("GET %s", f"/token?auth={JWT}")
+    logging.getLogger("chatkey.requests").info("GET %s", f"/token?auth={JWT}")
     structlog.get_logger().debug("request.refused")
 
     assert [line["event"] for line in lines()] == ["GET /token?auth=[redacted]", "request.refused"]
@@ -197,7 +197,7 @@ def test_of_many_events_a_burst_is_written_and_listeners_get_all() -> None:
     with logs.listening(lambda event: heard.append(event["event"])):
         for _ in range(300):
             structlog.get_logger().info("socket.refused", code=Code.FRAME_INVALID)
-            logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+            logging.getLogger("chatkey.serving").warning("Invalid HTTP request received.")
         structlog.get_logger().info("socket.refused", code=Code.TOKEN_EXPIRED)
         structlog.get_logger().error("database.away")
     logs.configure("debug", stream=io.StringIO())

@@ -3,60 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import dataclasses
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import uvicorn
-from uvicorn.server import ServerState
 
 from chatkey_server.app import create_app
-from chatkey_server.commands.serve import uvicorn_config
-from chatkey_server.limits.connections import Connections
-from chatkey_server.public.answers import error_body
-from chatkey_server.settings import Limits, Settings
-from chatkey_serving.patient_http import PatientHttp, note_broken_text
+from chatkey_server.commands.serve import site_of
+from chatkey_server.settings import Settings
+from chatkey_serving.http import HttpConnection
+from chatkey_serving.server import Server
+from chatkey_serving.site import Limits, Site
 from chatkey_stack.patience import PATIENCE
 
 REQUEST = b"GET /v1/public/provider/none HTTP/1.1\r\nHost: localhost\r\n\r\n"
-UNCOUNTED = Connections(0, 64, "")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Impatient(Limits):
-    """The limits of a server that waits only a tenth of a second for a request."""
-
-    request_timeout: float = 0.1  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Patient(Limits):
-    """The limits of a server that waits half a second, which is longer than the usual delays of this process."""
-
-    request_timeout: float = 0.5  # type: ignore[assignment]
+IMPATIENT = Limits(request_timeout=0.1)
+PATIENT = Limits(request_timeout=0.5)
+"""Half a second is longer than the usual delays of this process."""
 
 
 @pytest.fixture
-async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
+async def port(sqlite_url: str, tmp_path: Path) -> AsyncIterator[int]:
     """The port of a server in this process. The server waits only a tenth of a second for a request."""
-    monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it globally
     listener = socket.create_server(("127.0.0.1", 0))
     made: int = listener.getsockname()[1]
     settings = Settings(base_url=f"http://localhost:{made}", data_dir=tmp_path, database_url=sqlite_url)
-    config = uvicorn_config(create_app(settings), settings)
-    config.http_protocol_class = cast(
-        "type[asyncio.Protocol]", partial(PatientHttp, Impatient(), error_body, UNCOUNTED)
-    )
-    server = uvicorn.Server(config)
-    running = asyncio.create_task(server.serve(sockets=[listener]))
+    site = site_of(create_app(settings), settings)
+    site.limits = dataclasses.replace(site.limits, request_timeout=IMPATIENT.request_timeout)
+    server = Server(site, lambda: None)
+    running = asyncio.create_task(server.serve([listener]))
     yield made
-    server.should_exit = True
+    server.stop()
     await running
 
 
@@ -121,42 +102,48 @@ async def big_answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": BIG})
 
 
-class Watched(PatientHttp):
-    """A protocol that sets an event when its connection is lost."""
+class Uncrowded:
+    """A door that reports when a connection has ended."""
 
-    lost: asyncio.Event
+    def __init__(self) -> None:
+        self.left = asyncio.Event()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self.lost.set()
+    def admit(self, _: str) -> bool:
+        return True
+
+    def release(self, _: str) -> None:
+        self.left.set()
 
 
 @pytest.fixture
 def limits() -> Limits:
     """The limits of the server with the large response."""
-    return Impatient()
+    return IMPATIENT
 
 
 @pytest.fixture
-async def big_port(limits: Limits) -> AsyncIterator[int]:
+def door() -> Uncrowded:
+    return Uncrowded()
+
+
+@pytest.fixture
+async def big_port(limits: Limits, door: Uncrowded) -> AsyncIterator[int]:
     """The port of a server whose responses are larger than the kernel's buffer for a peer."""
     listener = socket.create_server(("127.0.0.1", 0))
-    Watched.lost = asyncio.Event()
-    http = cast("type[asyncio.Protocol]", partial(Watched, limits, error_body, UNCOUNTED))
-    server = uvicorn.Server(uvicorn.Config(big_answer, http=http, log_config=None, lifespan="off"))
-    running = asyncio.create_task(server.serve(sockets=[listener]))
+    server = Server(Site(app=big_answer, limits=limits, door=door, has_lifespan=False), lambda: None)
+    running = asyncio.create_task(server.serve([listener]))
     yield listener.getsockname()[1]
-    server.should_exit = True
+    server.stop()
     await running
 
 
 @pytest.mark.contract("D-20/patience")
-async def test_a_peer_that_does_not_read_its_answer_is_cut_off(big_port: int) -> None:
+async def test_a_peer_that_does_not_read_its_answer_is_cut_off(big_port: int, door: Uncrowded) -> None:
     async with dialled(big_port) as (reader, writer), asyncio.timeout(PATIENCE):
         writer.write(REQUEST)
         await reader.read(1)
         cast("asyncio.Transport", writer.transport).pause_reading()
-        await Watched.lost.wait()
+        await door.left.wait()
         cast("asyncio.Transport", writer.transport).resume_reading()
 
         assert len(await until_the_end(reader)) < len(BIG)
@@ -216,7 +203,7 @@ async def test_a_peer_that_leaves_a_refusal_unread_is_cut_off() -> None:
     wire = Stuck(unread=0)
     protocol = connected(wire)
     protocol.data_received(REQUEST)
-    await until(lambda: protocol.cycle.response_complete)
+    await until(protocol._is_done)
 
     wire.unread = 10
     protocol.data_received(b"no request\r\n\r\n")
@@ -224,10 +211,8 @@ async def test_a_peer_that_leaves_a_refusal_unread_is_cut_off() -> None:
     await asyncio.wait_for(wire.aborted.wait(), PATIENCE)
 
 
-def connected(wire: Stuck) -> PatientHttp:
-    config = uvicorn.Config(big_answer, log_config=None)
-    config.load()
-    made = PatientHttp(Impatient(), error_body, UNCOUNTED, config=config, server_state=ServerState(), app_state={})
+def connected(wire: Stuck) -> HttpConnection:
+    made = HttpConnection(Site(app=big_answer, limits=IMPATIENT))
     made.connection_made(wire)
     return made
 
@@ -238,7 +223,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("limits", [Patient()], ids=["half a second"])
+@pytest.mark.parametrize("limits", [PATIENT], ids=["half a second"])
 async def test_a_slow_reader_gets_the_whole_answer(big_port: int, limits: Limits) -> None:
     loop, received = asyncio.get_running_loop(), 0
     async with dialled(big_port) as (reader, writer):
@@ -250,26 +235,3 @@ async def test_a_slow_reader_gets_the_whole_answer(big_port: int, limits: Limits
 
     assert received >= len(BIG)
     assert loop.time() - begun > 2 * limits.request_timeout
-
-
-def record_of(failure: Exception | None) -> logging.LogRecord:
-    information = (type(failure), failure, None) if failure else None
-    return logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "Something.", None, information)
-
-
-def test_broken_text_of_a_peer_is_a_warning_without_a_traceback() -> None:
-    record = record_of(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"))
-
-    assert note_broken_text(record)
-
-    assert (record.exc_info, record.levelno, record.levelname) == (None, logging.WARNING, "WARNING")
-
-
-@pytest.mark.parametrize("failure", [ValueError("ours"), None])
-def test_other_log_records_of_uvicorn_stay_unchanged(failure: Exception | None) -> None:
-    record = record_of(failure)
-
-    assert note_broken_text(record)
-
-    assert record.levelno == logging.ERROR
-    assert bool(record.exc_info) is bool(failure)

@@ -1,6 +1,6 @@
 """Tests of our WebSocket handshake.
 
-Our code must answer usual requests as the library would, and must pass all other requests to the library.
+The server must accept the handshakes of browsers as the library would, and must never accept what the library refuses.
 """
 
 from __future__ import annotations
@@ -10,16 +10,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import pytest
-import uvicorn
-from uvicorn.protocols.utils import ClientDisconnected
-from uvicorn.server import ServerState
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
 
-from chatkey_server.commands import serve
-from chatkey_server.limits.connections import Connections
-from chatkey_server.settings import Limits
-from chatkey_serving import handshake
-from chatkey_serving.handshake import MOST_BYTES
-from chatkey_serving.patient_socket import PatientSocket
+from chatkey_serving.handshake import LONGEST
+from chatkey_serving.http import HttpConnection
+from chatkey_serving.site import CONNECTION, Site
+from chatkey_serving.websocket import DisconnectedError
 from chatkey_stack.patience import PATIENCE
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
@@ -44,9 +41,18 @@ App = Callable[[Any, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[Non
 
 
 def request(headers: dict[str, str], first: str = "GET /v1/socket HTTP/1.1", more: Iterable[str] = ()) -> bytes:
-    """Build an upgrade request in the form in which uvicorn passes it on."""
     lines = [first, *(f"{name}: {value}" for name, value in headers.items()), *more, "", ""]
     return "\r\n".join(lines).encode("latin-1")
+
+
+def accepted_by_the_library(head: bytes) -> str | None:
+    """Return the library's proof that it accepts a handshake, or None if it refuses the handshake."""
+    library = ServerProtocol()
+    library.receive_data(head)
+    for event in library.events_received():
+        assert isinstance(event, Request)
+        return library.accept(event).headers.get("Sec-WebSocket-Accept")
+    return None
 
 
 class Pipe(asyncio.Transport):
@@ -56,6 +62,7 @@ class Pipe(asyncio.Transport):
         super().__init__()
         self.packets: list[bytes] = []
         self._is_closing = False
+        self.protocol: asyncio.BaseProtocol | None = None
 
     @property
     def written(self) -> bytes:
@@ -64,12 +71,14 @@ class Pipe(asyncio.Transport):
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return {"peername": ("192.0.2.1", 50_000), "sockname": ("127.0.0.1", 8800)}.get(name, default)
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self.protocol = protocol
+
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.packets.append(bytes(data))
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
 
     def is_closing(self) -> bool:
         return self._is_closing
@@ -79,36 +88,34 @@ class Pipe(asyncio.Transport):
 
 
 class Line:
-    """One connection to an app, after uvicorn has read the upgrade request."""
+    """One connection to an app."""
 
-    def __init__(self, app: App, *, deflate: bool = False) -> None:
+    def __init__(self, app: App) -> None:
         self.scopes: list[Any] = []
 
         async def noting(scope: Any, receive: Any, send: Any) -> None:
             self.scopes.append(scope)
             await app(scope, receive, send)
 
-        config = uvicorn.Config(noting, log_config=None, ws_per_message_deflate=deflate, ws_ping_interval=None)
-        config.load()
-        self.state = ServerState()
+        self.site = Site(app=noting, has_sockets=True, has_date=False)
+        self.site.state["a"] = 1
         self.pipe = Pipe()
-        made = serve.patient_socket(Limits(), Connections(0, 64, ""))(
-            config=config, server_state=self.state, app_state={"a": 1}
-        )
-        self.protocol: PatientSocket = made
-        self.protocol.connection_made(self.pipe)
+        self.pipe.protocol = HttpConnection(self.site)
+        self.pipe.protocol.connection_made(self.pipe)
 
     async def hear(self, *said: bytes) -> bytes:
         """Let the peer send these pieces. Returns everything that the peer has received so far."""
         for data in said:
-            self.protocol.data_received(data)
+            assert isinstance(self.pipe.protocol, asyncio.Protocol)
+            self.pipe.protocol.data_received(data)
             for _ in range(5):
                 await asyncio.sleep(0)
         return self.pipe.written
 
     async def lose(self) -> None:
-        tasks = tuple(self.state.tasks)
-        self.protocol.connection_lost(None)
+        tasks = tuple(self.site.tasks)
+        assert self.pipe.protocol is not None
+        self.pipe.protocol.connection_lost(None)
         await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
 
 
@@ -130,8 +137,9 @@ async def away(scope: Any, receive: Any, send: Any) -> None:
 async def busy(scope: Any, receive: Any, send: Any) -> None:
     """An app that answers a handshake with an HTTP response."""
     await receive()
-    await send({"type": "websocket.http.response.start", "status": 503, "headers": [(b"date", b"now")]})
-    await send({"type": "websocket.http.response.body", "body": b"Later."})
+    await send({"type": "websocket.http.response.start", "status": 503, "headers": [(b"retry-after", b"1")]})
+    await send({"type": "websocket.http.response.body", "body": b"La", "more_body": True})
+    await send({"type": "websocket.http.response.body", "body": b"ter."})
 
 
 async def silent(scope: Any, receive: Any, send: Any) -> None:
@@ -139,104 +147,150 @@ async def silent(scope: Any, receive: Any, send: Any) -> None:
     await receive()
 
 
-@pytest.mark.parametrize("app", [echo, away, busy, silent], ids=lambda app: app.__name__)
 @pytest.mark.parametrize(
-    "head",
+    ("head", "subprotocols"),
     [
-        pytest.param(request(USUAL), id="chromium"),
-        pytest.param(request(FIREFOX), id="firefox"),
-        pytest.param(request(BEHIND_NGINX), id="behind-nginx"),
-        pytest.param(request(NO_BROWSER), id="no-browser"),
-        pytest.param(request(USUAL | {"sec-websocket-protocol": "wf.v2,wf.v1, chat"}), id="protocols"),
-        pytest.param(request(USUAL, "GET /v1/socket?utm=%2F&x=a?b HTTP/1.1"), id="query"),
-        pytest.param(request(USUAL | {"upgrade": "WebSocket"}), id="capitals"),
-    ],
-)
-async def test_a_usual_handshake_is_answered_as_by_the_library(
-    head: bytes, app: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert handshake.read(head) is not None
-    ours = Line(app)
-    answered = await ours.hear(head, WORD, GOING)
-    monkeypatch.setattr(handshake, "read", lambda _: None)
-    theirs = Line(app)
-
-    assert answered == await theirs.hear(head, WORD, GOING)
-
-    assert ours.scopes == theirs.scopes
-    assert ours.pipe.is_closing() == theirs.pipe.is_closing()
-    await ours.lose()
-    await theirs.lose()
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        pytest.param(request(USUAL, "POST /v1/socket HTTP/1.1"), id="method"),
-        pytest.param(request(USUAL, "GET /v1/socket HTTP/1.0"), id="http-1.0"),
-        pytest.param(request(USUAL, "GET http://chat.example/v1/socket HTTP/1.1"), id="absolute"),
-        pytest.param(request(USUAL, "GET /v1/%73ocket HTTP/1.1"), id="encoded"),
-        pytest.param(request(USUAL, "GET //v1/socket HTTP/1.1"), id="empty-segment"),
-        pytest.param(request(USUAL, "GET /v1/socket?a=\xe9 HTTP/1.1"), id="query-no-ascii"),
-        pytest.param(request(USUAL | {"connection": "close"}), id="connection"),
-        pytest.param(request(USUAL | {"upgrade": "h2c"}), id="upgrade"),
-        pytest.param(request(USUAL | {"upgrade": "websocket, h2c"}), id="upgrades"),
-        pytest.param(request(USUAL | {"sec-websocket-version": "8"}), id="version"),
-        pytest.param(request(USUAL | {"sec-websocket-key": "dGhlIHNhbXBsZQ=="}), id="key-short"),
-        pytest.param(request(USUAL | {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZR=="}), id="key-loose-bits"),
-        pytest.param(request(USUAL, more=[f"sec-websocket-key: {KEY}"]), id="key-twice"),
-        pytest.param(request(USUAL, more=["origin: https://shop.example"]), id="origin-twice"),
-        pytest.param(request(USUAL, more=["x-forwarded-for: 192.0.2.7"] * 2), id="other-twice"),
-        pytest.param(request(USUAL | {"sec-websocket-protocol": "a,,b"}), id="protocols"),
-        pytest.param(request(USUAL | {"content-length": "0"}), id="content-length"),
-        pytest.param(request(USUAL | {"transfer-encoding": "chunked"}), id="transfer-encoding"),
-        pytest.param(request(USUAL | {"x_a": "b"}), id="name"),
-        pytest.param(request(USUAL | {"X-A": "b"}), id="name-not-as-handed-over"),
-        pytest.param(request(USUAL | {"x-a": ""}), id="value-empty"),
-        pytest.param(request(USUAL | {"x-a": "b "}), id="value-ends-with-space"),
-        pytest.param(request(USUAL | {"x-a": "b\tc"}), id="value-tab"),
-        pytest.param(request(USUAL | {"x-a": "b\nc"}), id="value-line"),
-        pytest.param(request(USUAL | {"x-a": "\xe9"}), id="value-no-ascii"),
-        pytest.param(request(USUAL | {"x-a": "b" * MOST_BYTES}), id="too-much"),
-        pytest.param(request(USUAL)[:-2], id="unfinished"),
-        pytest.param(request(USUAL) + WORD, id="more-than-a-head"),
-        pytest.param(request(USUAL).replace(b"\r\n", b"\n"), id="line-ends"),
-        *(
-            pytest.param(request({name: value for name, value in USUAL.items() if name != missing}), id=f"no-{missing}")
-            for missing in ("connection", "upgrade", "sec-websocket-version", "sec-websocket-key")
+        pytest.param(request(USUAL), ["wf.v1"], id="chromium"),
+        pytest.param(request(FIREFOX), ["wf.v1"], id="firefox"),
+        pytest.param(request(BEHIND_NGINX), ["wf.v1"], id="behind-nginx"),
+        pytest.param(request(NO_BROWSER), [], id="no-browser"),
+        pytest.param(
+            request(USUAL | {"sec-websocket-protocol": "wf.v2,wf.v1, chat"}), ["wf.v2", "wf.v1", "chat"], id="protocols"
         ),
-        pytest.param(b"", id="nothing"),
+        pytest.param(
+            request(USUAL, more=["sec-websocket-protocol: chat"]), ["wf.v1", "chat"], id="protocols-in-two-lines"
+        ),
+        pytest.param(request(USUAL | {"upgrade": "WebSocket"}), ["wf.v1"], id="capitals"),
+        pytest.param(request(USUAL | {"content-length": "0"}), ["wf.v1"], id="empty-body"),
     ],
 )
-def test_unusual_handshakes_are_left_to_the_library(head: bytes) -> None:
-    assert handshake.read(head) is None
-
-
-async def test_the_library_refuses_what_is_wrong() -> None:
+async def test_a_usual_handshake_is_accepted_as_by_the_library(head: bytes, subprotocols: list[str]) -> None:
     line = Line(echo)
 
-    answer = await line.hear(request(USUAL | {"sec-websocket-key": "short"}))
+    answer, _, frames = (await line.hear(head, WORD, GOING)).partition(b"\r\n\r\n")
 
-    assert answer.startswith(b"HTTP/1.1 400 ")
-    assert line.scopes == []
-
-
-async def test_handshakes_with_compression_are_answered_by_the_library() -> None:
-    line = Line(echo, deflate=True)
-
-    answer = await line.hear(request(USUAL))
-
-    assert b"\r\nSec-WebSocket-Extensions: permessage-deflate" in answer
+    chosen = [f"Sec-WebSocket-Protocol: {subprotocols[0]}"] if subprotocols else []
+    assert answer.decode().split("\r\n") == [
+        "HTTP/1.1 101 Switching Protocols",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        f"Sec-WebSocket-Accept: {accepted_by_the_library(head)}",
+        "x-a: b",
+        *chosen,
+    ]
+    assert (frames, line.pipe.is_closing()) == (b"\x81\x05Hello\x88\x02\x03\xe9", True)
+    assert line.scopes[0]["subprotocols"] == subprotocols
     await line.lose()
 
 
-async def test_only_the_first_request_of_a_connection_can_be_a_handshake() -> None:
-    """Bytes after the head of an earlier request have not been validated as a handshake."""
+async def test_the_application_receives_the_request() -> None:
     line = Line(echo)
 
-    await line.hear(request(USUAL | {"transfer-encoding": "chunked"}), request(USUAL))
+    await line.hear(request(NO_BROWSER, "GET /v1/%73ocket?utm=%2F&x=a?b HTTP/1.1"))
 
-    assert line.scopes == []
+    (scope,) = line.scopes
+    assert scope.pop("extensions") == {"websocket.http.response": {}, CONNECTION: line.pipe.protocol}
+    assert scope == {
+        "type": "websocket",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "scheme": "ws",
+        "server": ("127.0.0.1", 8800),
+        "client": ("192.0.2.1", 50_000),
+        "root_path": "",
+        "path": "/v1/socket",
+        "raw_path": b"/v1/%73ocket",
+        "query_string": b"utm=%2F&x=a?b",
+        "headers": [(name.encode(), value.encode()) for name, value in NO_BROWSER.items()],
+        "subprotocols": [],
+        "state": {"a": 1},
+    }
+    await line.lose()
+
+
+@pytest.mark.parametrize(
+    ("app", "status", "headers", "body"),
+    [
+        (away, "403 Forbidden", [], ""),
+        (busy, "503 Service Unavailable", ["retry-after: 1"], "Later."),
+        (silent, "500 Internal Server Error", ["content-type: text/plain; charset=utf-8"], "Internal Server Error"),
+    ],
+)
+async def test_an_application_can_refuse_a_socket_with_a_response(
+    app: App, status: str, headers: list[str], body: str
+) -> None:
+    line = Line(app)
+
+    answer = (await line.hear(request(USUAL))).decode()
+
+    own = ["connection: close", f"content-length: {len(body)}"]
+    assert answer.split("\r\n") == [f"HTTP/1.1 {status}", *headers, *own, "", body]
+
+    assert line.pipe.is_closing()
+    await line.lose()
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        pytest.param(request(USUAL, "POST /v1/socket HTTP/1.1"), 400, id="method"),
+        pytest.param(request(USUAL, "GET /v1/socket HTTP/1.0"), 400, id="http-1.0"),
+        pytest.param(request(USUAL | {"sec-websocket-version": "8"}), 426, id="version"),
+        pytest.param(request(USUAL, more=["sec-websocket-version: 13"]), 426, id="version-twice"),
+        pytest.param(request(USUAL | {"sec-websocket-key": "short"}), 400, id="key-short"),
+        pytest.param(request(USUAL | {"sec-websocket-key": "dGhlIHNhbXBsZQ=="}), 400, id="key-of-10-bytes"),
+        pytest.param(request(USUAL | {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZR=="}), 400, id="key-loose-bits"),
+        pytest.param(request(USUAL, more=[f"sec-websocket-key: {KEY}"]), 400, id="key-twice"),
+        pytest.param(request(USUAL | {"sec-websocket-protocol": "a,,b"}), 400, id="protocols"),
+        pytest.param(request(USUAL | {"sec-websocket-protocol": "a b"}), 400, id="protocol-with-a-space"),
+        pytest.param(request(USUAL | {"sec-websocket-protocol": "\xe9"}), 400, id="protocol-no-ascii"),
+        pytest.param(request(USUAL | {"content-length": "4"}), 400, id="content-length"),
+        pytest.param(request(USUAL | {"transfer-encoding": "chunked"}), 400, id="transfer-encoding"),
+        pytest.param(request(USUAL | {"x-a": "b\nc"}), 400, id="value-line"),
+        pytest.param(request(USUAL | {"x-a": "b" * (LONGEST + 1)}), 400, id="value-long"),
+        pytest.param(request(USUAL, f"GET /{'x' * LONGEST} HTTP/1.1"), 400, id="target-long"),
+        pytest.param(request(USUAL, more=["origin: https://shop.example"]), 400, id="origin-twice"),
+        pytest.param(request(USUAL).replace(b"\r\n", b"\n"), 400, id="line-ends"),
+        *(
+            pytest.param(request({name: value for name, value in USUAL.items() if name != missing}), status, id=missing)
+            for missing, status in (("sec-websocket-version", 426), ("sec-websocket-key", 400))
+        ),
+    ],
+)
+async def test_a_wrong_handshake_is_refused(head: bytes, status: int) -> None:
+    line = Line(echo)
+
+    answer = await line.hear(head)
+
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert (line.scopes, line.pipe.is_closing()) == ([], True)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(request(USUAL | {"connection": "close"}), id="connection"),
+        pytest.param(request(USUAL | {"upgrade": "h2c"}), id="upgrade"),
+        pytest.param(request(USUAL | {"upgrade": "websocket, h2c"}), id="upgrades"),
+        pytest.param(request(USUAL, more=["upgrade: websocket"]), id="upgrade-twice"),
+        *(
+            pytest.param(request({name: value for name, value in USUAL.items() if name != missing}), id=missing)
+            for missing in ("connection", "upgrade")
+        ),
+    ],
+)
+async def test_other_upgrades_are_ordinary_requests(head: bytes) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 404, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    line = Line(app)
+
+    assert (await line.hear(head)).startswith(b"HTTP/1.1 404 ")
+
+    assert accepted_by_the_library(head) is None
+    assert [scope["type"] for scope in line.scopes] == ["http"]
+    await line.lose()
 
 
 async def test_frames_sent_at_once_leave_in_the_packet_of_the_answer() -> None:
@@ -259,7 +313,7 @@ async def test_a_peer_that_left_before_the_app_accepts_raises_a_disconnect() -> 
 
     async def late(scope: Any, receive: Any, send: Any) -> None:
         await may_accept.wait()
-        with pytest.raises(ClientDisconnected):
+        with pytest.raises(DisconnectedError):
             await send({"type": "websocket.accept"})
 
     line = Line(late)

@@ -8,17 +8,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import uvicorn
-
 from chatkey_serving.server import Server
+from chatkey_serving.site import CONNECTION, Site
 from chatkey_stack.patience import PATIENCE
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
-    """Answer a request."""
-    del scope, receive
+    """Answer a request. If the path is `/held`, send only the beginning of the response."""
+    if scope["path"] == "/held":
+        scope["extensions"][CONNECTION].is_held = True
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
+        await send({"type": "http.response.body", "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        return
     await send({"type": "http.response.start", "status": 204, "headers": []})
     await send({"type": "http.response.body"})
 
@@ -32,21 +37,21 @@ async def serving(leaving: Callable[[], Awaitable[None]] | None = None) -> Async
     """
     listener = socket.create_server(("127.0.0.1", 0))
     ready = asyncio.Event()
-    config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None)
-    server = Server(config, ready.set, leaving) if leaving else Server(config, ready.set)
-    running = asyncio.create_task(server.serve(sockets=[listener]))
+    site = Site(app=app, has_lifespan=False)
+    server = Server(site, ready.set, leaving) if leaving else Server(site, ready.set)
+    running = asyncio.create_task(server.serve([listener]))
     async with asyncio.timeout(PATIENCE):
         await ready.wait()
         yield server, listener.getsockname()[1]
-        server.should_exit = True
+        server.stop()
         await running
 
 
 async def test_the_server_reports_ready_when_it_answers() -> None:
-    async with serving() as (server, port):
-        _, writer = await answered(port)
+    async with serving() as (_, port):
+        reader, writer = await answered(port)
 
-        assert server.started
+        assert not reader.at_eof()
         writer.close()
 
 

@@ -11,13 +11,14 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-import uvicorn
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.http11 import Request, Response
 
+from chatkey_serving.server import Server
+from chatkey_serving.site import Site
 from chatkey_stack.front.app import Front
 from chatkey_stack.front.upstream import Upstream
 from chatkey_stack.ports import LOOPBACK, free_ports
@@ -78,14 +79,13 @@ async def fronted(service: str) -> AsyncIterator[tuple[str, str]]:
     """Run a front in front of `service`. Yields the address of the front and the address of its control API."""
     port, control = free_ports(2)
     app = Front(Upstream(service, HOST, trust(None)), control)
-    config = uvicorn.Config(app, log_config=None, ws="websockets-sansio", date_header=False, server_header=False)
-    server = uvicorn.Server(config)
+    server = Server(Site(app=app, has_sockets=True, has_date=False), lambda: None)
     listeners = [socket.create_server((LOOPBACK, number)) for number in (port, control)]
-    serving = asyncio.create_task(server.serve(sockets=listeners))
+    serving = asyncio.create_task(server.serve(listeners))
     try:
         yield f"http://{LOOPBACK}:{port}", f"http://{LOOPBACK}:{control}"
     finally:
-        server.should_exit = True
+        server.stop()
         await serving
 
 

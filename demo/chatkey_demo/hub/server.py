@@ -1,5 +1,6 @@
 """The hub's server, which runs in a thread of the demo's process."""
 
+import socket
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -8,9 +9,9 @@ from typing import TYPE_CHECKING, Self
 from chatkey_stack.ports import LOOPBACK
 
 if TYPE_CHECKING:
-    import uvicorn
     from litestar import Litestar
 
+    from chatkey_serving.server import Server
     from chatkey_stack.tls import Certificates
 
 ENDS_WITHIN = 5.0
@@ -36,7 +37,7 @@ class HubServer:
         self._certificates = certificates
         self._listening = listening
         self._made = threading.Event()
-        self._server: uvicorn.Server | None = None
+        self._server: Server | None = None
         self._thread = threading.Thread(target=self._run, name="hub", daemon=True)
 
     def __enter__(self) -> Self:
@@ -48,7 +49,7 @@ class HubServer:
     ) -> None:
         self._made.wait(ENDS_WITHIN)
         if self._server is not None:
-            self._server.should_exit = True
+            self._server.stop()
         self._thread.join(ENDS_WITHIN)
 
     @property
@@ -58,33 +59,19 @@ class HubServer:
 
     def _run(self) -> None:
         try:
-            self._server = _server(self._make_app(), self._port, self._certificates, self._listening)
+            self._server = _server(self._make_app(), self._certificates, self._listening)
         finally:
             self._made.set()
-        self._server.run()
+        self._server.run([socket.create_server((LOOPBACK, self._port))])
 
 
-def _server(
-    app: "Litestar", port: int, certificates: "Certificates | None", listening: Callable[[], None]
-) -> "uvicorn.Server":
-    import uvicorn  # noqa: PLC0415  (in the hub's thread)
+def _server(app: "Litestar", certificates: "Certificates | None", listening: Callable[[], None]) -> "Server":
+    from chatkey_serving.few_lines import write_few_lines  # noqa: PLC0415  (in the hub's thread)
+    from chatkey_serving.server import Server, server_context  # noqa: PLC0415
+    from chatkey_serving.site import Site  # noqa: PLC0415
 
-    from chatkey_serving.server import Server  # noqa: PLC0415
-
+    write_few_lines()
+    tls = server_context(str(certificates.chain), str(certificates.key)) if certificates else None
     # In a thread: opening a browser may take a while, and meanwhile the browser already requests the page.
     browser = threading.Thread(target=listening, name="browser", daemon=True)
-    return Server(
-        uvicorn.Config(
-            app,
-            host=LOOPBACK,
-            port=port,
-            ssl_certfile=certificates.chain if certificates else None,
-            ssl_keyfile=certificates.key if certificates else None,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            timeout_graceful_shutdown=1,
-        ),
-        browser.start,
-    )
+    return Server(Site(app=app), browser.start, tls=tls, grace=1)

@@ -46,7 +46,7 @@ class Front:
 
     async def _request(self, scope: Any, receive: Any, send: Any) -> None:
         if (rule := await self._met(scope["path"])) is not None:
-            await requests.spoil(rule, receive, send)
+            await requests.spoil(rule, scope, receive, send)
             return
         upstream = self.assets if self.assets and scope["path"].startswith(ASSETS) else self.service
         await requests.answer(self._clients[upstream.url], upstream, scope, receive, send)

@@ -6,10 +6,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
-import uvicorn
 
 from chatkey_lab.guard import TOKEN_VARIABLE
-from chatkey_serving.server import Server
+from chatkey_serving.few_lines import write_few_lines
+from chatkey_serving.server import Server, server_context
+from chatkey_serving.site import Site
 from chatkey_stack.front.app import Front
 from chatkey_stack.front.upstream import Upstream
 from chatkey_stack.ports import LOOPBACK
@@ -50,20 +51,9 @@ def front(
     app = Front(
         Upstream(service_url, host, trust(ca)), control_port, assets, lab_token=os.environ.get(TOKEN_VARIABLE, "")
     )
-    config = uvicorn.Config(
-        app,
-        ssl_certfile=tls_cert,
-        ssl_keyfile=tls_key,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        ws="websockets-sansio",
-        ws_max_size=64 * 1024 * 1024,
-        ws_ping_interval=None,
-        lifespan="on",
-        timeout_graceful_shutdown=1,
-    )
+    write_few_lines()
+    tls = server_context(tls_cert, tls_key) if tls_cert and tls_key else None
     listeners = [socket.create_server((LOOPBACK, number)) for number in (port, control_port)]
-    Server(config, lambda: click.echo(f"ready {browser_url}")).run(sockets=listeners)
+    # The response has the service's date.
+    site = Site(app=app, has_sockets=True, has_date=False)
+    Server(site, lambda: click.echo(f"ready {browser_url}"), tls=tls, grace=1).run(listeners)

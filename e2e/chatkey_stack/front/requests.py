@@ -7,7 +7,7 @@ from typing import Any, Final
 import httpx
 
 from chatkey_lab.faults import Rule
-from chatkey_serving.transport import abort
+from chatkey_serving.site import connection_of
 from chatkey_stack.front.upstream import Header, Upstream, passed_on
 
 ANY_ORIGIN: Final[Header] = (b"access-control-allow-origin", b"*")
@@ -44,12 +44,12 @@ async def answer(asking: httpx.AsyncClient, upstream: Upstream, scope: Any, rece
         await answered.aclose()
 
 
-async def spoil(rule: Rule, receive: Any, send: Any) -> None:
+async def spoil(rule: Rule, scope: Any, receive: Any, send: Any) -> None:
     """Answer with the status of the rule, or break the connection without a response."""
     if rule.action == "status":
         await tell(send, rule.status, f"A rule of the front sets status {rule.status} for this request.")
     else:
-        await cut(receive)
+        await cut(scope, receive)
 
 
 async def tell(send: Any, status: int, message: str) -> None:
@@ -60,9 +60,9 @@ async def tell(send: Any, status: int, message: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def cut(receive: Any) -> None:
+async def cut(scope: Any, receive: Any) -> None:
     """Break the connection without a response."""
-    abort(receive)
+    connection_of(scope).transport.abort()
     while (await receive())["type"] not in {"http.disconnect", "websocket.disconnect"}:
         pass
 

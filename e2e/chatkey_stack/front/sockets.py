@@ -30,13 +30,13 @@ async def answer(upstream: Upstream, faults: Faults, scope: Any, receive: Any, s
         await _refuse(send, 502, [], b"")
         return
     await send({"type": "websocket.accept", "subprotocol": connection.subprotocol, "headers": []})
-    await _Line(connection, faults, receive, send).carry()
+    await _Line(connection, faults, scope, receive, send).carry()
 
 
 async def spoil_handshake(rule: Rule, scope: Any, receive: Any, send: Any) -> None:
     """Apply a rule to the handshake: refuse it with a status, accept and close at once, or break the connection."""
     if rule.action == "drop":
-        await cut(receive)
+        await cut(scope, receive)
         return
     await receive()
     if rule.action == "status":
@@ -54,9 +54,10 @@ class _EndedHere(Exception):
 class _Line:
     """One socket, forwarded from the browser to the service."""
 
-    def __init__(self, connection: ClientConnection, faults: Faults, receive: Any, send: Any) -> None:
+    def __init__(self, connection: ClientConnection, faults: Faults, scope: Any, receive: Any, send: Any) -> None:
         self._service = connection
         self._faults = faults
+        self._scope = scope
         self._receive = receive
         self._send = send
 
@@ -98,7 +99,7 @@ class _Line:
 
     async def _end(self, closed: ConnectionClosed) -> None:
         if closed.rcvd is None:
-            await cut(self._receive)
+            await cut(self._scope, self._receive)
         else:
             code = NORMAL if closed.rcvd.code == NO_STATUS else closed.rcvd.code
             await self._send({"type": "websocket.close", "code": code, "reason": closed.rcvd.reason})

@@ -4,10 +4,11 @@ import os
 import socket
 
 import click
-import uvicorn
 
 from chatkey_lab.guard import TOKEN_VARIABLE
-from chatkey_serving.server import Server
+from chatkey_serving.few_lines import write_few_lines
+from chatkey_serving.server import Server, server_context
+from chatkey_serving.site import Site
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.site.app import Addresses, create_app
 
@@ -32,14 +33,7 @@ def site(
 ) -> None:
     """Run the integrator's site with its control API on loopback."""
     listeners = [socket.create_server((LOOPBACK, port)) for port in ports]
-    config = uvicorn.Config(
-        create_app(Addresses(browser_url, service_url, sdk_url), lab_token=os.environ.get(TOKEN_VARIABLE, "")),
-        ssl_certfile=tls_cert,
-        ssl_keyfile=tls_key,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=1,  # an idle TLS connection would delay the shutdown by 30 s
-    )
-    Server(config, lambda: click.echo(f"ready {browser_url}")).run(sockets=listeners)
+    write_few_lines()
+    tls = server_context(tls_cert, tls_key) if tls_cert and tls_key else None
+    app = create_app(Addresses(browser_url, service_url, sdk_url), lab_token=os.environ.get(TOKEN_VARIABLE, ""))
+    Server(Site(app=app), lambda: click.echo(f"ready {browser_url}"), tls=tls, grace=1).run(listeners)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
+from chatkey_serving.server import BACKLOG
+
 if TYPE_CHECKING:
     from chatkey_server.settings import Settings
-
-BACKLOG: Final = 2048
 
 
 def listen(settings: Settings) -> socket.socket:

@@ -1,22 +1,21 @@
-"""`chatkey serve`: runs the server under uvicorn, in one process or in several (D-16)."""
+"""`chatkey serve`: runs the server in one process or in several (D-16)."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import os
 import signal
 import socket
 import ssl
 import sys
 import threading
+from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 import structlog
-import uvicorn
 
 from chatkey_protocol.codes import Code
 from chatkey_server import logs, metrics
@@ -24,22 +23,20 @@ from chatkey_server.app import create_app
 from chatkey_server.assets import AssetsError
 from chatkey_server.chat.hub import Link
 from chatkey_server.chat.links import link_of
-from chatkey_server.commands.listeners import BACKLOG, listen, listeners
+from chatkey_server.commands.listeners import listen, listeners
 from chatkey_server.commands.workers import Workers, check_workers, end_with_parent
 from chatkey_server.identity.errors import MEANINGS
 from chatkey_server.limits.connections import Connections
-from chatkey_server.public.answers import error_body
 from chatkey_server.settings import Limits, Settings, SettingsError, load
 from chatkey_server.socket import close_all
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.vault import Vault
-from chatkey_serving.allowance import Allowance
-from chatkey_serving.patient_http import PatientHttp, note_broken_text
-from chatkey_serving.patient_socket import PatientSocket
-from chatkey_serving.server import Server
+from chatkey_serving import site as wire
+from chatkey_serving.forwarded import BehindProxies
+from chatkey_serving.server import Server, server_context
+from chatkey_serving.site import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
 
     from litestar import Litestar
@@ -86,20 +83,22 @@ def _run(settings: Settings, listener: socket.socket) -> None:
     _raise_file_limit()
     try:
         app = create_app(settings)
-        config = uvicorn_config(app, settings)
+        tls = tls_context(settings)
     except AssetsError as error:
         raise click.ClickException(str(error)) from error
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, _leave)
     metrics.STARTED.set_to_current_time()
     server = Server(
-        config,
+        site_of(app, settings),
         ready=partial(_ready, settings.base_url),
         leaving=partial(_close_sockets, app),
         told=partial(_go_on, app, settings.drain),
+        tls=tls,
+        grace=GRACE_SECONDS,
         handshake_seconds=settings.limits.request_timeout,
     )
-    server.run(sockets=[listener])
+    server.run([listener])
 
 
 def _ready(base_url: str) -> None:
@@ -185,44 +184,35 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
-    """Return uvicorn's configuration for an app. Raises `SettingsError` if certificate and key cannot be used."""
-    logging.getLogger("uvicorn.error").addFilter(note_broken_text)
+def site_of(app: Litestar, settings: Settings) -> Site:
+    """Return what all connections of the server share."""
     limits = settings.limits
-    connections = Connections(limits.sockets_per_address, limits.ipv6_prefix, settings.trusted_proxies)
-    config = uvicorn.Config(
-        app,
-        # uvicorn calls these like its own classes.
-        http=cast("type[asyncio.Protocol]", partial(PatientHttp, limits, error_body, connections)),
-        ws=cast("type[asyncio.Protocol]", patient_socket(limits, connections)),
-        ws_max_size=limits.frame_bytes,
-        ws_per_message_deflate=False,
-        ws_ping_interval=limits.pong_timeout,
-        ws_ping_timeout=limits.pong_timeout,
-        lifespan="on",
-        log_config=None,
-        access_log=settings.log_level == "debug",
-        server_header=False,
-        proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=settings.trusted_proxies,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        backlog=BACKLOG,
-        ssl_certfile=settings.tls_cert or None,
-        ssl_keyfile=settings.tls_key or None,
+    return Site(
+        app=BehindProxies(app, settings.trusted_proxies) if settings.trusted_proxies else app,
+        limits=wire_limits(limits),
+        door=Connections(limits.sockets_per_address, limits.ipv6_prefix, settings.trusted_proxies),
+        refused=_cut_off,
+        has_sockets=True,
+        logs_requests=settings.log_level == "debug",
     )
+
+
+def wire_limits(limits: Limits) -> wire.Limits:
+    """Return the limits that apply below the application."""
+    return wire.Limits(**{field.name: getattr(limits, field.name) for field in fields(wire.Limits)})
+
+
+def tls_context(settings: Settings) -> ssl.SSLContext | None:
+    """Return the server's TLS context. Raises `SettingsError` if certificate and key cannot be used."""
+    if not settings.tls_cert:
+        return None
     try:
-        config.load()
+        return server_context(settings.tls_cert, settings.tls_key)
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(
             "CHATKEY_TLS_CERT and CHATKEY_TLS_KEY are not a certificate and its key "
             f"({error.strerror or type(error).__name__}); set them to two PEM files that belong together"
         ) from error
-    return config
-
-
-def patient_socket(limits: Limits, connections: Connections) -> Callable[..., PatientSocket]:
-    """Return a factory for the objects that handle the WebSocket protocol."""
-    return partial(PatientSocket, limits, partial(Allowance, limits.frames_per_second), _cut_off, connections)
 
 
 def _cut_off(code: Code) -> int:
@@ -233,5 +223,5 @@ def _cut_off(code: Code) -> int:
 
 
 def _leave(_: int, __: FrameType | None) -> None:
-    """Exit without a traceback when uvicorn, after it has stopped, raises the signal again."""
+    """Exit without a traceback when the server, after it has stopped, raises the signal again."""
     sys.exit(0)

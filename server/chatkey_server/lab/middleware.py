@@ -10,7 +10,7 @@ from litestar.enums import ScopeType
 
 from chatkey_protocol.names import SUBPROTOCOL
 from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, Answer, error_body
-from chatkey_serving.transport import abort
+from chatkey_serving.site import connection_of
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
@@ -38,7 +38,7 @@ class FaultyApp:
             await asyncio.sleep(rule.seconds)
         elif rule is not None:
             if is_socket:
-                await _spoil_handshake(rule, receive, send)
+                await _spoil_handshake(rule, scope, receive, send)
             else:
                 await _spoil_request(rule, scope, receive, send)
             return
@@ -87,12 +87,12 @@ async def _spoil_request(rule: Rule, scope: Scope, receive: Receive, send: Send)
         body = error_body("lab_fault", f"A fault rule of the lab answers {rule.status} here.")
         await Answer(body, (JSON, NO_STORE, ANY_ORIGIN), rule.status)(scope, receive, _telling(scope, send))
     else:
-        await _cut(receive)
+        await _cut(scope, receive)
 
 
-async def _spoil_handshake(rule: Rule, receive: Receive, send: Send) -> None:
+async def _spoil_handshake(rule: Rule, scope: Scope, receive: Receive, send: Send) -> None:
     if rule.action == "drop":
-        await _cut(receive)
+        await _cut(scope, receive)
         return
     await receive()
     if rule.action == "close":
@@ -103,9 +103,9 @@ async def _spoil_handshake(rule: Rule, receive: Receive, send: Send) -> None:
         await send({"type": "websocket.http.response.body", "body": b"", "more_body": False})
 
 
-async def _cut(receive: Receive) -> None:
+async def _cut(scope: Scope, receive: Receive) -> None:
     """Break the connection without sending anything."""
-    abort(receive)
+    connection_of(scope).transport.abort()
     while (await receive())["type"] not in {"http.disconnect", "websocket.disconnect"}:
         pass
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +39,9 @@ OWN_KEYS: Final = SocialKeys("own", APPLICATION)
 WAIT: Final = PATIENCE
 """Seconds until a caller gives up on an answer."""
 
-_TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket.failed")
+OUR_FAULTS: Final = ("request.failed", "socket.failed")
+"""Events that report an exception in the application."""
+FAULTS: Final = ("Traceback (most recent call last)", *OUR_FAULTS)
 
 
 class Service:
@@ -147,9 +149,14 @@ class Service:
         )
 
 
+SERVE: Final = ("-m", "chatkey_server", "serve")
+
+
 @contextmanager
-def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
-    """Run a server. When the context ends, the log must contain no traceback and neither a token nor a secret."""
+def serving(
+    folder: Path, settings: Mapping[str, str], program: Sequence[str] = SERVE, faults: Sequence[str] = FAULTS
+) -> Iterator[Service]:
+    """Run a server. When the context ends, the log must contain none of `faults`, and neither a token nor a secret."""
     port, provider_port = free_ports(2)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {
@@ -166,7 +173,7 @@ def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
     for social in AVAILABLE_SOCIALS:
         environ[f"CHATKEY_{social.upper()}_BROWSER_URL"] = f"http://localhost:{provider_port}/{social}"
         environ[f"CHATKEY_{social.upper()}_SERVER_URL"] = f"http://{LOOPBACK}:{provider_port}/{social}"
-    command = (sys.executable, "-m", "chatkey_server", "serve")
+    command = (sys.executable, *program)
     local = f"http://{LOOPBACK}:{port}"
     with (
         Process("service", command, environ=environ, log=folder / "service.log") as process,
@@ -176,7 +183,7 @@ def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
         service = Service(process, environ, provider_port, lab, http)
         yield service
     log = (folder / "service.log").read_text()
-    assert not [line for line in log.splitlines() if any(trace in line for trace in _TRACES)]
+    assert not [line for line in log.splitlines() if any(fault in line for fault in faults)]
     assert not [secret for secret in service.secrets if secret in log]
     assert not re.findall(r".{0,80}eyJ[\w-]{8,}\..{0,20}", log)
 

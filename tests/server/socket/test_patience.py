@@ -8,19 +8,17 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-import uvicorn
-from uvicorn.protocols.utils import ClientDisconnected
-from uvicorn.server import ServerState
 
 from chatkey_protocol.codes import Close, Code
-from chatkey_server.commands import serve
-from chatkey_server.identity.errors import Refused
-from chatkey_server.limits.connections import Connections
+from chatkey_server.commands.serve import wire_limits
+from chatkey_server.identity.errors import MEANINGS, Refused
 from chatkey_server.peers.open_sockets import Crowd
 from chatkey_server.settings import Limits
-from chatkey_serving import patient_socket
+from chatkey_serving import websocket
 from chatkey_serving.allowance import Allowance
-from chatkey_serving.patient_socket import AT_A_TIME, PatientSocket
+from chatkey_serving.http import HttpConnection
+from chatkey_serving.site import Site
+from chatkey_serving.websocket import DisconnectedError, SocketConnection
 from chatkey_stack.patience import PATIENCE
 
 OPENING = (
@@ -28,8 +26,8 @@ OPENING = (
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 PING = b"\x89\x80" + bytes(4)
+EMPTY = b"\x81\x80" + bytes(4)
 SOON = 0.02
-UNCOUNTED = Connections(0, 64, "")
 
 App = Callable[[Any, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
 
@@ -43,7 +41,7 @@ class Pipe(asyncio.Transport):
         self.written = b""
         self.is_closed = False
         self.answered, self.shut, self.aborted = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self.protocol: PatientSocket | None = None
+        self.protocol: asyncio.BaseProtocol | None = None
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return default
@@ -52,6 +50,12 @@ class Pipe(asyncio.Transport):
         assert not self.shut.is_set()
         self.written += bytes(data)
         self.answered.set()
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self.protocol = protocol
+
+    def get_write_buffer_size(self) -> int:
+        return 0
 
     def write_eof(self) -> None:
         self.shut.set()
@@ -72,7 +76,7 @@ class Pipe(asyncio.Transport):
 
     def abort(self) -> None:
         self.aborted.set()
-        if self.protocol is not None:
+        if isinstance(self.protocol, SocketConnection):
             self.protocol.connection_lost(None)
 
 
@@ -81,16 +85,20 @@ def limits(**seconds: Any) -> Limits:
     return dataclasses.replace(Limits(), **seconds)
 
 
-async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:
-    """Open a socket to the app as uvicorn does, and wait until the app has accepted the socket."""
-    config = uvicorn.Config(app, ws_ping_interval=None, log_config=None)
-    config.load()
-    protocol = serve.patient_socket(given, UNCOUNTED)(config=config, server_state=ServerState(), app_state={})
-    pipe.protocol = protocol
-    protocol.connection_made(pipe)
-    protocol.data_received(OPENING)
+def connected(app: App, given: Limits, pipe: Pipe, opening: bytes = OPENING) -> None:
+    """Connect, and request a socket."""
+    site = Site(app=app, limits=wire_limits(given), refused=lambda code: MEANINGS[code].close, has_sockets=True)
+    http = HttpConnection(site)
+    http.connection_made(pipe)
+    http.data_received(opening)
+
+
+async def opened(app: App, given: Limits, pipe: Pipe) -> SocketConnection:
+    """Open a socket to the app, and wait until the app has accepted the socket."""
+    connected(app, given, pipe)
     await pipe.answered.wait()
-    return protocol
+    assert isinstance(pipe.protocol, SocketConnection)
+    return pipe.protocol
 
 
 async def greedy(scope: Any, receive: Any, send: Any) -> None:
@@ -116,7 +124,7 @@ async def test_a_peer_that_does_not_read_is_cut_off() -> None:
     protocol.pause_writing()
     await asyncio.wait_for(pipe.aborted.wait(), PATIENCE)
 
-    assert protocol.disconnected
+    assert protocol.is_gone
 
 
 async def test_answering_a_peer_closed_for_silence_raises_a_disconnect() -> None:
@@ -127,14 +135,14 @@ async def test_answering_a_peer_closed_for_silence_raises_a_disconnect() -> None
         await receive()
         await send({"type": "websocket.accept"})
         await asked.wait()
-        with pytest.raises(ClientDisconnected):
+        with pytest.raises(DisconnectedError):
             await send({"type": "websocket.send", "text": "the answer"})
         met.set()
 
     pipe = Pipe()
     protocol = await opened(slow, limits(), pipe)
 
-    protocol.keepalive_timeout()
+    protocol.miss_pong()
     asked.set()
     await asyncio.wait_for(met.wait(), PATIENCE)
 
@@ -155,7 +163,7 @@ async def test_a_peer_that_reads_in_time_stays() -> None:
 
 
 async def test_a_peer_that_does_not_answer_the_close_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patient_socket, "LEAVING_SECONDS", SOON)
+    monkeypatch.setattr(websocket, "LEAVING_SECONDS", SOON)
     pipe = Pipe()
 
     await opened(curt, limits(), pipe)
@@ -165,16 +173,24 @@ async def test_a_peer_that_does_not_answer_the_close_is_cut_off(monkeypatch: pyt
 
 
 async def test_a_peer_is_not_cut_off_while_the_app_reads_no_messages() -> None:
+    reads = asyncio.Event()
+
+    async def busy(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        await reads.wait()
+        while (await receive())["type"] == "websocket.receive":
+            pass
+
     pipe = Pipe()
-    protocol = await opened(greedy, limits(frame_timeout=SOON), pipe)
-    protocol.data_received(b"\x81")  # the first byte of a frame; then the app reads no more
-    protocol.read_paused = True
+    protocol = await opened(busy, limits(frame_timeout=SOON), pipe)
+    protocol.data_received(EMPTY + b"\x81")  # a frame that the app does not receive, and the first byte of another
 
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(pipe.aborted.wait(), 3 * SOON)
     assert not protocol.close_sent
 
-    protocol.read_paused = False
+    reads.set()
     await asyncio.wait_for(pipe.shut.wait(), PATIENCE)
     assert Code.FRAME_TIMEOUT.encode() in pipe.written
     protocol.connection_lost(None)
@@ -184,11 +200,10 @@ async def test_frames_received_together_are_read_one_by_one() -> None:
     """The server must not parse thousands of small frames before the app can refuse the first one."""
     pipe = Pipe()
     protocol = await opened(greedy, limits(), pipe)
-    frame = b"\x81\x80\0\0\0\0"
 
-    protocol.data_received(frame * 10_000)
+    protocol.data_received(EMPTY * 10_000)
 
-    assert protocol.queue.qsize() <= AT_A_TIME // len(frame) + 1
+    assert protocol._messages.qsize() == 1
     protocol.connection_lost(None)
 
 
@@ -202,8 +217,8 @@ async def test_data_after_the_close_frame_is_not_passed_to_the_app() -> None:
     closing = bytes([0x88, 2 + len(Code.RATE_LIMITED)]) + Close.RATE_LIMITED.to_bytes(2) + Code.RATE_LIMITED.encode()
     assert pipe.written.endswith(b"\x8a\x00" * 3 + closing)
     assert pipe.shut.is_set()
-    protocol._others = Allowance(0, 0.0)  # as if time had passed; the rest of the packet is still handled
-    protocol.handle_ping()
+    protocol._others = Allowance(0, 0.0)  # as if time had passed
+    protocol.data_received(PING)
     assert pipe.written.endswith(closing)
     protocol.connection_lost(None)
 
@@ -274,16 +289,10 @@ def test_a_crowd_without_a_limit_takes_everyone() -> None:
     assert "a" in crowd
 
 
-async def test_a_refused_handshake_does_not_keep_the_server_from_stopping() -> None:
+async def test_a_refused_handshake_opens_no_socket() -> None:
     pipe = Pipe()
-    config = uvicorn.Config(greedy, log_config=None)
-    config.load()
-    protocol = serve.patient_socket(limits(), UNCOUNTED)(config=config, server_state=ServerState(), app_state={})
-    protocol.connection_made(pipe)
-    protocol.data_received(OPENING.replace(b"\r\n\r\n", b"\r\nContent-Length: 4\r\n\r\n"))
-    pipe.aborted.set()
 
-    protocol.shutdown()
+    connected(greedy, limits(), pipe, OPENING.replace(b"\r\n\r\n", b"\r\nContent-Length: 4\r\n\r\n"))
 
-    assert not protocol.handshake_initiated
-    assert pipe.written == b""
+    assert pipe.written.startswith(b"HTTP/1.1 400 ")
+    assert (pipe.is_closed, pipe.protocol) == (True, None)

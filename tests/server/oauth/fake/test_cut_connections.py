@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-import uvicorn
 
 from chatkey_oauth.faults.rules import Order, Scope
-from chatkey_oauth.serve import CUTTABLE
 from chatkey_protocol.names import ANNOUNCED_SOCIALS
 from chatkey_server.settings import SocialAddress
+from chatkey_serving.server import Server
+from chatkey_serving.site import Site
 
 if TYPE_CHECKING:
     from tests.server.in_process import MakeClient, ServerClient
@@ -32,11 +32,12 @@ NobodyCameIn = Callable[..., Awaitable[None]]
 @pytest.fixture
 async def address(fake: App) -> AsyncIterator[str]:
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(fake, http=CUTTABLE, ws="none", lifespan="off", log_config=None)
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    ready = asyncio.Event()
+    server = Server(Site(app=fake, has_lifespan=False), ready.set)
+    serving = asyncio.create_task(server.serve([listening]))
+    await ready.wait()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
+    server.stop()
     await serving
     listening.close()
 

@@ -1,0 +1,149 @@
+"""What all connections of a server share: the application, the limits, and the connections that are open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import struct
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from chatkey_protocol.codes import Close
+
+if TYPE_CHECKING:
+    from chatkey_protocol.codes import Code
+
+Message = MutableMapping[str, Any]
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Any, Any, Any], Awaitable[None]]
+"""An ASGI application. Frameworks declare the types of its parameters differently."""
+Headers = list[tuple[bytes, bytes]]
+Address = tuple[str, int]
+
+CONNECTION: Final = "chatkey.connection"
+"""The ASGI extension with which an application reaches the `Connection` of its request."""
+
+LOG: Final = logging.getLogger("chatkey.serving")
+REQUESTS: Final = logging.getLogger("chatkey.requests")
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """Break a connection at once, with RST instead of FIN."""
+    connection = transport.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+
+
+def connection_of(scope: Mapping[str, Any]) -> Connection:
+    """Return the connection of a request or a socket. Raises `ConnectionAbortedError` under another server."""
+    connection: Connection | None = (scope.get("extensions") or {}).get(CONNECTION)
+    if connection is None:
+        raise ConnectionAbortedError("This server gives an application no access to its connections.")
+    return connection
+
+
+class Connection(Protocol):
+    """A connection as the application sees it. `is_held` means that the application withholds a response."""
+
+    transport: asyncio.Transport
+    is_held: bool
+
+    def shut_down(self) -> None:
+        """Close the connection as soon as the current response is complete."""
+        ...
+
+
+class Door(Protocol):
+    """Counts the open connections of each client address. A WebSocket counts as the connection that it came from."""
+
+    def admit(self, address: str, /) -> bool:
+        """Count one more connection. Returns False if this address has too many connections."""
+        ...
+
+    def release(self, address: str, /) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits in bytes, in seconds, and per second. If `pong_timeout` is 0, sockets get no pings."""
+
+    head_bytes: int = 64 * 1024
+    body_bytes: int = 64 * 1024 * 1024
+    request_timeout: float = 60.0
+    frame_bytes: int = 64 * 1024 * 1024
+    frame_timeout: float = 60.0
+    frames_per_second: int = 0
+    pong_timeout: float = 0.0
+
+
+def _close_code(_: Code) -> int:
+    return Close.RATE_LIMITED
+
+
+@dataclass(kw_only=True)
+class Site:
+    """`door` counts connections, and `refused` returns the close code for a socket that exceeds a limit.
+
+    `limits.body_bytes` protects the connection only. The application itself must refuse a body that is too large.
+    """
+
+    app: App
+    limits: Limits = field(default_factory=Limits)
+    door: Door | None = None
+    refused: Callable[[Code], int] = _close_code
+    has_lifespan: bool = True
+    has_sockets: bool = False
+    has_date: bool = True
+    logs_requests: bool = False
+    state: dict[str, Any] = field(default_factory=dict, init=False)
+    connections: set[Connection] = field(default_factory=set, init=False)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False)
+    _emptied: asyncio.Event | None = field(default=None, init=False)
+    _date: tuple[int, Headers] = field(default=(0, []), init=False)
+
+    def headers(self) -> Headers:
+        """Return the headers of every response."""
+        now = int(time.time())
+        if self.has_date and self._date[0] != now:
+            self._date = (now, [(b"date", formatdate(now, usegmt=True).encode())])
+        return self._date[1]
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run the application for a request or a socket."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self._end)
+
+    def leave(self, connection: Connection) -> None:
+        """Forget a connection that is lost."""
+        self.connections.discard(connection)
+        self._note_end()
+
+    async def empty(self, seconds: float) -> None:
+        """Shut down all connections. Applications that still run after `seconds` are cancelled."""
+        self._emptied = asyncio.Event()
+        for connection in tuple(self.connections):
+            connection.shut_down()
+        self._note_end()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._emptied.wait()
+        if tasks := tuple(self.tasks):
+            LOG.error("%s requests and sockets did not end within %s seconds", len(tasks), seconds)
+        for task in tasks:
+            task.cancel()
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        self._note_end()
+
+    def _note_end(self) -> None:
+        if self._emptied is not None and not self.connections and not self.tasks:
+            self._emptied.set()
