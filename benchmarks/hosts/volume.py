@@ -1,7 +1,8 @@
-"""Measures history and search with a million messages and with ten thousand, on both databases.
+"""Measures history, search and the agents' list with a million messages and with ten thousand, on both databases.
 
 The benchmark queries two conversations: one with the same length in both sizes, and a long one with a tenth of all
-messages. Each contains a rare and a frequent word. The queries are those of the service, but without a socket. The two
+messages. In both sizes, there are more conversations than a page of the agents' list shows. Each of the two
+conversations contains a rare and a frequent word. The queries are those of the service, but without a socket. The two
 sizes alternate. Each ratio compares medians.
 """
 
@@ -28,6 +29,8 @@ from chatkey_server.storage.engine import SQLITE, snapshot
 
 SMALL_PART: Final = 100
 TENTH: Final = 10
+CONVERSATIONS: Final = 100
+"""About how many conversations the small database has."""
 ROUNDS: Final = 5
 ASKED: Final = 20
 PAGE: Final = 50
@@ -74,7 +77,7 @@ async def measure(machines: Machines, size: Size) -> dict[str, object]:
         for count in (size.messages // SMALL_PART, size.messages):
             file = machines.folder / f"{count}.sqlite"
             url = f"{SQLITE}{file}" if kind == "sqlite" else await machines.new_database()
-            both.append(await filled(url, count, size.messages // SMALL_PART // TENTH))
+            both.append(await filled(url, count, size.messages // SMALL_PART // CONVERSATIONS))
         times = await _times(both)
         for name in NAMES:
             small, large = (median(times[one.url, name]) for one in both)
@@ -109,7 +112,7 @@ async def filled(url: str, count: int, same: int) -> Filled:
     long = count // TENTH
     lengths = {uuid4(): length for length in (long, *[same] * ((count - long) // same))}
     owners = [
-        (owner, "bench", "custom", f"user{number}", length, (FIRST_AT + length) * 1000, False)
+        (owner, "bench", "custom", f"user{number}", length, (FIRST_AT + number) * 1000, False)
         for number, (owner, length) in enumerate(lengths.items())
     ]
     store = _into_sqlite if url.startswith(SQLITE) else _into_postgres

@@ -121,7 +121,7 @@ class Conversation(Table, tablename="conversation"):
     uid = Varchar(length=255)
     customer = ForeignKey(references=ChatCustomer, on_delete=OnDelete.set_null, null=True, default=None)
     last_seq = Integer(default=0)
-    last_at = BigInt(index=True)
+    last_at = BigInt()
     waiting = Boolean(default=False)
     answered_by = Varchar(length=64, null=True, default=None)
 

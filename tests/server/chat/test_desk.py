@@ -118,6 +118,15 @@ SAID = """
 """
 
 
+FILTERS = (Filter(), Filter(provider="prov"), Filter(members=True), Filter(waiting=True), Filter(mine=True))
+
+
+def page_of(agent: Fixture, wanted: Filter) -> str:
+    """Return the query of the list's first page."""
+    query = desk._matching(agent, wanted).order_by(Conversation.last_at, Conversation.id, ascending=False)
+    return f"{query} LIMIT 51"
+
+
 async def planned(query: Fixture) -> str:
     """Run a query, and return PostgreSQL's plan with the measured numbers of rows."""
     text = str(query).replace("{", "{{").replace("}", "}}")
@@ -136,12 +145,39 @@ class TestPaging:
         await Conversation.raw(MANY)
         await Conversation.raw("ANALYZE conversation")
 
-        query = str(desk._matching(agent, Filter()).order_by(Conversation.last_at, Conversation.id, ascending=False))
-        plan = await planned(f"{query} LIMIT 51")
+        plan = await planned(page_of(agent, Filter()))
 
         assert "conversation_of_provider" in plan
         assert most_rows(msgspec.json.decode(plan)[0]["Plan"]) <= 200  # the business has 200 conversations
         assert len((await desk.overview(agent))["items"]) == 50
+
+    @pytest.mark.parametrize("wanted", FILTERS)
+    @pytest.mark.parametrize("database_kind", ["postgres"])
+    async def test_a_page_reads_no_more_rows_from_many_conversations_of_one_moment(
+        self, make_agent: Fixture, database: Fixture, wanted: Filter
+    ) -> None:
+        agent = await make_agent("zoe")
+        await Conversation.raw(MANY)
+        await Conversation.raw("UPDATE conversation SET last_at = 7, login = 'custom', provider = 'prov'")
+        await Conversation.raw("UPDATE conversation SET waiting = true, answered_by = 'zoe'")
+        await Conversation.raw("ANALYZE conversation")
+
+        plan = await planned(page_of(agent, wanted))
+
+        assert most_rows(msgspec.json.decode(plan)[0]["Plan"]) <= 51
+
+    @pytest.mark.parametrize("wanted", FILTERS)
+    @pytest.mark.parametrize("database_kind", ["sqlite"])
+    async def test_sqlite_reads_a_page_in_the_order_of_an_index(
+        self, make_agent: Fixture, database: Fixture, wanted: Filter
+    ) -> None:
+        agent = await make_agent("zoe")
+
+        steps = await Conversation.raw(f"EXPLAIN QUERY PLAN {page_of(agent, wanted)}")
+
+        details = [step["detail"] for step in steps]
+        assert any("USING INDEX conversation_" in detail for detail in details)
+        assert not [detail for detail in details if "TEMP B-TREE" in detail]
 
     @pytest.mark.parametrize("database_kind", ["postgres"])
     async def test_only_the_last_message_of_each_conversation_is_read(

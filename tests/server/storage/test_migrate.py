@@ -80,6 +80,7 @@ async def test_the_migrations_end_in_the_tables_of_today(
         "message_id_key",
         "call_open_key",
         "agent_provider_key",
+        "conversation_newest",
         "conversation_of_provider",
         "conversation_of_agent",
         "conversation_of_member",

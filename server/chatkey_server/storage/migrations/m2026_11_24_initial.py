@@ -98,7 +98,7 @@ class Conversation(Table, tablename="conversation"):
     uid = Varchar(length=255)
     customer = ForeignKey(references=ChatCustomer, on_delete=OnDelete.set_null, null=True, default=None)
     last_seq = Integer(default=0)
-    last_at = BigInt(index=True)
+    last_at = BigInt()
     waiting = Boolean(default=False)
     answered_by = Varchar(length=64, null=True, default=None)
 
@@ -185,10 +185,12 @@ INDEXES: Final = (
     "CREATE UNIQUE INDEX message_id_key ON message (conversation, message_id)",
     "CREATE UNIQUE INDEX call_open_key ON call (conversation) WHERE state <> 'ended'",
     "CREATE UNIQUE INDEX agent_provider_key ON agent_provider (agent, provider)",
-    "CREATE INDEX conversation_of_provider ON conversation (provider, last_at)",
-    "CREATE INDEX conversation_of_agent ON conversation (answered_by, last_at)",
-    "CREATE INDEX conversation_of_member ON conversation (last_at) WHERE login <> 'visitor'",
-    "CREATE INDEX conversation_waiting ON conversation (last_at) WHERE waiting",
+    # With the id, because the agents' list is in this order. Otherwise a page would sort all conversations of a moment.
+    "CREATE INDEX conversation_newest ON conversation (last_at, id)",
+    "CREATE INDEX conversation_of_provider ON conversation (provider, last_at, id)",
+    "CREATE INDEX conversation_of_agent ON conversation (answered_by, last_at, id)",
+    "CREATE INDEX conversation_of_member ON conversation (last_at, id) WHERE login <> 'visitor'",
+    "CREATE INDEX conversation_waiting ON conversation (last_at, id) WHERE waiting",
 )
 
 SEARCH: Final = {
