@@ -13,6 +13,7 @@ GROUPS = (
     events.GetTokenEvent,
     events.SignInEvent,
     events.ScreenEvent,
+    events.SoundEvent,
     events.MachineEvent,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -18,9 +18,11 @@ from chatkey_widget.context import Settings
 from chatkey_widget.machine import Machine
 from chatkey_widget.ports import (
     Answer,
+    MicrophoneRefused,
     PopupListener,
     Ports,
     Prepared,
+    SoundListener,
     Unreachable,
     WireListener,
 )
@@ -33,6 +35,37 @@ if TYPE_CHECKING:
 URI = "wss://chat.test/v1/socket"
 SETTINGS = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID, custom_login=True)
 TOKEN = Driver(SETTINGS).custom()
+
+
+class Sound:
+    """A microphone and a connection that do what they are told, and write it down."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.refuse: MicrophoneRefused | None = None
+        self.listener: SoundListener | None = None
+
+    async def open_microphone(self, listener: SoundListener) -> None:
+        self.listener = listener
+        if self.refuse is not None:
+            raise self.refuse
+        self.done.append("microphone")
+
+    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
+        self.done.append(f"answer {len(ice_servers)}")
+        return sdp
+
+    async def add_candidate(self, candidate: str) -> None:
+        self.done.append(candidate)
+
+    def send(self, *, on: bool) -> None:
+        self.done.append("on" if on else "off")
+
+    def play(self) -> None:
+        self.done.append("play")
+
+    def close(self) -> None:
+        self.done.append("close")
 
 
 @dataclass
@@ -56,6 +89,8 @@ class World:
     popup_opens: bool = True
     signing_in: str | None = None
     waiting: str | None = None
+    call_started: str | None = None
+    call_sound: Sound = field(default_factory=Sound)
     given_back: list[str] = field(default_factory=list)
     listener: WireListener | None = None
     popup: PopupListener | None = None
@@ -72,6 +107,7 @@ class World:
             popups=Popups(self),
             host=self,
             screen=self,
+            sound=self.call_sound,
             now=lambda: NOW,
             release=lambda: self.closed.append(0),
         )
@@ -118,6 +154,12 @@ class World:
 
     def keep_unsent(self, unsent: str | None) -> None:
         self.waiting = unsent
+
+    def call(self) -> str | None:
+        return self.call_started
+
+    def keep_call(self, started: str | None) -> None:
+        self.call_started = started
 
     def announce_logout(self) -> None:
         self.stored = None

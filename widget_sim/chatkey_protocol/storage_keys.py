@@ -14,6 +14,12 @@ SIGN_IN_PREFIX: Final = "wf_sign_in_"
 The entry contains provider and nonce of the current social login (D-09).
 """
 
+CALL_PREFIX: Final = "wf_call_"
+"""The beginning of a key in sessionStorage. The provider id follows.
+
+The entry contains the id of the frame that started the call of this tab (D-22).
+"""
+
 UNSENT_PREFIX: Final = "wf_unsent_"
 """The beginning of a key in sessionStorage. The provider id follows.
 

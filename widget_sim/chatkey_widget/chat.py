@@ -12,10 +12,12 @@ from chatkey_widget import unsent
 from chatkey_widget.context import Context
 from chatkey_widget.effects import GiveBack, KeepUnsent
 from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.events import MicrophoneFailed, SoundEvent
 from chatkey_widget.frame_members import UnreadableFrame, number, objects, text
 from chatkey_widget.link_outcomes import Refused
 from chatkey_widget.principal import Principal, Visitor, person
 from chatkey_widget.service_link import ServiceLink
+from chatkey_widget.sound import Sound, why_ended
 from chatkey_widget.texts import Notice
 from chatkey_widget.typed_text import tidy
 from chatkey_widget.unsent import Owner
@@ -51,6 +53,9 @@ FOR_GOOD: Final = frozenset({1003, 1007, 1008, Close.TOO_BIG, Close.BAD_FRAME})
 1003 (type of data), 1007 (not UTF-8) and 1008 (policy) are codes of RFC 6455 that a proxy may send.
 """
 
+ENDS_CALL: Final = frozenset({Close.TOKEN, Close.FORBIDDEN, Close.TOKEN_EXPIRED, Close.IDENTITY_CHANGED})
+"""The close codes after which a call does not go on, because the identity is no longer valid."""
+
 CALL_ENDED_SECONDS: Final = 5.0
 """The time in seconds for which an ended call stays on the screen."""
 
@@ -60,7 +65,7 @@ OF_ANOTHER: Final[Notice] = "message_lost"
 _LAST: Final = 1 << 60
 _CALLS: Final[dict[str, CallShown]] = {"ringing": "ringing", "active": "active", "ended": "ended"}
 
-ChatKind = Literal[Kind.MESSAGE, Kind.ACK, Kind.HISTORY, Kind.SEARCH, Kind.CALL, Kind.ERROR]
+ChatKind = Literal[Kind.MESSAGE, Kind.ACK, Kind.HISTORY, Kind.SEARCH, Kind.CALL, Kind.SIGNAL, Kind.ERROR]
 """The kinds of frames about the conversation.
 
 An `error` belongs to them if its `id` is the id of a frame from the widget.
@@ -125,6 +130,8 @@ class Chat:
         self._unclaimed: Conversation | None = self._conversation
         """Messages that were written before the widget had an identity. They belong to the first identity."""
         self._kept: str | None = None
+        self._owner: Owner | None = None
+        self.sound = Sound(ctx, link)
 
     def restore(self, kept: str | None, visitor: str) -> None:
         """Take over the messages that an earlier page of this tab could not send. `visitor` is the uid of this key.
@@ -153,6 +160,9 @@ class Chat:
         """
         if not isinstance(principal, Visitor):
             self.forget_members(but=principal)
+        if self._owner not in {None, _name(principal)}:
+            self.leave_call()
+        self._owner = _name(principal)
         begun, self._unclaimed = self._unclaimed, None
         self._conversation = self._conversations.setdefault(_name(principal), begun or Conversation())
         if begun is not None:
@@ -181,6 +191,7 @@ class Chat:
         """Resume the conversation on a new connection."""
         self._conversation.call = "none"
         self._conversation.flying.clear()
+        self._join_call()
         self.again()
 
     def again(self) -> None:
@@ -217,6 +228,8 @@ class Chat:
         If several messages were not answered, any of them may be the cause. They are then sent one by one.
         """
         conversation = self._conversation
+        if code in ENDS_CALL:
+            self.sound.close()
         if len(conversation.flying) != 1 or conversation.is_searching:
             return
         (alone,) = conversation.flying
@@ -251,10 +264,42 @@ class Chat:
     def call(self, action: CallAction) -> None:
         if not self._online:
             return
+        self._conversation.call_id = self._ctx.chance.token()
         if action == "start":
             self._conversation.call = "calling"
-        self._conversation.call_id = self._ctx.chance.token()
+            self.sound.start(self._conversation.call_id)
+        else:
+            self.sound.close()
         self._link.send({"type": Kind.CALL, "id": self._conversation.call_id, "action": action, **self._headers()})
+
+    def leave_call(self) -> None:
+        """Stop the sound at once and end the call of this tab, because the person of this widget changes."""
+        if self.sound.call is not None:
+            self.call("end")
+            self.sound.close()
+
+    def heard(self, event: SoundEvent) -> None:
+        """Handle an event of the call's sound. A fault ends the call, and the person is told why."""
+        fault = self.sound.handle(event)
+        if fault is not None:
+            reason = event.reason if isinstance(event, MicrophoneFailed) else "The microphone was taken away."
+            self._fail_call(WidgetError(fault, reason))
+
+    def sound_late(self) -> None:
+        """End a call whose sound did not connect in time, or was interrupted for too long."""
+        self._fail_call(WidgetError(Fault.CALL_UNCONNECTED, "The sound of the call did not connect in time."))
+
+    def _fail_call(self, error: WidgetError) -> None:
+        self._ctx.report(error)
+        self.call("end")
+        self.sound.close()
+
+    def _join_call(self) -> None:
+        """After a lost connection or a reload, join the call that this tab has started."""
+        frame_id = self._ctx.chance.token()
+        started = self.sound.joining(frame_id)
+        if started is not None:
+            self._link.send({"type": Kind.CALL, "id": frame_id, "action": "join", "started": started})
 
     def call_over(self) -> None:
         if self._conversation.call == "ended":
@@ -280,6 +325,8 @@ class Chat:
                 self._found(frame)
             case Kind.CALL:
                 self._call_changed(frame)
+            case Kind.SIGNAL:
+                self.sound.frame(frame)
             case Kind.ERROR:
                 self._refused(frame)
             case _:
@@ -298,6 +345,7 @@ class Chat:
             found=conversation.found,
             call=conversation.call,
             call_seconds=conversation.call_seconds(self._ctx.now),
+            sound=self.sound.shown,
         )
 
     @property
@@ -382,14 +430,27 @@ class Chat:
         state = _CALLS.get(text(frame, "state"))
         if state is None:
             raise UnreadableFrame("state")
+        call_id = text(frame, "call_id")
+        self.sound.rang(frame.get("id"), call_id)
         is_answered = state == "active" and self._conversation.call != state
         self._conversation.call = state
         if is_answered:
             self._conversation.answered_at = self._ctx.now
             self.call_goes_on()
         self._ctx.emit("call:changed", state=state)
+        if state == "active":
+            self.sound.accepted(call_id)
         if state == "ended":
             self._ctx.set_timer("call", CALL_ENDED_SECONDS)
+            self._call_ended(call_id, frame)
+
+    def _call_ended(self, call_id: str, frame: Mapping[str, object]) -> None:
+        if self.sound.call is None or self.sound.call.call_id != call_id:
+            return
+        self.sound.close()
+        error = why_ended(frame.get("code"))
+        if error is not None:
+            self._ctx.report(error)
 
     def _refused(self, frame: Mapping[str, object]) -> None:
         frame_id, conversation = text(frame, "id"), self._conversation
@@ -402,6 +463,8 @@ class Chat:
         code, message = text(frame, "code"), text(frame, "message")
         if line is not None and is_under_way:
             self._refuse(line, code, message)
+            return
+        if self.sound.refused(frame_id, code, message):
             return
         if frame_id == conversation.call_id:
             conversation.call = "none"

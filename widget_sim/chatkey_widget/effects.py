@@ -3,7 +3,7 @@
 `runtime.py` carries them out, and reports the results as events. A result has the same `ref` as its action.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -140,6 +140,59 @@ class CloseSocket:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenMicrophone:
+    """Ask the person for the microphone, and keep it closed to the call until `SendSound`."""
+
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOffer:
+    """Connect the sound: answer this offer, over these STUN and TURN servers."""
+
+    ref: int
+    sdp: str = field(repr=False)
+    ice_servers: Sequence[object] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SignCall:
+    """Sign the signing input of a call's proof with the connection key."""
+
+    ref: int
+    signing_input: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AddCandidate:
+    candidate: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SendSound:
+    """Let the sound of the microphone into the call, or stop it."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlaySound:
+    """Try again to play the sound of the call. Browsers allow this within a click."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSound:
+    """Close the connection and the microphone of the call at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeepCall:
+    """Store the id of the frame that started this tab's call, for the next page of this tab. None deletes it."""
+
+    started: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimer:
     """Fire `TimerFired(name)` once, after this many seconds. A timer of the same name is replaced."""
 
@@ -186,6 +239,9 @@ class TearDown:
 WireEffect = OpenSocket | SignProof | Send | CloseSocket
 """The effects on the socket."""
 
+SoundEffect = OpenMicrophone | AnswerOffer | SignCall | AddCandidate | SendSound | PlaySound | CloseSound
+"""The effects on the sound of a call."""
+
 Effect = (
     PrepareKey
     | LoadConfiguration
@@ -199,6 +255,8 @@ Effect = (
     | AnnounceLogout
     | KeepSignIn
     | KeepUnsent
+    | KeepCall
+    | SoundEffect
     | GiveBack
     | WireEffect
     | SetTimer

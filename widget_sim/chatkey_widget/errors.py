@@ -39,6 +39,15 @@ class Fault(StrEnum):
     FRAME_UNREADABLE = "frame_unreadable"
     MESSAGE_REFUSED = "message_refused"
     MESSAGE_DROPPED = "message_dropped"
+    MICROPHONE_DENIED = "microphone_denied"
+    MICROPHONE_DISMISSED = "microphone_dismissed"
+    MICROPHONE_MISSING = "microphone_missing"
+    MICROPHONE_BUSY = "microphone_busy"
+    MICROPHONE_LOST = "microphone_lost"
+    MICROPHONE_UNAVAILABLE = "microphone_unavailable"
+    CALL_UNSUPPORTED = "call_unsupported"
+    CALL_UNCONNECTED = "call_unconnected"
+    CALL_UNSAFE = "call_unsafe"
     POPUP_BLOCKED = "popup_blocked"
     POPUP_UNSUPPORTED = "popup_unsupported"
     POPUP_CLOSED = "popup_closed"
@@ -128,6 +137,54 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "member is signed in now.",
         said="message_dropped",
     ),
+    Fault.MICROPHONE_DENIED: Meaning(
+        "chat",
+        "Nothing to do: the person or the system refused the microphone. The person can allow it in the browser.",
+        retryable=True,
+        said="microphone_denied",
+    ),
+    Fault.MICROPHONE_DISMISSED: Meaning(
+        "chat",
+        "Nothing to do: the person closed the browser's question. The next call asks again.",
+        retryable=True,
+        said="microphone_denied",
+    ),
+    Fault.MICROPHONE_MISSING: Meaning(
+        "chat", "Nothing to do: the device has no microphone.", retryable=True, said="microphone_missing"
+    ),
+    Fault.MICROPHONE_BUSY: Meaning(
+        "chat",
+        "Nothing to do: another program uses the microphone, or its driver failed.",
+        retryable=True,
+        said="microphone_missing",
+    ),
+    Fault.MICROPHONE_LOST: Meaning(
+        "chat",
+        "Nothing to do: the microphone was unplugged or its permission was withdrawn.",
+        retryable=True,
+        said="microphone_lost",
+    ),
+    Fault.MICROPHONE_UNAVAILABLE: Meaning(
+        "chat",
+        "Serve the page over https, and allow microphone in its Permissions-Policy and in the allow attribute of "
+        "frames.",
+        said="microphone_unavailable",
+    ),
+    Fault.CALL_UNSUPPORTED: Meaning(
+        "chat", "Nothing to do: this browser or app has no WebRTC.", said="microphone_unavailable"
+    ),
+    Fault.CALL_UNCONNECTED: Meaning(
+        "chat",
+        "Check whether a firewall blocks UDP, and configure a TURN server in the service. In Chrome 142 and later, a "
+        "page may need the permission for the local network.",
+        retryable=True,
+        said="call_unconnected",
+    ),
+    Fault.CALL_UNSAFE: Meaning(
+        "chat",
+        "Find out what changes frames between this browser and the service: a proxy, an extension or an attacker.",
+        said="call_unsafe",
+    ),
     Fault.POPUP_BLOCKED: Meaning(
         "oauth",
         (
@@ -189,6 +246,12 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "Close other pages with this chat, or raise the service's limit for sockets.",
         retryable=True,
         said="too_many_windows",
+    ),
+    Code.CALL_UNANSWERED: Meaning(
+        "chat", "Nothing to do: no agent accepted the call within a minute.", retryable=True, said="call_unanswered"
+    ),
+    Code.CALL_LOST: Meaning(
+        "chat", "Nothing to do: one side of the call was away for too long.", retryable=True, said="call_ended"
     ),
     Code.OAUTH_DENIED: Meaning("oauth", "Nothing to do: the person declined.", True, "sign_in_cancelled"),
     Code.SOCIAL_DISABLED: Meaning(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from chatkey_protocol.frames import CallAction
-from chatkey_widget.errors import WidgetError
+from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.timers import Timer
 from chatkey_widget.view import Page
@@ -29,6 +29,7 @@ class KeyReady:
 
     `degraded` says why the key is only in memory. `lost` says why an old key was replaced. `sign_in` and `unsent` are
     what the last page of this tab stored: the data of an unfinished social login, and the messages that were not sent.
+    `call` is the id of the frame that started the call of the last page.
     """
 
     key: PublicKey
@@ -37,6 +38,7 @@ class KeyReady:
     lost: str | None = None
     sign_in: str | None = None
     unsent: str | None = field(default=None, repr=False)
+    call: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +289,64 @@ class CallAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class MuteAsked:
+    """The person switched the microphone off or on."""
+
+    muted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlayAsked:
+    """The person pressed the button that plays the sound of the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class MicrophoneOpened:
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class MicrophoneFailed:
+    """The call has no microphone."""
+
+    ref: int
+    fault: Fault
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswered:
+    """The browser has made its answer to the offer."""
+
+    ref: int
+    sdp: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CallSigned:
+    """The proof of the call was signed. `signature` is the raw r‖s, 64 bytes (RFC 7518 section 3.4)."""
+
+    ref: int
+    signature: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFound:
+    """The browser found an ICE candidate after it had made its answer."""
+
+    ref: int
+    candidate: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SoundChanged:
+    """The sound of the call was connected, was interrupted, may not be played yet, or has lost its microphone."""
+
+    ref: int
+    state: Literal["connected", "interrupted", "silent", "microphone_lost"]
+
+
+@dataclass(frozen=True, slots=True)
 class NoticeDismissed: ...
 
 
@@ -306,8 +366,19 @@ GetTokenEvent = TurnCame | GetTokenReturned | GetTokenFailed | GetTokenTimedOut 
 SignInEvent = (
     SocialClicked | PopupBlocked | PopupReached | PopupClosed | PopupMessage | LogoutAsked | StoredTokenChanged
 )
-ScreenEvent = PanelToggled | PageChosen | MessageWritten | SearchAsked | OlderAsked | CallAsked | NoticeDismissed
+ScreenEvent = (
+    PanelToggled
+    | PageChosen
+    | MessageWritten
+    | SearchAsked
+    | OlderAsked
+    | CallAsked
+    | MuteAsked
+    | PlayAsked
+    | NoticeDismissed
+)
+SoundEvent = MicrophoneOpened | MicrophoneFailed | CallAnswered | CallSigned | CandidateFound | SoundChanged
 MachineEvent = TokenNotStored | TimerFired | Woken | ShutdownAsked
 
-Event = StartEvent | ServiceEvent | GetTokenEvent | SignInEvent | ScreenEvent | MachineEvent
+Event = StartEvent | ServiceEvent | GetTokenEvent | SignInEvent | ScreenEvent | SoundEvent | MachineEvent
 """All events. Each belongs to one of these groups. `machine.py` passes each group to one handler."""

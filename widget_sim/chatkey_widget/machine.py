@@ -76,6 +76,8 @@ class Machine:
             self._on_sign_in.handle(event)
         elif isinstance(event, events.ScreenEvent):
             self._on_screen.handle(event)
+        elif isinstance(event, events.SoundEvent):
+            self._parts.chat.heard(event)
         else:
             self._handle(event)
 
@@ -105,7 +107,7 @@ class Machine:
         if "storage:degraded" not in self._ctx.counters:
             self._ctx.emit("storage:degraded", what="token", reason=reason)
 
-    def _due(self, name: Timer) -> None:
+    def _due(self, name: Timer) -> None:  # noqa: PLR0912 (one line per timer)
         parts = self._parts
         match name:
             case "renew":
@@ -119,6 +121,8 @@ class Machine:
                 self._ctx.do(PrepareKey())
             case "call":
                 parts.chat.call_over()
+            case "sound":
+                parts.chat.sound_late()
             case "second":
                 parts.chat.call_goes_on()
             case "gap":
@@ -137,6 +141,7 @@ class Machine:
     def _shut_down(self) -> None:
         self._parts.login.cancel()
         self._parts.flow.cancel()
+        self._parts.chat.leave_call()
         self._parts.link.stop()
         for name in list(self._ctx.timers):
             self._ctx.cancel_timer(name)

@@ -1,11 +1,12 @@
 """Interfaces to the outside world. `browser/` implements them for the page, and tests implement them, too."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from chatkey_widget.effects import Reason
+from chatkey_widget.errors import Fault
 from chatkey_widget.events import Unusable
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.view import View
@@ -78,6 +79,14 @@ class Store(Protocol):
 
     def keep_sign_in(self, sign_in: str | None) -> None:
         """Store the data for the next page of this tab if the browser allows it. None deletes the data."""
+        ...
+
+    def call(self) -> str | None:
+        """Return the id of the frame that started the call of an earlier page of this tab."""
+        ...
+
+    def keep_call(self, started: str | None) -> None:
+        """Store the id for the next page of this tab if the browser allows it. None deletes the id."""
         ...
 
     def unsent(self) -> str | None:
@@ -155,6 +164,51 @@ class Popups(Protocol):
         ...
 
 
+class MicrophoneRefused(Exception):
+    """The browser gives the call no microphone. `fault` says why."""
+
+    def __init__(self, fault: Fault, reason: str) -> None:
+        super().__init__(reason)
+        self.fault = fault
+
+
+SoundState = Literal["connected", "interrupted", "silent", "microphone_lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class SoundListener:
+    """Callbacks of a call's sound: a change of its state, and an ICE candidate that was found later."""
+
+    changed: Callable[[SoundState], None]
+    found: Callable[[str], None]
+
+
+class CallSound(Protocol):
+    """The microphone and the connection of one call. There is at most one."""
+
+    async def open_microphone(self, listener: SoundListener) -> None:
+        """Ask for the microphone. Raises `MicrophoneRefused`."""
+        ...
+
+    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
+        """Make the answer to an offer. The microphone stays silent until `send`."""
+        ...
+
+    async def add_candidate(self, candidate: str) -> None: ...
+
+    def send(self, *, on: bool) -> None:
+        """Let the sound of the microphone into the call, or stop it."""
+        ...
+
+    def play(self) -> None:
+        """Try again to play the other side's sound."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection and the microphone."""
+        ...
+
+
 class Host(Protocol):
     async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | Unusable | None:
         """Call the page's `getToken`. If this call is cancelled, the `signal` that the page received is aborted.
@@ -188,5 +242,6 @@ class Ports:
     popups: Popups
     host: Host
     screen: Screen
+    sound: CallSound
     now: Callable[[], float]
     release: Callable[[], None]

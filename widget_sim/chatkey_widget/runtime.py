@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Final, assert_never
 from urllib.parse import quote, urlencode
 
@@ -18,8 +18,10 @@ from chatkey_widget.ports import (
     Answer,
     HostFailed,
     KeyUnavailable,
+    MicrophoneRefused,
     PopupListener,
     Ports,
+    SoundListener,
     Unreachable,
     Wire,
     WireListener,
@@ -98,6 +100,8 @@ class Runtime:
                 ports.store.keep_sign_in(sign_in)
             case effects.KeepUnsent(unsent):
                 ports.store.keep_unsent(unsent)
+            case effects.KeepCall(started):
+                ports.store.keep_call(started)
             case effects.GiveBack(text):
                 ports.screen.give_back(text)
             case effects.SetTimer(name, seconds):
@@ -114,6 +118,16 @@ class Runtime:
                 ports.popups.close()
             case effects.TearDown():
                 self._tear_down()
+            case (
+                effects.OpenMicrophone()
+                | effects.AnswerOffer()
+                | effects.SignCall()
+                | effects.AddCandidate()
+                | effects.SendSound()
+                | effects.PlaySound()
+                | effects.CloseSound()
+            ):
+                self._do_with_sound(effect)
             case effects.OpenSocket() | effects.SignProof() | effects.Send() | effects.CloseSocket():
                 self._do_on_wire(effect)
             case _:
@@ -132,6 +146,26 @@ class Runtime:
             case _:
                 assert_never(effect)
 
+    def _do_with_sound(self, effect: effects.SoundEffect) -> None:
+        sound = self._ports.sound
+        match effect:
+            case effects.OpenMicrophone(ref):
+                self._spawn(self._open_microphone(ref))
+            case effects.AnswerOffer(ref, sdp, ice_servers):
+                self._spawn(self._answer_offer(ref, sdp, ice_servers))
+            case effects.SignCall(ref, signing_input):
+                self._spawn(self._sign_call(ref, signing_input))
+            case effects.AddCandidate(candidate):
+                self._spawn(sound.add_candidate(candidate))
+            case effects.SendSound(on):
+                sound.send(on=on)
+            case effects.PlaySound():
+                sound.play()
+            case effects.CloseSound():
+                sound.close()
+            case _:
+                assert_never(effect)
+
     # requests to the service
 
     async def _prepare_key(self) -> None:
@@ -147,8 +181,9 @@ class Runtime:
         if prepared.degraded is not None:
             self._ports.store.keep_in_memory()
         cached = self._ports.store.read()
-        sign_in, unsent = self._ports.store.sign_in(), self._ports.store.unsent()
-        self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost, sign_in, unsent))
+        store = self._ports.store
+        kept = (store.sign_in(), store.unsent(), store.call())
+        self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost, *kept))
 
     async def _load_configuration(self) -> None:
         try:
@@ -247,6 +282,25 @@ class Runtime:
         signature = await self._ports.keys.sign(signing_input.encode("ascii"))
         self.feed(events.ProofSigned(ref, signature))
 
+    async def _sign_call(self, ref: int, signing_input: str) -> None:
+        signature = await self._ports.keys.sign(signing_input.encode("ascii"))
+        self.feed(events.CallSigned(ref, signature))
+
+    async def _open_microphone(self, ref: int) -> None:
+        listener = SoundListener(
+            changed=lambda state: self.feed(events.SoundChanged(ref, state)),
+            found=lambda candidate: self.feed(events.CandidateFound(ref, candidate)),
+        )
+        try:
+            await self._ports.sound.open_microphone(listener)
+        except MicrophoneRefused as refused:
+            self.feed(events.MicrophoneFailed(ref, refused.fault, str(refused)))
+        else:
+            self.feed(events.MicrophoneOpened(ref))
+
+    async def _answer_offer(self, ref: int, sdp: str, ice_servers: Sequence[object]) -> None:
+        self.feed(events.CallAnswered(ref, await self._ports.sound.answer(sdp, ice_servers)))
+
     def _send(self, ref: int, frame: Mapping[str, object]) -> None:
         wire = self._wires.get(ref)
         if wire is not None:
@@ -295,6 +349,7 @@ class Runtime:
     def _tear_down(self) -> None:
         for task in self._tasks:
             task.cancel()
+        self._ports.sound.close()
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()

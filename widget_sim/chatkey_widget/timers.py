@@ -4,5 +4,5 @@ from typing import Literal
 
 LinkTimer = Literal["connect", "doubt", "heartbeat", "probe", "reconnect", "refresh", "stable"]
 LoginTimer = Literal["getToken", "renew"]
-ChatTimer = Literal["again", "call", "gap", "next", "second"]
+ChatTimer = Literal["again", "call", "gap", "next", "second", "sound"]
 Timer = LinkTimer | LoginTimer | ChatTimer | Literal["configuration", "key"]

@@ -51,6 +51,15 @@ class Appearance:
 
 
 @dataclass(frozen=True, slots=True)
+class SoundShown:
+    """The sound of the call. If `silent` is true, the browser plays it only after the person has pressed a button."""
+
+    state: Literal["none", "connecting", "connected"] = "none"
+    muted: bool = False
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     visible: bool = False
     open: bool = False
@@ -68,6 +77,7 @@ class View:
     call: CallShown = "none"
     call_seconds: int | None = None
     """Seconds since the call was answered, or None if there is no active call."""
+    sound: SoundShown = SoundShown()
     signing_in: str | None = None
     notice: str | None = None
     sign_in_elsewhere: bool = False

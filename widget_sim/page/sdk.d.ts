@@ -159,6 +159,12 @@ declare namespace chatkey {
     "message:history": { readonly count: number };
     /** The call is ringing, has begun, or has ended. */
     "call:changed": { readonly state: "ringing" | "active" | "ended" };
+    /** The widget has made the proof that binds the sound of the call to this browser's key. */
+    "call:proof": { readonly header: object; readonly claims: object };
+    /** The service has verified the proof, and the microphone is in the call. */
+    "call:verified": { readonly call_id: string };
+    /** The sound is connected or interrupted, may not be played before a click, or has lost its microphone. */
+    "call:sound": { readonly state: "connected" | "interrupted" | "silent" | "microphone_lost" };
   }
 
   type Members = { readonly [name: string]: unknown };
@@ -229,7 +235,10 @@ declare namespace chatkey {
     | "call_lost"
     | "call_taken"
     | "call_unanswered"
+    | "call_unconnected"
     | "call_unknown"
+    | "call_unsafe"
+    | "call_unsupported"
     | "config_invalid"
     | "configuration_unreachable"
     | "csp_blocked"
@@ -251,6 +260,12 @@ declare namespace chatkey {
     | "message_dropped"
     | "message_refused"
     | "method_not_allowed"
+    | "microphone_busy"
+    | "microphone_denied"
+    | "microphone_dismissed"
+    | "microphone_lost"
+    | "microphone_missing"
+    | "microphone_unavailable"
     | "not_found"
     | "oauth_denied"
     | "oauth_failed"

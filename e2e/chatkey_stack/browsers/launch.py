@@ -40,8 +40,15 @@ AS_PEOPLE_HAVE_IT: Final = {
 }
 """Turns on Firefox's popup blocker and timer throttling, which Playwright turns off. The back-forward cache is on."""
 
+FAKE_MICROPHONE = ("--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream")
+"""A microphone that every page may use without a question. Machines for tests have none."""
+
 CALM: Final = {"ui.prefersReducedMotion": 1}
 """Tells Firefox pages to show no animations. A browser context cannot set this for Firefox."""
+FAKE_MICROPHONE_OF_FIREFOX: Final = {
+    "media.navigator.streams.fake": True,
+    "media.navigator.permission.disabled": True,
+}
 
 
 REALISTIC: Final[Mapping[str, Any]] = MappingProxyType(
@@ -80,7 +87,7 @@ def launch_options(
         ours = arguments(trusted_spki=trusted_spki)
         options["args"] = [*ours, *(argument for argument in asked.get("args", ()) if argument not in ours)]
     if found.kind == "firefox":
-        options.setdefault("firefox_user_prefs", CALM)
+        options.setdefault("firefox_user_prefs", CALM | FAKE_MICROPHONE_OF_FIREFOX)
     return options
 
 
@@ -105,4 +112,4 @@ def arguments(*, trusted_spki: str | None = None) -> list[str]:
     """Return arguments with which Chromium starts on any machine, and trusts the CA with the key `trusted_spki`."""
     as_root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     trust = (f"--ignore-certificate-errors-spki-list={trusted_spki}",) if trusted_spki else ()
-    return [*CLOSED_NETWORK, *as_root, *trust]
+    return [*CLOSED_NETWORK, *FAKE_MICROPHONE, *as_root, *trust]

@@ -116,7 +116,11 @@ def _static() -> list[ControllerRouterHandler]:
     def addresses() -> Response[bytes]:
         return pages.static("addresses.js", "text/javascript")
 
-    return [stylesheet, script, addresses]
+    @get("/call.js", sync_to_thread=False)
+    def call() -> Response[bytes]:
+        return pages.static("call.js", "text/javascript")
+
+    return [stylesheet, script, addresses, call]
 
 
 def _socket(services: Services) -> ControllerRouterHandler:

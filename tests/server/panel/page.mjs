@@ -5,8 +5,9 @@ import vm from "node:vm";
 
 const read = (name) => readFileSync(`${process.env.PANEL}/${name}`, "utf8");
 const TEMPLATE = read("pages/panel.html");
-const ADDRESSES = read("static/addresses.js").replaceAll(/^export /gm, "");
-const SCRIPT = ADDRESSES + read("static/panel.js").replace(/^import .*$/m, "");
+const bare = (name) => read(name).replaceAll(/^export /gm, "");
+const CALL = `const Sound = (() => {${bare("static/call.js")}; return Call; })();`; // as the panel names it
+const SCRIPT = bare("static/addresses.js") + CALL + read("static/panel.js").replaceAll(/^import .*$/gm, "");
 
 export class Page {
   sockets = [];

@@ -34,6 +34,7 @@ from chatkey_widget.browser.locks import WebLocks
 from chatkey_widget.browser.loop import use_page_loop
 from chatkey_widget.browser.popups import BrowserPopups
 from chatkey_widget.browser.screen import BrowserScreen
+from chatkey_widget.browser.sound import BrowserSound
 from chatkey_widget.browser.store import BrowserStore
 from chatkey_widget.browser.wires import BrowserWires
 from chatkey_widget.context import Settings
@@ -66,6 +67,7 @@ def start(host: Any) -> Any:
     def feed(event: events.Event) -> None:
         runtime.feed(event)
 
+    screen = BrowserScreen(feed)
     ports = Ports(
         keys=BrowserKeys(locks),
         store=store,
@@ -74,7 +76,8 @@ def start(host: Any) -> Any:
         wires=BrowserWires(),
         popups=popups,
         host=page,
-        screen=BrowserScreen(feed),
+        screen=screen,
+        sound=BrowserSound(screen.show_level),
         now=time.time,
         release=lambda: _release(listeners, store),
     )

@@ -9,7 +9,7 @@ from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.browser.pages import ChatPage, SearchPage, SignInPage
 from chatkey_widget.browser.words import Words
 from chatkey_widget.texts import initials
-from chatkey_widget.view import Page, View
+from chatkey_widget.view import Page, SoundShown, View
 
 Feed = Callable[[events.Event], None]
 
@@ -41,10 +41,26 @@ class Panel:
         self._timer = element("span", role="timer", class_="timer", dir="ltr")
         self._hang_up = element("button", type="button", class_="hang-up", text=texts.hang_up)
         said_of_call = element("div", self._call_text, self._timer, class_="said")
+        self._meter = element(
+            "div",
+            element("span"),
+            class_="meter",
+            role="meter",
+            aria_label=texts.level,
+            aria_valuemin="0",
+            aria_valuemax="100",
+            aria_valuenow="0",
+            hidden="",
+        )
+        self._mute = icon_button("microphone", texts.mute, class_="quiet", aria_pressed="false", hidden="")
+        self._play = element("button", type="button", class_="link", text=texts.play_sound, hidden="")
         self._call_bar = element(
             "div",
             icon("call"),
             said_of_call,
+            self._play,
+            self._meter,
+            self._mute,
             self._hang_up,
             class_="call-bar",
             hidden="",
@@ -111,6 +127,8 @@ class Panel:
         on(self._open_sign_in, "click", lambda _event: self._reopen())
         on(self._dismiss, "click", lambda _event: self._feed(events.NoticeDismissed()))
         on(self._call, "click", lambda _event: self._feed(events.CallAsked("start")))
+        on(self._mute, "click", lambda _event: self._feed(events.MuteAsked(not self._view.sound.muted)))
+        on(self._play, "click", lambda _event: self._feed(events.PlayAsked()))
         on(self._hang_up, "click", lambda _event: self._feed(events.CallAsked("end")))
 
     def _reopen(self) -> None:
@@ -185,9 +203,27 @@ class Panel:
 
     def _draw_call(self, view: View) -> None:
         """Show the state of the call. The text is set only if it changes, because screen readers read every update."""
-        if self._call_shown != view.call:
+        connecting = view.sound.state == "connecting"
+        text = self._texts.connecting_sound if connecting else self._texts.calls[view.call]
+        if (self._call_shown, self._call_text.textContent) != (view.call, text):
             self._call_shown = self._call_bar.dataset.state = view.call
-            self._call_text.textContent = self._texts.calls[view.call]
+            self._call_text.textContent = text
+        self._draw_sound(view.sound)
         self._timer.textContent = "" if view.call_seconds is None else self._words.duration(view.call_seconds)
         set_attribute(self._call_bar, "hidden", "" if view.call == "none" else None)
         set_attribute(self._hang_up, "hidden", "" if view.call == "ended" else None)
+
+    def show_level(self, level: float) -> None:
+        """Show the level of the microphone, from 0 to 1."""
+        percent = round(100 * level)
+        self._meter.setAttribute("aria-valuenow", str(percent))
+        self._meter.style.setProperty("--level", f"{percent}%")
+
+    def _draw_sound(self, sound: SoundShown) -> None:
+        connected = sound.state == "connected"
+        for shown, wanted in ((self._meter, connected), (self._mute, connected), (self._play, sound.silent)):
+            set_attribute(shown, "hidden", None if wanted else "")
+        label = self._texts.unmute if sound.muted else self._texts.mute
+        self._mute.setAttribute("aria-pressed", str(sound.muted).lower())
+        self._mute.setAttribute("aria-label", label)
+        self._mute.title = label

@@ -68,6 +68,11 @@ class BrowserScreen:
         else:
             self._panel.chat.draft = _joined(self._panel.chat.draft, text)
 
+    def show_level(self, level: float) -> None:
+        """Show the level of the microphone, from 0 to 1."""
+        if self._panel is not None:
+            self._panel.show_level(level)
+
     def remove(self) -> None:
         self._listeners.remove_all()
         self._remove_panel()

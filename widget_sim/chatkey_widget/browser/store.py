@@ -5,7 +5,13 @@ from typing import Any
 import js
 from pyodide.ffi import JsException
 
-from chatkey_protocol.storage_keys import LOGOUT_CHANNEL_PREFIX, MEMBER_TOKEN_PREFIX, SIGN_IN_PREFIX, UNSENT_PREFIX
+from chatkey_protocol.storage_keys import (
+    CALL_PREFIX,
+    LOGOUT_CHANNEL_PREFIX,
+    MEMBER_TOKEN_PREFIX,
+    SIGN_IN_PREFIX,
+    UNSENT_PREFIX,
+)
 from chatkey_widget.browser.js_values import thrown_name
 
 
@@ -19,6 +25,7 @@ class BrowserStore:
         self.key = MEMBER_TOKEN_PREFIX + provider_id
         self._sign_in_key = SIGN_IN_PREFIX + provider_id
         self._unsent_key = UNSENT_PREFIX + provider_id
+        self._call_key = CALL_PREFIX + provider_id
         self.channel = _channel(LOGOUT_CHANNEL_PREFIX + provider_id)
         self._memory: str | None = None
         self._only_memory = False
@@ -85,6 +92,14 @@ class BrowserStore:
     def keep_unsent(self, unsent: str | None) -> None:
         """Store the messages for this tab's next page. None deletes them."""
         _keep_in_tab(self._unsent_key, unsent)
+
+    def call(self) -> str | None:
+        """Return the id of the frame that started the call of an earlier page of this tab."""
+        return _read_of_tab(self._call_key)
+
+    def keep_call(self, started: str | None) -> None:
+        """Store the id for this tab's next page, so that it can join the call. None deletes the id."""
+        _keep_in_tab(self._call_key, started)
 
     def _delete(self) -> None:
         self._memory = None

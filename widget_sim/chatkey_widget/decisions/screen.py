@@ -33,6 +33,10 @@ class OnScreen:
                 self._chat.older()
             case events.CallAsked(action):
                 self._chat.call(action)
+            case events.MuteAsked(muted):
+                self._chat.sound.mute(muted=muted)
+            case events.PlayAsked():
+                self._chat.sound.play()
             case events.NoticeDismissed():
                 self._ctx.notice = None
             case _:

@@ -147,9 +147,9 @@ class OnService:
                 if "id" not in frame:
                     return self._link.frame(kind, frame)
                 self._chat_frame(kind, frame)
-            case Kind.MESSAGE | Kind.ACK | Kind.HISTORY | Kind.SEARCH | Kind.CALL:
+            case Kind.MESSAGE | Kind.ACK | Kind.HISTORY | Kind.SEARCH | Kind.CALL | Kind.SIGNAL:
                 self._chat_frame(kind, frame)
-            case Kind.CONNECT | Kind.REFRESH | Kind.PING | Kind.SIGNAL | None:
+            case Kind.CONNECT | Kind.REFRESH | Kind.PING | None:
                 pass  # ignore a widget's frames, and kinds of a later server (D-10)
             case _:
                 assert_never(kind)

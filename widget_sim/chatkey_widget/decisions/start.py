@@ -68,5 +68,7 @@ class OnStart:
         self._cache.token = event.cached_token
         self._flow.resume(event.sign_in)
         self._chat.restore(event.unsent, self._who.visitor.uid)
+        if event.call is not None:
+            self._chat.sound.resume(event.call)
         if not isinstance(self._link.stage, Stopped):  # the service may already have refused this page
             self._who.begin()

@@ -21,6 +21,11 @@ GERMAN: Final = Texts(
     older="Ältere Nachrichten zeigen",
     call="Anrufen",
     hang_up="Auflegen",
+    mute="Stummschalten",
+    unmute="Stummschaltung aufheben",
+    play_sound="Ton abspielen",
+    level="Pegel Ihres Mikrofons",
+    connecting_sound="Ton wird verbunden …",
     dismiss="Ausblenden",
     title="Schreiben Sie uns",
     greeting="Hallo! Wie können wir helfen?",
@@ -68,6 +73,18 @@ GERMAN: Final = Texts(
         "message_lost": "Eine Nachricht von vor der Anmeldung ist vielleicht nicht angekommen.",
         "too_fast": "Sie senden zu schnell. Bitte warten Sie kurz.",
         "too_many_windows": "Der Chat ist in zu vielen Fenstern geöffnet. Bitte schließen Sie eines.",
+        "microphone_denied": (
+            "Für den Anruf wird Ihr Mikrofon gebraucht. Erlauben Sie es im Browser und rufen Sie noch einmal an."
+        ),
+        "microphone_missing": "Es wurde kein Mikrofon gefunden, oder ein anderes Programm benutzt es.",
+        "microphone_lost": "Ihr Mikrofon wurde getrennt. Das Gespräch ist beendet.",
+        "microphone_unavailable": "Auf dieser Seite oder in diesem Browser sind Anrufe nicht möglich.",
+        "call_unconnected": "Der Ton ließ sich nicht verbinden. Versuchen Sie es noch einmal oder schreiben Sie uns.",
+        "call_unsafe": "Das Gespräch ist beendet, denn die Verbindung ist hier nicht sicher.",
+        "call_unanswered": (
+            "Ihr Anruf konnte nicht angenommen werden. Versuchen Sie es später noch einmal oder schreiben Sie uns."
+        ),
+        "call_ended": "Das Gespräch wurde unterbrochen.",
         "popup_blocked": (
             "Ihr Browser hat das Anmeldefenster blockiert. "
             "Erlauben Sie dieser Seite Pop-ups und drücken Sie den Knopf noch einmal."

@@ -16,6 +16,14 @@ Notice = Literal[
     "message_lost",
     "too_fast",
     "too_many_windows",
+    "microphone_denied",
+    "microphone_missing",
+    "microphone_lost",
+    "microphone_unavailable",
+    "call_unconnected",
+    "call_unsafe",
+    "call_unanswered",
+    "call_ended",
     "popup_blocked",
     "popup_closed",
     "popup_lost",
@@ -42,6 +50,14 @@ class Notices(TypedDict):
     message_lost: str
     too_fast: str
     too_many_windows: str
+    microphone_denied: str
+    microphone_missing: str
+    microphone_lost: str
+    microphone_unavailable: str
+    call_unconnected: str
+    call_unsafe: str
+    call_unanswered: str
+    call_ended: str
     popup_blocked: str
     popup_closed: str
     popup_lost: str
@@ -108,6 +124,11 @@ class Texts:
     older: str
     call: str
     hang_up: str
+    mute: str
+    unmute: str
+    play_sound: str
+    level: str
+    connecting_sound: str
     dismiss: str
     title: str
     greeting: str

@@ -1,8 +1,10 @@
 // The agent panel: shows what its socket says, and says what the agent does. Text goes into the page as text only.
 
 import { pieces } from "./addresses.js";
+import { Call as Sound } from "./call.js";
 
 /** @import { Piece } from "./addresses.js" */
+/** @import { Signal, State } from "./call.js" */
 /**
  * @typedef {{ id: string, seq: number, sender: "customer" | "agent", name: string | null, body: string, sent_at: number }} Entry
  * @typedef {{ last_at: number, id: string }} Place `last_at` in milliseconds
@@ -43,6 +45,13 @@ const QUIET_MS = 10_000; // and so it does when nothing happens for so long
 const PONG_MS = 3_000;
 
 let agentName = "";
+let iceServers = /** @type {RTCIceServer[]} */ ([]);
+let sound = /** @type {Sound | null} */ (null); // of the call that this page has accepted
+let soundState = /** @type {State} */ ("connecting");
+let isVerified = false;
+let accepted = { id: "", conversation: "" }; // with this id, the page can join its call again
+let connectedAt = 0;
+let ticking = /** @type {number | undefined} */ (undefined);
 let socket = /** @type {WebSocket | null} */ (null);
 let attempts = 0;
 let doubt = /** @type {number | undefined} */ (undefined); // the timer that looks after the connection
@@ -176,9 +185,11 @@ function sendAgain(answers) {
 }
 
 const handlers = {
-  /** @param {{ agent: string }} frame */
-  ready({ agent }) {
+  /** @param {{ agent: string, ice_servers: RTCIceServer[] }} frame */
+  ready({ agent, ice_servers }) {
     agentName = agent;
+    iceServers = ice_servers;
+    if (sound) send({ type: "call", ...accepted, action: "join" });
     attempts = 0;
     showConnection("live", "Live");
     lookAgain();
@@ -229,9 +240,18 @@ const handlers = {
   },
   /** @param {{ conversation: string, call_id: string, state: Call["state"] | "ended" }} frame */
   call({ conversation, call_id, state }) {
+    if (state === "ended" && sound?.id === call_id) closeSound();
     for (const item of known(conversation)) item.call = state === "ended" ? null : { call_id, state };
     showPerson();
     happened(conversation, state === "ringing"); // who calls comes to the top
+  },
+  /** @param {{ call_id: string }} frame */
+  accepted({ call_id }) {
+    if (sound?.id !== call_id) openSound(call_id);
+  },
+  /** @param {Signal} signal */
+  signal(signal) {
+    if (signal.call_id === sound?.id) sound.hear(signal);
   },
   /** @param {{ id: string, seq: number, sent_at: number }} frame */
   ack({ id, seq, sent_at }) {
@@ -246,6 +266,7 @@ const handlers = {
       asked = null;
       return refreshSoon(retry_after * 1000);
     }
+    if (id && id === accepted.id && sound && code.startsWith("call_")) closeSound();
     const answered = id ? pending.get(id) : undefined;
     if (answered && retryable) {
       setTimeout(() => pending.has(answered.id) && send(answered), retry_after * 1000 + AGAIN_MS);
@@ -257,6 +278,69 @@ const handlers = {
     if (code === "call_unknown") refreshSoon(); // its end was not heard
   },
 };
+
+// the sound of the call that this page has accepted
+
+/** @param {string} callId */
+function openSound(callId) {
+  closeSound();
+  sound = new Sound(callId, iceServers, {
+    send,
+    show(state) {
+      soundState = state;
+      isVerified ||= state === "verified";
+      if (state === "connected") connectedAt ||= Date.now();
+      showPerson();
+    },
+    fail(text) {
+      showProblem(text);
+      send({ type: "call", conversation: accepted.conversation, action: "end" });
+      closeSound();
+    },
+    level(level) {
+      const percent = Math.round(100 * level);
+      $("level").setAttribute("aria-valuenow", String(percent));
+      $("level").style.setProperty("--level", `${percent}%`);
+    },
+  });
+  ticking = setInterval(showElapsed, 1_000);
+  showPerson();
+}
+
+function closeSound() {
+  sound?.close();
+  sound = null;
+  isVerified = false;
+  connectedAt = 0;
+  clearInterval(ticking);
+  showPerson();
+}
+
+function showElapsed() {
+  const seconds = connectedAt ? Math.floor((Date.now() - connectedAt) / 1000) : 0;
+  $("elapsed").textContent = connectedAt ? `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}` : "";
+}
+
+/** @param {Item} item */
+function callText({ id, call }) {
+  if (call?.state !== "active") return "Incoming call";
+  if (!sound || accepted.conversation !== id) return "Another page is on this call.";
+  if (soundState === "interrupted") return "The sound is interrupted…";
+  return soundState === "connecting" || soundState === "verified" ? "Connecting the sound…" : "You are on a call.";
+}
+
+/** @param {Item} item */
+function showSound(item) {
+  const isHere = sound !== null && accepted.conversation === item.id && item.call?.state === "active";
+  const text = callText(item);
+  if ($("call-state").textContent !== text) $("call-state").textContent = text; // each change is read out
+  $("verified").hidden = !(isHere && isVerified);
+  $("level").hidden = $("mute").hidden = $("elapsed").hidden = !(isHere && connectedAt);
+  $("play").hidden = !(isHere && soundState === "silent");
+  $("mute").setAttribute("aria-pressed", String(sound?.isMuted ?? false));
+  $("mute").textContent = sound?.isMuted ? "Unmute" : "Mute";
+  showElapsed();
+}
 
 // what comes between: messages have numbers without a gap
 
@@ -540,7 +624,7 @@ function showPerson() {
   $("details").textContent = [item.email, item.uid].filter(Boolean).join(" · ");
   $("call").hidden = !item.call;
   $("call").className = `call ${item.call?.state ?? ""}`;
-  $("call-state").textContent = item.call?.state === "active" ? "You are on a call." : "Incoming call";
+  showSound(item);
   $("accept").hidden = item.call?.state !== "ringing";
 }
 
@@ -656,7 +740,21 @@ $("body").addEventListener("keydown", (event) => {
   event.preventDefault();
   answer();
 });
-$("accept").addEventListener("click", () => send({ type: "call", conversation: current, action: "accept" }));
+$("accept").addEventListener("click", () => {
+  if (!current) return;
+  if (!sound) accepted = { id: crypto.randomUUID(), conversation: current };
+  const id = sound ? crypto.randomUUID() : accepted.id;
+  send({ type: "call", id, conversation: current, action: "accept" });
+});
+$("mute").addEventListener("click", () => {
+  sound?.mute(!sound.isMuted);
+  showPerson();
+});
+$("play").addEventListener("click", () => {
+  soundState = "connected";
+  sound?.play();
+  showPerson();
+});
 $("hang-up").addEventListener("click", () => send({ type: "call", conversation: current, action: "end" }));
 $("older").addEventListener("click", () => {
   send({ type: "thread", conversation: current, before: Math.min(...messages.keys()) });

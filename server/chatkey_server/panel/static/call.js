@@ -1,0 +1,186 @@
+// The sound of the call that this page has accepted: the microphone, the offer, and the caller's verified answer.
+
+/**
+ * @typedef {{ call_id: string, action: "ask" | "answer" | "candidate", sdp?: string, nonce?: string,
+ *   fingerprint?: string, jkt?: string, candidate?: string }} Signal
+ * @typedef {"connecting" | "verified" | "connected" | "interrupted" | "silent"} State
+ * @typedef {{ send: (frame: object) => void, show: (state: State) => void, fail: (text: string) => void,
+ *   level: (level: number) => void }} Page
+ */
+
+const GATHER_MS = 1_000;
+const CONNECT_MS = 15_000;
+const LOST_MS = 20_000;
+const LEVEL_MS = 100;
+
+/** One accepted call. It lives until the call has ended, also while the page's socket is lost. */
+export class Call {
+  /** @param {string} id @param {RTCIceServer[]} servers @param {Page} page */
+  constructor(id, servers, page) {
+    this.id = id;
+    this.isMuted = false;
+    this.servers = servers;
+    this.page = page;
+    this.isOver = false;
+    this.nonce = "";
+    this.peer = /** @type {RTCPeerConnection | null} */ (null);
+    this.stream = /** @type {MediaStream | null} */ (null);
+    this.audio = new Audio();
+    this.due = /** @type {number | undefined} */ (undefined);
+    this.measuring = /** @type {number | undefined} */ (undefined);
+    this.context = /** @type {AudioContext | null} */ (null);
+    this.microphone = this.open();
+    this.expect(CONNECT_MS);
+    page.show("connecting");
+  }
+
+  async open() {
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      if (this.isOver) return stop(stream);
+      this.stream = stream;
+      this.mute(this.isMuted);
+      for (const track of stream.getTracks()) track.addEventListener("ended", () => this.fail("Your microphone was disconnected."));
+      this.measure(stream);
+    } catch (error) {
+      this.fail(reason(error));
+    }
+  }
+
+  /** @param {Signal} signal */
+  async hear(signal) {
+    try {
+      if (signal.action === "ask") await this.offer();
+      else if (signal.action === "answer") await this.accept(signal);
+      else if (signal.candidate) await this.peer?.addIceCandidate({ candidate: signal.candidate, sdpMLineIndex: 0 });
+    } catch (error) {
+      this.fail(`The sound could not be connected (${error}).`);
+    }
+  }
+
+  /** The caller asks for an offer at the beginning, and after a reload. */
+  async offer() {
+    await this.microphone;
+    if (this.isOver || !this.stream) return;
+    this.peer?.close();
+    const peer = (this.peer = new RTCPeerConnection({ iceServers: this.servers }));
+    for (const track of this.stream.getTracks()) peer.addTrack(track, this.stream);
+    peer.addEventListener("track", ({ track }) => this.play(track));
+    peer.addEventListener("connectionstatechange", () => this.changed(peer));
+    await peer.setLocalDescription();
+    await gathered(peer);
+    if (peer !== this.peer || !peer.localDescription) return;
+    this.nonce = token();
+    this.send({ action: "offer", sdp: peer.localDescription.sdp, nonce: this.nonce });
+    peer.addEventListener("icecandidate", ({ candidate }) => {
+      if (candidate?.candidate) this.send({ action: "candidate", candidate: candidate.candidate });
+    });
+  }
+
+  /** The server passes on verified answers only, to the newest offer. @param {Signal} signal */
+  async accept({ sdp, nonce, fingerprint }) {
+    if (!this.peer || nonce !== this.nonce || !sdp || !fingerprint || !sdp.toUpperCase().includes(fingerprint)) {
+      this.fail("The answer of the caller does not fit. Something interferes with the call.");
+      return;
+    }
+    this.page.show("verified");
+    await this.peer.setRemoteDescription({ type: "answer", sdp });
+  }
+
+  /** @param {boolean} isMuted */
+  mute(isMuted) {
+    this.isMuted = isMuted;
+    for (const track of this.stream?.getAudioTracks() ?? []) track.enabled = !isMuted;
+  }
+
+  /** @param {MediaStreamTrack} [track] */
+  async play(track) {
+    if (track) this.audio.srcObject = new MediaStream([track]);
+    try {
+      await this.audio.play();
+    } catch {
+      if (!this.isOver) this.page.show("silent");
+    }
+  }
+
+  close() {
+    this.isOver = true;
+    clearTimeout(this.due);
+    clearInterval(this.measuring);
+    this.peer?.close();
+    this.audio.pause();
+    this.audio.srcObject = null;
+    this.context?.close();
+    stop(this.stream);
+  }
+
+  /** @param {RTCPeerConnection} peer */
+  changed(peer) {
+    if (this.isOver || peer !== this.peer) return;
+    if (peer.connectionState === "connected") {
+      clearTimeout(this.due);
+      this.page.show("connected");
+    } else if (peer.connectionState === "disconnected" || peer.connectionState === "failed") {
+      this.page.show("interrupted");
+      this.expect(LOST_MS);
+    }
+  }
+
+  /** @param {number} ms */
+  expect(ms) {
+    clearTimeout(this.due);
+    this.due = setTimeout(() => this.fail("The sound could not be connected."), ms);
+  }
+
+  /** @param {string} text */
+  fail(text) {
+    if (!this.isOver) this.page.fail(text);
+  }
+
+  /** @param {object} members */
+  send(members) {
+    this.page.send({ type: "signal", call_id: this.id, ...members });
+  }
+
+  /** @param {MediaStream} stream */
+  measure(stream) {
+    this.context = new AudioContext();
+    const analyser = this.context.createAnalyser();
+    analyser.fftSize = 256;
+    this.context.createMediaStreamSource(stream).connect(analyser);
+    const samples = new Uint8Array(analyser.fftSize);
+    this.measuring = setInterval(() => {
+      analyser.getByteTimeDomainData(samples);
+      this.page.level(Math.max(...samples.map((sample) => Math.abs(sample - 128))) / 128);
+    }, LEVEL_MS);
+  }
+}
+
+/** @param {MediaStream | null} stream */
+function stop(stream) {
+  for (const track of stream?.getTracks() ?? []) track.stop();
+}
+
+/** @param {RTCPeerConnection} peer @returns {Promise<void>} */
+function gathered(peer) {
+  return new Promise((resolve) => {
+    const look = () => peer.iceGatheringState === "complete" && resolve();
+    peer.addEventListener("icegatheringstatechange", look);
+    setTimeout(resolve, GATHER_MS);
+    look();
+  });
+}
+
+function token() {
+  const bytes = crypto.getRandomValues(new Uint8Array(24));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+}
+
+/** @param {unknown} error */
+function reason(error) {
+  const name = error instanceof DOMException ? error.name : "";
+  if (name === "NotAllowedError") return "Calls need your microphone. Allow it in your browser.";
+  if (name === "NotFoundError") return "No microphone was found.";
+  if (name === "NotReadableError") return "Another program is using the microphone.";
+  return "The panel cannot use a microphone here. Open it over https, and allow the microphone for frames.";
+}

@@ -1,0 +1,310 @@
+"""Tests of the sound of a call: the widget's side of the negotiation, its proof, and when the sound must stop."""
+
+import pytest
+from tests.widget.driver import KEY, Driver, claims_of
+from tests.widget.world import World, run
+
+from chatkey_protocol.frames import Kind
+from chatkey_protocol.names import CALL_PROOF_TYP
+from chatkey_widget import call_proof, effects, events
+from chatkey_widget.errors import Fault
+from chatkey_widget.ports import MicrophoneRefused
+from chatkey_widget.sound import CONNECT_SECONDS, LOST_SECONDS
+
+AGENT, OWN, OTHER = (":".join([pair] * 32) for pair in ("A1", "B2", "C3"))
+NONCE = "the-agents-nonce-1"
+CALL_ID = "5f0c2d1e-0000-4000-8000-000000000001"
+
+
+def sdp(fingerprint: str) -> str:
+    return f"v=0\r\nm=audio 9 x 111\r\na=fingerprint:sha-256 {fingerprint}\r\n"
+
+
+class Caller:
+    """A widget in a call, whose browser and server do what a test says."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+
+    def begin(self, *, accepted: bool = True) -> None:
+        self.driver.feed(events.CallAsked("start"))
+        frame_id = self.sent(Kind.CALL)["id"]
+        self.driver.frame(type="call", call_id=CALL_ID, state="ringing", id=frame_id)
+        self.driver.feed(events.MicrophoneOpened(self.ref))
+        if accepted:
+            self.driver.frame(type="call", call_id=CALL_ID, state="active")
+
+    def offer(self, *, fingerprint: str = AGENT, vouched: str = AGENT) -> None:
+        members = {"sdp": sdp(fingerprint), "nonce": NONCE, "fingerprint": vouched, "ice_servers": []}
+        self.driver.frame(type="signal", call_id=CALL_ID, event="offer", **members)
+
+    def answer(self) -> dict[str, object]:
+        """Let the browser answer and sign, and return the answer that the widget sends."""
+        self.driver.feed(events.CallAnswered(self.ref, sdp(OWN)), events.CallSigned(self.ref, bytes(64)))
+        return self.sent(Kind.SIGNAL)
+
+    def connect(self) -> None:
+        self.begin()
+        self.offer()
+        answer = self.answer()
+        self.driver.frame(type="signal", call_id=CALL_ID, event="passed", id=answer["id"])
+        self.driver.feed(events.SoundChanged(self.ref, "connected"))
+
+    @property
+    def ref(self) -> int:
+        return self.driver.last(effects.OpenMicrophone).ref
+
+    def sent(self, kind: Kind) -> dict[str, object]:
+        return dict(self.driver.frames(kind)[-1])
+
+    def is_silent(self) -> bool:
+        """Return whether the widget has closed the microphone and has not opened it again."""
+        kinds = (effects.OpenMicrophone, effects.CloseSound)
+        return isinstance([effect for effect in self.driver.done if isinstance(effect, kinds)][-1], effects.CloseSound)
+
+
+@pytest.fixture
+def caller(visitor: Driver) -> Caller:
+    return Caller(visitor)
+
+
+def test_an_answer_is_signed_over_both_fingerprints_and_the_agents_nonce(caller: Caller) -> None:
+    caller.begin()
+    asked = caller.sent(Kind.SIGNAL)
+    caller.offer()
+    answer = caller.answer()
+
+    proof = str(answer["proof"])
+    claims = claims_of(proof)
+    assert (asked["action"], answer["action"], answer["sdp"]) == ("ask", "answer", sdp(OWN))
+    assert {name: claims[name] for name in ("call_id", "nonce", "fingerprint", "peer_fingerprint")} == {
+        "call_id": CALL_ID,
+        "nonce": NONCE,
+        "fingerprint": OWN,
+        "peer_fingerprint": AGENT,
+    }
+    made = call_proof.build(KEY, call_id="", nonce="", fingerprint="", peer_fingerprint="", jti="", now=0)
+    assert made.header["typ"] == CALL_PROOF_TYP
+    assert proof.startswith(made.signing_input.partition(".")[0])
+
+
+def test_the_microphone_is_silent_until_the_server_has_verified_the_answer(caller: Caller) -> None:
+    caller.begin()
+    caller.offer()
+    answer = caller.answer()
+    before = len(caller.driver.all(effects.SendSound))
+
+    caller.driver.frame(type="signal", call_id=CALL_ID, event="passed", id=answer["id"])
+
+    assert before == 0
+    assert [effect.on for effect in caller.driver.all(effects.SendSound)] == [True]
+
+
+def test_an_offer_waits_for_the_microphone(caller: Caller) -> None:
+    caller.driver.feed(events.CallAsked("start"))
+    caller.driver.frame(type="call", call_id=CALL_ID, state="ringing", id=caller.sent(Kind.CALL)["id"])
+    caller.driver.frame(type="call", call_id=CALL_ID, state="active")
+    before = len(caller.driver.frames(Kind.SIGNAL))
+
+    caller.driver.feed(events.MicrophoneOpened(caller.ref))
+
+    assert (before, caller.sent(Kind.SIGNAL)["action"]) == (0, "ask")
+
+
+@pytest.mark.parametrize(
+    ("fingerprint", "vouched"),
+    [(OTHER, AGENT), (AGENT, OTHER), (f"{AGENT}\r\na=fingerprint:sha-256 {OTHER}", AGENT), ("00", AGENT)],
+)
+def test_an_offer_with_another_fingerprint_than_the_server_says_ends_the_call(
+    caller: Caller, fingerprint: str, vouched: str
+) -> None:
+    """F246: The widget must not answer such an offer."""
+    caller.begin()
+
+    caller.offer(fingerprint=fingerprint, vouched=vouched)
+
+    assert caller.driver.errors() == [Fault.CALL_UNSAFE]
+    assert len(caller.driver.all(effects.AnswerOffer)) == 0
+    assert (caller.sent(Kind.CALL)["action"], caller.is_silent()) == ("end", True)
+
+
+def test_a_refused_proof_closes_the_sound(caller: Caller) -> None:
+    """F246: If the server refuses the proof, the person must read that the connection is not safe."""
+    caller.begin()
+    caller.offer()
+    answer = caller.answer()
+
+    refusal = {"code": "proof_fingerprint", "message": "It was changed on the way.", "retryable": False}
+    caller.driver.frame(type="error", id=answer["id"], **refusal)
+
+    assert caller.driver.errors() == ["proof_fingerprint"]
+    assert caller.driver.view.notice == "The call has ended, because the connection is not safe here."
+    assert caller.is_silent()
+
+
+@pytest.mark.parametrize("code", ["call_unanswered", "call_lost", "proof_nonce"])
+def test_a_call_that_nobody_ended_is_reported_with_its_code(caller: Caller, code: str) -> None:
+    caller.begin()
+
+    caller.driver.frame(type="call", call_id=CALL_ID, state="ended", code=code)
+
+    assert (caller.driver.errors(), caller.is_silent()) == ([code], True)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault.MICROPHONE_DENIED,
+        Fault.MICROPHONE_DISMISSED,
+        Fault.MICROPHONE_MISSING,
+        Fault.MICROPHONE_BUSY,
+        Fault.MICROPHONE_UNAVAILABLE,
+        Fault.CALL_UNSUPPORTED,
+    ],
+)
+def test_without_a_microphone_the_call_ends_with_a_sentence(caller: Caller, fault: Fault) -> None:
+    """F241, F242, F243: Each reason must have a code of its own."""
+    caller.driver.feed(events.CallAsked("start"))
+
+    caller.driver.feed(events.MicrophoneFailed(caller.ref, fault, "why"))
+
+    assert caller.driver.errors() == [fault]
+    assert caller.driver.view.notice
+    assert caller.sent(Kind.CALL)["action"] == "end"
+
+
+def test_a_microphone_that_is_taken_away_ends_the_call(caller: Caller) -> None:
+    """F242: The microphone was unplugged during a call."""
+    caller.connect()
+
+    caller.driver.feed(events.SoundChanged(caller.ref, "microphone_lost"))
+
+    assert (caller.driver.errors(), caller.is_silent()) == ([Fault.MICROPHONE_LOST], True)
+
+
+def test_a_sound_that_does_not_connect_ends_the_call(caller: Caller) -> None:
+    """F244: The sound must connect within 15 seconds."""
+    caller.begin()
+
+    caller.driver.advance(CONNECT_SECONDS - 1)
+    before = caller.driver.errors()
+    caller.driver.advance(1)
+
+    assert (before, caller.driver.errors(), caller.is_silent()) == ([], [Fault.CALL_UNCONNECTED], True)
+
+
+def test_a_short_interruption_does_not_end_the_call(caller: Caller) -> None:
+    """F244: The sound may be away for almost 20 seconds."""
+    caller.connect()
+
+    caller.driver.feed(events.SoundChanged(caller.ref, "interrupted"))
+    caller.driver.advance(LOST_SECONDS - 1)
+    caller.driver.feed(events.SoundChanged(caller.ref, "connected"))
+    caller.driver.advance(LOST_SECONDS)
+
+    assert (caller.driver.errors(), caller.is_silent()) == ([], False)
+
+
+def test_a_sound_that_needs_a_click_is_played_by_a_click(caller: Caller) -> None:
+    """F245: The browser may refuse to play sound without a click."""
+    caller.connect()
+    caller.driver.feed(events.SoundChanged(caller.ref, "silent"))
+    before = caller.driver.view.sound
+
+    caller.driver.feed(events.PlayAsked())
+
+    assert (before.silent, caller.driver.view.sound.silent, len(caller.driver.all(effects.PlaySound))) == (
+        True,
+        False,
+        1,
+    )
+
+
+def test_a_muted_microphone_stays_muted_when_an_answer_is_verified(caller: Caller) -> None:
+    caller.connect()
+    caller.driver.feed(events.MuteAsked(muted=True))
+    caller.offer()
+    answer = caller.answer()
+
+    caller.driver.frame(type="signal", call_id=CALL_ID, event="passed", id=answer["id"])
+
+    sent = [effect.on for effect in caller.driver.all(effects.SendSound)]
+    assert (sent[-1], caller.driver.view.sound.muted) == (False, True)
+
+
+def test_a_call_of_another_tab_has_no_sound_here(caller: Caller) -> None:
+    caller.driver.frame(type="call", call_id=CALL_ID, state="active")
+    caller.offer()
+
+    assert (len(caller.driver.all(effects.OpenMicrophone)), len(caller.driver.all(effects.AnswerOffer))) == (0, 0)
+    assert caller.driver.view.sound.state == "none"
+
+
+def test_a_lost_socket_joins_the_call_again_and_keeps_the_sound(caller: Caller) -> None:
+    """F247: The sound goes from browser to browser, so it does not need the socket."""
+    caller.connect()
+    started = caller.driver.frames(Kind.CALL)[0]["id"]
+
+    caller.driver.close(1006)
+    caller.driver.advance(60)
+    joined = caller.sent(Kind.CALL)
+    asked = len(caller.driver.frames(Kind.SIGNAL))
+    caller.driver.frame(type="call", call_id=CALL_ID, state="active", id=joined["id"])
+
+    assert (joined["action"], joined["started"]) == ("join", started)
+    assert (len(caller.driver.frames(Kind.SIGNAL)), caller.is_silent()) == (asked, False)
+
+
+@pytest.mark.parametrize("code", [4401, 4403, 4409, 4419])
+def test_the_sound_stops_when_the_server_refuses_the_identity(caller: Caller, code: int) -> None:
+    """F248: Without a valid token there is no call."""
+    caller.connect()
+
+    caller.driver.close(code)
+
+    assert caller.is_silent()
+
+
+def test_the_sound_stops_when_the_widget_is_shut_down(caller: Caller) -> None:
+    caller.connect()
+
+    caller.driver.feed(events.ShutdownAsked())
+
+    assert (caller.sent(Kind.CALL)["action"], caller.is_silent()) == ("end", True)
+
+
+def test_the_sound_stops_when_the_member_logs_out(member: Driver) -> None:
+    """F248: The sound of a member must not go on as the visitor's."""
+    caller = Caller(member)
+    caller.connect()
+
+    member.feed(events.LogoutAsked())
+
+    assert caller.is_silent()
+    assert [frame["action"] for frame in member.frames(Kind.CALL)] == ["start", "end"]
+
+
+async def test_the_runtime_uses_the_microphone_of_the_browser() -> None:
+    world = World()
+    runtime = run(world)
+    await world.until(lambda: "ready" in world.names())
+
+    runtime.feed(events.CallAsked("start"))
+    await world.until(lambda: "microphone" in world.call_sound.done)
+
+    assert world.call_started
+    runtime.feed(events.ShutdownAsked())
+    assert world.call_sound.done[-1] == "close"
+
+
+async def test_the_runtime_reports_a_refused_microphone() -> None:
+    world = World()
+    world.call_sound.refuse = MicrophoneRefused(Fault.MICROPHONE_MISSING, "There is none.")
+    runtime = run(world)
+    await world.until(lambda: "ready" in world.names())
+
+    runtime.feed(events.CallAsked("start"))
+    await world.until(lambda: "error" in world.names())
+
+    assert world.call_started is None
+    runtime.feed(events.ShutdownAsked())

@@ -1,0 +1,204 @@
+"""The microphone and the WebRTC connection of a call. Only audio is sent, and only after the machine allows it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import js
+from pyodide.ffi import JsException
+
+from chatkey_widget.browser.js_values import Listeners, member, thrown, to_plain
+from chatkey_widget.errors import Fault
+from chatkey_widget.ports import MicrophoneRefused, SoundListener
+
+GATHER_SECONDS: Final = 1.0
+"""How long the answer waits for candidates. Later candidates are sent one by one."""
+LEVEL_SECONDS: Final = 0.1
+"""How often the level of the microphone is measured."""
+
+_FAULTS: Final = {
+    "NotAllowedError": Fault.MICROPHONE_DENIED,
+    "SecurityError": Fault.MICROPHONE_UNAVAILABLE,
+    "NotFoundError": Fault.MICROPHONE_MISSING,
+    "OverconstrainedError": Fault.MICROPHONE_MISSING,
+    "NotReadableError": Fault.MICROPHONE_BUSY,
+    "AbortError": Fault.MICROPHONE_BUSY,
+}
+
+
+class BrowserSound:
+    """`show_level` receives the level of the microphone from 0 to 1, several times a second."""
+
+    def __init__(self, show_level: Callable[[float], None]) -> None:
+        self._show_level = show_level
+        self._stream: Any = None
+        self._peer: Any = None
+        self._context: Any = None
+        self._analyser: Any = None
+        self._samples: Any = None
+        self._audio: Any = None
+        self._listener: SoundListener | None = None
+        self._on_microphone = Listeners()
+        self._on_peer = Listeners()
+        self._level: asyncio.TimerHandle | None = None
+        self._is_sending = False
+        self._attempt = 0
+        self._playing: asyncio.Future[None] | None = None
+
+    async def open_microphone(self, listener: SoundListener) -> None:
+        """Ask for the microphone. Raises `MicrophoneRefused`."""
+        self.close()
+        attempt, self._listener = self._attempt, listener
+        if not member(js, "RTCPeerConnection"):
+            raise MicrophoneRefused(Fault.CALL_UNSUPPORTED, "The browser has no RTCPeerConnection.")
+        devices = member(js.navigator, "mediaDevices")
+        if not member(devices, "getUserMedia") or not _is_allowed():
+            raise MicrophoneRefused(
+                Fault.MICROPHONE_UNAVAILABLE, "The page may not use the microphone: no https, or a Permissions-Policy."
+            )
+        try:
+            stream = await devices.getUserMedia(js.JSON.parse('{"audio": true}'))
+        except JsException as error:
+            raise _refusal(thrown(error)) from None
+        if attempt != self._attempt:  # the call has ended meanwhile
+            _stop(stream)
+            return
+        self._stream = stream
+        for track in stream.getAudioTracks():
+            track.enabled = self._is_sending
+            self._on_microphone.add(track, "ended", lambda _event: listener.changed("microphone_lost"))
+        self._measure(stream)
+
+    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
+        """Make the answer to an offer. The microphone stays silent until `send`."""
+        self._drop_peer()
+        self._peer = peer = js.RTCPeerConnection.new(to_plain({"iceServers": list(ice_servers)}))
+        self.send(on=False)
+        for track in self._stream.getAudioTracks():
+            peer.addTrack(track, self._stream)
+        self._on_peer.add(peer, "track", self._heard)
+        self._on_peer.add(peer, "connectionstatechange", lambda _event: self._changed(peer))
+        await peer.setRemoteDescription(to_plain({"type": "offer", "sdp": sdp}))
+        await peer.setLocalDescription()
+        await self._gathered(peer)
+        self._on_peer.add(peer, "icecandidate", self._found)
+        return str(peer.localDescription.sdp)
+
+    async def add_candidate(self, candidate: str) -> None:
+        if self._peer is not None and candidate:
+            await self._peer.addIceCandidate(to_plain({"candidate": candidate, "sdpMLineIndex": 0}))
+
+    def send(self, *, on: bool) -> None:
+        """Let the sound of the microphone into the call, or stop it."""
+        self._is_sending = on
+        if self._stream is not None:
+            for track in self._stream.getAudioTracks():
+                track.enabled = on
+
+    def play(self) -> None:
+        """Try again to play the other side's sound."""
+        if self._audio is not None:
+            self._playing = asyncio.ensure_future(self._play())
+
+    def close(self) -> None:
+        """Close the connection and the microphone."""
+        self._attempt += 1
+        self._is_sending = False
+        self._drop_peer()
+        self._on_microphone.remove_all()
+        if self._level is not None:
+            self._level.cancel()
+            self._level = None
+        if self._stream is not None:
+            _stop(self._stream)
+            self._stream = None
+        if self._context is not None:
+            self._context.close()
+            self._context = None
+
+    def _drop_peer(self) -> None:
+        self._on_peer.remove_all()
+        if self._audio is not None:
+            self._audio.pause()
+            self._audio.srcObject = None
+            self._audio = None
+        if self._peer is not None:
+            self._peer.close()
+            self._peer = None
+
+    async def _gathered(self, peer: Any) -> None:
+        complete = asyncio.Event()
+
+        def look(_event: Any = None) -> None:
+            if peer.iceGatheringState == "complete":
+                complete.set()
+
+        self._on_peer.add(peer, "icegatheringstatechange", look)
+        look()
+        try:
+            async with asyncio.timeout(GATHER_SECONDS):
+                await complete.wait()
+        except TimeoutError:
+            return
+
+    def _found(self, event: Any) -> None:
+        if event.candidate and self._listener is not None:
+            self._listener.found(event.candidate.candidate)
+
+    def _heard(self, event: Any) -> None:
+        """Play the sound of the other side."""
+        self._audio = js.Audio.new()
+        self._audio.srcObject = js.MediaStream.new(js.Array.of(event.track))
+        self.play()
+
+    async def _play(self) -> None:
+        try:
+            await self._audio.play()
+        except (AttributeError, JsException):
+            if self._audio is not None and self._listener is not None:
+                self._listener.changed("silent")
+
+    def _changed(self, peer: Any) -> None:
+        if self._listener is None:
+            return
+        if peer.connectionState == "connected":
+            self._listener.changed("connected")
+        elif peer.connectionState in {"disconnected", "failed"}:
+            self._listener.changed("interrupted")
+
+    def _measure(self, stream: Any) -> None:
+        """Measure a copy of the stream, which the call's own tracks do not silence."""
+        try:
+            self._context = js.AudioContext.new()
+        except (AttributeError, JsException):
+            return  # a browser without Web Audio shows no level
+        self._analyser = self._context.createAnalyser()
+        self._analyser.fftSize = 256
+        self._context.createMediaStreamSource(stream).connect(self._analyser)
+        self._samples = js.Uint8Array.new(self._analyser.fftSize)
+        self._look_at_level()
+
+    def _look_at_level(self) -> None:
+        self._analyser.getByteTimeDomainData(self._samples)
+        loudest = max(abs(sample - 128) for sample in self._samples.to_bytes())
+        self._show_level(loudest / 128)
+        self._level = asyncio.get_running_loop().call_later(LEVEL_SECONDS, self._look_at_level)
+
+
+def _stop(stream: Any) -> None:
+    for track in stream.getTracks():
+        track.stop()
+
+
+def _is_allowed() -> bool:
+    """Return whether the Permissions-Policy of the page allows the microphone, as far as the browser says so."""
+    policy = member(js.document, "permissionsPolicy") or member(js.document, "featurePolicy")
+    return not member(policy, "allowsFeature") or bool(policy.allowsFeature("microphone"))
+
+
+def _refusal(thrown_text: str) -> MicrophoneRefused:
+    name, _, message = thrown_text.partition(":")
+    if name == "NotAllowedError" and "dismissed" in message:
+        return MicrophoneRefused(Fault.MICROPHONE_DISMISSED, "The question for the microphone was dismissed.")
+    fault = _FAULTS.get(name, Fault.MICROPHONE_UNAVAILABLE)
+    return MicrophoneRefused(fault, f"The browser gave no microphone: {name}.")
