@@ -1,0 +1,109 @@
+"""Tests calls by sound: each side plays a tone, and the other side must find the tone in the spectrum."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from chatkey_e2e import tone
+from chatkey_e2e.annotations import NewContext
+from chatkey_e2e.pages.agent import AgentPage
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_stack.patience import PATIENCE
+from chatkey_stack.stack import Stack
+
+CUSTOMER_HERTZ = 440
+AGENT_HERTZ = 880
+WAIT = PATIENCE * 1000
+
+Report = Callable[[str, float], None]
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Report:
+    """Add a measured value to the report of the test."""
+    return lambda name, value: request.node.user_properties.append((name, value))
+
+
+@pytest.fixture
+def agent_with_tone(new_context: NewContext, stack: Stack) -> AgentPage:
+    """An agent whose microphone hears a tone."""
+    context = new_context()
+    tone.play_instead_of_microphone(context, AGENT_HERTZ)
+    agent = AgentPage(context.new_page(), stack.service.browser_url)
+    agent.sign_in()
+    return agent
+
+
+@pytest.fixture
+def shop_with_tone(shop: ShopPage) -> ShopPage:
+    """A shop whose customer's microphone hears a tone."""
+    tone.play_instead_of_microphone(shop.page, CUSTOMER_HERTZ)
+    return shop
+
+
+def talk(widget: WidgetPage, agent: AgentPage, customer: str) -> None:
+    """Begin a call, and wait until both sides hear each other."""
+    widget.call()
+    agent.take_call(customer)
+    tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
+    tone.heard(agent.page, CUSTOMER_HERTZ, timeout=WAIT)
+
+
+def silence(agent: AgentPage, what: Callable[[], None]) -> float:
+    """Do something that stops the sound of the customer, and return the milliseconds until the agent hears nothing."""
+    since = time.time() * 1000
+    what()
+    return tone.silent_after(agent.page, since=since, timeout=WAIT)
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.contract("D-22/bound")
+def test_both_sides_of_a_call_hear_each_other(
+    shop_with_tone: ShopPage, agent_with_tone: AgentPage, report: Report
+) -> None:
+    """Both tones must arrive, and the agent must see that the sound is verified. After hanging up, there is silence."""
+    widget = shop_with_tone.open()
+    talk(widget, agent_with_tone, widget.uid)
+    report("hertz_at_widget", tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT))
+    report("hertz_at_agent", tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT))
+    expect(agent_with_tone.page.get_by_text("Verified", exact=True)).to_be_visible()
+
+    muted = silence(agent_with_tone, widget.panel.get_by_role("button", name="Mute").click)
+    widget.panel.get_by_role("button", name="Unmute").click()
+    tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
+    hung_up = silence(agent_with_tone, widget.panel.get_by_role("button", name="Hang up").click)
+
+    widget.wait_for_call("ended")
+    report("milliseconds_mute", round(muted))
+    report("milliseconds_hang_up", round(hung_up))
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.contract("D-22/ends")
+def test_the_sound_ends_when_the_customer_logs_out(
+    shop_with_tone: ShopPage, agent_with_tone: AgentPage, report: Report
+) -> None:
+    """After a logout, the agent must hear nothing, and the call must be over."""
+    shop_with_tone.open()
+    widget = shop_with_tone.sign_in()
+    talk(widget, agent_with_tone, "Ada")
+
+    report("milliseconds_logout", round(silence(agent_with_tone, widget.sign_out)))
+
+    expect(agent_with_tone.page.get_by_role("button", name="Hang up")).to_be_hidden()
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.contract("D-22/ends")
+def test_a_reload_does_not_end_the_call(shop_with_tone: ShopPage, agent_with_tone: AgentPage) -> None:
+    """After a reload, the same tab must join its call again, and both sides must hear each other."""
+    widget = shop_with_tone.open()
+    talk(widget, agent_with_tone, widget.uid)
+
+    widget = shop_with_tone.reload()
+
+    tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
+    tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
