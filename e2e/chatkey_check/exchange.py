@@ -100,6 +100,8 @@ class Exchange:
     seconds: float
     hops: tuple[str, ...] = ()
     """The addresses of redirects that kept the method and led to this response, all on the same origin."""
+    http2: bool = False
+    """Whether the call was made over HTTP/2, because the server does not speak HTTP/1.1."""
     _memo: dict[str, object] = field(default_factory=dict[str, object], repr=False, compare=False)
 
     @property

@@ -17,15 +17,17 @@ def evidence(exchange: Exchange, target: Target, masks: Masks) -> Evidence:
     """Return what a report may show of a call."""
     return Evidence(
         exchange.request.label,
-        curl(exchange.request, target, masks),
+        curl(exchange.request, target, masks, http2=exchange.http2),
         response(exchange, masks),
         exchange.seconds,
     )
 
 
-def curl(request: Request, target: Target, masks: Masks) -> str:
+def curl(request: Request, target: Target, masks: Masks, *, http2: bool = False) -> str:
     """Return a curl command that sends the same request. The command reads secrets from environment variables."""
     words = ["curl", "-i"]
+    if http2:  # curl asks for HTTP/2 in the TLS handshake; without TLS, it has to know beforehand
+        words += ["--http2" if request.url.startswith("https:") else "--http2-prior-knowledge"]
     words += ["-k"] if target.insecure_tls else []
     words += ["--cacert", shell.word(str(target.ca))] if target.ca else []
     for host, address in target.connect_to.items():

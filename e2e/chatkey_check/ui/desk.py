@@ -162,7 +162,7 @@ class Desk:
             "status": done.status,
             "milliseconds": round(done.seconds * 1000),
             "answer": response(done, self._masks),
-            "curl": curl(request, self._target, self._masks),
+            "curl": curl(request, self._target, self._masks, http2=done.http2),
         }
 
     def _text(self, body: bytes) -> str:

@@ -134,7 +134,8 @@ class HttpWire:
     def _send_alone(self, request: Request) -> Exchange:
         http2 = _place(request.url) in self._only_http2
         with closing(self._transport(keep=0, http2=http2)) as transport:
-            return self._over_http2(self._exchange(transport, Line(), request))
+            done = self._exchange(transport, Line(), request)
+        return replace(done, http2=True) if http2 else self._over_http2(done)
 
     def _over_http2(self, done: Exchange) -> Exchange:
         """If the server does not speak HTTP/1.1, repeat the call over HTTP/2. Keep to HTTP/2 if that works."""
@@ -145,7 +146,7 @@ class HttpWire:
         if again.response is None:
             return replace(done, broken=Broken.GARBLED)
         self._only_http2.add(_place(done.request.url))
-        return again
+        return replace(again, http2=True)
 
     @property
     def tls(self) -> ssl.SSLContext:
