@@ -11,6 +11,8 @@ from chatkey_check.model import Question, Severity
 from chatkey_check.reports import summary
 
 INTRODUCTION: Final = """\
+This page is for integrators.
+
 [`chatkey check`](integrators.md#check-your-endpoint) makes the following checks of a `getToken` endpoint, in an order
 that helps with debugging. `chatkey check --explain ID` explains one check in the terminal.
 
@@ -18,18 +20,19 @@ If a **must** check fails, people cannot sign in, or the wrong people can sign i
 fails, the endpoint works but can be improved, and the checker reports a warning. A normal call is `POST {"jkt": …}`
 with the session of the login, `Content-Type: application/json` and the page's own `Origin`.
 """
+NEXT: Final = "\nNext: [common mistakes](integrators.md#common-mistakes).\n"
 LANGUAGES: Final = {"Python": "python", "Node.js": "js", "PHP": "php", "nginx": "nginx", "Vite": "js", "page": "js"}
 
 
 def page(note: str) -> str:
-    return "".join(["# Checks\n\n", note, INTRODUCTION, *_contents(), *_groups()])
+    return "".join(["# Checks\n\n", note, INTRODUCTION, *_contents(), *_groups(), NEXT])
 
 
 def _contents() -> Iterator[str]:
-    yield "\n| group | checks |\n| --- | --- |\n"
+    yield "\n"
     for group, members in groupby(checks.load(), lambda check: check.group):
         links = (f"[{check.id}](#{check.id.replace('.', '')})" for check in members)
-        yield f"| {group} | {', '.join(links)} |\n"
+        yield f"- {group}: {', '.join(links)}\n"
 
 
 def _groups() -> Iterator[str]:
@@ -41,19 +44,14 @@ def _groups() -> Iterator[str]:
 
 def _check(check: Question) -> Iterator[str]:
     about = " · ".join(filter(None, (f"**{Severity(check.severity)}**", summary.source(check))))
-    yield f"\n### {check.id}\n\n{_prose(check.why)}\n\n| | |\n| --- | --- |\n| Level | {about} |\n"
-    yield f"| Sent | {_cell(check.sent)} |\n| Passes if | {_cell(check.passes)} |\n"
+    yield f"\n### {check.id}\n\n{_prose(check.why)}\n\n- Level: {about}\n"
+    yield f"- Sent: {_prose(check.sent)}\n- Passes if: {_prose(check.passes)}\n"
     if check.needs:
-        yield f"| Judged only if these pass | {', '.join(f'`{name}`' for name in check.needs)} |\n"
-    yield f"| Mistakes that cause it | {'<br>'.join(map(_cell, check.mistakes))} |\n"
+        yield f"- Judged only if these pass: {', '.join(f'`{name}`' for name in check.needs)}\n"
+    yield "".join(["- Mistakes that cause it:\n", *(f"  - {_prose(mistake)}\n" for mistake in check.mistakes)])
     yield f"\nWhat to change: {_prose(check.hint)}\n"
     for language, code in check.mend.items():
         yield f"\n```{LANGUAGES[language]}\n{code}\n```\n"
-
-
-def _cell(text: str) -> str:
-    """Return a text for a cell of a table, in which a bar must be escaped even between backticks."""
-    return _prose(text.replace("|", "\0")).replace("\0", "\\|")
 
 
 def _prose(text: str) -> str:

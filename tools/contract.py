@@ -24,9 +24,9 @@ HEAD = """\
 
 The command `nox -s docs -- --write` writes this page from [contract.toml](contract.toml). Do not edit the page.
 
-Each row contains one sentence and the tests that show the sentence. The levels **must** and **should** mark the
-normative sentences of the public contract. The level **kit** marks a decision of this kit where the contract is silent
-(`D-…`, explained on the page of [decisions](decisions.md)).
+This page is for implementers. Each entry contains one sentence and the tests that show the sentence. The levels
+**must** and **should** mark the normative sentences of the public contract. The level **kit** marks a decision of this
+kit where the contract is silent (`D-…`, explained on the page of [decisions](decisions.md)).
 """
 
 
@@ -66,14 +66,15 @@ def page() -> str:
     tests = marked_tests()
     parts = [HEAD]
     for section, group in groupby(entries(), key=lambda entry: entry.section):
-        parts.append(f"\n## {section}\n\n| id | level | | shown by |\n| --- | --- | --- | --- |\n")
-        parts.extend(_row(entry, tests.get(entry.id, [])) for entry in group)
+        parts.append(f"\n## {section}\n")
+        parts.extend(_entry(entry, tests.get(entry.id, [])) for entry in group)
+    parts.append("\nNext: [the protocol](protocol.md), or the [decisions](decisions.md).\n")
     return "".join(parts)
 
 
-def _row(entry: Entry, tests: list[str]) -> str:
-    text = entry.text.replace("|", "\\|")
-    return f"| `{entry.id}` | {entry.level} | {text} | {_shown_by(tests) or entry.reason} |\n"
+def _entry(entry: Entry, tests: list[str]) -> str:
+    shown = f"Shown by {_shown_by(tests)}" if tests else entry.reason
+    return f"\n### {entry.id}\n\n{entry.text}\n\n**{entry.level}** · {shown}\n"
 
 
 def _shown_by(tests: list[str]) -> str:

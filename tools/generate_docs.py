@@ -32,7 +32,8 @@ def commands() -> str:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
     found = [EntryPoint(name, value, GROUP) for name, value in sorted(declared.items())]
     helps = (page for command in found for page in _command_pages(command.load(), ("chatkey", command.name)))
-    return f"# Commands\n\n{NOTE}{_extras(found)}\n" + "\n".join(helps)
+    end = "\nNext: [settings](settings.md), for `chatkey serve`.\n"
+    return f"# Commands\n\nThis page is for everybody.\n\n{NOTE}{_extras(found)}\n" + "\n".join(helps) + end
 
 
 def _extras(found: list[EntryPoint]) -> str:

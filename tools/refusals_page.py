@@ -10,12 +10,17 @@ from typing import Final
 
 HERE: Final = Path(__file__).parents[1] / "tests" / "refusals"
 INTRODUCTION: Final = """\
+This page is for implementers.
+
 Each row describes one input that the server, the socket or the popup must refuse, and the result of the refusal. The
 test of a row has the row's id, and sends the invalid input and a similar valid input. For example,
 `python -m pytest tests -k JWT-151` runs the test of the row `JWT-151`. The tests of the rows `HTM-…` run in a real
-browser, in `nox -s e2e`. If a rule of the kit makes a row pointless, the row says so. [Another page](threats.md) groups
+browser, in `nox -s e2e`.
+
+If a rule of the kit makes a row pointless, the row says so. [Another page](threats.md) groups
 the rows by attack.
 """
+NEXT: Final = "\nNext: the same as data in [the vectors](vectors.md).\n"
 
 
 @dataclass(frozen=True)
@@ -47,13 +52,12 @@ def declined() -> dict[str, str]:
 
 def page(note: str) -> str:
     reasons = declined()
-    return "".join(
-        ["# Refusals\n\n", note, INTRODUCTION, *(part for family in families() for part in _family(family, reasons))]
-    )
+    entries = (part for family in families() for part in _family(family, reasons))
+    return "".join(["# Refusals\n\n", note, INTRODUCTION, *entries, NEXT])
 
 
 def _family(family: Family, reasons: Mapping[str, str]) -> Iterator[str]:
-    yield f"\n## {family.title}\n\n{family.about}\n\n| row | result |\n| --- | --- |\n"
+    yield f"\n## {family.title}\n\n{family.about}\n"
     for row, sentence in family.rows.items():
-        reason = f" No test of its own: {reasons[row]}" if row in reasons else ""
-        yield f"| `{row}` | {sentence}{reason} |\n"
+        reason = f"\nNo test of its own: {reasons[row]}\n" if row in reasons else ""
+        yield f"\n### {row}\n\n{sentence}\n{reason}"

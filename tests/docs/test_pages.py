@@ -88,6 +88,54 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert reached == set(PAGES)
 
 
+# pages that people like to read
+
+MOST_WORDS, MOST_CHARACTERS = 90, 200
+DECISION_WORDS = 80
+WIDE = {"conform.md", "fake-oauth.md", "protocol.md", "socket.md", "threats.md"}
+"""Pages with tables whose cells are lists of values, or have more than two columns of text."""
+LISTS = {"index.md", "tutorials.md", "how-to.md", "reference.md", "background.md"}
+"""Pages of links."""
+
+each_reading = pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if "docs" in page.parts and page.name not in LISTS],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+
+
+def paragraphs(page: Path) -> Iterator[str]:
+    """Yield the paragraphs and the items of lists, without tables and headings."""
+    text = re.sub(r"^<!--.*-->$", "", prose(page), flags=re.MULTILINE)
+    for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
+        if not part.lstrip().startswith(("|", "#")):
+            yield part
+
+
+@each_page
+def test_no_paragraph_is_long(page: Path) -> None:
+    most = DECISION_WORDS if page.name == "decisions.md" else MOST_WORDS
+
+    assert [part for part in paragraphs(page) if len(part.split()) > most] == []
+
+
+@each_page
+def test_no_cell_of_a_table_is_long(page: Path) -> None:
+    rows = (line for line in prose(page).splitlines() if line.startswith("|"))
+    long = [cell for row in rows for cell in re.split(r"(?<!\\)\|", row) if len(cell.strip()) > MOST_CHARACTERS]
+
+    assert not long or page.name in WIDE, long
+
+
+@each_reading
+def test_a_page_says_whom_it_is_for_and_what_to_read_next(page: Path) -> None:
+    text = prose(page)
+    said, after = text.partition("\n## ")[0], re.findall(r"^Next: .*", text, re.MULTILINE)
+
+    assert re.search(r"This (?:page|tutorial) is for \w+", said)
+    assert "](" in " ".join(after)
+
+
 # generated pages
 
 
