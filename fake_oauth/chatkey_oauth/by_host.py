@@ -15,16 +15,21 @@ LOCAL = ".localhost"
 
 
 class Called(NamedTuple):
-    """A provider, with the host and port for the URLs that the provider gives this client."""
+    """A provider, with the host and port for the URLs that the provider gives this client.
+
+    `real_port` is the port with its colon, or empty, if the header has a real host of the provider.
+    """
 
     provider: str
     netloc: str
+    real_port: str | None = None
 
 
 def called(host: str) -> Called | None:
     """Return the provider that a `Host` header names, or None if the header names no provider.
 
-    All real hosts of a provider are mapped to the first one, which is also the host in the issuer.
+    All real hosts of a provider are mapped to the first one, which is also the host in the issuer. Endpoints at other
+    hosts have these hosts in the documents of the provider.
     """
     name = host_name(host)
     if name.endswith(LOCAL):
@@ -35,7 +40,8 @@ def called(host: str) -> Called | None:
         return None
     port = urlsplit(f"//{host}").port
     first = load(known).hosts[0]
-    return Called(known, first if port is None else f"{first}:{port}")
+    colon = "" if port is None else f":{port}"
+    return Called(known, f"{first}{colon}", colon)
 
 
 def every_name() -> Iterator[str]:

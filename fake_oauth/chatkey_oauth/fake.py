@@ -179,7 +179,7 @@ class Fake:
         if found is None:
             base = f"{urlsplit(self.settings.for_browsers).scheme}://{at_host.netloc}"
             issuer = self.settings.issuers.get(at_host.provider, base)
-            found = self.provider(at_host.provider).at(Addresses(base, base, issuer))
+            found = self.provider(at_host.provider).at(Addresses(base, base, issuer), at_host.real_port)
             self._at_hosts.put(at_host.netloc, found)
         return found
 

@@ -92,7 +92,48 @@ def test_addresses_and_issuer_use_the_host_of_the_request(fake: App, host: str, 
     id_token = visitor.login(scope="openid")["id_token"]
     claims = claims_of(id_token)
     assert document["issuer"] == claims["iss"] == base
-    assert document["token_endpoint"].startswith(f"{base}/")
+    tokens = base.replace("accounts.google.com", "oauth2.googleapis.com")
+    assert document["token_endpoint"].startswith(f"{tokens}/")
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "endpoints"),
+    [
+        (
+            "accounts.google.com",
+            DISCOVERY,
+            {
+                "authorization_endpoint": "https://accounts.google.com/o/oauth2/v2/auth",
+                "token_endpoint": "https://oauth2.googleapis.com/token",
+                "userinfo_endpoint": "https://openidconnect.googleapis.com/v1/userinfo",
+                "revocation_endpoint": "https://oauth2.googleapis.com/revoke",
+                "jwks_uri": "https://www.googleapis.com/oauth2/v3/certs",
+            },
+        ),
+        (
+            "login.microsoftonline.com",
+            f"/common/v2.0{DISCOVERY}",
+            {
+                "token_endpoint": "https://login.microsoftonline.com/common/oauth2/v2.0/token",
+                "userinfo_endpoint": "https://graph.microsoft.com/oidc/userinfo",
+            },
+        ),
+        (
+            "www.linkedin.com",
+            f"/oauth{DISCOVERY}",
+            {
+                "token_endpoint": "https://www.linkedin.com/oauth/v2/accessToken",
+                "userinfo_endpoint": "https://api.linkedin.com/v2/userinfo",
+            },
+        ),
+    ],
+)
+def test_a_document_at_a_real_host_names_the_real_hosts(
+    fake: App, host: str, path: str, endpoints: dict[str, str]
+) -> None:
+    document = content(named(fake, host).get(path))
+
+    assert {name: document[name] for name in endpoints} == endpoints
 
 
 def test_facebook_without_www_shows_the_page_that_leads_back(fake: App) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -457,3 +458,39 @@ def test_a_github_apps_tokens_expire_and_are_refreshed_if_switched(github: Visit
     assert [github.profile(token["access_token"]).status for token in (first, second)] == [401, 200]
     again = content(github.refresh(first["refresh_token"]))
     assert again["error"] == "bad_refresh_token"
+
+
+QUERY = json.dumps({"query": "query { viewer { login databaseId name, email id } }"}).encode()
+
+
+@pytest.mark.parametrize("path", ["/graphql", "/api/graphql"])
+def test_graphql_knows_the_viewer(github: Visitor, path: str) -> None:
+    bearer = f"bearer {github.access_token()}"
+
+    answer = github.post(path, QUERY, content_type="application/json", authorization=bearer)
+
+    viewer = content(answer)["data"]["viewer"]
+    assert (viewer["login"], viewer["name"], viewer["email"]) == ("rquill", "Rhea Quill", "")
+    assert viewer["databaseId"] == content(github.get("/user", authorization=bearer))["id"]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("{ viewer { login salary } }", "Field 'salary' doesn't exist on type 'User'"),
+        ('{ repository(owner: "a") { id } }', "The fake only knows queries of the form { viewer { login name } }."),
+    ],
+)
+def test_graphql_reports_what_it_does_not_know(github: Visitor, query: str, message: str) -> None:
+    body = json.dumps({"query": query}).encode()
+
+    answer = github.post(
+        "/graphql", body, content_type="application/json", authorization=f"bearer {github.access_token()}"
+    )
+
+    assert answer.status == 200
+    assert [error["message"] for error in content(answer)["errors"]] == [message]
+
+
+def test_graphql_needs_a_token(github: Visitor) -> None:
+    assert github.post("/graphql", QUERY, content_type="application/json").status == 401

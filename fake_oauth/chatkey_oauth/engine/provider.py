@@ -27,10 +27,11 @@ class Provider(Dialect):
         super().__init__(world, addresses)
         self._routes = Routes(self.endpoints())
 
-    def at(self, addresses: Addresses) -> Self:
+    def at(self, addresses: Addresses, real_port: str | None = None) -> Self:
         """Return the same provider with other addresses. The two share grants and keys."""
         twin = copy(self)
         twin.addresses = addresses
+        twin.real_port = real_port
         twin._routes = Routes(twin.endpoints())  # noqa: SLF001 - of its own kind
         return twin
 

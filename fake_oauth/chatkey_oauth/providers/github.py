@@ -41,7 +41,7 @@ from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.token import by_refresh_token, client_of, issue
 from chatkey_oauth.engine.world import Lives
-from chatkey_oauth.providers import github_api, github_device
+from chatkey_oauth.providers import github_api, github_device, github_graphql
 from chatkey_oauth.providers.github_device import DOCS
 
 if TYPE_CHECKING:
@@ -148,6 +148,8 @@ class Imitated(Provider):
             "GET POST /login/device": Route(None, self.device_page),
             "GET /user": Route(Leg.PROFILE, self.api(self.user)),
             "GET /user/emails": Route(Leg.PROFILE, self.api(self.emails, ACCEPTED)),
+            "POST /graphql": Route(Leg.PROFILE, self.api(self.graphql)),
+            "POST /api/graphql": Route(Leg.PROFILE, self.api(self.graphql)),
             "GET /rate_limit": Route(None, self.api(self.rate_limit)),
             "POST /applications/{client_id}/token": Route(Leg.PROFILE, self.api(self.check_token)),
             "PATCH /applications/{client_id}/token": Route(Leg.PROFILE, self.api(self.reset_token)),
@@ -359,7 +361,13 @@ class Imitated(Provider):
 
     def profile(self, person: Person) -> dict[str, Any]:
         number = int(self.subject(person, ""))
-        return github_api.user(number, person, self.addresses, self.portrait(person))
+        places = self.addresses._replace(server=self.at_host(API_HOST))
+        return github_api.user(number, person, places, self.portrait(person))
+
+    def graphql(self, call: Call) -> Answer:
+        """The GraphQL endpoint, which answers the query `viewer`."""
+        person = self.person(self.bearer(call).grant)
+        return json_answer(github_graphql.answer(call.form.get("query", ""), self.profile(person)))
 
     def emails(self, call: Call) -> Answer:
         """The endpoint of the person's e-mail addresses. It needs one of the scopes in `MAIL_SCOPES`."""

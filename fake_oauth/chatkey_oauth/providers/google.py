@@ -169,16 +169,17 @@ class Imitated(Provider):
     def discovery(self, call: Call) -> Answer:
         """The discovery document (OpenID Connect Discovery 4)."""
         del call
-        browser, server, issuer = self.addresses
+        browser, _, issuer = self.addresses
+        tokens = self.at_host("oauth2.googleapis.com")
         return json_answer(
             {
                 "issuer": issuer,
                 "authorization_endpoint": f"{browser}/o/oauth2/v2/auth",
-                "device_authorization_endpoint": f"{server}/device/code",
-                "token_endpoint": f"{server}/token",
-                "userinfo_endpoint": f"{server}/v1/userinfo",
-                "revocation_endpoint": f"{server}/revoke",
-                "jwks_uri": f"{server}/oauth2/v3/certs",
+                "device_authorization_endpoint": f"{tokens}/device/code",
+                "token_endpoint": f"{tokens}/token",
+                "userinfo_endpoint": f"{self.at_host('openidconnect.googleapis.com')}/v1/userinfo",
+                "revocation_endpoint": f"{tokens}/revoke",
+                "jwks_uri": f"{self.at_host('www.googleapis.com')}/oauth2/v3/certs",
                 "response_types_supported": [
                     *("code", "token", "id_token", "code token", "code id_token", "token id_token"),
                     *("code token id_token", "none"),

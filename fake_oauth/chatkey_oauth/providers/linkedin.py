@@ -128,7 +128,7 @@ class Imitated(Provider):
                 "issuer": self.issuer,
                 "authorization_endpoint": f"{browser}/oauth/v2/authorization",
                 "token_endpoint": f"{server}/oauth/v2/accessToken",
-                "userinfo_endpoint": f"{server}/v2/userinfo",
+                "userinfo_endpoint": f"{self.at_host('api.linkedin.com')}/v2/userinfo",
                 "jwks_uri": f"{server}/oauth/openid/jwks",
                 "response_types_supported": ["code"],
                 "subject_types_supported": ["pairwise"],

@@ -148,7 +148,7 @@ class Imitated(Provider):
                 "scopes_supported": ["openid", "profile", "email", "offline_access"],
                 "issuer": self.issuer(tenant),
                 "request_uri_parameter_supported": False,
-                "userinfo_endpoint": f"{server}/oidc/userinfo",
+                "userinfo_endpoint": f"{self.at_host('graph.microsoft.com')}/oidc/userinfo",
                 "authorization_endpoint": f"{browser}/{asked}/oauth2/v2.0/authorize",
                 "device_authorization_endpoint": f"{server}/{asked}/oauth2/v2.0/devicecode",
                 "http_logout_supported": True,

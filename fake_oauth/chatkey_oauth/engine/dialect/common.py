@@ -27,7 +27,8 @@ ALPHANUMERIC = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 class Common:
     """One provider of a running fake.
 
-    `grants` are all grants that the provider has issued; `keys` are its signing keys.
+    `grants` are all grants that the provider has issued; `keys` are its signing keys. `real_port` is the port (such as
+    `:8443`, or empty) if a client called the provider by a real host.
     """
 
     name: ClassVar[str]
@@ -54,6 +55,7 @@ class Common:
     def __init__(self, world: World, addresses: Addresses) -> None:
         self.world = world
         self.addresses = addresses
+        self.real_port: str | None = None
         self.keys = KeyRing(world.make_key, self.first_keys, self.kid)
         self.grants = Grants()
         self.sessions = Sessions(world.random)
@@ -97,6 +99,15 @@ class Common:
     def now(self) -> int:
         """The time in whole seconds."""
         return int(self.world.clock())
+
+    def at_host(self, host: str) -> str:
+        """Return the base address of a real host. Otherwise, all endpoints have the same base address.
+
+        The real host counts only if the client called the provider by a real host.
+        """
+        if self.real_port is None:
+            return self.addresses.server
+        return f"{urlsplit(self.addresses.server).scheme}://{host}{self.real_port}"
 
     @property
     def browser_path(self) -> str:
