@@ -25,7 +25,15 @@ from chatkey_stack.process import Process
 SCRIPTS: Final = Path(sysconfig.get_path("scripts"))
 CHATKEY: Final = str(SCRIPTS / "chatkey")
 EXAMPLES: Final = Path(__file__).parents[1] / "docs" / "integrators" / "examples"
-BACKEND: Final = "litestar_backend"
+SERVE: Final = """
+import socket, sys
+from chatkey_serving.server import Server
+from chatkey_serving.site import Site
+sys.path.insert(0, sys.argv[1])
+from litestar_backend import app
+Server(Site(app=app), lambda: None).run([socket.create_server(("127.0.0.1", int(sys.argv[2])))])
+"""
+"""A program that serves a reference backend. The base has no uvicorn."""
 """A reference backend that needs only the base dependencies."""
 PATIENCE_SECONDS: Final = 60
 
@@ -75,7 +83,7 @@ def check_check(folder: Path) -> None:
     (port,) = free_ports(1)
     secret, password = secrets.token_hex(16), secrets.token_hex(8)
     environ = os.environ | {"CHAT_PROVIDER_ID": "prov_base", "CHAT_SECRET_KEY": secret, "LOGIN_PASSWORD": password}
-    serve = [sys.executable, "-m", "uvicorn", f"{BACKEND}:app", "--app-dir", str(EXAMPLES), "--port", str(port)]
+    serve = [sys.executable, "-c", SERVE, str(EXAMPLES), str(port)]
     shop = f"http://{LOOPBACK}:{port}"
     check = ["check", f"{shop}/chat/token", "--provider-id", "prov_base", "--secret-env", "CHAT_SECRET_KEY"]
     check += ["--login-url", f"{shop}/login"]
