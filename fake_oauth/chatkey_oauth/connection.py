@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import socket
-import struct
 import time
 from collections import deque
 from functools import cache, partial
@@ -18,22 +15,22 @@ import httptools
 from chatkey_oauth.app import BODY_BYTES
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.http import header_bytes, text_answer
+from chatkey_serving.dates import http_date
+from chatkey_serving.site import LOG, reset
 
 if TYPE_CHECKING:
     from chatkey_oauth.app import App
     from chatkey_oauth.engine.http import Answer, Message
-    from chatkey_serving.few_lines import FewLines
+    from chatkey_serving.site import Site
 
 MOST_BYTES: Final = 1024 * 1024
 """The largest request, including headers. The providers accept smaller bodies than the lab: `BODY_BYTES`."""
 
+IDLE_SECONDS: Final = 75.0
+"""The time after which a connection without requests is closed."""
+
 WAITING: Final = 16
 """The maximum number of requests that may wait for the response to an earlier request."""
-
-DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-log = logging.getLogger(__name__)
 
 
 class Request:
@@ -51,16 +48,16 @@ class Request:
 
 
 class Connection(asyncio.Protocol):
-    """A connection of a client. Its open connections are in `among`.
+    """A request of a provider is answered at once.
 
-    A request of a provider is answered at once. While a fault delays a response, and while the lab is at work, later
-    requests of the same connection wait. `few` limits the log lines about requests that are not HTTP.
+    While a fault delays a response, and while the lab is at work, later requests of the same connection wait.
     """
 
-    def __init__(self, app: App, among: set[Connection], few: FewLines) -> None:
+    transport: asyncio.Transport
+
+    def __init__(self, app: App, site: Site) -> None:
         self._app = app
-        self._among = among
-        self._few = few
+        self._site = site
         self._loop = asyncio.get_running_loop()
         self._parser = httptools.HttpRequestParser(self)
         self._request = Request()
@@ -69,29 +66,31 @@ class Connection(asyncio.Protocol):
         self._pending: asyncio.Handle | asyncio.Future[None] | None = None
         self._held = False
         self._ending = False
-        self.idle_since = 0.0
+        self._idle_since = 0.0
 
     # Called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        self._among.add(self)
-        self.idle_since = self._loop.time()
+        self.transport = cast("asyncio.Transport", transport)
+        self._site.connections.add(self)
+        self._idle_since = self._loop.time()
+        self._alarm = self._loop.call_later(IDLE_SECONDS, self._close_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the work on a response that nobody will read."""
         del exc
-        self._among.discard(self)
+        self._alarm.cancel()
         self._waiting.clear()
         if self._pending is not None:
             self._pending.cancel()
+        self._site.leave(self)
 
     def pause_writing(self) -> None:
         """Read no further requests while the client does not read the responses."""
-        self._transport.pause_reading()
+        self.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        self._transport.resume_reading()
+        self.transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
         self._received += len(data)
@@ -120,7 +119,7 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self._request.headers.append((name, value))
 
     def on_body(self, body: bytes) -> None:
@@ -152,8 +151,8 @@ class Connection(asyncio.Protocol):
             return
         try:
             answer = self._answer(request, path, query)
-        except Exception:
-            log.exception("The fake failed to answer %s %s.", request.method, path)
+        except Exception:  # noqa: BLE001 - the log has the traceback
+            LOG.exception("The fake failed to answer %s %s.", request.method, path)
             answer = text_answer("Internal Server Error", 500)
         if answer.delay == 0:
             self._send(request, answer)
@@ -179,25 +178,25 @@ class Connection(asyncio.Protocol):
     def _send(self, request: Request, answer: Answer) -> None:
         """Send a response. If a fault cuts the response, break the connection instead."""
         if answer.cut == "before":
-            self._reset()
+            reset(self.transport)
             return
         keep_alive = request.keep_alive and not self._ending
         head, body = head_bytes(answer, keep_alive=keep_alive), answer.body
         if answer.cut:
-            self._transport.write(head + body[: len(body) // 2])
-            self._transport.close()
+            self.transport.write(head + body[: len(body) // 2])
+            self.transport.close()
             return
-        self._transport.write(head if request.method == "HEAD" else head + body)
+        self.transport.write(head if request.method == "HEAD" else head + body)
         self._done(keep_alive=keep_alive)
 
     def _done(self, *, keep_alive: bool) -> None:
-        self.idle_since = self._loop.time()
+        self._idle_since = self._loop.time()
         if not keep_alive:
-            self._transport.close()
+            self.transport.close()
 
     def _next(self) -> None:
         """Answer the requests that arrived while a response was pending."""
-        while self._waiting and self._pending is None and not self._transport.is_closing():
+        while self._waiting and self._pending is None and not self.transport.is_closing():
             self._handle(self._waiting.popleft())
 
     async def _lab(self, request: Request, path: str, query: bytes) -> None:
@@ -217,20 +216,22 @@ class Connection(asyncio.Protocol):
 
         try:
             await self._app.control(self._scope(request, path, query), receive, send)
-        except Exception:
-            log.exception("The lab failed to answer %s %s.", request.method, path)
+        except Exception:  # noqa: BLE001 - the log has the traceback
+            LOG.exception("The lab failed to answer %s %s.", request.method, path)
         keep_alive = request.keep_alive and not self._ending
         lines = [name + b": " + value + b"\r\n" for name, value in start["headers"]]
         ending = b"\r\n" if keep_alive else b"connection: close\r\n\r\n"
-        self._transport.write(
-            b"".join((status_line(start["status"]), date_line(int(time.time())), *lines, ending, body))
+        self.transport.write(
+            b"".join(
+                (status_line(start["status"]), b"date: %b\r\n" % http_date(int(time.time())), *lines, ending, body)
+            )
         )
         self._pending = None
         self._done(keep_alive=keep_alive)
         self._next()
 
     def _scope(self, request: Request, path: str, query: bytes) -> dict[str, Any]:
-        given = self._transport.get_extra_info
+        given = self.transport.get_extra_info
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -249,42 +250,36 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, status: int, why: str) -> None:
         """Answer something that cannot be read, and close the connection."""
-        if self._transport.is_closing():
+        if self.transport.is_closing():
             return
-        if self._few.admits(why):
-            log.warning(why)
-        self._transport.write(head_bytes(answer := text_answer(why, status), keep_alive=False) + answer.body)
-        self._transport.close()
+        LOG.warning(why)
+        self.transport.write(head_bytes(answer := text_answer(why, status), keep_alive=False) + answer.body)
+        self.transport.close()
 
     # Ending
 
-    def is_idle(self, now: float, seconds: float) -> bool:
-        """Return whether no request arrived in the last `seconds`."""
-        return self._pending is None and now - self.idle_since > seconds
+    def _close_if_idle(self) -> None:
+        """Close the connection if no request has arrived for a while. Otherwise look again later."""
+        left = self._idle_since + IDLE_SECONDS - self._loop.time()
+        if left <= 0 and self._pending is None:
+            self.transport.abort()
+        else:
+            self._alarm = self._loop.call_later(max(left, 1.0), self._close_if_idle)
 
-    def close(self) -> None:
+    def shut_down(self) -> None:
         """Close the connection after the response that is at work. A response that a fault withholds is not sent."""
         self._ending = True
         if self._held:
-            self._reset()
+            reset(self.transport)
         elif self._pending is None:
-            self._transport.abort()
-
-    def abort(self) -> None:
-        self._transport.abort()
-
-    def _reset(self) -> None:
-        """Abort the connection at once, with RST instead of FIN."""
-        connection = self._transport.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._transport.abort()
+            self.transport.abort()
 
 
 def head_bytes(answer: Answer, *, keep_alive: bool) -> bytes:
     """Return the status line and the headers of a response."""
     lines = [f"{name}: ".encode("latin-1") + header_bytes(value) + b"\r\n" for name, value in answer.headers]
     ending = b"content-length: %d\r\n%b\r\n" % (len(answer.body), b"" if keep_alive else b"connection: close\r\n")
-    return b"".join((status_line(answer.status), date_line(int(time.time())), *lines, ending))
+    return b"".join((status_line(answer.status), b"date: %b\r\n" % http_date(int(time.time())), *lines, ending))
 
 
 @cache
@@ -294,17 +289,3 @@ def status_line(status: int) -> bytes:
     except ValueError:
         phrase = ""
     return f"HTTP/1.1 {status} {phrase}\r\n".encode()
-
-
-_date: tuple[int, bytes] = (0, b"")
-
-
-def date_line(second: int) -> bytes:
-    """Return the header `date` (RFC 9110 5.6.7). It is made once a second."""
-    global _date  # noqa: PLW0603 - the last line, for all connections
-    if _date[0] != second:
-        now = time.gmtime(second)
-        day, month = DAYS[now.tm_wday], MONTHS[now.tm_mon - 1]
-        stamp = f"{day}, {now.tm_mday:02} {month} {now.tm_year} {now.tm_hour:02}:{now.tm_min:02}:{now.tm_sec:02} GMT"
-        _date = (second, f"date: {stamp}\r\n".encode())
-    return _date[1]

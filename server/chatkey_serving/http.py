@@ -15,7 +15,7 @@ import httptools
 from chatkey_protocol.codes import Code
 from chatkey_serving import handshake
 from chatkey_serving.exchange import Exchange, head
-from chatkey_serving.site import CONNECTION, LOG, reset
+from chatkey_serving.site import CONNECTION, LOG
 from chatkey_serving.websocket import SocketConnection
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ class HttpConnection(asyncio.Protocol):
 
     transport: asyncio.Transport
     client: Address | None = None
-    is_held = False
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -221,9 +220,7 @@ class HttpConnection(asyncio.Protocol):
 
     def shut_down(self) -> None:
         """Break an idle connection: over TLS, browsers do not answer a close. Otherwise close after the response."""
-        if self.is_held:
-            reset(self.transport)
-        elif self._answered is None or self._answered.is_done:
+        if self._answered is None or self._answered.is_done:
             self.transport.abort()
         else:
             self._answered.closes = True

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import signal
 import ssl
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from chatkey_serving.http import HttpConnection
 from chatkey_serving.lifespan import started
 
 if TYPE_CHECKING:
@@ -35,7 +33,8 @@ class Server:
 
     `ready` is called when the server listens, `told` when the server must shut down, and `leaving` when the server
     accepts no more connections. The server continues until `told` has returned, and breaks no connection before
-    `leaving` has returned. After that, requests in progress have `grace` seconds.
+    `leaving` has returned. After that, requests in progress have `grace` seconds. `connection` makes the protocol of
+    each connection, which must add itself to the connections of the site. The default is `HttpConnection`.
     """
 
     def __init__(
@@ -48,6 +47,7 @@ class Server:
         tls: ssl.SSLContext | None = None,
         grace: float = 3.0,
         handshake_seconds: float = HANDSHAKE_SECONDS,
+        connection: Callable[[Site], asyncio.BaseProtocol] | None = None,
     ) -> None:
         self.site = site
         self._ready = ready
@@ -56,6 +56,7 @@ class Server:
         self._tls = tls
         self._grace = grace
         self._handshake_seconds = handshake_seconds
+        self._connection = connection or _http_connection
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
 
@@ -81,7 +82,7 @@ class Server:
     async def _serve(self, sockets: list[socket.socket]) -> None:
         listen = partial(
             asyncio.get_running_loop().create_server,
-            partial(HttpConnection, self.site),
+            partial(self._connection, self.site),
             backlog=BACKLOG,
             ssl=self._tls,
             ssl_handshake_timeout=self._handshake_seconds if self._tls else None,
@@ -125,9 +126,15 @@ def server_context(certificate: str, key: str) -> ssl.SSLContext:
     return context
 
 
-def _new_loop() -> asyncio.AbstractEventLoop:
-    if sys.platform == "win32":
-        return asyncio.new_event_loop()
-    import uvloop  # noqa: PLC0415 - there is none on Windows
+def _http_connection(site: Site) -> asyncio.BaseProtocol:
+    from chatkey_serving.http import HttpConnection  # noqa: PLC0415 - the fake does not wait for it
 
+    return HttpConnection(site)
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop  # noqa: PLC0415 - there is none on Windows
+    except ImportError:
+        return asyncio.new_event_loop()
     return uvloop.new_event_loop()

@@ -10,7 +10,6 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from email.utils import formatdate
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from chatkey_protocol.codes import Close
@@ -50,10 +49,9 @@ def connection_of(scope: Mapping[str, Any]) -> Connection:
 
 
 class Connection(Protocol):
-    """A connection as the application sees it. `is_held` means that the application withholds a response."""
+    """A connection as the application sees it."""
 
     transport: asyncio.Transport
-    is_held: bool
 
     def shut_down(self) -> None:
         """Close the connection as soon as the current response is complete."""
@@ -112,7 +110,7 @@ class Site:
         """Return the headers of every response."""
         now = int(time.time())
         if self.has_date and self._date[0] != now:
-            self._date = (now, [(b"date", formatdate(now, usegmt=True).encode())])
+            self._date = (now, [(b"date", http_date(now))])
         return self._date[1]
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:

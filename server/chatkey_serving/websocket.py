@@ -40,8 +40,6 @@ class SocketConnection(asyncio.Protocol):
     reason when a peer is disconnected, and returns the close code. `site.door` counted the connection when it was HTTP.
     """
 
-    is_held = False
-
     def __init__(self, site: Site, transport: asyncio.Transport, scope: Scope, opening: Handshake) -> None:
         self.transport = transport
         self.is_open = self.is_gone = self.close_sent = False

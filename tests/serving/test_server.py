@@ -9,21 +9,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from chatkey_serving.server import Server
-from chatkey_serving.site import CONNECTION, Site
+from chatkey_serving.site import Site
 from chatkey_stack.patience import PATIENCE
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
-    """Answer a request. If the path is `/held`, send only the beginning of the response."""
-    if scope["path"] == "/held":
-        scope["extensions"][CONNECTION].is_held = True
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
-        await send({"type": "http.response.body", "more_body": True})
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        return
+    del scope, receive
     await send({"type": "http.response.start", "status": 204, "headers": []})
     await send({"type": "http.response.body"})
 

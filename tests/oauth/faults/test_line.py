@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 import pytest
@@ -31,7 +31,7 @@ class Running:
         self._stack = ExitStack()
         listening = self._stack.enter_context(Listening("127.0.0.1", 0))
         server = self._stack.enter_context(listening.serving(Settings(lab=True)))
-        self.fake, self.port = server.app, listening.port
+        self.fake, self.port = cast("App", server.site.app), listening.port
 
     def arm(self, fault: str, **options: Any) -> None:
         self.fake.faults.arm(Order(fault=fault, scope=Scope(provider="google"), with_=options))
