@@ -48,7 +48,7 @@ from chatkey_e2e.stashed import (
     widget_key,
     witness_key,
 )
-from chatkey_e2e.witness import Witness
+from chatkey_e2e.witness import LEAKED, Witness
 from chatkey_oauth.client import LabError
 from chatkey_peer.exits import Exit
 from chatkey_peer.peer import Peer, peer
@@ -206,7 +206,7 @@ def chatkey_watch(
     with _patient(milliseconds):
         yield watch
     if leaks := witness.leaks(witness.contexts):
-        pytest.fail("a secret leaked:\n" + "\n".join(sorted(set(leaks))), pytrace=False)
+        pytest.fail(LEAKED + "\n".join(sorted(set(leaks))), pytrace=False)
 
 
 @pytest.fixture

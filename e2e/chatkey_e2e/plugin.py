@@ -43,6 +43,9 @@ __all__ = ["Advance", "MakeBusiness", "MakeDriven", "MakeFaults", "MakePeer", "N
 
 pytest_plugins = ["chatkey_e2e.fixtures"]
 
+ALLOWED = 2
+"""Smoke scenarios of a widget that may fail. A widget without one of the modes is still judged."""
+
 SYNCHRONOUS = ("playwright", "pytest_playwright.pytest_playwright")
 """The names under which pytest-playwright may be loaded."""
 
@@ -74,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if target := options.read(config).target:
         _aim_at(config, target)
         config.stash[known_key] = KnownFailures(_aim(config).known)
-        config.pluginmanager.register(applicable.Smoke())
+        config.pluginmanager.register(applicable.Smoke(ALLOWED if widget_key in config.stash else 0))
     if file := options.read(config).results:
         config.pluginmanager.register(Results(file))
     if file := options.read(config).timings:

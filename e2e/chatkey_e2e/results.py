@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import json
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.scenario import Scenario, write_scenarios
+from chatkey_conform.judging.transcript import MOST_STEPS, Step, frame_text, masked
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_e2e import needs
 from chatkey_e2e.aim.applicable import NOT_APPLICABLE
+from chatkey_e2e.stashed import witness_key
+from chatkey_e2e.witness import LEAKED, Witness
 from chatkey_oauth.client import LabError
 
 LONGEST: Final = 300
+PUBLIC: Final = "/v1/public/"
+LEAKS: Final = {
+    "2.1/secret-stays": ("a secret of the business",),
+    "2.6/memory-only": ("a token of type 'visitor'",),
+    "2.8/member-token-key": ("a token of type 'user'", "a token of type 'identity'"),
+}
+"""The sentence that a leak breaks, by the first words about the leak."""
 OURS: Final = (HarnessError, LabError)
 """Errors of the adapter, or of a server of the harness. They never count against the target."""
 
@@ -26,6 +37,7 @@ class _Seen:
     verdict: Verdict = Verdict.NOT_RUN
     reason: str = "the run ended before this scenario"
     seconds: float = 0.0
+    steps: tuple[Step, ...] = ()
 
     def judge(self, verdict: Verdict, reason: str = "") -> None:
         self.verdict, self.reason = verdict, reason
@@ -39,6 +51,7 @@ class Results:
         self._items: dict[str, pytest.Item] = {}
         self._seen: dict[str, _Seen] = {}
         self._errors_of_ours: set[str] = set()
+        self._leaks: set[str] = set()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Remember the selected scenarios, without those about the kit itself."""
@@ -49,15 +62,23 @@ class Results:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Note whether an error is one of the harness."""
+        """Note whether an error is one of the harness, and keep the traffic of the pages as evidence."""
         if call.excinfo and isinstance(call.excinfo.value, OURS):
             self._errors_of_ours.add(item.nodeid)
-        return (yield)
+        report = yield
+        if call.excinfo and str(call.excinfo.value).startswith(LEAKED):
+            self._leaks.update(str(call.excinfo.value).removeprefix(LEAKED).splitlines())
+        elif report.failed and item.nodeid in self._seen and (witness := item.stash.get(witness_key, None)):
+            self._seen[item.nodeid].steps = tuple(_traffic(witness))
+        return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record the verdict of a phase. The first phase that does not pass decides."""
+        """Record the verdict of a phase. The first phase that does not pass decides.
+
+        A leak, which a fixture finds afterwards, is a result of its own: the scenario is about something else.
+        """
         seen = self._seen.get(report.nodeid)
-        if seen is None:
+        if seen is None or (report.failed and report.when == "teardown" and LEAKED.strip() in report.longreprtext):
             return
         seen.seconds += report.duration
         if report.failed:
@@ -69,7 +90,8 @@ class Results:
             seen.judge(Verdict.PASSED)
 
     def pytest_sessionfinish(self) -> None:
-        write_scenarios(self._file, [self._scenario(item, self._seen[name]) for name, item in self._items.items()])
+        scenarios = [self._scenario(item, self._seen[name]) for name, item in self._items.items()]
+        write_scenarios(self._file, [*scenarios, *_leaked(self._leaks)])
 
     def _scenario(self, item: pytest.Item, seen: _Seen) -> Scenario:
         title = " ".join((getattr(item, "obj", None).__doc__ or "").split())
@@ -81,7 +103,33 @@ class Results:
             verdict=seen.verdict,
             reason=seen.reason,
             seconds=round(seen.seconds, 2),
+            steps=seen.steps,
         )
+
+
+def _leaked(leaks: set[str]) -> Iterator[Scenario]:
+    """Yield a failure for each sentence about secrets that a leak breaks."""
+    for sentence, words in LEAKS.items():
+        if found := sorted(leak for leak in leaks if leak.startswith(words)):
+            title = "No secret and no token is in a place where the contract does not allow it."
+            yield Scenario(f"leaks/{sentence}", title, (sentence,), Verdict.FAILED, "; ".join(found))
+
+
+def _traffic(witness: Witness) -> Iterator[Step]:
+    """Yield the page's latest requests to the service, the frames that it sent, and the answers to `connect`."""
+    asked = [f"{request.method} {request.url}" for request in witness.requests if PUBLIC in request.url]
+    sent = [f"→ {frame_text(_parsed(message.text))}" for message in witness.sent]
+    accepted = [f"← {frame_text(frame)}" for frame in witness.accepted]
+    for text in (*asked[-MOST_STEPS:], *sent[-MOST_STEPS:], *accepted[-MOST_STEPS:]):
+        yield Step(masked(text, witness.secrets))
+
+
+def _parsed(text: str) -> Any:
+    """Return the frame in a text, or the text if it is not JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _skipped(report: pytest.TestReport) -> tuple[Verdict, str]:

@@ -45,6 +45,9 @@ PAGE_CONTENTS = """() => {
 EXCHANGE = "the query of the member token endpoint"
 CACHE = "the cached member token"
 
+LEAKED = "a secret leaked:\n"
+"""The beginning of the failure of a test in which a secret was found in a wrong place."""
+
 
 @dataclass  # without slots: Playwright stores its wrappers on the owner of a listener
 class Witness:

@@ -17,6 +17,8 @@ from chatkey_conform.data import elsewhere, scored
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.scenario import Scenario, read_scenarios
 from chatkey_conform.judging.verdict import Verdict
+from chatkey_conform.running import scenarios
+from chatkey_conform.running.outcome import Outcome
 from chatkey_conform.running.scenarios import Selection, outcomes, run_scenarios
 from chatkey_peer.exits import Exit
 
@@ -30,10 +32,44 @@ from chatkey_peer.exits import Exit
         (Selection(words="logout"), "(smoke or logout)"),
         (Selection(any_widget=True, words="tokens/a[b]"), "any_widget and (smoke or tokens/a[b])"),
         (Selection(words="two words"), "smoke"),
+        (Selection(any_widget=True, names=("test_a", "test_b")), "test_a or test_b"),
     ],
 )
 def test_a_selection_includes_the_smoke_scenarios(selection: Selection, expression: str) -> None:
     assert selection.expression == expression
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdicts", "expression"),
+    [
+        ({"b[x]": Verdict.FAILED}, {"b[x]": Verdict.PASSED}, ["passed", "passed"], "test_b"),
+        ({"b[x]": Verdict.FAILED}, {"b[x]": Verdict.FAILED}, ["passed", "failed"], "test_b"),
+        ({"a": Verdict.FAILED, "b[x]": Verdict.NOT_RUN}, {}, ["passed", "passed"], "smoke"),
+    ],
+    ids=["mended", "confirmed", "smoke"],
+)
+def test_a_failed_scenario_runs_once_more(
+    monkeypatch: pytest.MonkeyPatch,
+    first: dict[str, Verdict],
+    second: dict[str, Verdict],
+    verdicts: list[str],
+    expression: str,
+) -> None:
+    """If a failed smoke scenario has ended the run, all scenarios must run once more."""
+    expressions, answers = list[str](), [first, second]
+
+    def ran(_file: Path, selection: Selection, _folder: Path | None) -> list[Outcome]:
+        expressions.append(selection.expression)
+        given = {"a": Verdict.PASSED, "b[x]": Verdict.PASSED, **answers[len(expressions) - 1]}
+        made = (Scenario(f"test_it.py::test_{name}", "", (), verdict) for name, verdict in given.items())
+        return list(outcomes(list(made)))
+
+    monkeypatch.setattr(scenarios, "_ran", ran)
+
+    found = run_scenarios(Path("widget.toml"), Selection(smoke=True), None)
+
+    assert [outcome.verdict.value for outcome in found] == verdicts
+    assert expressions == ["smoke", expression]
 
 
 def test_a_missing_capability_has_the_words_that_cases_use() -> None:

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import msgspec
 
+from chatkey_conform.judging.transcript import Step
 from chatkey_conform.judging.verdict import Verdict
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """The result of one scenario. `id` is the file and the name of the scenario, as pytest writes them."""
+    """The result of one scenario. `id` is the file and the name of the scenario, as pytest writes them.
+
+    The `steps` of a failure are the page's requests and frames.
+    """
 
     id: str
     title: str
@@ -18,6 +22,7 @@ class Scenario(msgspec.Struct, frozen=True):
     verdict: Verdict
     reason: str = ""
     seconds: float = 0.0
+    steps: tuple[Step, ...] = ()
 
 
 def write_scenarios(path: Path, scenarios: list[Scenario]) -> None:

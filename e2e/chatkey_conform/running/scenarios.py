@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,8 @@ from chatkey_conform.case import Test
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.scenario import Scenario, read_scenarios
 from chatkey_conform.judging.verdict import Verdict
-from chatkey_conform.running.outcome import Outcome
+from chatkey_conform.running.outcome import SEPARATOR, Outcome
+from chatkey_conform.running.runner import MOST_RETRIED
 from chatkey_peer.exits import Exit
 
 PAGE: Final = "conform-browser.md"
@@ -31,10 +32,14 @@ class Selection:
     any_widget: bool = False
     smoke: bool = False
     words: str = ""
+    names: tuple[str, ...] = ()
+    """Run exactly these scenarios, whatever else is selected."""
 
     @property
     def expression(self) -> str:
-        """The expression for pytest's option `-k`. The smoke scenarios are always included."""
+        """The expression for pytest's option `-k`. Without `names`, the smoke scenarios are always included."""
+        if self.names:
+            return " or ".join(self.names)
         named = self.words if re.fullmatch(r"[\w./:\[\]+-]+", self.words) and not self.smoke else ""
         chosen = "smoke" if self.smoke or self.words else ""
         return " and ".join(
@@ -50,8 +55,27 @@ class Selection:
 def run_scenarios(file: Path, selection: Selection, folder: Path | None) -> list[Outcome]:
     """Run the scenarios for a TARGET.toml or a widget.toml. Traces of failures are saved in `folder`.
 
-    Raises `HarnessError` if the scenarios could not start.
+    If a few scenarios fail, they run once more, in case the machine was slow. Raises `HarnessError` if the scenarios
+    could not start.
     """
+    first = _ran(file, selection, folder)
+    wrong = [outcome for outcome in first if outcome.verdict in {Verdict.FAILED, Verdict.ERROR}]
+    names = tuple(sorted({name_of(outcome) for outcome in wrong} - {""}))
+    if not names or len(wrong) > MOST_RETRIED:
+        return first
+    has_ended_early = any(outcome.verdict is Verdict.NOT_RUN for outcome in first)
+    again = _ran(file, selection if has_ended_early else replace(selection, names=names), folder)
+    second = {outcome.case.id: replace(outcome, tries=2) for outcome in again}
+    repeated = first if has_ended_early else wrong
+    return [second.get(outcome.case.id, outcome) if outcome in repeated else outcome for outcome in first]
+
+
+def name_of(outcome: Outcome) -> str:
+    """Return the name of the scenario's function. A leak of secrets has none, and is not repeated."""
+    return outcome.case.id.partition(SEPARATOR)[2].partition("[")[0]
+
+
+def _ran(file: Path, selection: Selection, folder: Path | None) -> list[Outcome]:
     with tempfile.TemporaryDirectory(prefix="chatkey-") as temporary:
         results = Path(temporary) / "results.json"
         saved = (folder or Path(temporary)) / "browser"
@@ -72,7 +96,7 @@ INTERRUPTED: Final = 2
 def outcomes(scenarios: list[Scenario]) -> Iterator[Outcome]:
     for scenario in scenarios:
         test = Test(scenario.id, scenario.title, scenario.sentences, PAGE, GROUP)
-        yield Outcome(test, scenario.verdict, _reason(scenario), seconds=scenario.seconds)
+        yield Outcome(test, scenario.verdict, _reason(scenario), scenario.steps, scenario.seconds)
 
 
 def _reason(scenario: Scenario) -> str:

@@ -9,8 +9,11 @@ from chatkey_conform.capabilities import NotApplicable, socials
 from chatkey_conform.judging.verdict import Broken, expect, expect_that
 from chatkey_conform.subject.shop import path_of
 from chatkey_conform.subject.subject import Subject
-from chatkey_conform.suite.http_endpoints import CONFIGURATION, ENDPOINTS, FAMILY, MEMBER, VISITOR, ask, target_of
+from chatkey_conform.suite import http_endpoints
+from chatkey_conform.suite.http_endpoints import CONFIGURATION, ENDPOINTS, MEMBER, VISITOR, ask, target_of
 from chatkey_peer.key import BrowserKey
+
+FAMILY = http_endpoints.FAMILY
 
 # headers
 

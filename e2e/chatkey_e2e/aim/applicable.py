@@ -27,15 +27,20 @@ def leave_out(items: list[pytest.Item], have: Iterable[str]) -> None:
 
 
 class Smoke:
-    """A pytest plugin that stops the run when a smoke scenario fails, because all others would fail as well."""
+    """A pytest plugin that stops the run when `allowed + 1` smoke scenarios have failed, because all would fail."""
+
+    def __init__(self, allowed: int = 0) -> None:
+        self._left = allowed
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Stop the run if the report is a failure of a smoke scenario."""
+        """Stop the run if the report is a failure of a smoke scenario, and no more failures are allowed."""
         report = yield
-        if report.failed and item.get_closest_marker(SMOKE):
+        if report.failed and report.when != "teardown" and item.get_closest_marker(SMOKE):
+            self._left -= 1
+        if self._left < 0:
             item.session.shouldstop = (
-                f"the smoke test {item.name} failed: check the TOML file, its adapter, the service and the widget"
+                f"the smoke test failed, last {item.name}: check the TOML file, its adapter, the service and the widget"
             )
         return report
 
