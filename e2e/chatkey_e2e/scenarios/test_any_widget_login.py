@@ -146,9 +146,14 @@ def test_after_the_data_is_cleared_there_is_another_visitor(driven: DrivenWidget
 
 @pytest.mark.contract("4.8/config", "4.8/sdk")
 def test_the_configuration_may_follow_the_script(driven: DrivenWidget) -> None:
-    """The script is loaded asynchronously, so a page may set `ServiceConfig` before or after the script runs."""
-    driven.page.goto(f"{driven.business.url}?config=after")
-    driven.wait_for_connection(1)
+    """The script is loaded asynchronously, so a page may set `ServiceConfig` before or after the script runs.
+
+    Here the script runs first, because it is not `async`.
+    """
+    config, start, script = driven.business.snippet(get_token=False).partition("<script async")
+    html = f"<!doctype html><title>A page</title>{start.removesuffix(' async')}{script}{config}<p>Hello"
+
+    driven.page.goto(driven.business.add_page(html))
 
     assert driven.wait_for_visitor()
 
