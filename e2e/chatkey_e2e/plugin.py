@@ -155,7 +155,8 @@ def pytest_runtest_makereport(
     secrets = item.config.stash[kept_key].secrets | witness.secrets
     folder = item.stash.get(folder_key, None)
     if report.failed:
-        logins = item.stash[marks_key].timelines() if marks_key in item.stash else ()
+        has_lab = marks_key in item.stash and call.when != "teardown"  # the last teardown also ends the servers
+        logins = item.stash[marks_key].timelines() if has_lab else ()
         keeping.tell(item, report, folder, servers=witness.output().items(), logins=logins)
     keeping.redact_report(report, secrets)
     if folder and report.when == "teardown":
