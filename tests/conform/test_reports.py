@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import ClassVar
 from xml.etree import ElementTree
@@ -274,6 +275,23 @@ def test_a_run_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.Mo
     assert without_secret.exit_code == nobody.exit_code == Exit.NOT_STARTED
     assert "SHOP_SECRET" in without_secret.stderr
     assert "No response from http://localhost:1" in nobody.stderr
+
+
+def test_a_run_does_not_start_with_an_unknown_capability_or_a_report_that_is_none(tmp_path: Path) -> None:
+    path, old = tmp_path / "t.toml", tmp_path / "report.json"
+    adapter = json.dumps([sys.executable, "-c", 'print(\'{"data": ["serch"]}\')'])
+    path.write_text(
+        f'[target]\nname = "A service"\nbase_url = "http://localhost:1"\n'
+        f'[businesses]\ngrade = "command"\ncommand = {adapter}\n'
+    )
+    old.write_text("no JSON")
+
+    declared = CliRunner().invoke(conform, [str(path)])
+    compared = CliRunner().invoke(conform, [str(path), "--compare", str(old)])
+
+    assert declared.exit_code == compared.exit_code == Exit.NOT_STARTED
+    assert "did you mean 'search'" in declared.stderr
+    assert f"{old} is not a report" in compared.stderr
 
 
 def test_a_mistake_of_the_suite_has_a_status_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
