@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from chatkey_protocol.codes import Close
+from chatkey_serving.dates import http_date
 
 if TYPE_CHECKING:
     from chatkey_protocol.codes import Code
