@@ -44,7 +44,7 @@ def test_the_plan_holds_the_requests_of_a_clean_run_and_no_other(
     assert set(extra) <= {
         "the login: the redirect after the form",
         "an earlier login of the same person: the redirect after the form",
-        "a normal call, to measure its time",  # sent if the machine is so busy that some calls are slow
+        "the same call again, to compare the answers",  # sent if the machine is so busy that some calls are slow
     }
 
 

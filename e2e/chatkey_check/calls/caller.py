@@ -19,7 +19,7 @@ from chatkey_check.calls.record import Record
 from chatkey_check.calls.requests import FORM_TYPE, Variation, plain, varied
 from chatkey_check.calls.sessions import Session
 from chatkey_check.evidence.masks import Masks
-from chatkey_check.exchange import Broken, Exchange, Header, Request, origin
+from chatkey_check.exchange import BUSY, Broken, Exchange, Header, Request, origin
 from chatkey_check.model import Skipped
 from chatkey_check.target import Target
 from chatkey_check.wire.http import Wire
@@ -63,6 +63,8 @@ class Caller:
     record: Record = field(default_factory=Record)
     lanes: Lanes = field(default_factory=Lanes)
     memo: Memo = field(default_factory=Memo)
+    unserved: list[Exchange] = field(default_factory=list[Exchange])
+    """A call that showed that no backend runs behind nginx. Further calls do not wait."""
 
     @once
     def masks(self) -> Masks:
@@ -186,6 +188,8 @@ class Caller:
 
         No other call is made during the wait. Afterwards, calls are made one at a time.
         """
+        if self.unserved:
+            return refused
         self.lanes.narrow()
         done = refused
         unsaid = math.isinf(refused.patience) and sum(self.record.waits) < PATIENCE
@@ -196,18 +200,47 @@ class Caller:
                 if missing > 0:
                     self.wait(missing, f"the endpoint limits the rate of calls ({refused.status})")
                 done = self.wire.send(refused.request)
+        if done.throttled and self._root_is_refused(done):
+            self.unserved.append(done)
+            return done
         if done.throttled:
             self.record.log.append(done)
             raise Limited(self.limited_by(done), done)
         return done
+
+    def _root_is_refused(self, refused: Exchange) -> bool:
+        """Return whether nginx answers 503 to every call, and to the root of the site, because no backend runs.
+
+        nginx's limit_req answers with the same page, but a limit for the whole site would allow one call after a wait.
+        """
+        if self.record.answered or refused.status != BUSY or refused.response is None:
+            return False
+        if refused.response.get("retry-after") is not None:
+            return False
+        root = plain(
+            self.target,
+            "the root of the site, to tell a limit from a missing backend",
+            _root(refused),
+            None,
+            form=None,
+            headers=(),
+        )
+        with self.lanes.alone():
+            return self.wire.send(root).throttled
 
     def limited_by(self, refused: Exchange) -> str:
         """Return the message about the rate limit. Every call that is refused gets the same message."""
         return self.memo.get("limited_by", lambda: self._limit(refused))
 
     def _limit(self, refused: Exchange) -> str:
+        if not self.record.answered and refused.status == BUSY:
+            return "nginx answers every call with 503: no backend runs behind it, or its limit_req allows no call"
         asked = refused.patience < math.inf
         again = f"Retry-After asks for {duration(refused.patience)}" if asked else "no Retry-After"
         with self.lanes.alone():  # the calls under way have to end first, to be counted
             after = f"{refused.status} after {plural(len(self.record.answered), 'call')}"
         return f"the endpoint limits the rate of calls ({after}, {again}); raise the limit for this program"
+
+
+def _root(done: Exchange) -> str:
+    return f"{origin(done.request.url)}/"

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from chatkey_check.exchange import Exchange, moment
+from chatkey_check.exchange import BUSY, TOO_MANY, Exchange, moment
 
 MAX_SKEW: Final = 86_400.0
 """A clock difference in seconds. A `Date` that is further off than a day is ignored."""
+
+REFUSALS: Final = 6
+"""Number of equal refusals in a row after which the endpoint may refuse everything."""
+BANS: Final = frozenset({403, 406, 418, TOO_MANY, 451})
 
 _none: Callable[[], list[Exchange]] = list
 
@@ -43,9 +47,19 @@ class Record:
 
     @property
     def unsteady(self) -> list[Exchange]:
-        """Calls that failed once and succeeded when repeated. Failures that occur only under load are left out."""
+        """Calls that failed once and succeeded when repeated. Failures that occur only under load are left out.
+
+        503 says that there are too many calls, so it only counts if no other call was in progress.
+        """
         only_when_busy = self.overrun and not self.flaky
-        return [*self.flaky, *([] if only_when_busy else (done for done in self.crowded if done.fails))]
+        crowded = (done for done in self.crowded if done.fails and done.status != BUSY)
+        return [*self.flaky, *([] if only_when_busy else crowded)]
+
+    @property
+    def ends_with_refusals(self) -> bool:
+        """Whether the last calls were all refused in the same way, as a firewall refuses everything from a program."""
+        last = {(done.status, done.text) for done in self.log[-REFUSALS:]}
+        return len(self.log) > REFUSALS and len(last) == 1 and next(iter(last))[0] in BANS
 
     @property
     def skew(self) -> float | None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple, Unpack
 
 from chatkey_check.calls import logins
 from chatkey_check.calls.caller import Caller, Limited
 from chatkey_check.calls.memo import once
-from chatkey_check.calls.record import ahead
+from chatkey_check.calls.record import BANS, ahead
 from chatkey_check.calls.requests import PLAIN, Variation
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.token import Token
-from chatkey_check.exchange import SERVER_FAILS, Broken, Exchange, Request
+from chatkey_check.exchange import BUSY, SERVER_FAILS, Broken, Exchange, Request
 from chatkey_check.model import Blocked, Skipped
 from chatkey_check.target import Login
 
@@ -27,6 +27,7 @@ PARALLEL: Final = 24
 AS_FAST: Final = 1.5
 """An endpoint answers calls at once as fast as one alone, if none takes more than so many times as long."""
 IN_A_PAGE: Final = "{meta:"
+ALLOW: Final = "A firewall may take this program for an attacker: allow its User-Agent, chatkey-check"
 UNKNOWN: Final = frozenset({401, 403})
 WORKERS: Final = 6
 """Number of calls in a row after which every worker of the endpoint should have answered one."""
@@ -200,11 +201,6 @@ class Calls(Caller):
         label = "a normal call by the second login, from the same browser"
         return self.ask(label, self.other, jkt=self._same_browser, measured=True)
 
-    @once
-    def of_other_again(self) -> list[Exchange]:
-        """Two more calls of the second person. If workers take turns, two different workers answer these calls."""
-        return list(self._in_a_row("the same call by the second login, again", self.other, self._same_browser, 2))
-
     def _in_a_row(self, label: str, session: Session, jkt: str, times: int) -> Iterator[Exchange]:
         """Repeat a call as long as the caller iterates, with no other call in between."""
         request = self.request(label, session, jkt=jkt)
@@ -247,21 +243,22 @@ class Calls(Caller):
 
     @once
     def together(self) -> list[tuple[Session, Exchange]]:
-        """Many simultaneous calls of both persons, or of a person and a visitor.
+        """Many simultaneous calls of the person, the second person if there is one, and a visitor.
 
         If a session's cookie changes with each answer, the calls of that session are made one after the other.
         """
-        who = [self.member, self.other if self.target.login_b else self.nobody]
+        who = [self.member, *([self.other] if self.target.login_b else []), *([self.nobody] if self._lively else [])]
         for session in who:
             self.alone(session)  # shows whether the session's cookie changes
-        at_once = [session for session in who * (PARALLEL // 2) if not session.rotates]
+        at_once = [session for session in who * (PARALLEL // len(who)) if not session.rotates]
         requests = [self.request(f"one of {PARALLEL} calls at once", session) for session in at_once]
         if self.first.hops:
             requests = [request.with_url(self.first.hops[-1]) for request in requests]
         with self.lanes.alone():
-            done = self._heard(self._at_once(requests))
+            done = self._at_once(requests)
+            self.record.overrun.extend(one for one in done if one.fails)
+            done = self._heard(done)
         self.record.note(*done)
-        self.record.overrun.extend(one for one in done if one.fails)
         alone = max(self.alone(session).seconds for session in who)
         if at_once and all(one.succeeded and one.seconds <= AS_FAST * alone for one in done):
             self.lanes.widen_further()
@@ -297,6 +294,55 @@ class Calls(Caller):
             hope = hope and again.response is not None
             heard.append(again)
         return heard
+
+    @property
+    def _lively(self) -> bool:
+        """Whether visitors get answers. If they get none, further calls of visitors would only wait."""
+        try:
+            return self.anonymous.response is not None and not self.anonymous.throttled
+        except Limited:
+            return False
+
+    @property
+    def makes_guests(self) -> bool:
+        """Whether visitors get tokens, at least sometimes. anon.null reports such tokens."""
+        return any(answer.minted for answer in self.answers_to(self.nobody))
+
+    @property
+    def shut_out(self) -> str | None:
+        """Why no more calls can be judged, if the endpoint now refuses even calls that it has answered before.
+
+        Firewalls refuse everything from a program for a while, if it has sent calls like those of an attacker.
+        """
+        if not (self.first.minted and self.anonymous.succeeded):
+            return None
+        with self.lanes.alone():
+            again = [self.wire.send(done.request) for done in (self.first, self.anonymous)]
+        self.record.note(*again)
+        if not all(one.status in BANS for one in again):
+            return None
+        return f"after {len(self.record.log)} calls, the endpoint refuses every call ({again[0].status}). {ALLOW}"
+
+    def answers_to(self, session: Session) -> list[Exchange]:
+        """Return the answers to all normal calls of a session, which should be of the same kind.
+
+        Of the calls that were made at once, those are left out that failed or met a limit.
+        """
+        second = [self.second] if session is self.member else []
+        at_once = [answer for caller, answer in self.together if caller is session]
+        return [
+            self.alone(session),
+            *second,
+            *(one for one in at_once if one.status and not (one.fails or one.limited)),
+        ]
+
+    def repeated(self, done: Exchange) -> list[Exchange]:
+        """Repeat a call several times in a row, so that every worker should answer one. Return all answers."""
+        request = replace(done.request, label="the same call again, to compare the answers")
+        with self.lanes.alone():
+            again = [self.wire.send(request) for _ in range(2 * WORKERS)]
+        self.record.note(*again)
+        return [done, *again]
 
     def alone(self, session: Session) -> Exchange:
         """Return the exchange of a session's call that is made while no other call is in progress."""
@@ -353,7 +399,8 @@ class Calls(Caller):
 
 
 def _crashed(done: Exchange) -> bool:
-    return done.status >= SERVER_FAILS and not done.throttled
+    """Return whether the handler failed. 503 may mean that there are too many calls at once."""
+    return done.status >= SERVER_FAILS and done.status != BUSY
 
 
 def _unknown(done: Exchange) -> bool:

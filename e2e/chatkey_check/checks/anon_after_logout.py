@@ -6,10 +6,14 @@ from functools import partial
 
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.shared import WORKERS, Calls
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.alternating import alternating
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import NOBODY, Finding, Phase, Severity, Skipped
 from chatkey_check.run import Run
+
+ONE_WORKER = "Keep sessions where all workers see them: the logout reached only some workers."
 
 
 @check(
@@ -50,17 +54,19 @@ def after_logout(run: Run) -> Finding:
         return failed(f"The logout failed: {done.result}.", done, hint="Check --logout-url.")
     asks = [partial(calls.ask, "the call after the logout, with the same session", copied)] * WORKERS
     answers = list(calls.ask_each(asks))
-    minted = [answer for answer in answers if answer.minted]
-    if 0 < len(minted) < len(answers):
-        what = f"After the logout, {len(minted)} of {len(answers)} calls still get a token: the answers alternate"
-        hint = "Keep sessions where all workers see them: the logout reached only one of them."
-        return failed(f"{what}.", done, minted[0], hint=hint)
-    if minted:
-        return failed("After the logout, the same session still gets a token.", done, minted[0])
+    still = alternating(answers, partial(_ended, done), hint=ONE_WORKER)
+    if still is not None:
+        return still
     answer = next((one for one in answers if one.fails), answers[0])
     if answer.fails:
         hint = "Look the session up. If it does not exist, answer null."
         return failed(f"The call fails with a session that was logged out ({answer.result}).", done, answer, hint=hint)
+    return passed()
+
+
+def _ended(logout: Exchange, answer: Exchange) -> Finding:
+    if answer.minted:
+        return failed("After the logout, the same session still gets a token.", logout, answer)
     return passed()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check.exchange import Exchange
-from chatkey_check.judging.check import also_returning, check
+from chatkey_check.judging.check import check, every_visitor
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.mistakes.answers import wrong_with
 from chatkey_check.model import NOBODY, Finding, Severity
@@ -31,7 +31,7 @@ NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
     },
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
-@also_returning
+@every_visitor
 def json_object(_run: Run, answer: Exchange) -> Finding:
     """getToken reads the same JSON member for visitors and for members."""
     if not answer.succeeded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check.exchange import Exchange
-from chatkey_check.judging.check import also_returning, check
+from chatkey_check.judging.check import check, every_visitor
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import NOBODY, Finding, Severity
 from chatkey_check.run import Run
@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     },
     needs=("req.post-json", "req.no-redirect"),
 )
-@also_returning
+@every_visitor
 def no_5xx(_run: Run, answer: Exchange) -> Finding:
     """Most people on a page are not logged in. Therefore most calls come from people who are not logged in."""
     if answer.response is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check.exchange import Exchange
-from chatkey_check.judging.check import also_returning, check
+from chatkey_check.judging.check import check, every_visitor
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import NOBODY, Finding, Severity
 from chatkey_check.run import Run
@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     },
     needs=("req.post-json", "req.no-redirect"),
 )
-@also_returning
+@every_visitor
 def no_redirect(run: Run, answer: Exchange) -> Finding:
     """The page's script follows the redirect and reads the login page instead of an answer."""
     calls = run.calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatkey_check import reading
 from chatkey_check.evidence.leaks import whole
 from chatkey_check.exchange import MISSING, Exchange
-from chatkey_check.judging.check import also_returning, check
+from chatkey_check.judging.check import check, every_visitor
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import NOBODY, Finding, Severity
 from chatkey_check.reading import holds_bound_token
@@ -32,7 +32,7 @@ from chatkey_check.run import Run
     },
     needs=("anon.json-object",),
 )
-@also_returning
+@every_visitor
 def null(run: Run, answer: Exchange) -> Finding:
     """If the answer is null, the visitor stays a visitor. The widget treats any other value as a token."""
     calls = run.calls

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check.exchange import Exchange
-from chatkey_check.judging.check import also_returning, check
+from chatkey_check.judging.check import check, every_visitor
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.model import NOBODY, Finding, Severity
 from chatkey_check.run import Run
@@ -25,7 +25,7 @@ from chatkey_check.run import Run
     },
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
-@also_returning
+@every_visitor
 def status_200(_run: Run, answer: Exchange) -> Finding:
     """If getToken throws, the widget calls getToken again at growing intervals for as long as the page is open."""
     if answer.succeeded:

@@ -13,6 +13,7 @@ from chatkey_check.judging.codings import WRITTEN
 from chatkey_check.judging.findings import failed
 from chatkey_check.judging.forgeries import forged, unsigned
 from chatkey_check.judging.victims import MADE_UP, Details, Victim, believed, flat, judged, victim_of
+from chatkey_check.mistakes.sessions import public_key_of
 from chatkey_check.model import PERSON, Blocked, Finding, Severity, Verdict
 from chatkey_check.run import Run
 
@@ -29,6 +30,7 @@ from chatkey_check.run import Run
     mistakes=(
         "the handler reads the uid from a cookie that is meant for the page's scripts",
         "the session cookie is the user's id, as plain text or base64",
+        "the session is signed with the key of an example, such as dev or secret",
     ),
     mend={
         "Python": 'user = users.get(session.get("user_id"))',
@@ -46,7 +48,7 @@ def cookie_ignored(run: Run) -> Finding:
         return calls.ask("another person named in cookies", session, cookies={**named, **session.cookies})
 
     found = believed(calls, "cookies", _missing(calls), ask)
-    for judge in (_exchanged, _written):
+    for judge in (_weakly_signed, _exchanged, _written):
         found = judge(calls) or found if found.verdict is Verdict.PASS else found
     if found.verdict is Verdict.FAIL and calls.made_up.minted:
         raise Blocked("anon.garbage-session")  # the endpoint accepts any cookie
@@ -57,6 +59,16 @@ def _missing(calls: Calls) -> Callable[[Victim], Details]:
     """Return the person's details whose names are not among the login's cookies."""
     own = calls.member.cookies
     return lambda victim: [(path, value) for path, value in flat(victim) if path[0] not in own]
+
+
+def _weakly_signed(calls: Calls) -> Finding | None:
+    """Look whether the login's own cookies are signed with a publicly known key."""
+    for name, value in calls.member.cookies.items():
+        cause = public_key_of(value)
+        if cause:
+            what = f"The cookie {name} is signed with {cause}, so anyone can write a session of any person."
+            return failed(what, calls.first, hint="Set a long random key for your sessions.")
+    return None
 
 
 def _exchanged(calls: Calls) -> Finding | None:
@@ -79,7 +91,7 @@ def _exchanged(calls: Calls) -> Finding | None:
 
 def _written(calls: Calls) -> Finding | None:
     """Call with cookies that a stranger could make from the uid alone. Fail if such a cookie is enough to log in."""
-    if calls.anonymous.minted or not calls.member.cookies:
+    if calls.makes_guests or not calls.member.cookies:
         return None
     person = victim_of(calls.token.claims)
     jwts = (("in a JWT that is not signed", jwt) for jwt in unsigned(person))

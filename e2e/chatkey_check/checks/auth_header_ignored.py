@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from functools import partial
 
 from chatkey_check import reading
@@ -31,6 +32,11 @@ INSTEAD = (
     *("X-Sudo", "Sudo", "X-Debug-User", "X-Test-User", "X-Dev-User"),
 )
 """Headers with which support staff and tests act as another person."""
+JWT_NAMES = (
+    *("X-Amzn-Oidc-Data", "Cf-Access-Jwt-Assertion", "X-Goog-Iap-Jwt-Assertion", "X-Jwt-Assertion"),
+    *("X-Forwarded-Access-Token", "X-Auth-Request-Access-Token"),
+)
+"""Headers in which gateways pass on a signed JWT about the person. A backend has to verify the JWT."""
 EMAIL_NAMES = (
     *("X-User-Email", "X-Forwarded-Email", "X-Auth-Request-Email", "X-MS-Client-Principal-Name", "Remote-Email"),
     *("Cf-Access-Authenticated-User-Email", "X-Goog-Authenticated-User-Email", "X-Pomerium-Claim-Email"),
@@ -43,7 +49,8 @@ EMAIL_NAMES = (
     severity=Severity.MUST,
     section="4.7",
     sent="the call with another person's id in headers such as X-User-Id, X-Forwarded-User and X-Impersonate-User, "
-    "logged in and logged out; and logged out with the login's uid in Authorization, also in an unsigned JWT",
+    "logged in and logged out; and logged out with the login's uid in Authorization, also in an unsigned JWT, and in "
+    "the headers in which gateways pass on a JWT",
     passes="uid does not change, and the logged-out call gets no token of that person",
     hint="Remove identity headers at the gateway, and take the user from the session. Anyone can send a header.",
     mistakes=(
@@ -75,19 +82,25 @@ def _named(victim: Victim) -> Details:
 def _by_authorization(calls: Calls) -> Finding:
     """Call without a login, and with the first person's uid or e-mail address as the credential, without a password."""
     person = victim_of(calls.token.claims)
-    if calls.anonymous.minted:
+    if calls.makes_guests:
         return passed()
     basic = (base64.b64encode(f"{name}:".encode()).decode() for name in (person.uid, person.email))
     made_up = (f"Bearer {jwt}" for jwt in unsigned(person))
     credentials = [f"Bearer {person.uid}", *(f"Basic {credential}" for credential in basic), *made_up]
-    asks = [
-        partial(calls.ask, "a person named in Authorization", calls.nobody, headers=[("Authorization", credential)])
-        for credential in credentials
-    ]
-    for answer in calls.ask_each(asks):
+    headers = [("Authorization", credential) for credential in credentials]
+    headers += [(name, jwt) for jwt in [*unsigned(person)][-1:] for name in JWT_NAMES]
+    headers.append(("X-MS-Client-Principal", _principal(person)))
+    asks = [partial(calls.ask, f"a person named in {one[0]}", calls.nobody, headers=[one]) for one in headers]
+    for (name, _), answer in zip(headers, calls.ask_each(asks), strict=False):
         if answer.minted:
             if calls.made_up.minted:
                 raise Blocked("anon.garbage-session")  # the endpoint accepts any credential
-            what = f"Without a login, naming {reading.shown(answer.uid)} in Authorization is enough to get their token."
-            return failed(what, answer, hint="Verify the credentials in Authorization. An id is not a secret.")
+            what = f"Without a login, naming {reading.shown(answer.uid)} in {name} is enough to get their token."
+            return failed(what, answer, hint=f"Verify the credentials in {name}. An id is not a secret.")
     return passed()
+
+
+def _principal(person: Victim) -> str:
+    """Return a person in the form in which Azure passes people on. It is not signed."""
+    claims = {"auth_typ": "aad", "userId": person.uid, "userDetails": person.email, "claims": []}
+    return base64.b64encode(json.dumps(claims).encode()).decode()

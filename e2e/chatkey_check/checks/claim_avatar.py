@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import LEAKS, Finding, Severity
 from chatkey_check.run import Run
@@ -33,7 +33,7 @@ MOST = 2048
     },
     needs=("jwt.payload",),
 )
-@also_second
+@every_token
 def avatar(run: Run, token: Token) -> Finding:
     """The picture is loaded on your page and on your agents' screens."""
     value = token.claims.get("avatar")

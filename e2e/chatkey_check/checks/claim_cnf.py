@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import BOUND, Finding, Severity
 from chatkey_check.run import Run
@@ -36,7 +36,7 @@ HINT = "Add the claim cnf: {jkt: <the jkt you received>}."
     },
     needs=("jwt.payload",),
 )
-@also_second
+@every_token
 def cnf(_run: Run, token: Token) -> Finding:
     """The socket refuses a token without cnf.jkt, because anyone could use a copy of the token."""
     claims = token.claims

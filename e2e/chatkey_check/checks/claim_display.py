@@ -7,7 +7,7 @@ import unicodedata
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.judging.texts import unfilled, whole
 from chatkey_check.model import LEAKS, Finding, Severity, Where
@@ -33,6 +33,7 @@ ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5})
         "the name is an object with first and last name",
         "undefined or None was turned into a string",
         "the name is escaped for HTML: O&#39;Brien",
+        "the database connection reads UTF-8 as Latin-1: BjÃ¶rn",
     ),
     mend={
         "Python": 'claims |= {"name": user.name} if user.name else {}',
@@ -41,7 +42,7 @@ ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5})
     },
     needs=("jwt.payload",),
 )
-@also_second
+@every_token
 def display(_run: Run, token: Token) -> Finding:
     """The name and the e-mail address are displayed to the member and to your agents."""
     for name in ("name", "email"):
@@ -64,6 +65,19 @@ def _wrong(value: object) -> str:
         return f"is an object turned into a string: {reading.shown(value)}"
     if unfilled(value):
         return f"is an unfilled template: {reading.shown(value)}"
+    if (right := _read_as_latin_1(value)) is not None:
+        return f"is {reading.shown(value)}, which is {reading.shown(right)} in UTF-8, read as Latin-1"
     if ESCAPED.search(value):
         return f"is escaped for HTML: {reading.shown(value)}. It is displayed unchanged"
     return f"is {reading.shown(value)}, which stands for a missing value" if UNSET.fullmatch(value) else ""
+
+
+def _read_as_latin_1(value: str) -> str | None:
+    """Return the text that was meant, if UTF-8 was read as Latin-1 or as Windows-1252; otherwise None."""
+    for encoding in ("latin-1", "cp1252"):
+        try:
+            meant = value.encode(encoding).decode()
+        except UnicodeError:
+            continue
+        return meant if meant != value else None
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.judging.times import DIVIDE, TEN_DIGITS, not_seconds, whole
 from chatkey_check.model import LIFETIME, Finding, Severity
@@ -29,7 +29,7 @@ from chatkey_check.run import Run
     },
     needs=("claim.exp-type",),
 )
-@also_second
+@every_token
 def exp_absolute(_run: Run, token: Token) -> Finding:
     """An exp of 3600 is 01:00 on 1 January 1970, and an exp in milliseconds is a time after the year 50,000."""
     value = whole(token.claims, "exp") or 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.judging.times import LONGEST, SHORTEST, left, seconds
 from chatkey_check.model import LIFETIME, Finding, Severity
@@ -30,7 +30,7 @@ SAME = 120
     },
     needs=("claim.lifetime", "claim.iat"),
 )
-@also_second
+@every_token
 def exp_iat(run: Run, token: Token) -> Finding:
     """The socket computes the token's lifetime as exp minus iat."""
     span = (seconds(token.claims, "exp") or 0) - (seconds(token.claims, "iat") or 0)

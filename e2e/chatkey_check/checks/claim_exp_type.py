@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.judging.times import whole
 from chatkey_check.model import LIFETIME, Finding, Severity
@@ -33,7 +33,7 @@ NOW = "Set exp to the time of expiry in whole seconds since 1970, for example to
     },
     needs=("jwt.payload",),
 )
-@also_second
+@every_token
 def exp_type(_run: Run, token: Token) -> Finding:
     """exp must be a number. Without exp, the token never expires, and a string cannot be compared with the time."""
     claims = token.claims

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.alternating import alternating
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.judging.times import MINUTE, STALE, left, shift, stands_still
@@ -47,6 +52,11 @@ def fresh(run: Run) -> Finding:
         return failed(f"A later call got no token ({answer.result}).", answer, hint=GONE)
     if stands_still(calls, token, "iat") and stands_still(calls, token, "exp"):
         return failed("iat and exp are the same as in the first call: the clock is not read in each request.", answer)
+    made = [answer, *(one for one in calls.answers_to(calls.member)[1:] if one.minted)]
+    return alternating(made, partial(_made_now, calls)) or passed()
+
+
+def _made_now(calls: Calls, answer: Exchange) -> Finding:
     span, behind = left(calls, answer), shift(calls, answer)
     if behind is not None and behind < -STALE and span >= FRESH - SLACK:
         hint = "Correct the clock of the server that signs (NTP)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.judging.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, shift, whole, zone_like
 from chatkey_check.model import LIFETIME, Blocked, Finding, Severity
@@ -32,7 +32,7 @@ from chatkey_check.words import duration
     },
     needs=("jwt.payload",),
 )
-@also_second
+@every_token
 def iat(run: Run, token: Token) -> Finding:
     """The socket refuses a token whose iat is in the future.
 

@@ -51,8 +51,6 @@ def jkt_follows(run: Run) -> Finding:
             hint = (
                 "This jkt contains `--`, as one in a hundred does. A firewall may take that for SQL: exempt the route."
             )
-        elif answer.succeeded and answer.member is None:
-            hint = f"{hint} A session in the memory of one worker is unknown to the other workers."
         return failed(f"The second call got no token ({answer.result}).", answer, hint=hint)
     message = f"cnf.jkt is {reading.shown(answer.jkt)}, but {sent} was sent"
     cause = changed(sent, str(answer.jkt))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed, warned
 from chatkey_check.judging.times import (
     LEEWAY,
@@ -49,7 +49,7 @@ SLACK = 5
     },
     needs=("claim.exp-absolute",),
 )
-@also_second
+@every_token
 def lifetime(run: Run, token: Token) -> Finding:
     """If a token's life is too short, the widget has to call again and again.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.judging.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, whole
 from chatkey_check.model import LIFETIME, Finding, Severity
@@ -30,7 +30,7 @@ from chatkey_check.words import duration
     },
     needs=("jwt.payload",),
 )
-@also_second
+@every_token
 def nbf(run: Run, token: Token) -> Finding:
     """The widget connects immediately after receiving the token. Therefore the token must be valid at once."""
     claims = token.claims

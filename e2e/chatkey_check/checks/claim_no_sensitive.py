@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from chatkey_check.calls.shared import Calls
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import LEAKS, Finding, Severity, Where
 from chatkey_check.run import Run
@@ -98,7 +98,7 @@ OURS = frozenset({"cnf"})
     },
     needs=("jwt.payload",),
 )
-@also_second
+@every_token
 def no_sensitive(run: Run, token: Token) -> Finding:
     """The browser's storage contains the token, and every script of the page can read the storage."""
     for path, value in _leaves(token.claims):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import PERSON, Finding, Severity, Skipped
 from chatkey_check.run import Run
@@ -30,7 +30,7 @@ from chatkey_check.run import Run
     },
     needs=("jwt.payload",),
 )
-@also_second
+@every_token
 def pid(run: Run, token: Token) -> Finding:
     """The provider id determines which secret verifies the token."""
     wanted, got = run.calls.target.provider_id, token.claims.get("pid")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.judging.texts import unfilled, whole
 from chatkey_check.model import PERSON, Finding, Severity
@@ -44,7 +44,7 @@ STABLE = "Set uid to the stable id that your site gives the user, as a string su
     },
     needs=("jwt.payload",),
 )
-@also_second
+@every_token
 def uid(_: Run, token: Token) -> Finding:
     """The chat stores the member's conversations under the uid."""
     wrong = _wrong(token.claims)

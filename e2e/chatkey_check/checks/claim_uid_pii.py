@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.model import PERSON, Finding, Severity
 from chatkey_check.run import Run
@@ -24,7 +24,7 @@ PHONE = re.compile(r"(?:tel:)?\+\d[\d ().-]{6,}")
     mistakes=("the login name is used as uid, and it is the e-mail address or the telephone number",),
     needs=("claim.uid",),
 )
-@also_second
+@every_token
 def uid_pii(_run: Run, token: Token) -> Finding:
     """A uid that is an e-mail address or a telephone number is personal data wherever it is stored or logged."""
     uid = str(token.uid)

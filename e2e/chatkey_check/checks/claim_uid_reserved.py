@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.model import PERSON, Finding, Severity
 from chatkey_check.run import Run
@@ -28,7 +28,7 @@ from chatkey_protocol.names import SOCIALS
     },
     needs=("claim.uid",),
 )
-@also_second
+@every_token
 def uid_reserved(_run: Run, token: Token) -> Finding:
     """If the uid looks like a social login's uid, people think that the member used a social login."""
     uid = str(token.uid)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import ANSWERS, Blocked, Finding, Severity
 from chatkey_check.run import Run
@@ -30,7 +30,7 @@ from chatkey_check.run import Run
     },
     needs=("jwt.compact",),
 )
-@also_second
+@every_token
 def alg(_run: Run, token: Token) -> Finding:
     """If a server trusted the alg in a token, an attacker could choose an algorithm without a secret."""
     try:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.alternating import repeats_alternate
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.mistakes.tokens import no_token, wrong_form
-from chatkey_check.model import ANSWERS, Finding, Severity
+from chatkey_check.model import ANSWERS, Finding, Severity, Verdict
 from chatkey_check.run import Run
+
+ONE_WORKER = "A session in the memory of one worker is unknown to the other workers: keep sessions in a shared store."
 
 
 @check(
@@ -32,9 +36,21 @@ from chatkey_check.run import Run
     },
     needs=("resp.json-object",),
 )
-@also_second
-def compact(_run: Run, token: Token) -> Finding:
+def compact(run: Run) -> Finding:
     """The socket parses the token strictly, and refuses forms that a lenient JWT library accepts."""
-    member = token.answer.member
+    found = _each(run)
+    alternates = repeats_alternate(run.calls, _judged, hint=ONE_WORKER) if found.verdict is Verdict.PASS else None
+    return alternates or found
+
+
+@every_token
+def _each(_run: Run, token: Token) -> Finding:
+    return _judged(token.answer)
+
+
+def _judged(answer: Exchange) -> Finding:
+    member = answer.member
+    if not answer.succeeded:
+        return passed()
     wrong = wrong_form(member) if isinstance(member, str) and member else no_token(member)
-    return failed(wrong.message, token.answer, hint=wrong.hint) if wrong else passed()
+    return failed(wrong.message, answer, hint=wrong.hint) if wrong else passed()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed, warned
 from chatkey_check.model import ANSWERS, Finding, Severity
 from chatkey_check.run import Run
@@ -30,7 +30,7 @@ TYPES = (None, "jwt", "application/jwt")
     ),
     needs=("jwt.alg",),
 )
-@also_second
+@every_token
 def header_clean(_run: Run, token: Token) -> Finding:
     """The socket refuses header members that change the meaning of a token.
 

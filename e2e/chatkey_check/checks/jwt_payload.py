@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import ANSWERS, Finding, Severity
 from chatkey_check.run import Run
@@ -31,7 +31,7 @@ from chatkey_check.run import Run
     },
     needs=("jwt.compact",),
 )
-@also_second
+@every_token
 def payload(_run: Run, token: Token) -> Finding:
     """If a claim appears twice, two programs that verify the token may use different values."""
     try:

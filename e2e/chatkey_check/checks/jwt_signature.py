@@ -6,7 +6,7 @@ import hmac
 
 from chatkey_check import reading
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.mistakes import signatures
 from chatkey_check.model import ANSWERS, Finding, Severity, Skipped
@@ -37,7 +37,7 @@ from chatkey_check.run import Run
     },
     needs=("jwt.alg",),
 )
-@also_second
+@every_token
 def signature(run: Run, token: Token) -> Finding:
     """Anyone who has the secret can sign in as anyone. The socket rejects a token that is signed with another key."""
     target, compact = run.calls.target, token.compact

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check.calls.token import Token
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed, warned
 from chatkey_check.model import ANSWERS, Finding, Severity
 from chatkey_check.run import Run
@@ -27,7 +27,7 @@ TOO_LARGE = 8192
     ),
     needs=("jwt.compact",),
 )
-@also_second
+@every_token
 def size(_run: Run, token: Token) -> Finding:
     """The browser stores the token and sends the token with every connection.
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from chatkey_check.calls.shared import Calls
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.alternating import alternating
 from chatkey_check.judging.check import check
-from chatkey_check.judging.findings import WORKERS as HINT
-from chatkey_check.judging.findings import failed, passed, warned
-from chatkey_check.model import PRECONDITIONS, Finding, Phase, Severity
+from chatkey_check.judging.findings import WORKERS, failed, passed, warned
+from chatkey_check.model import PRECONDITIONS, Finding, Phase, Severity, Skipped
 from chatkey_check.run import Run
 from chatkey_check.words import plural
 
 SLOW = 1.0
 FEWEST = 3
-IN_A_ROW = 8
 
 
 @check(
@@ -33,9 +36,12 @@ IN_A_ROW = 8
 def steady(run: Run) -> Finding:
     """If some calls of the endpoint fail, members sometimes appear as visitors."""
     calls = run.calls
+    shut_out = calls.shut_out if calls.record.ends_with_refusals else None
+    if shut_out is not None:
+        raise Skipped(shut_out)
     flaky = calls.record.unsteady
     if not flaky:
-        return _slow_at_times(calls) or passed()
+        return next(filter(None, (_slow_at_times(calls, normal) for normal in _kinds(calls))), passed())
     first = flaky[0]
     how = first.result
     told = (
@@ -45,16 +51,28 @@ def steady(run: Run) -> Finding:
     return say(f"The endpoint is unreliable: {told}.", first)
 
 
-def _slow_at_times(calls: Calls) -> Finding | None:
-    """If many calls were slow and most were not, measure calls in a row, each alone. Warn if some of them are slow."""
-    answered = [done for done in calls.record.log if done.minted]
+def _kinds(calls: Calls) -> Iterator[Exchange]:
+    """Yield a normal call of the member, and of a visitor."""
+    if calls.target.login is not None and calls.first.minted:
+        yield calls.first
+    if calls.anonymous.succeeded:
+        yield calls.anonymous
+
+
+def _slow_at_times(calls: Calls, normal: Exchange) -> Finding | None:
+    """If many calls of a kind were slow and most were not, repeat one in a row. Warn if some repeats are slow."""
+    answered = [done for done in calls.record.log if done.succeeded and done.minted is normal.minted]
     slow = [done for done in answered if done.seconds >= SLOW]
     if len(slow) < FEWEST or len(slow) * 2 > len(answered):
         return None
-    row = [calls.ask("a normal call, to measure its time", calls.member, measured=True) for _ in range(IN_A_ROW)]
-    times = sorted(done.seconds for done in row)
-    late = [done for done in row if done.seconds >= SLOW]
-    if not late or times[0] >= SLOW / 2:
+    row = calls.repeated(normal)[1:]
+    fastest = min(done.seconds for done in row)
+    if fastest >= SLOW / 2:
         return None
-    what = f"The times alternate: {len(late)} of {len(row)} calls in a row take up to {times[-1]:.1f} s"
-    return warned(f"{what}, and the others take {times[0]:.1f} s.", late[0], hint=f"One worker may be slow. {HINT}")
+    return alternating(row, partial(_on_time, fastest), hint=f"One worker may be slow. {WORKERS}")
+
+
+def _on_time(fastest: float, done: Exchange) -> Finding:
+    if done.seconds < SLOW:
+        return passed()
+    return warned(f"A call took {done.seconds:.1f} s, and the fastest of the same calls took {fastest:.1f} s.", done)

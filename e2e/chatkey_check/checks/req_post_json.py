@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from chatkey_check.exchange import Broken, Exchange
+from chatkey_check.judging.alternating import repeats_alternate
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
+from chatkey_check.mistakes.answers import BOT_WALL, BOT_WALLS
 from chatkey_check.model import ANSWERS, Blocked, Finding, Severity
 from chatkey_check.run import Run
 
+FIRST_REFUSAL = 300
 CSRF = ("csrf", "xsrf", "authenticitytoken", "authenticity token", "antiforgery", "cross-site")
 
 DIED = "Look in the backend's log: the worker may have crashed."
@@ -17,8 +20,6 @@ UNANSWERED = {
     Broken.UNPACKABLE: "Compress the body in one place only, which also sets Content-Encoding.",
 }
 """Hints for calls that got no readable answer."""
-BOT_WALL = "Bot protection in front of the endpoint blocks this program. Add an exception for this program."
-CHALLENGES = ("just a moment", "captcha", "challenge-platform", "are you human", "bot detection")
 CHALLENGING = frozenset({403, 429, 503})
 REFUSING = frozenset({400, 401, 403, 422})
 SHAPE = "Accept the widget's body: a JSON object with the single member jkt."
@@ -63,8 +64,22 @@ HINTS = {
 def post_json(run: Run) -> Finding:
     """A POST with a JSON body is the only call that the widget needs from your endpoint."""
     answer = run.calls.first
+    alternates = repeats_alternate(run.calls, _not_refused)
+    if alternates is not None:
+        return alternates
     if answer.redirected:
         raise Blocked("req.no-redirect")
+    return _accepted(answer)
+
+
+def _not_refused(answer: Exchange) -> Finding:
+    """Judge whether a call is refused by the endpoint itself. net.steady reports calls that fail, and limits pass."""
+    if answer.status < FIRST_REFUSAL or answer.fails or answer.limited:
+        return passed()
+    return _accepted(answer)
+
+
+def _accepted(answer: Exchange) -> Finding:
     if answer.succeeded:
         return passed(f"{answer.status}")
     if answer.broken is not None:
@@ -74,10 +89,14 @@ def post_json(run: Run) -> Finding:
 
 def _hint(answer: Exchange) -> str:
     body, status = answer.text.lower(), answer.status
-    if status in CHALLENGING and any(word in body for word in CHALLENGES):
+    if status in CHALLENGING and any(word in body for word in BOT_WALLS):
         return BOT_WALL
     if status == 419 or (status in REFUSING and any(word in body for word in CSRF)):
         return "Your CSRF protection blocks the call. Send the CSRF header with --header, or exempt this route."
     if answer.asks_for_password:
         return "HTTP Basic protects the endpoint. Exempt the widget's call, or send the credentials with --header."
+    if status == 403 and "missing authentication token" in body:
+        return "The API gateway has no route for POST at this address. Check the path, its stage and the method."
+    if status == 400 and not body:
+        return f"{SHAPE} An antiforgery check of ASP.NET also answers 400 without a body: exempt the route."
     return HINTS.get(status, CRASHES if status >= 500 else "Answer 200 with a JSON object.")

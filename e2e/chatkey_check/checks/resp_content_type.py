@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from chatkey_check.exchange import Exchange
+from chatkey_check.judging.alternating import alternating
 from chatkey_check.judging.check import check
-from chatkey_check.judging.findings import WORKERS, passed, warned
+from chatkey_check.judging.findings import passed, warned
 from chatkey_check.model import ANSWERS, Finding, Severity, Verdict
 from chatkey_check.run import Run
 
@@ -31,12 +32,10 @@ def content_type(run: Run) -> Finding:
     if not first.request.token_at:
         return passed("the answer is the token itself")
     found = _judged(first)
-    answers = [answer for _, answer in run.calls.together if answer.minted]
-    other = [one for answer in answers if (one := _judged(answer)).verdict is not Verdict.PASS]
-    if found.verdict is not Verdict.PASS or not other:
+    if found.verdict is not Verdict.PASS and _judged(run.calls.second).verdict is not Verdict.PASS:
         return found
-    what = f"The answers alternate: {len(other)} of {len(answers) + 1} are not declared as JSON. {other[0].message}"
-    return warned(what, *other[0].about, hint=WORKERS)
+    answers = [answer for answer in run.calls.answers_to(run.calls.member) if answer.minted]
+    return alternating(answers, _judged) or found
 
 
 def _judged(answer: Exchange) -> Finding:

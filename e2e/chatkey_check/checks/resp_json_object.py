@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.alternating import alternating
 from chatkey_check.judging.check import check
-from chatkey_check.judging.findings import WORKERS, failed, passed
+from chatkey_check.judging.findings import failed, passed
 from chatkey_check.mistakes.answers import wrong_with
-from chatkey_check.model import ANSWERS, Finding, Severity
+from chatkey_check.model import ANSWERS, Finding, Severity, Verdict
 from chatkey_check.run import Run
 
 
@@ -34,13 +36,14 @@ from chatkey_check.run import Run
 def json_object(run: Run) -> Finding:
     """getToken returns `(await answer.json()).token`."""
     calls = run.calls
-    wrong = wrong_with(calls.first)
-    if wrong:
-        return failed(wrong.message, calls.first, hint=wrong.hint)
-    together = [answer for session, answer in calls.together if session is not calls.nobody]
-    answers = [answer for answer in (calls.second, *together) if answer.succeeded]
-    other = [(answer, found) for answer in answers if (found := wrong_with(answer))]
-    if not other:
-        return passed()
-    what = f"The answers alternate: {len(other)} of {len(answers) + 1} have another form"
-    return failed(f"{what}. {other[0][1].message}", other[0][0], hint=WORKERS)
+    found = _judged(calls.first)
+    if found.verdict is not Verdict.PASS and _judged(calls.second).verdict is not Verdict.PASS:
+        return found
+    people = [calls.member, *([calls.other] if calls.target.login_b else [])]
+    answers = [answer for person in people for answer in calls.answers_to(person) if answer.succeeded]
+    return alternating(answers, _judged) or found
+
+
+def _judged(answer: Exchange) -> Finding:
+    wrong = wrong_with(answer)
+    return failed(wrong.message, answer, hint=wrong.hint) if wrong else passed()

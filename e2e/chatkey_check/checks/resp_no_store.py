@@ -7,7 +7,7 @@ import re
 from chatkey_check.calls.shared import Calls
 from chatkey_check.calls.token import Token
 from chatkey_check.exchange import Exchange
-from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.model import LEAKS, Finding, Severity, Skipped, Verdict, Where
 from chatkey_check.run import Run
@@ -42,7 +42,7 @@ def no_store(run: Run) -> Finding:
     return found if found.verdict is not Verdict.PASS else _of_visitors(run.calls)
 
 
-@also_second
+@every_token
 def _of_members(_run: Run, token: Token) -> Finding:
     said = _said(token.answer, "cache-control")
     if "no-store" not in _directives(said):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from chatkey_check.calls.sessions import replaced_cookies
 from chatkey_check.calls.shared import Calls
 from chatkey_check.exchange import Exchange
+from chatkey_check.judging.alternating import alternating
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import ANSWERS, Finding, Severity
@@ -41,13 +44,9 @@ def session_kept(run: Run) -> Finding:
     If the call ended the session, every page of your shop would log your customer out.
     """
     calls = run.calls
-    cleared = _cleared(calls.first)
-    if cleared:
-        hint = "Send Clear-Site-Data only with the answer to a logout."
-        return failed(f"Clear-Site-Data deletes {cleared}.", calls.first, hint=hint)
-    deleted = calls.member.deleted_by(calls.first.response, calls.first.request.url)
-    if deleted:
-        return _without(calls, deleted)
+    found = alternating(calls.answers_to(calls.member), partial(_judged, calls, {}))
+    if found is not None:
+        return found
     again = calls.unknown_again
     if again is None:
         return passed()
@@ -62,10 +61,24 @@ def _cleared(answer: Exchange) -> str:
     return next((what for name, what in CLEARS.items() if name in named), "")
 
 
-def _without(calls: Calls, deleted: set[str]) -> Finding:
+def _judged(calls: Calls, known: dict[frozenset[str], Finding], answer: Exchange) -> Finding:
+    """Judge the cookies and the storage that an answer deletes. `known` has the findings about the same cookies."""
+    cleared = _cleared(answer)
+    if cleared:
+        hint = "Send Clear-Site-Data only with the answer to a logout."
+        return failed(f"Clear-Site-Data deletes {cleared}.", answer, hint=hint)
+    deleted = frozenset(calls.member.deleted_by(answer.response, answer.request.url))
+    if not deleted:
+        return passed()
+    if deleted not in known:
+        known[deleted] = _without(calls, deleted, answer)
+    return known[deleted]
+
+
+def _without(calls: Calls, deleted: frozenset[str], by: Exchange) -> Finding:
     kept = {name: value for name, value in calls.member.cookies.items() if name not in deleted}
     answer = calls.ask("the call without the deleted cookies", calls.member.with_cookies(kept))
     names = ", ".join(sorted(deleted))
     if answer.minted:
         return passed(f"{names} is deleted, but the login works without it")
-    return failed(f"The answer deletes the cookie {names}, so your customer is logged out.", calls.first)
+    return failed(f"The answer deletes the cookie {names}, so your customer is logged out.", by)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import partial, wraps
 from types import MappingProxyType
 
 from chatkey_check.calls.token import Token
 from chatkey_check.exchange import Exchange
-from chatkey_check.judging.findings import WORKERS
+from chatkey_check.judging.alternating import alternating
+from chatkey_check.judging.findings import passed
 from chatkey_check.model import Blocked, Finding, Phase, Question, Severity, Verdict
 from chatkey_check.run import Run
 
@@ -50,59 +51,57 @@ def check(
     return made
 
 
-def also_second(judge: TokenJudge) -> Judge:
-    """Judge the token of the normal call.
+def every_token(judge: TokenJudge) -> Judge:
+    """Judge the tokens of all normal calls. Different workers may answer the calls, and different kinds of people may
+    log in.
 
-    If that token passes, also judge the tokens of the second call and of the second login. Different workers may answer
-    the calls, and different kinds of people may log in.
+    If the tokens of the first two calls are wrong in the same way, no further calls are made.
     """
 
     @wraps(judge)
     def judged(run: Run) -> Finding:
-        found = judge(run, run.calls.token)
-        if found.verdict is not Verdict.PASS:
+        calls = run.calls
+        found = judge(run, calls.token)
+        if found.verdict is not Verdict.PASS and not _right(judge, run, calls.second):
             return found
-        again = _wrong(judge, run, run.calls.second)
-        if again is not None:
-            message = f"The first answer is correct, but the second is not. {again.message}"
-            return replace(again, message=message, hint=f"{WORKERS} {again.hint or ''}".rstrip())
-        again = _wrong_for_other(judge, run)
-        return found if again is None else replace(again, message=f"{ONE_OF_TWO} {again.message}")
+        found = alternating(calls.answers_to(calls.member), partial(_verdict, judge, run)) or found
+        if found.verdict is not Verdict.PASS or calls.target.login_b is None:
+            return found
+        answers = [answer for answer in calls.answers_to(calls.other) if answer.minted]
+        again = alternating(answers, partial(_verdict, judge, run))
+        if again is None:
+            return found
+        all_wrong = not any(_right(judge, run, answer) for answer in answers)
+        return replace(again, message=f"{ONE_OF_TWO} {again.message}") if all_wrong else again
 
     return judged
 
 
-def also_returning(judge: AnswerJudge) -> Judge:
-    """Judge the answer to a visitor's first call and, if that answer passes, the answer to the second call."""
+def every_visitor(judge: AnswerJudge) -> Judge:
+    """Judge the answers to all calls of visitors, and then the answer to a visitor's second call with cookies."""
 
     @wraps(judge)
     def judged(run: Run) -> Finding:
-        found = judge(run, run.calls.anonymous)
-        if found.verdict is not Verdict.PASS:
-            return found
-        again = judge(run, run.calls.returning)
+        calls = run.calls
+        found = judge(run, calls.anonymous)
+        wrong = alternating(calls.answers_to(calls.nobody), partial(judge, run))
+        if wrong is not None:
+            return wrong
+        again = judge(run, calls.returning)
         return found if again.verdict is Verdict.PASS else replace(again, message=f"{SECOND_CALL} {again.message}")
 
     return judged
 
 
-def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
-    """Return the finding if the token in this answer fails the check, otherwise None."""
+def _verdict(judge: TokenJudge, run: Run, answer: Exchange) -> Finding:
+    """Judge the token of an answer. An answer that this check cannot judge passes, because another check reports it."""
     if not answer.minted:
-        return None
+        return passed()
     try:
-        found = judge(run, Token(answer))
+        return judge(run, Token(answer))
     except Blocked:
-        return None
-    return None if found.verdict is Verdict.PASS else found
+        return passed()
 
 
-def _wrong_for_other(judge: TokenJudge, run: Run) -> Finding | None:
-    """Return the finding if every token of the second login fails. If only some fail, one worker may be the cause."""
-    calls = run.calls
-    if calls.target.login_b is None:
-        return None
-    found = _wrong(judge, run, calls.of_other)
-    if found is None or not all(_wrong(judge, run, answer) for answer in calls.of_other_again):
-        return None
-    return found
+def _right(judge: TokenJudge, run: Run, answer: Exchange) -> bool:
+    return answer.minted and _verdict(judge, run, answer).verdict is Verdict.PASS

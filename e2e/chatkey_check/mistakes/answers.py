@@ -18,6 +18,13 @@ class Wrong(NamedTuple):
     hint: str | None = None
 
 
+UNASKED = frozenset({"br", "zstd", "compress"})
+"""Content codings that this program does not accept. Browsers accept br and zstd over https only."""
+BOT_WALLS = ("just a moment", "captcha", "challenge-platform", "are you human", "bot detection", "_incapsula_")
+"""Texts in the pages with which bot protections answer programs."""
+BOT_WALL = "Bot protection in front of the endpoint blocks this program. Add an exception for this program."
+
+
 def wrong_with(answer: Exchange) -> Wrong | None:
     """Return what is wrong with the form of an answer, or None."""
     path = answer.request.token_at
@@ -58,8 +65,14 @@ def _errors(answer: Exchange) -> object:
 
 def _not_json(answer: Exchange, reason: str) -> Wrong:
     text = answer.text.strip()
+    coding = ((answer.response.get("content-encoding") if answer.response else None) or "").strip().lower()
+    if coding in UNASKED:
+        hint = "Compress only with a coding that the request's Accept-Encoding names, or do not compress this answer."
+        return Wrong(f"The answer is compressed with {coding}, which the request does not accept.", hint)
     if not text:
         return Wrong(f"The answer has status {answer.status} and no body.")
+    if text.startswith("<") and any(sign in text.lower() for sign in BOT_WALLS):
+        return Wrong("The answer is a page of a bot protection, not JSON.", BOT_WALL)
     if text.startswith("<"):
         return Wrong("The answer is HTML, not JSON.", "This may be a login page or an error page. " + HTML)
     if JWT.match(text):
@@ -82,6 +95,9 @@ def _elsewhere(body: Mapping[str, object]) -> Wrong:
     for name, value in body.items():
         if isinstance(value, Mapping) and "token" in value:
             return Wrong(f"`token` is inside `{name}`, not at the top level.", 'Remove the wrapper: {"token": "…"}.')
+        if isinstance(value, str) and '"token"' in value and value.lstrip().startswith("{"):
+            what = f"The token is in the text `{name}`: the answer is an envelope of Lambda or another function."
+            return Wrong(what, "Let the gateway unwrap the envelope (proxy integration), or return the body alone.")
         if name.lower() == "token" or (isinstance(value, str) and JWT.match(value)):
             return Wrong(f"The token is in the member `{name}`, not `token`.", f"Rename `{name}` to `token`.")
     names = ", ".join(f"`{name}`" for name in list(body)[:5]) or "none"

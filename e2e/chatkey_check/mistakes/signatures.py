@@ -49,6 +49,7 @@ DEFAULTS: Final = (
     "JWT_SECRET",
     "keyboard cat",
     "shhhhh",
+    "dev",
     "[REDACTED]",
     "SecretStr('**********')",
 )

@@ -13,6 +13,7 @@ from threading import RLock
 from typing import Final, Protocol
 
 from chatkey_check import checks as catalogue
+from chatkey_check.calls.record import BANS
 from chatkey_check.evidence.shown import evidence
 from chatkey_check.judging.check import Check
 from chatkey_check.model import (
@@ -177,6 +178,10 @@ class _Judging:
         start = time.monotonic()
         try:
             found = check.judge(self._run)
+            if found.verdict is not Verdict.PASS and any(done.status in BANS for done in found.about):
+                shut_out = self._calls.shut_out
+                if shut_out is not None:
+                    return Outcome(check, Verdict.SKIP, shut_out)
         except Skipped as skipped:
             if skipped.by not in {"", check.id}:
                 return self._blocked(check, skipped.by)
