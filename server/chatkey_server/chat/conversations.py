@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
-from uuid import UUID
+from typing import Final, NamedTuple
+from uuid import UUID, uuid4
 
-from piccolo.columns import Column
 from piccolo.columns.combination import And
 from piccolo.custom_types import Combinable
 
@@ -17,6 +16,19 @@ from chatkey_server.chat.entries import ENTRY, entry_of, in_order
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import SocketIdentity
 from chatkey_server.storage.tables import Conversation, Message
+
+WRITE: Final = """
+    INSERT INTO message (id, conversation, seq, message_id, sender, name, body, folded, sent_at)
+    VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {})
+    ON CONFLICT (conversation, message_id) DO NOTHING RETURNING seq
+"""
+NOTE: Final = """
+    UPDATE conversation
+    SET last_seq = {}, last_at = {}, waiting = {}, answered_by = COALESCE({}, answered_by)
+    WHERE id = {}
+"""
+STORE: Final = f"WITH stored AS ({WRITE}) {NOTE} AND EXISTS (SELECT 1 FROM stored) RETURNING id"  # noqa: S608 - our own words
+"""`WRITE` and `NOTE` in one statement. SQLite has no statement that changes two tables."""
 
 
 class Locked(NamedTuple):
@@ -90,32 +102,28 @@ async def lock_begun(identity: SocketIdentity) -> Locked | None:
 
 async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
     """Store a message under the next number. If the message's id is already stored, return the stored message."""
-    found = await Message.select(*ENTRY).where(Message.conversation == conversation.id, Message.message_id == draft.id)
-    if found:
-        return Appended(entry_of(found[0]), conversation.last_at)
     seq, sent_at, last_at = conversation.last_seq + 1, int(now), _ms(now)
-    await Message.insert(
-        Message(
-            conversation=conversation.id,
-            seq=seq,
-            message_id=draft.id,
-            sender=draft.sender,
-            name=draft.name,
-            body=draft.body,
-            folded=search.searchable(conversation.id, draft.body),
-            sent_at=sent_at,
+    by_agent = draft.sender == "agent"
+    folded = search.searchable(conversation.id, draft.body)
+    written = (uuid4(), conversation.id, seq, draft.id, draft.sender, draft.name, draft.body, folded, sent_at)
+    noted = (seq, last_at, not by_agent, draft.name if by_agent else None, conversation.id)
+    if not await _store(written, noted):
+        found = await Message.select(*ENTRY).where(
+            Message.conversation == conversation.id, Message.message_id == draft.id
         )
-    )
-    changes: dict[Column | str, object] = {
-        Conversation.last_seq: seq,
-        Conversation.last_at: last_at,
-        Conversation.waiting: draft.sender == "customer",
-    }
-    if draft.sender == "agent":
-        changes[Conversation.answered_by] = draft.name
-    await Conversation.update(changes).where(Conversation.id == conversation.id)
+        return Appended(entry_of(found[0]), conversation.last_at)
     entry = Entry(id=draft.id, seq=seq, sender=draft.sender, name=draft.name, body=draft.body, sent_at=sent_at)
     return Appended(entry, last_at)
+
+
+async def _store(written: tuple[object, ...], noted: tuple[object, ...]) -> bool:
+    """Store a message and note it in its conversation. Returns False if the message's id is already stored."""
+    if search.engine() == "postgres":
+        return bool(await Message.raw(STORE, *written, *noted))
+    if not await Message.raw(WRITE, *written):
+        return False
+    await Message.raw(NOTE, *noted)
+    return True
 
 
 async def note_call(conversation: UUID, now: float) -> None:

@@ -59,18 +59,19 @@ async def find(conversation: UUID, last_seq: int, text: str) -> list[Entry]:
 
 
 async def _among_newest(conversation: UUID, last_seq: int, wanted: str) -> list[Entry]:
-    holds = WhereRaw(f"{_HOLDS[_engine()]}(message.folded, {{}}) > 0", wanted)
+    holds = WhereRaw(f"{_HOLDS[engine()]}(message.folded, {{}}) > 0", wanted)
     newest = Message.select(*ENTRY).where(Message.conversation == conversation, Message.seq > last_seq - NEWEST)
     return in_order(await newest.where(holds).order_by(Message.seq, ascending=False).limit(ENTRIES))
 
 
 async def _by_index(conversation: UUID, wanted: str) -> list[Entry]:
     grams = [_scope(conversation), *_grams(wanted)]
-    asked = _quoted(grams) if _engine() == "sqlite" else grams
-    return in_order(await Message.raw(_INDEXED[_engine()], asked, conversation, wanted, ENTRIES))
+    asked = _quoted(grams) if engine() == "sqlite" else grams
+    return in_order(await Message.raw(_INDEXED[engine()], asked, conversation, wanted, ENTRIES))
 
 
-def _engine() -> str:
+def engine() -> str:
+    """Return the kind of the database: `sqlite` or `postgres`."""
     return str(Message._meta.db.engine_type)  # noqa: SLF001 - Piccolo keeps a table's description in `_meta`
 
 

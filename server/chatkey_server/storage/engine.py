@@ -158,7 +158,7 @@ class Postgres(PostgresEngine):
     async def open(self) -> None:
         """Create the pool, and connect once to test the connection."""
         # With a minimum size, the pool would fill the log with tracebacks for as long as the database is away.
-        await self.start_connection_pool(min_size=0, max_size=POOL_SIZE)
+        await self.start_connection_pool(min_size=0, max_size=POOL_SIZE, reset=_keep)
         try:
             async with self.connection(write=False):
                 pass
@@ -229,6 +229,13 @@ async def _acquired(pool: Pool) -> Any:
         if pool.get_size() == POOL_SIZE and not pool.get_idle_size():
             raise Busy(f"all {POOL_SIZE} connections have been in use for {BUSY_SECONDS} s") from error
         raise
+
+
+async def _keep(_: Any) -> None:
+    """Leave the session of a returned connection as it is.
+
+    A transaction changes nothing outside itself, and asyncpg's own statement would cost one more round trip.
+    """
 
 
 def _refuses_writes(connection: Any) -> bool:

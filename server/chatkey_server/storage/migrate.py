@@ -165,7 +165,7 @@ def _record(step: Step) -> str:
 
 @asynccontextmanager
 async def _alone(database: Postgres, report: Report) -> AsyncIterator[Any]:
-    """Hold the only connection that may migrate. The pool releases the lock when the connection is returned.
+    """Hold the only connection that may migrate.
 
     The lock is polled. A session that waits for the lock inside PostgreSQL is in a transaction, and another session
     that builds an index would wait for that transaction to end.
@@ -179,8 +179,12 @@ async def _alone(database: Postgres, report: Report) -> AsyncIterator[Any]:
                 report("waiting: another process is migrating this database")
                 is_told = True
             await asyncio.sleep(schema_changes.PAUSE_SECONDS)
-        await connection.execute(SESSION)
-        yield connection
+        try:
+            await connection.execute(SESSION)
+            yield connection
+        finally:
+            if not connection.is_closed():
+                await connection.reset()  # releases the lock, and undoes `SESSION`
 
 
 @contextmanager
