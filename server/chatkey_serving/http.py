@@ -125,6 +125,7 @@ class HttpConnection(asyncio.Protocol):
         for exchange in (*self._waiting, self._read):
             if exchange is not None:
                 exchange.give_up()
+        self._answered = self._read = None
         self._stop_deadline()
         self._stop_looking()
         self.writable.set()
@@ -282,6 +283,7 @@ class HttpConnection(asyncio.Protocol):
             self.site.connections.discard(self)
             socket = SocketConnection(self.site, self.transport, self._upgraded, opening)
             self.transport.set_protocol(socket)
+            self._upgraded = self._answered = None
 
     def _refuse(self, status: int, message: str, headers: Headers | None = None) -> None:
         """Send a response without the application (no body for HEAD, RFC 9110 9.3.2), and close the connection.

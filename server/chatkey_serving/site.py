@@ -30,6 +30,9 @@ Address = tuple[str, int]
 CONNECTION: Final = "chatkey.connection"
 """The ASGI extension with which an application reaches the `Connection` of its request."""
 
+SAY: Final = "chatkey.say"
+"""The ASGI extension of a socket that sends a text message at once, or returns False if this is not possible."""
+
 LOG: Final = logging.getLogger("chatkey.serving")
 REQUESTS: Final = logging.getLogger("chatkey.requests")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from websockets.exceptions import InvalidState
@@ -15,7 +16,7 @@ from chatkey_protocol.codes import Code
 from chatkey_serving.allowance import Allowance
 from chatkey_serving.exchange import head, log_request
 from chatkey_serving.frames import LengthError, end_of_frame
-from chatkey_serving.site import CONNECTION, LOG
+from chatkey_serving.site import CONNECTION, LOG, SAY
 
 if TYPE_CHECKING:
     from chatkey_serving.handshake import Handshake
@@ -67,7 +68,7 @@ class SocketConnection(asyncio.Protocol):
         self._leaving: asyncio.TimerHandle | None = None
         site.connections.add(self)
         scope["subprotocols"] = opening.subprotocols
-        scope["extensions"] = {"websocket.http.response": {}, CONNECTION: self}
+        scope["extensions"] = {"websocket.http.response": {}, CONNECTION: self, SAY: self.say}
         self._messages.put_nowait({"type": "websocket.connect"})
         site.start(self._run())
 
@@ -138,6 +139,17 @@ class SocketConnection(asyncio.Protocol):
         else:
             raise RuntimeError(f"The application sent {kind} before it accepted the socket.")
 
+    def say(self, text: bytes) -> bool:
+        """Send a text message at once. Returns False if the peer has left or reads too slowly.
+
+        The same message to many sockets is encoded once.
+        """
+        if not self.is_open or self.is_gone or not self._writable.is_set() or self._protocol.state is not State.OPEN:
+            return False
+        response, self._response = self._response, b""
+        self.transport.write(response + _frame(text))
+        return True
+
     # What the server calls
 
     def shut_down(self) -> None:
@@ -171,6 +183,7 @@ class SocketConnection(asyncio.Protocol):
         if self._closing is None:
             self.transport.close()
         self.leave()
+        self._scope["extensions"].clear()  # otherwise connection and scope would be a reference cycle
 
     def _accept(self, message: Message) -> None:
         if self.transport.is_closing():
@@ -393,3 +406,8 @@ class SocketConnection(asyncio.Protocol):
         if self._closing is not None:
             self._closing.cancel()
         self._closing = self._loop.call_later(CLOSING_SECONDS, self.transport.close)
+
+
+@lru_cache(maxsize=8)
+def _frame(text: bytes) -> bytes:
+    return Frame(Opcode.TEXT, text).serialize(mask=False)

@@ -15,8 +15,8 @@ from websockets.server import ServerProtocol
 
 from chatkey_serving.handshake import LONGEST
 from chatkey_serving.http import HttpConnection
-from chatkey_serving.site import CONNECTION, Site
-from chatkey_serving.websocket import DisconnectedError
+from chatkey_serving.site import CONNECTION, SAY, Site
+from chatkey_serving.websocket import DisconnectedError, SocketConnection
 from chatkey_stack.patience import PATIENCE
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
@@ -188,8 +188,10 @@ async def test_the_application_receives_the_request() -> None:
 
     await line.hear(request(NO_BROWSER, "GET /v1/%73ocket?utm=%2F&x=a?b HTTP/1.1"))
 
-    (scope,) = line.scopes
-    assert scope.pop("extensions") == {"websocket.http.response": {}, CONNECTION: line.pipe.protocol}
+    scope = dict(line.scopes[0])
+    extensions = scope.pop("extensions")
+    assert extensions.keys() == {"websocket.http.response", CONNECTION, SAY}
+    assert extensions[CONNECTION] is line.pipe.protocol
     assert scope == {
         "type": "websocket",
         "asgi": {"version": "3.0", "spec_version": "2.4"},
@@ -337,4 +339,38 @@ async def test_a_socket_is_accepted_once() -> None:
     answer = await line.hear(request(USUAL))
 
     assert answer.count(b"HTTP/1.1 101 ") == 1
+    await line.lose()
+
+
+async def test_a_message_can_be_sent_at_once_while_the_peer_reads() -> None:
+    line = Line(echo)
+    await line.hear(request(USUAL))
+    (scope,) = line.scopes
+    say = scope["extensions"][SAY]
+    assert isinstance(line.pipe.protocol, SocketConnection)
+
+    said = [say("Ähm".encode())]
+    line.pipe.protocol.pause_writing()
+    said.append(say(b"later"))
+    line.pipe.protocol.resume_writing()
+    await line.hear(GOING)
+    said.append(say(b"too late"))
+
+    assert said == [True, False, False]
+    assert line.pipe.written.partition(b"\r\n\r\n")[2] == b"\x81\x04" + "Ähm".encode() + b"\x88\x02\x03\xe9"
+    await line.lose()
+
+
+async def test_a_message_before_the_socket_is_open_is_not_sent_at_once() -> None:
+    seen: list[bool] = []
+
+    async def early(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["extensions"][SAY](b"Hello"))
+
+    line = Line(early)
+
+    answer = await line.hear(request(USUAL))
+
+    assert seen == [False]
+    assert answer.startswith(b"HTTP/1.1 500 ")
     await line.lose()

@@ -10,7 +10,7 @@ from litestar.enums import ScopeType
 
 from chatkey_protocol.names import SUBPROTOCOL
 from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, Answer, error_body
-from chatkey_serving.site import connection_of
+from chatkey_serving.site import SAY, connection_of
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
@@ -43,6 +43,7 @@ class FaultyApp:
                 await _spoil_request(rule, scope, receive, send)
             return
         if is_socket:
+            (scope.get("extensions") or {}).pop(SAY, None)  # it would bypass the rules
             socket = FaultySocket(self._faults, receive, send)
             await self._app(scope, socket.receive, socket.send)
         else:

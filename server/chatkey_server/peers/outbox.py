@@ -26,16 +26,22 @@ GONE: Final = (WebSocketDisconnect, OSError)
 
 
 class Outbox:
-    """Sends queued frames. A task exists only while frames wait."""
+    """Sends queued frames. If the server can send a frame at once, the frame is not queued.
+
+    A task exists only while frames wait.
+    """
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
+        self._say_at_once = wire.say_at_once
         self._waiting: deque[tuple[float, bytes]] = deque()
         self._task: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
 
     def put(self, frame: bytes) -> bool:
         """Queue a frame. Returns False if the peer reads slowly and too many frames wait."""
+        if self._say_at_once is not None and self._is_empty() and self._say_at_once(frame):
+            return True
         now = self._loop.time()
         if len(self._waiting) >= MAX_BACKLOG and self._is_slow(now):
             return False
@@ -43,6 +49,9 @@ class Outbox:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._send_waiting())
         return True
+
+    def _is_empty(self) -> bool:
+        return not self._waiting and (self._task is None or self._task.done())
 
     def _is_slow(self, now: float) -> bool:
         since, _ = self._waiting[0]

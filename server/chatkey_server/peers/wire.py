@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chatkey_serving.site import SAY
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from litestar.types import Receive, Scope, Send
 
 
@@ -20,6 +24,11 @@ class Wire:
     async def accept(self, subprotocol: str | None) -> None:
         await self.receive()
         await self.send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
+
+    @property
+    def say_at_once(self) -> Callable[[bytes], bool] | None:
+        """The server's function that sends a frame without waiting, if the server has one."""
+        return (self.scope.get("extensions") or {}).get(SAY)  # type: ignore[return-value]  # it is ours
 
     async def say(self, frame: bytes) -> None:
         await self.send({"type": "websocket.send", "bytes": None, "text": frame.decode()})
