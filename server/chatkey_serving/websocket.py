@@ -281,7 +281,7 @@ class SocketConnection(asyncio.Protocol):
         try:
             text = data.decode()
         except UnicodeDecodeError:
-            LOG.warning("A text message is not UTF-8")
+            LOG.warning("Invalid UTF-8 in a text message.")
             self._fail(CloseCode.INVALID_DATA)
         else:
             self._messages.put_nowait({"type": "websocket.receive", "text": text})
