@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page
 
 SCRIPT: Final = """
 (hertz) => {
-  const spy = { tracks: [], microphone: null, silentAt: null };
+  const spy = { analyser: null, most: -200 };
   const context = new AudioContext();
   const oscillator = new OscillatorNode(context, { frequency: hertz });
   oscillator.start();
@@ -16,7 +16,7 @@ SCRIPT: Final = """
     const sink = context.createMediaStreamDestination();
     oscillator.connect(sink);
     await context.resume();
-    return (spy.microphone = sink.stream);
+    return sink.stream;
   };
   const Peer = RTCPeerConnection;
   window.RTCPeerConnection = class extends Peer {
@@ -37,9 +37,13 @@ SCRIPT: Final = """
     bins.forEach((level, bin) => { if (bin > 8 && level > bins[best]) best = bin; });
     return { loudest: bins[best], hertz: (best * context.sampleRate) / spy.analyser.fftSize };
   };
+  setInterval(() => { spy.most = Math.max(spy.most, decibels().loudest); }, 20);
   window.chatkeyTone = { decibels, spy };
 }
 """
+
+NOTHING: Final = -200.0
+"""The level of a page that has never received any sound."""
 
 AUDIBLE: Final = -60.0
 """A tone is heard above this level in decibels, and silence is below it."""
@@ -72,3 +76,8 @@ def silent_after(page: Page, *, since: float, timeout: float) -> float:
         polling=20,
     )
     return float(found.json_value())
+
+
+def loudest(page: Page) -> float:
+    """Return the level of the loudest tone that the page has ever received, or `NOTHING`."""
+    return float(page.evaluate("() => chatkeyTone.spy.most"))

@@ -92,6 +92,8 @@ def test_the_microphone_is_silent_until_the_server_has_verified_the_answer(calle
     caller.begin()
     caller.offer()
     answer = caller.answer()
+    asked = caller.driver.frames(Kind.SIGNAL)[0]
+    caller.driver.frame(type="signal", call_id=CALL_ID, event="passed", id=asked["id"])
     before = len(caller.driver.all(effects.SendSound))
 
     caller.driver.frame(type="signal", call_id=CALL_ID, event="passed", id=answer["id"])
@@ -114,6 +116,7 @@ def test_an_offer_waits_for_the_microphone(caller: Caller) -> None:
 @pytest.mark.parametrize(
     ("fingerprint", "vouched"),
     [(OTHER, AGENT), (AGENT, OTHER), (f"{AGENT}\r\na=fingerprint:sha-256 {OTHER}", AGENT), ("00", AGENT)],
+    ids=["swapped", "vouched swapped", "two", "short"],
 )
 def test_an_offer_with_another_fingerprint_than_the_server_says_ends_the_call(
     caller: Caller, fingerprint: str, vouched: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import SendSignal, Signal
 from chatkey_server.chat import calls
 from chatkey_server.chat.lines import Line, Said
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from chatkey_protocol.frames import AskCall, CallEvent
     from chatkey_server.identity.tokens import SocketIdentity
     from chatkey_server.services import Services
-
-PROOFS = frozenset(code for code in Code if code.startswith("proof_"))
 
 
 class Calling:
@@ -55,7 +52,7 @@ class Calling:
         try:
             line.say(self._said(identity, frame, now))
         except Refused as refused:
-            if refused.code in PROOFS:
+            if frame["action"] == "answer":
                 await self._services.chat.hang_up(identity, source="", call_id=line.call_id, code=refused.code)
             raise
         return Signal(type="signal", id=frame["id"], call_id=line.call_id, event="passed")

@@ -104,6 +104,7 @@ def test_the_fingerprint_of_a_description_is_read(repeated: int) -> None:
         f"{SDP}A=Fingerprint:sha-256 {AGENT}\r\n",
         f"{SDP}a=x:1\ra=fingerprint:sha-256 {AGENT}\r\n",
     ],
+    ids=["sha-1", "none", "indented", "short", "two", "two hashes", "other case", "after a bare CR"],
 )
 def test_a_description_without_exactly_one_fingerprint_is_refused(sdp: str) -> None:
     with pytest.raises(Refused) as refused:
