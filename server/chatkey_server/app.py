@@ -13,6 +13,7 @@ from chatkey_server.chat.call_keeper import CallKeeper
 from chatkey_server.chat.catch_up import CatchUp
 from chatkey_server.chat.events import PROVIDERS
 from chatkey_server.chat.hub import MISSED, Hub
+from chatkey_server.chat.lines import announce_joins
 from chatkey_server.chat.links import link_of, tally_of
 from chatkey_server.chat.service import Chat
 from chatkey_server.clock import Clock
@@ -87,6 +88,7 @@ def build_services(settings: Settings, clock: Clock) -> Services:
     providers = Providers(now=clock, vault=vault, socket_uri=settings.socket_uri, offered=settings.offered_socials)
     hub.add(PROVIDERS, lambda changed: providers.forget(changed.decode() or None))
     hub.add(MISSED, lambda _: providers.forget())
+    announce_joins(hub)
     chat = Chat(hub, settings.limits, rates, now=clock)
     return Services(
         settings=settings,

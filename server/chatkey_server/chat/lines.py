@@ -18,11 +18,11 @@ _OTHER: Final[dict[Side, Side]] = {"caller": "agent", "agent": "caller"}
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
     """A signal on its way from one side of a call to the other, with what the server has found out about it.
 
-    `replaces` means that a newer socket has taken over the side that receives this. `jkt` is the key with which the
-    caller's answer was verified.
+    `replaces` means that a newer socket has taken over the side that receives this. `here` means that the process of
+    the other side now receives signals from other processes. `jkt` is the key that has signed the caller's answer.
     """
 
-    action: Literal["ask", "offer", "answer", "candidate", "replaces"]
+    action: Literal["ask", "offer", "answer", "candidate", "replaces", "here"]
     source: str = ""
     sdp: str = ""
     nonce: str = ""
@@ -33,6 +33,18 @@ class Said(msgspec.Struct, frozen=True, omit_defaults=True):
 
 _encode: Final = msgspec.json.Encoder().encode
 _read: Final = msgspec.json.Decoder(Said).decode
+
+
+def announce_joins(hub: Hub) -> None:
+    """Notify the other side of a call as soon as this process receives the call's signals from other processes."""
+
+    def joined(channel: str) -> None:
+        kind, _, rest = channel.partition(":")
+        call_id, _, side = rest.partition(":")
+        if kind == "call":
+            hub.publish(f"call:{call_id}:{'caller' if side == 'agent' else 'agent'}", _encode(Said("here")))
+
+    hub.on_join(joined)
 
 
 class Line:

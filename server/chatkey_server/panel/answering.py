@@ -104,11 +104,13 @@ class Answering:
             self._alarm.cancel()
 
     def _heard(self, said: Said) -> None:
-        if self._line is None:
+        if self._line is None or said.action == "here":
             return
         frame = {"type": "signal", "call_id": self._line.call_id, "action": said.action}
         if said.action == "answer":
             frame |= {"sdp": said.sdp, "nonce": said.nonce, "fingerprint": said.fingerprint, "jkt": said.jkt}
+        elif said.action == "ask":
+            frame |= {"id": said.nonce}
         elif said.action == "candidate":
             frame |= {"candidate": said.candidate}
         self._tell(frame)

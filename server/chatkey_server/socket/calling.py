@@ -29,6 +29,7 @@ class Calling:
         self._tell = tell
         self._line: Line | None = None
         self._offer = Said("offer")
+        self._asked: Said | None = None
 
     async def call(self, identity: SocketIdentity, frame: AskCall, name: str | None, address: str) -> CallEvent:
         """Do what a `call` frame asks for, and return the state of the call."""
@@ -73,14 +74,17 @@ class Calling:
 
     def _begin(self, call_id: str) -> None:
         self.leave()
-        self._offer = Said("offer")
+        self._offer, self._asked = Said("offer"), None
         self._line = Line(self._services.hub, call_id, "caller", self._source, self._heard)
         self._services.keeper.hold(call_id)
 
     def _said(self, identity: SocketIdentity, frame: SendSignal, now: float) -> Said:
         if frame["action"] == "answer":
             return self._answer(identity, frame, now)
-        return Said(frame["action"], candidate=frame.get("candidate", ""))
+        if frame["action"] == "ask":
+            self._asked = Said("ask", nonce=frame["id"])
+            return self._asked
+        return Said("candidate", candidate=frame.get("candidate", ""))
 
     def _answer(self, identity: SocketIdentity, frame: SendSignal, now: float) -> Said:
         """Verify the caller's answer to the newest offer. An offer can be answered once."""
@@ -96,10 +100,14 @@ class Calling:
         if self._line is None:
             return
         call_id = self._line.call_id
+        if said.action == "here":
+            if self._asked is not None:  # it may have been published before the agent's process could receive it
+                self._line.say(self._asked)
+            return
         if said.action != "offer":
             self._tell(Signal(type="signal", call_id=call_id, event="candidate", candidate=said.candidate))
             return
-        self._offer = said
+        self._offer, self._asked = said, None
         self._tell(
             Signal(
                 type="signal",

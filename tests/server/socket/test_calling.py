@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.server.meeting import met
 from tests.server.panel.conftest import PASSWORD, Agents
 
 from chatkey_protocol.codes import Code
@@ -32,18 +33,21 @@ async def next_of(socket: Fixture, kind: str) -> Any:
 
 
 class Phone:
-    """One call between a widget's socket `caller` and an agent's page `agent`."""
+    """One call between a widget's socket `caller` and `agent`, an agent's page in the process `desk`."""
 
-    def __init__(self, shop: Fixture, join: Fixture, browser: Fixture, agents: Agents) -> None:
+    def __init__(
+        self, shop: Fixture, join: Fixture, browser: Fixture, agents: Agents, desk: Fixture | None = None
+    ) -> None:
         self.shop, self.join, self.browser, self.agents = shop, join, browser, agents
+        self.desk = desk or shop
         self.call_id = self.conversation = self.cookie = ""
         self.caller: Fixture = None
         self.agent: Fixture = None
 
     async def ring(self) -> None:
-        self.cookie = self.cookie or await self.agents.sign_in(self.shop)
-        self.agent = self.agent or await self.agents.page_with(self.shop, self.cookie)
-        self.caller = await self.join(self.browser.custom_token())
+        self.cookie = self.cookie or await self.agents.sign_in(self.desk)
+        self.agent = self.agent or await self.agents.page_with(self.desk, self.cookie)
+        self.caller = await self.join(self.browser.custom_token(), client=self.shop)
         self.call_id = (await self.caller.ask({"type": "call", "id": "start", "action": "start"}))["call_id"]
         self.conversation = (await next_of(self.agent, "call"))["conversation"]
 
@@ -103,7 +107,7 @@ async def test_an_offer_is_answered_with_a_verified_fingerprint(phone: Phone, br
     answer = await next_of(phone.agent, "signal")
 
     assert confirmed == {"type": "signal", "id": "s1", "call_id": phone.call_id, "event": "passed"}
-    assert asked == {"type": "signal", "call_id": phone.call_id, "action": "ask"}
+    assert asked == {"type": "signal", "call_id": phone.call_id, "action": "ask", "id": "s1"}
     assert offer == {
         "type": "signal",
         "call_id": phone.call_id,
@@ -123,6 +127,28 @@ async def test_an_offer_is_answered_with_a_verified_fingerprint(phone: Phone, br
         "fingerprint": CALLER,
         "jkt": browser.jkt,
     }
+
+
+async def test_signals_go_from_one_process_to_another(
+    make_client: Fixture, redis_url: str, join: Fixture, browser: Fixture, open_socket: Fixture
+) -> None:
+    async with make_client(redis_url=redis_url) as one, make_client(redis_url=redis_url) as other:
+        await Agent.insert(Agent(username="eve", password_hash=hash_password(PASSWORD), all_providers=True))
+        phone = Phone(one, join, browser, Agents(open_socket), other)
+        await met(*(client.services.hub._link for client in (one, other)))
+        await phone.begin()
+        await phone.caller.send(phone.signal("ask"))
+        assert (await next_of(phone.caller, "signal"))["event"] == "passed"
+
+        asked = await next_of(phone.agent, "signal")
+        offer = await phone.offer()
+        await phone.answer(phone.proof())
+
+        answer = await next_of(phone.agent, "signal")
+        while answer["action"] == "ask":  # which is sent again when the process has subscribed
+            answer = await next_of(phone.agent, "signal")
+        assert (asked["action"], offer["fingerprint"]) == ("ask", AGENT)
+        assert (answer["action"], answer["jkt"]) == ("answer", browser.jkt)
 
 
 async def test_candidates_go_both_ways(phone: Phone) -> None:

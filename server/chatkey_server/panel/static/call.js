@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{ call_id: string, action: "ask" | "answer" | "candidate", sdp?: string, nonce?: string,
- *   fingerprint?: string, jkt?: string, candidate?: string }} Signal
+ *   fingerprint?: string, jkt?: string, candidate?: string, id?: string }} Signal
  * @typedef {"connecting" | "verified" | "connected" | "interrupted" | "silent"} State
  * @typedef {{ send: (frame: object) => void, show: (state: State) => void, fail: (text: string) => void,
  *   level: (level: number) => void }} Page
@@ -23,6 +23,7 @@ export class Call {
     this.page = page;
     this.isOver = false;
     this.nonce = "";
+    this.asked = /** @type {string | undefined} */ ("");
     this.peer = /** @type {RTCPeerConnection | null} */ (null);
     this.stream = /** @type {MediaStream | null} */ (null);
     this.audio = new Audio();
@@ -50,7 +51,7 @@ export class Call {
   /** @param {Signal} signal */
   async hear(signal) {
     try {
-      if (signal.action === "ask") await this.offer();
+      if (signal.action === "ask") await this.offer(signal.id);
       else if (signal.action === "answer") await this.accept(signal);
       else if (signal.candidate) await this.peer?.addIceCandidate({ candidate: signal.candidate, sdpMLineIndex: 0 });
     } catch (error) {
@@ -58,8 +59,10 @@ export class Call {
     }
   }
 
-  /** The caller asks for an offer at the beginning, and after a reload. */
-  async offer() {
+  /** The caller asks for an offer at the beginning, and after a reload. @param {string} [id] */
+  async offer(id) {
+    if (id === this.asked) return; // the server may pass the same question on twice
+    this.asked = id;
     await this.microphone;
     if (this.isOver || !this.stream) return;
     this.peer?.close();
