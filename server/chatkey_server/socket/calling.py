@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Final
 
+import structlog
+
+from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import SendSignal, Signal
 from chatkey_server.chat import calls
+from chatkey_server.chat.events import PROVIDERS
 from chatkey_server.chat.lines import Line, Said
 from chatkey_server.identity import call_proofs
 from chatkey_server.identity.call_proofs import Ends
@@ -20,6 +25,9 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
 
 
+log: Final = structlog.get_logger("chatkey.socket")
+
+
 class Calling:
     """A socket has at most one call that it started or joined. The sockets of other tabs cannot send its signals."""
 
@@ -30,6 +38,8 @@ class Calling:
         self._line: Line | None = None
         self._offer = Said("offer")
         self._asked: Said | None = None
+        self._identity: SocketIdentity | None = None
+        self._checking: asyncio.Task[None] | None = None
 
     async def call(self, identity: SocketIdentity, frame: AskCall, name: str | None, address: str) -> CallEvent:
         """Do what a `call` frame asks for, and return the state of the call."""
@@ -38,11 +48,11 @@ class Calling:
             return await chat.hang_up(identity, source=self._source)
         if frame["action"] == "join":
             event = await chat.join(identity, frame.get("started", ""))
-            self._begin(event["call_id"])
+            self._begin(identity, event["call_id"])
             return event
         changed = await chat.call(identity, name=name, source=self._source, started_by=frame["id"], address=address)
         if changed.fresh:
-            self._begin(changed.event["call_id"])
+            self._begin(identity, changed.event["call_id"])
         return changed.event
 
     async def signal(self, identity: SocketIdentity, frame: SendSignal, now: float) -> Signal:
@@ -66,17 +76,33 @@ class Calling:
     def leave(self) -> str | None:
         """Stop relaying, and return the id of the call that this socket had."""
         line, self._line = self._line, None
+        self._services.hub.remove(PROVIDERS, self._provider_changed)
         if line is None or not line.is_open:
             return None
         line.close()
         self._services.keeper.release(line.call_id)
         return line.call_id
 
-    def _begin(self, call_id: str) -> None:
+    def _begin(self, identity: SocketIdentity, call_id: str) -> None:
         self.leave()
+        self._identity = identity
+        self._services.hub.add(PROVIDERS, self._provider_changed)
         self._offer, self._asked = Said("offer"), None
         self._line = Line(self._services.hub, call_id, "caller", self._source, self._heard)
         self._services.keeper.hold(call_id)
+
+    def _provider_changed(self, changed: bytes) -> None:
+        if self._identity is not None and changed.decode() in {"", self._identity.pid}:
+            self._checking = asyncio.create_task(self._check_provider(self._identity))
+
+    async def _check_provider(self, identity: SocketIdentity) -> None:
+        """End the call if the business was switched off. The socket stays open until its token ends."""
+        try:
+            if not (await self._services.providers.get(identity.pid)).enabled and self._line is not None:
+                call_id, code = self._line.call_id, Code.PROVIDER_OFF
+                await self._services.chat.hang_up(identity, source="", call_id=call_id, code=code)
+        except Refused as refused:
+            log.info("call.unchecked", code=refused.code, provider=identity.pid)
 
     def _said(self, identity: SocketIdentity, frame: SendSignal, now: float) -> Said:
         if frame["action"] == "answer":

@@ -13,7 +13,7 @@ from chatkey_protocol.names import PROOF_TYP
 from chatkey_server.chat.calls import KEEP_SECONDS, REJOIN_SECONDS, RING_SECONDS
 from chatkey_server.chat.events import AGENT_SESSIONS
 from chatkey_server.storage.passwords import hash_password
-from chatkey_server.storage.tables import Agent, Call
+from chatkey_server.storage.tables import Agent, Call, Provider
 
 Fixture = Any
 
@@ -326,6 +326,16 @@ async def test_the_call_ends_at_once_when_the_agent_is_signed_out(phone: Phone) 
     phone.shop.services.hub.publish(AGENT_SESSIONS, b"")
 
     assert (await next_of(phone.caller, "call"))["state"] == "ended"
+
+
+async def test_the_call_ends_at_once_when_the_business_is_switched_off(phone: Phone) -> None:
+    await phone.begin()
+
+    await Provider.update({Provider.enabled: False}).where(Provider.id == "prov")
+    phone.shop.services.provider_changed("prov")
+
+    ended = await next_of(phone.caller, "call")
+    assert (ended["state"], ended["code"]) == ("ended", Code.PROVIDER_OFF)
 
 
 @pytest.mark.contract("D-22/ends")
