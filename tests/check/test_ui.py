@@ -109,9 +109,11 @@ def test_the_requests_of_the_page_are_answered(server: UiServer) -> None:
     told = httpx.post(f"{server.url}token", headers=json_of_page, content='{"token": "x"}')
     wrong = httpx.post(f"{server.url}send", headers=json_of_page, content='{"id": 0}')
     again = httpx.post(f"{server.url}run", headers=json_of_page, content="{}")
+    progress = httpx.get(f"{server.url}progress").json()
 
     assert (sent.json()["status"], told.status_code, wrong.status_code) == (200, 200, 400)
     assert again.json()["headline"] == state["headline"]
+    assert progress["done"] == progress["total"] > 1
 
 
 @pytest.mark.parametrize(

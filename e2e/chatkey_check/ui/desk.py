@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from chatkey_check.checks import ORDER
 from chatkey_check.evidence.masks import HIDDEN, Masks
 from chatkey_check.evidence.shown import curl, response
 from chatkey_check.exchange import Exchange, Header, Request, origin
-from chatkey_check.model import Report
+from chatkey_check.model import Outcome, Question, Report
 from chatkey_check.reports import summary
 from chatkey_check.reports.fixes import fix
 from chatkey_check.run import opened
@@ -46,6 +47,21 @@ class Again(msgspec.Struct):
     body: str
 
 
+class Progress:
+    """Counts the checks that have ended, skipped ones too, and keeps the check that started last. Read by another thread."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self.now = ""
+
+    def started(self, check: Question) -> None:
+        self.now = check.id
+
+    def finished(self, outcome: Outcome) -> None:  # noqa: ARG002 - the report has it
+        self.done += 1
+
+
 class Desk:
     """Runs the checks against an endpoint on request, and keeps the calls of the last run. Thread-safe."""
 
@@ -56,12 +72,14 @@ class Desk:
         self._calls: list[Exchange] = []
         self._masks = Masks()
         self._report: Report | None = None
+        self._progress = Progress(0)
 
     def run(self) -> dict[str, Any]:
         """Judge the endpoint, and return the new state of the page."""
         with self._lock:
+            self._progress = Progress(len(ORDER))
             with opened(self._target) as run:
-                self._report = report_of(run, selection=self._selection)
+                self._report = report_of(run, selection=self._selection, listener=self._progress)
                 self._calls = sorted(run.calls.record.log, key=lambda done: done.sent_at)
                 self._masks = run.calls.masks
             return self._state(self._report)
@@ -72,6 +90,11 @@ class Desk:
             return self.run()
         with self._lock:
             return self._state(self._report)
+
+    def progress(self) -> dict[str, Any]:
+        """Return how far the present run is. Does not wait for the run."""
+        shown = self._progress
+        return {"done": shown.done, "total": shown.total, "now": shown.now}
 
     def send(self, asked: Again) -> dict[str, Any]:
         """Send a call again with the changes that were made on the page. Raises `Refused`.

@@ -102,6 +102,19 @@ function finding(found) {
   return item;
 }
 
+/** Show how far the run is, until somebody hides it. */
+async function follow() {
+  const running = at("running", HTMLElement);
+  running.hidden = false;
+  while (!running.hidden) {
+    const told = await ask("progress").catch(() => ({ done: 0, total: 0, now: "" })); // `show` reports the error
+    const bar = at("progress", HTMLProgressElement);
+    if (told.total) [bar.max, bar.value] = [told.total, told.done];
+    at("now", HTMLElement).textContent = told.total ? `${told.done} of ${told.total} checks · ${told.now}` : "";
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
 /** @param {string} place @param {object} [asked] */
 async function show(place, asked) {
   const headline = at("headline", HTMLElement);
@@ -109,6 +122,7 @@ async function show(place, asked) {
   again.disabled = true;
   headline.className = "";
   headline.textContent = "Checking…";
+  follow();
   try {
     const state = await ask(place, asked);
     headline.textContent = state.headline;
@@ -128,6 +142,7 @@ async function show(place, asked) {
     headline.textContent = said(error);
     headline.className = "fail";
   }
+  at("running", HTMLElement).hidden = true;
   again.disabled = false;
 }
 

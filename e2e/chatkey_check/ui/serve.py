@@ -83,6 +83,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, "text/html; charset=utf-8", self.ui.page)
         elif place == "state":
             self._told(self.ui.desk.state)
+        elif place == "progress":
+            self._told(self.ui.desk.progress)
         else:
             self._told(None)
 
