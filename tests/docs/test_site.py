@@ -8,12 +8,16 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import click
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from chatkey_build import build_site
+from chatkey_check import checks
 from chatkey_e2e import axe
-from chatkey_server.commands.docs import Quiet
+from chatkey_protocol.codes import Code
+from chatkey_server.commands.docs import Quiet, address_of
+from chatkey_server.settings import SETTINGS
 from chatkey_stack.browsers import find, launch, machine
 from chatkey_stack.patience import PATIENCE
 
@@ -72,10 +76,10 @@ def test_the_site_has_every_page_and_asks_no_other_host_for_files(site: Path) ->
 def test_a_page_fits_three_widths_and_has_no_serious_fault_of_accessibility(
     page: Page, address: str, name: str
 ) -> None:
-    page.goto(f"{address}/docs/{name}.html")
     found = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{address}/docs/{name}.html")
         wide = page.evaluate("document.documentElement.scrollWidth")
         if wide > width:
             found.append(f"{name} is {wide} pixels wide in a window of {width}")
@@ -102,3 +106,27 @@ def test_a_block_of_code_has_a_button_that_copies_it(page: Page, address: str) -
     page.goto(f"{address}/docs/qa.html")
 
     expect(page.get_by_role("button", name="Copy").first).to_be_attached()
+
+
+@pytest.mark.parametrize(
+    ("entry", "place"),
+    [
+        ("CHATKEY_PORT", "settings.html#chatkey-port"),
+        ("token_expired", "codes.html#token-expired"),
+        ("claim.cnf", "checks.html#claim-cnf"),
+        ("F051", "faults.html#f051"),
+    ],
+)
+def test_the_command_finds_the_entry_of_a_name(site: Path, entry: str, place: str) -> None:
+    assert address_of(site, entry) == place
+
+
+def test_every_setting_code_and_check_has_an_entry(site: Path) -> None:
+    names = [*(setting.name for setting in SETTINGS), *Code, *checks.ORDER]
+
+    assert {address_of(site, name).partition(".")[0] for name in names} == {"settings", "codes", "checks"}
+
+
+def test_an_unknown_entry_is_refused(site: Path) -> None:
+    with pytest.raises(click.ClickException, match="no entry 'nonsense'"):
+        address_of(site, "nonsense")

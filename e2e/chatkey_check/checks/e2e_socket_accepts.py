@@ -16,7 +16,7 @@ from chatkey_check.run import Run
     section="4.9, 5.5",
     sent="the call with the fingerprint of a new key; then a socket connection with the token and a proof by that key",
     passes="the socket answers ready, for a member with the token's uid",
-    hint="docs/codes.md explains the code with which the socket refuses the token.",
+    hint="`chatkey docs CODE` explains the code with which the socket refuses the token.",
     mistakes=(
         "the service has another secret for this provider",
         "the service does not know the provider",

@@ -56,6 +56,7 @@ def _lines(check: Question) -> Iterator[str]:
     for language, code in check.mend.items():
         for number, line in enumerate(code.splitlines()):
             yield f"    {language if number == 0 else '':<{width}}  {click.style(line, fg='green')}"
+    yield from ("", _wrapped(f"In the documentation: chatkey docs {check.id}", first=0))
     if check.needs:
         yield from ("", _wrapped(f"This check is judged only if these checks pass: {', '.join(check.needs)}.", first=0))
 

@@ -48,7 +48,10 @@ class Again(msgspec.Struct):
 
 
 class Progress:
-    """Counts the checks that have ended, skipped ones too, and keeps the check that started last. Read by another thread."""
+    """Counts the checks that have ended, skipped ones too, and keeps the check that started last.
+
+    Another thread reads these values.
+    """
 
     def __init__(self, total: int) -> None:
         self.total = total

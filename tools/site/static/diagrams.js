@@ -4,7 +4,8 @@ const drawn = [...document.querySelectorAll("pre.mermaid")].map((element) => ({ 
 
 async function draw() {
   const dark = document.documentElement.dataset.theme === "dark";
-  mermaid.initialize({ startOnLoad: false, theme: dark ? "dark" : "neutral" });
+  const themeVariables = dark ? { edgeLabelBackground: "#14181e" } : {};
+  mermaid.initialize({ startOnLoad: false, theme: dark ? "dark" : "neutral", themeVariables });
   for (const { element, text } of drawn) {
     element.textContent = text;
     element.removeAttribute("data-processed");
