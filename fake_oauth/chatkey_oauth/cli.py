@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -66,6 +66,12 @@ if TYPE_CHECKING:
     help="A JSON file with a list of clients to register instead of the ready-made ones.",
 )
 @click.option(
+    "--seed",
+    type=click.Path(path_type=Path),
+    help="A TOML file with applications, people, claims, switches, lifetimes and faults. Other options override it.",
+)
+@click.option("--init", is_flag=True, help="Write an example of a seed file to chatkey-fake.toml, and exit.")
+@click.option(
     "--claims",
     type=click.Path(path_type=Path),
     help="A JSON file with claims for the provider oidc, by account, or under * for everybody. Null removes a claim.",
@@ -116,6 +122,8 @@ def fake_oauth(
     server_url: tuple[str, ...],
     issuer: tuple[str, ...],
     clients: Path | None,
+    seed: Path | None,
+    init: bool,
     claims: Path | None,
     lifetime: tuple[str, ...],
     any_client: bool,
@@ -130,6 +138,7 @@ def fake_oauth(
     gc.disable()  # until the start is over: the garbage collector would only find imported modules
     from chatkey_lab.guard import TOKEN_VARIABLE
     from chatkey_oauth.engine.switches import SwitchError, read_switch
+    from chatkey_oauth.faults.errors import FaultError
     from chatkey_oauth.serve import Listening
     from chatkey_oauth.settings import (
         Settings,
@@ -146,6 +155,13 @@ def fake_oauth(
 
     token = os.environ.get(TOKEN_VARIABLE, "")
     try:
+        if init:
+            from chatkey_oauth.seed import NAME, write_example
+
+            write_example(Path(NAME))
+            click.echo(f"Wrote {NAME}. Start the fake with it: chatkey fake-oauth --seed {NAME}")
+            return
+        sown = read(seed)
         for_browsers, by_browser = read_addresses("--browser-url", browser_url)
         for_servers, by_server = read_addresses("--server-url", server_url)
         check_addresses("--browser-url", for_browsers, by_browser)
@@ -167,12 +183,14 @@ def fake_oauth(
                 issuers=read_issuers(issuer),
                 lab=bool(token) or is_only_here(host, for_browsers) if lab is None else lab,
                 lab_token=token,
-                clients=read_clients(clients) if clients else ready_made(),
+                clients=read_clients(clients) if clients else sown.get("clients") or ready_made(),
                 any_client=any_client,
-                claims=read_claims(claims) if claims else {},
-                lifetimes=read_lifetimes(lifetime),
-                auto_approve=auto_approve,
-                switches=dict(map(read_switch, switches)),
+                claims=sown.get("claims", {}) | (read_claims(claims) if claims else {}),
+                lifetimes=sown.get("lifetimes", {}) | read_lifetimes(lifetime),
+                auto_approve=auto_approve or sown.get("auto_approve", ""),
+                switches=sown.get("switches", {}) | dict(map(read_switch, switches)),
+                people=sown.get("people", ()),
+                faults=sown.get("faults", ()),
             )
             if lab is None and not settings.lab:
                 where = for_browsers or host
@@ -183,10 +201,21 @@ def fake_oauth(
             listening.serve(settings, ready=lambda: announce(settings, own))
     except KeyboardInterrupt:
         pass  # Ctrl+C ends the command
-    except (SettingsError, SwitchError) as error:
+    except (SettingsError, SwitchError, FaultError) as error:
         raise click.ClickException(str(error)) from error
     finally:
         gc.enable()
+
+
+def read(seed: Path | None) -> dict[str, Any]:
+    """Return the members of a seed file as fields of `Settings`."""
+    if seed is None:
+        return {}
+    from chatkey_oauth.seed import read_seed
+
+    sown = read_seed(seed)
+    names = ("people", "claims", "switches", "lifetimes", "faults", "auto_approve")
+    return {"clients": sown.applications} | {name: getattr(sown, name) for name in names}
 
 
 def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Certified | None]:

@@ -60,13 +60,15 @@ class Fake:
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self.settings = settings
         self.clock = clock
-        people, switches = People(settings.claims), Switches(declared_switches, settings.switches)
+        people, switches = People(settings.claims, settings.people), Switches(declared_switches, settings.switches)
         approval = Approval(people, settings.auto_approve or None)
         clients = Clients(settings.clients, check_client, takes_any=settings.any_client)
         self.outbox = Outbox()
         self.world = World(clock, clients, people, switches, approval, settings.lifetimes, post=self.outbox.post)
         self.log = RequestLog(clock)
         self._providers: dict[str, Provider] = {}
+        if settings.lab and settings.faults:
+            self._arm()
         self._at_hosts: Ring[Provider] = Ring(HOSTS)
         self._tenants: Ring[Provider] = Ring(TENANTS)
 
@@ -116,6 +118,7 @@ class Fake:
             provider.reset()
         if self.settings.lab:
             self.watch.clear()
+            self._arm()
         self.log.clear()
         self.outbox.clear()
 
@@ -143,6 +146,11 @@ class Fake:
             answer, flow = self.watch.attend(provider, call, route)
         self.log.add(provider.name, call, answer.status, route.leg, flow)
         return answer
+
+    def _arm(self) -> None:
+        """Arm the faults of the settings. Raises `FaultError`."""
+        for order in self.settings.faults:
+            self.faults.arm(order)
 
     @property
     def _has_armed(self) -> bool:

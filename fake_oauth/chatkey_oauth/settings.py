@@ -13,12 +13,13 @@ from chatkey_lab.guard import TOKEN_VARIABLE, check_token
 from chatkey_lab.hosts import is_loopback
 from chatkey_oauth.engine.addresses import WEB, is_uri
 from chatkey_oauth.engine.clients import Client, ClientError
-from chatkey_oauth.engine.people import EVERYBODY, SEEDED
+from chatkey_oauth.engine.people import EVERYBODY, SEEDED, Person
 from chatkey_oauth.providers import NAMES, check_client
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from chatkey_oauth.faults.rules import Order
 
 LIFETIMES: Final = ("code", "access", "refresh", "id")
 """The lifetimes that can be set for `oidc`."""
@@ -42,7 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `auto_approve` is the account that approves every request automatically. `switches` sets switches by
     `<provider>.<switch>`. With `any_client`, unregistered clients are accepted too, with any secret and any redirect
     URI on this machine. `claims` are the claims of the seeded people at `oidc`, by id or for everybody (`*`).
-    `lifetimes` are the lifetimes at `oidc` in seconds (`code`, `access`, `refresh`, `id`).
+    `lifetimes` are the lifetimes at `oidc` in seconds (`code`, `access`, `refresh`, `id`). `people` are added to the
+    seeded people. `faults` are armed at the start and after a reset, if the lab is on.
 
     A lab that other machines can reach needs `lab_token`, which `repr` does not show. The fake serves https with the
     context `tls` if there is one, otherwise with the files `tls_cert` and `tls_key`.
@@ -65,6 +67,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     any_client: bool = False
     claims: dict[str, dict[str, Any]] = {}
     lifetimes: dict[str, int] = {}
+    people: Sequence[Person] = ()
+    faults: Sequence[Order] = ()
     switches: dict[str, bool] = {}
 
     def __post_init__(self) -> None:
@@ -72,10 +76,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise SettingsError(
                 "TLS needs both a certificate and a key: give both --tls-cert and --tls-key, or neither."
             )
-        if self.auto_approve and self.auto_approve not in (seeded := [person.id for person in SEEDED]):
-            raise SettingsError(f"--auto-approve: {self.auto_approve!r} is not one of {', '.join(seeded)}.")
+        accounts = list(dict.fromkeys(person.id for person in (*SEEDED, *self.people)))
+        if self.auto_approve and self.auto_approve not in accounts:
+            raise SettingsError(f"--auto-approve: {self.auto_approve!r} is not one of {', '.join(accounts)}.")
         for account in self.claims:
-            if account not in {EVERYBODY, *(person.id for person in SEEDED)}:
+            if account not in {EVERYBODY, *accounts}:
                 raise SettingsError(f"--claims: there is no account {account!r}. For everybody, use {EVERYBODY!r}.")
         check_addresses("--browser-url", self.browser_url, self.browser_urls)
         check_addresses("--server-url", self.server_url, self.server_urls)
@@ -207,11 +212,16 @@ def read_lifetimes(values: Iterable[str]) -> dict[str, int]:
     lifetimes = dict[str, int]()
     for value in values:
         name, _, seconds = value.partition("=")
-        if name not in LIFETIMES or not (seconds.isascii() and seconds.isdigit() and 0 < len(seconds) < 10):
-            known = ", ".join(LIFETIMES)
-            raise SettingsError(f"--lifetime: {value!r} is not one of {known} with seconds; write it like access=60.")
-        lifetimes[name] = int(seconds)
+        lifetimes[name] = check_seconds("--lifetime", name, seconds)
     return lifetimes
+
+
+def check_seconds(where: str, name: str, seconds: str) -> int:
+    """Return the seconds of a lifetime. Raises `SettingsError`."""
+    if name in LIFETIMES and seconds.isascii() and seconds.isdigit() and 0 < len(seconds) < 10:
+        return int(seconds)
+    given, known = f"{name}={seconds}" if seconds else name, ", ".join(LIFETIMES)
+    raise SettingsError(f"{where}: {given!r} is not one of {known} with seconds; write it like access=60.")
 
 
 def read_clients(path: Path) -> tuple[Client, ...]:

@@ -18,7 +18,8 @@ from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.http import Answer, redirect, send_answer
 from chatkey_oauth.engine.people import Person
-from chatkey_oauth.faults.rules import FaultError, Order, Scope
+from chatkey_oauth.faults.errors import FaultError
+from chatkey_oauth.faults.rules import Order, Scope
 from chatkey_oauth.lab import pages as lab_pages
 from chatkey_oauth.providers import NAMES
 

@@ -14,10 +14,11 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.signing import PrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 
-def certificate(key: PrivateKey, now: float) -> str:
+def certificate(key: RSAPrivateKey | EllipticCurvePrivateKey, now: float) -> str:
     """Return a PEM certificate for a public key, valid from one day before to 14 days after `now`."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "federated-signon.example")])
     today = datetime.fromtimestamp(now, UTC)

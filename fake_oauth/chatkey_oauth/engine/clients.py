@@ -19,7 +19,7 @@ class ClientError(ValueError):
     """Raised for a client that cannot be registered. The message names the invalid member."""
 
 
-class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """An application registered at one provider. A client without a secret is public and must use PKCE.
 
     The consent page shows `name`, so that people can distinguish keys of the service from keys of a customer. With

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_-]{1,64}(?!\n)$")]
 
 
-class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A person with an account of the same `id` at every provider.
 
     `subjects` sets the subject id by provider name; other subject ids are derived and never change. `later_email` is
@@ -99,19 +99,21 @@ EVERYBODY: Final = "*"
 class People:
     """Everyone who can sign in, by id, in the order of the consent page.
 
-    `claims` maps the id of a seeded person, or `*` for every seeded person, to claims at `oidc`.
+    `more` are people besides the seeded ones, or instead of those with the same ids. `claims` maps the id of a person,
+    or `*` for everybody who is there at the start, to claims at `oidc`.
     """
 
-    def __init__(self, claims: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def __init__(self, claims: Mapping[str, Mapping[str, Any]] | None = None, more: Iterable[Person] = ()) -> None:
         self._claims = claims or {}
+        self._more = tuple(more)
         self._people: dict[str, Person] = {}
         self.reset()
 
     def reset(self) -> None:
-        self._people = {person.id: self._claiming(person) for person in SEEDED}
+        self._people = {person.id: self._claiming(person) for person in (*SEEDED, *self._more)}
 
     def _claiming(self, person: Person) -> Person:
-        claims = {**self._claims.get(EVERYBODY, {}), **self._claims.get(person.id, {})}
+        claims = {**self._claims.get(EVERYBODY, {}), **self._claims.get(person.id, {}), **person.claims}
         return msgspec.structs.replace(person, claims=claims) if claims else person
 
     def put(self, person: Person) -> None:

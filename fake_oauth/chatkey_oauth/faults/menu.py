@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from chatkey_oauth.engine.refusals import ShownToPerson
 from chatkey_oauth.faults.catalogue import FAMILIES, SIGNED
+from chatkey_oauth.faults.errors import FaultError
 from chatkey_oauth.faults.fault import summary
-from chatkey_oauth.faults.rules import FaultError, Order, Scope
+from chatkey_oauth.faults.rules import Order, Scope
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call

@@ -9,6 +9,7 @@ import msgspec
 
 from chatkey_oauth.engine.flows import Flow, Leg
 from chatkey_oauth.engine.grants import Ring
+from chatkey_oauth.faults.errors import FaultError
 from chatkey_oauth.faults.fault import Fault, summary
 
 if TYPE_CHECKING:
@@ -19,14 +20,6 @@ RULES: Final = 1000
 
 WITHOUT_FLOW: Final = frozenset({Leg.DISCOVERY, Leg.KEYS})
 """The steps whose requests belong to no flow and name no client."""
-
-
-class FaultError(ValueError):
-    """A fault could not be armed. `member` is the invalid member of the request, such as `with.seconds`."""
-
-    def __init__(self, member: str, message: str) -> None:
-        super().__init__(f"{member}: {message}")
-        self.member = member
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

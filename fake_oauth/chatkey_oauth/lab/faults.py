@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from litestar import delete, get, post
 from litestar.params import FromPath, JSONBody
 
-from chatkey_oauth.faults.rules import FaultError, Order, Rule
+from chatkey_oauth.faults.errors import FaultError
+from chatkey_oauth.faults.rules import Order, Rule
 from chatkey_oauth.lab.lab_wire import Data
 from chatkey_oauth.lab.refusals import LabRefused
 

@@ -13,6 +13,7 @@ from chatkey_oauth.lab.flows import sessions_of
 from chatkey_oauth.lab.lab_wire import Advance, Data, Overview, Place, SwitchShown, Time
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.ready_made import shown_secret
+from chatkey_oauth.seed import exported
 
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler
@@ -50,7 +51,11 @@ def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
         fake.reset()
         return Data(Time(fake.clock()))
 
-    return [overview, clock, advance, reset]
+    @get("/seed", summary="The state as a seed file, with the secrets of the applications", media_type="text/plain")
+    async def seed() -> Response[str]:
+        return Response(exported(fake), media_type="text/plain", headers={"cache-control": "no-store"})
+
+    return [overview, clock, advance, reset, seed]
 
 
 def overview_of(fake: Fake) -> Overview:

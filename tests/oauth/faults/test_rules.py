@@ -11,8 +11,9 @@ from tests.oauth.faults.journey import Arm, travel
 from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.faults.catalogue import FAMILIES, FAULTS
+from chatkey_oauth.faults.errors import FaultError
 from chatkey_oauth.faults.fault import Fault
-from chatkey_oauth.faults.rules import RULES, FaultError, Order, Scope
+from chatkey_oauth.faults.rules import RULES, Order, Scope
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
