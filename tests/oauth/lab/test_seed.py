@@ -105,7 +105,10 @@ def test_a_fake_starts_with_a_seed_and_returns_to_it(tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_text(EXAMPLE + '[[faults]]\nfault = "status-500"\nscope = { provider = "oidc" }\n', encoding="utf-8")
 
-    with running("--seed", str(path)) as (address, _), httpx.Client(base_url=address, trust_env=False, timeout=PATIENCE) as http:
+    with (
+        running("--seed", str(path)) as (address, _),
+        httpx.Client(base_url=address, trust_env=False, timeout=PATIENCE) as http,
+    ):
         http.delete("/lab/people/ada")
         http.delete(f"/lab/faults/{data(http.get('/lab/faults'))[0]['id']}")
         http.post("/lab/reset")
