@@ -142,7 +142,7 @@ def _run(line: str, room: Path, environ: dict[str, str], running: ExitStack, sta
     """Run one line of a page, which must end with `status`, and return its output. An `export` stays."""
     if line.startswith("export "):
         environ |= {name: value for name, _, value in (word.partition("=") for word in shlex.split(line)[1:])}
-    elif any(server in line for server in SERVERS):
+    elif any(server in line for server in SERVERS) and "--init" not in line:
         return _serve(line, room, environ, running)
     elif not (INSTALLS.search(line) or "venv" in line):
         done = subprocess.run(

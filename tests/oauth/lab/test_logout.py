@@ -263,8 +263,8 @@ def listener() -> Iterator[tuple[str, Callable[[], str]]]:
             self.end_headers()
             arrived.set()
 
-        def log_message(self, *_: object) -> None:
-            pass
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
+            """Write no log."""
 
     def body() -> str:
         assert arrived.wait(PATIENCE)
