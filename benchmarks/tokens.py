@@ -254,7 +254,7 @@ def share_processors(server: int) -> None:
 
 def wait_for(process: subprocess.Popen[bytes], port: int) -> None:
     """Wait until the port accepts connections. Raises TimeoutError if the process exits or the wait takes too long."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

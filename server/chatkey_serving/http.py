@@ -291,7 +291,8 @@ class HttpConnection(asyncio.Protocol):
         Earlier requests on the connection get no response any more.
         """
         self._stop_answering()
-        body = json.dumps({"data": None, "error": {"code": Code.PARAMETER_INVALID, "message": message}}).encode()
+        refusal = {"data": None, "error": {"code": Code.PARAMETER_INVALID, "message": message}}
+        body = json.dumps(refusal, separators=(",", ":")).encode()
         length = (b"content-length", b"%d" % len(body))
         is_head = self._parser.get_method() == b"HEAD"
         self.transport.write(head(status, [*LAST_HEADERS, *(headers or ()), length]) + (b"" if is_head else body))

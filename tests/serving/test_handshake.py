@@ -77,6 +77,10 @@ class Pipe(asyncio.Transport):
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         self.protocol = protocol
 
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.packets.append(bytes(data))
 
