@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatkey_stack.browsers import REALISTIC, Found, Kind, NoBrowserError, find, kind_of, launch_options
+from chatkey_stack.browsers.launch import CALM, FAKE_MICROPHONE_OF_FIREFOX
 from chatkey_stack.browsers.search import Machine, oldest_firefox
 
 PLAYWRIGHTS = Path("/playwright/chrome")
@@ -138,7 +139,7 @@ def test_builds_of_playwright_are_driven_by_its_own_protocol(kind: Kind) -> None
 def test_a_firefox_shows_no_animations_unless_it_is_a_realistic_one() -> None:
     found = Found("firefox", None, "")
 
-    assert launch_options(found)["firefox_user_prefs"] == {"ui.prefersReducedMotion": 1}
+    assert launch_options(found)["firefox_user_prefs"] == CALM | FAKE_MICROPHONE_OF_FIREFOX
     assert "ui.prefersReducedMotion" not in launch_options(found, REALISTIC)["firefox_user_prefs"]
 
 
