@@ -94,6 +94,6 @@ def test_the_smoke_comes_first_and_a_restart_last(
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\nmarkers = smoke\n needs")
     items = pytester.getitems(ORDERED)
 
-    applicable.leave_out(items, take_aim(tmp_path / "TARGET.toml"))
+    applicable.leave_out(items, take_aim(tmp_path / "TARGET.toml").have)
 
     assert [item.name for item in items] == ["test_first", "test_other", "test_anew"]
