@@ -46,6 +46,7 @@ class Listening:
 
     def serve(self, settings: Settings, *, ready: Callable[[], None]) -> None:
         """Serve until the server is told to stop. Call `ready` when the server accepts requests."""
+        write_few_lines()
         _server(settings, ready).run([self._socket])
 
     @contextmanager
@@ -65,7 +66,6 @@ class Listening:
 
 
 def _server(settings: Settings, ready: Callable[[], None]) -> Server:
-    write_few_lines()
     tls = settings.tls or (server_context(settings.tls_cert, settings.tls_key) if settings.tls_cert else None)
     app = create_app(settings)
     return Server(Site(app=app, has_lifespan=False), ready, tls=tls, connection=partial(Connection, app))
