@@ -182,8 +182,8 @@ async def test_over_https_the_cookie_has_the_host_prefix(make_client: Fixture) -
 
 async def test_every_answer_has_a_policy_that_blocks_other_origins(client: Fixture) -> None:
     page = await client.get("/admin/")
-    script = page.text.partition('src="./')[2].partition('"')[0]
-    answers = [page, await client.get(f"/admin/{script}"), await client.get("/admin/api/user/")]
+    script = page.text.partition('src="./assets/')[2].partition('"')[0]
+    answers = [page, await client.get(f"/admin/assets/{script}"), await client.get("/admin/api/user/")]
 
     for answer in answers:
         policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
