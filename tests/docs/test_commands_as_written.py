@@ -38,7 +38,7 @@ BLOCK: Final = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 NAMED: Final = re.compile(r"[` ]([\w-]+\.(?:json|py))\b")
-INSTALLS: Final = re.compile(r"pip install '?(chatkey(?:\[[\w,]+\])?)'?")
+INSTALLS: Final = re.compile(r"pip install '?(chatkey(?:\[[\w,]+\])?)'?((?: [a-z]+)*)")
 SERVERS: Final = ("chatkey demo", "chatkey fake-oauth", "chatkey serve", "chatkey stack", "python -u shop.py")
 AT: Final = re.compile(r"(?:--port[= ]|ready http://[\w.]+:)(\d+)")
 NO_WINDOW: Final = {"chatkey demo": "chatkey demo --no-browser"}
@@ -118,11 +118,12 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run_as_they_are_written(page: Path, wheel: Path, tmp_path: Path) -> None:
     found = blocks(page)
-    installs = sorted({name for block in found for name in INSTALLS.findall(block.text) if not block.why})
+    installs = sorted({names for block in found for names in INSTALLS.findall(block.text) if not block.why})
     home, room = tmp_path / "environment", tmp_path / "room"
     room.mkdir()
     _done(["uv", "venv", "--quiet", "--python", sys.executable, str(home)])
-    wanted = [f"{name} @ {wheel.as_uri()}" for name in installs]
+    wanted = [f"{name} @ {wheel.as_uri()}" for name, _ in installs]
+    wanted += [other for _, others in installs for other in others.split()]
     common = ["--quiet", "--python", str(home / "bin" / "python"), "--constraint", "requirements/run.txt"]
     _done(["uv", "pip", "install", *common, *wanted])
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("CHATKEY_", "PYTHON"))}
