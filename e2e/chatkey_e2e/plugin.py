@@ -117,7 +117,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Fail an asynchronous test that uses the harness before its fixtures are set up."""
+    """If an asynchronous test uses the harness, fail the test before its fixtures are set up."""
     ours.refuse_asynchronous(item)
 
 

@@ -16,7 +16,7 @@ UNREADY = "the endpoint limits calls"
 
 
 def report_of(stale: tuple[str, ...] = (), **verdicts: Verdict | tuple[Verdict, str]) -> Report:
-    """Return a report with these verdicts. A verdict may have the reason why the failure is known."""
+    """Return a report with these verdicts. A verdict may have the reason for which its failure is listed as known."""
     outcomes = []
     for name, verdict in verdicts.items():
         kind, known = verdict if isinstance(verdict, tuple) else (verdict, "")

@@ -136,7 +136,7 @@ class Chat:
     def restore(self, kept: str | None, visitor: str) -> None:
         """Take over the messages that an earlier page of this tab could not send. `visitor` is the uid of this key.
 
-        A visitor whose key is lost cannot come back, so their text is given back.
+        A visitor whose key is lost cannot come back, so their text is put into the message box.
         """
         self._kept = kept
         for owner, line in unsent.read(kept):

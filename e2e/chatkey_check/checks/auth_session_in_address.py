@@ -53,7 +53,7 @@ def session_in_address(run: Run) -> Finding:
 
 
 def _as_query(calls: Calls) -> list[tuple[str, str]]:
-    """Return the login's cookies, and the longest credential under each of the usual parameter names."""
+    """Return the login's cookies, and the longest credential, once under each usual parameter name."""
     session = calls.member
     longest = max(session.secrets, key=len, default="")
     return list({**(dict.fromkeys(NAMES, longest) if longest else {}), **session.cookies}.items())

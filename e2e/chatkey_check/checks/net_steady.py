@@ -23,7 +23,7 @@ FEWEST = 3
     group=PRECONDITIONS,
     severity=Severity.MUST,
     sent="a repeat of every call that got a 5xx status or no answer",
-    passes="no failed call succeeds when it is repeated; one is a warning",
+    passes="no failed call succeeds when it is repeated; if one call does, this is a warning",
     hint="Look in the backend's log for the failed calls. One of several workers may have wrong settings.",
     mistakes=(
         "one of several workers lacks a setting, a table or a file",

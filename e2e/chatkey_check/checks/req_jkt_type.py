@@ -34,7 +34,7 @@ VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")
     needs=("req.jkt-missing",),
 )
 def jkt_type(run: Run) -> Finding:
-    """If your code converts another type to a string, the token contains a thumbprint that matches no key."""
+    """If your code turns a jkt that is no string into a string, the token contains a thumbprint that matches no key."""
     calls, texts = run.calls, [reading.shown(value) for value in VALUES]
     asks = (
         partial(calls.ask, f"jkt is {shown}", calls.member, jkt=value)

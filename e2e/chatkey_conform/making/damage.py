@@ -176,7 +176,7 @@ def next_letter(text: str) -> str:
 
 
 def spaced(jws: Jws, part: str, rest: int) -> str:
-    """Return a segment with spaces after its JSON. The length of the JSON modulo 3 is `rest`."""
+    """Append spaces to the JSON until its length modulo 3 is `rest`, and return the segment."""
     raw = jws.json(part)
     return b64(raw + b" " * ((rest - len(raw)) % 3))
 

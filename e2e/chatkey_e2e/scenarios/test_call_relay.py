@@ -119,7 +119,7 @@ def _claims(proof: str) -> Frame:
 def test_a_relay_that_changes_signals_ends_the_call_before_any_sound(
     shop: ShopPage, new_context: NewContext, stack: Stack, relay: Relay, code: str
 ) -> None:
-    """F246: The call must end with the code of the rule, and neither side may hear anything."""
+    """F246: The call must end with the code of the broken rule, and neither side may hear anything."""
     tone.play_instead_of_microphone(shop.page, 440)
     shop.page.route_web_socket(re.compile(r"/v1/socket"), relay.between)
     context = new_context()

@@ -107,7 +107,7 @@ SHORT_KEYS: tuple[dict[str, str], ...] = (
 
 
 def used_since(witness: Witness, connections: int) -> list[str]:
-    """Return the tokens that opened sockets after the first `connections` connections."""
+    """Skip the first `connections` sockets, and return the tokens that opened the others."""
     return [frame["token"] for frame in witness.frames(Kind.CONNECT)[connections:]]
 
 

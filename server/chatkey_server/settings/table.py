@@ -136,7 +136,7 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_QUERY_BYTES",
         partial(read.whole, least=2048, most=65_000),
-        "Bytes of a query or a form.",
+        "The most bytes of a query or a form.",
     )
     yield Setting(
         "CHATKEY_LIMIT_BODY_BYTES", partial(read.whole, least=16_384, most=16_777_216), "Bytes of a request's body."

@@ -165,10 +165,10 @@ def _record(step: Step) -> str:
 
 @asynccontextmanager
 async def _alone(database: Postgres, report: Report) -> AsyncIterator[Any]:
-    """Hold the only connection that may migrate.
+    """Hold the lock with which one connection at a time may migrate.
 
-    The lock is polled. A session that waits for the lock inside PostgreSQL is in a transaction, and another session
-    that builds an index would wait for that transaction to end.
+    Ask for the lock again and again instead of waiting for it inside PostgreSQL. A session that waits there is in a
+    transaction, and another session that builds an index would wait for that transaction to end.
     """
     if database.pool is None:
         raise ConnectionError("the database is closed")
