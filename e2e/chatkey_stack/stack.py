@@ -132,13 +132,14 @@ def running(
     lab_token: str = "",
     patience: float = PATIENCE,
 ) -> Iterator[Stack]:
-    """Start service, fake provider and site. At each of the `socials`, an OAuth application of the service is registered.
+    """Start service, fake provider and site. The service has an OAuth application at each of the `socials`.
 
     `folder` keeps data and logs (default: a temporary folder, which is removed at the end). `ports` are those of
     service, provider and site (default: free ports). `settings` are additional `CHATKEY_*` variables of the service.
     `certificates` are used in place of new ones. The site also answers at `more_site_ports`, each of which is another
-    origin. If a social provider is only a preview, it is switched on. All labs require `lab_token` if it is set. Each server may take
-    `patience` seconds to start and to stop. Raises `ProcessError` with the output of the server that fails to start.
+    origin. Social providers that are previews are switched on. All labs require `lab_token` if it is set. Each server
+    may take `patience` seconds to start and to stop. Raises `ProcessError` with the output of the server that fails to
+    start.
     """
     with ExitStack() as ending:
         kept = folder or Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-")))

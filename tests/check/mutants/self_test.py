@@ -128,7 +128,7 @@ def judge(
     *,
     knowing: Callable[[Target], Target] = lambda target: target,
 ) -> Report:
-    """Serve a mutant and check it, with a clock on which waiting takes no time. `knowing` changes the target before the run."""
+    """Serve a mutant and check it, with a clock on which waiting takes no time. `knowing` changes the target first."""
     kind = BROKEN.get(name) or UNUSUAL[name]
     clock = Clock()
     secret = kind.options.get("secret", SECRET)
