@@ -55,7 +55,7 @@ def _judged(asked: str, answer: Exchange) -> Finding:
     if asked in LOOPBACK:
         hint = "Allow only the origin of your development server, and only in development."
         what = (
-            f"Pages of any server on localhost may read the answer{cookies}: {asked} is allowed."
+            f"Pages of any server on the visitor's computer may read the answer{cookies}: {asked} is allowed."
         )
         return warned(what, answer, hint=hint)
     who = "any site" if asked == ANY else asked
