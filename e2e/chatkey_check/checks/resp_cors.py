@@ -54,9 +54,7 @@ def _judged(asked: str, answer: Exchange) -> Finding:
     cookies = ", with cookies" if answer.response.get("access-control-allow-credentials") == "true" else ""
     if asked in LOOPBACK:
         hint = "Allow only the origin of your development server, and only in development."
-        what = (
-            f"Pages of any server on the visitor's computer may read the answer{cookies}: {asked} is allowed."
-        )
+        what = f"Pages of any server on the visitor's computer may read the answer{cookies}: {asked} is allowed."
         return warned(what, answer, hint=hint)
     who = "any site" if asked == ANY else asked
     what = f"A page of {who} may read the answer{cookies}: Access-Control-Allow-Origin is {allowed}."

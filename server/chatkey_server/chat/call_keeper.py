@@ -28,8 +28,6 @@ class CallKeeper:
         self._chat = chat
         self._clock = clock
         self._held: set[UUID] = set()
-        self._due = asyncio.Event()
-        self._is_over = True
 
     def hold(self, call_id: str) -> None:
         self._held.add(UUID(call_id))
@@ -39,18 +37,17 @@ class CallKeeper:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep calls while the context lasts. The database is closed next, so wait for a query in progress."""
-        self._is_over = False
+        """Keep calls while the context lasts. Before the context ends, stop any query, because the database closes."""
         keeping = asyncio.create_task(self._keep())
         try:
             yield
         finally:
-            self._is_over = True
-            self._due.set()
-            await keeping
+            keeping.cancel()
+            await asyncio.wait([keeping])
 
     async def _keep(self) -> None:
-        while await self._tick():
+        while True:
+            await self._tick()
             try:
                 await self.keep_once()
             except Refused as refused:
@@ -58,15 +55,14 @@ class CallKeeper:
             except Exception:
                 log.exception("calls.unkept")
 
-    async def _tick(self) -> bool:
-        """Wait until it is time to look at the calls. Returns False once the server stops."""
-        self._due.clear()
-        if self._is_over:
-            return False
-        alarm = self._clock.call_at(self._clock() + calls.KEEP_SECONDS, self._due.set)
-        await self._due.wait()
-        alarm.cancel()
-        return not self._is_over
+    async def _tick(self) -> None:
+        """Wait until it is time to look at the calls."""
+        due = asyncio.Event()
+        alarm = self._clock.call_at(self._clock() + calls.KEEP_SECONDS, due.set)
+        try:
+            await due.wait()
+        finally:
+            alarm.cancel()
 
     async def keep_once(self) -> None:
         """Record the callers of this process, and end the calls that are over in any process."""
