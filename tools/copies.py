@@ -56,7 +56,7 @@ _PRELOADED: Final = [
     "pytest_asyncio.plugin",
     "respx.plugin",
     "structlog",
-    "chatkey_serving.server",
+    "httptools",
     "websockets.sync.client",
 ]
 """Modules that most tests import. They are loaded once, in the process from which the others are forked."""
