@@ -19,6 +19,7 @@ import msgspec
 import structlog
 
 from chatkey_serving.few_lines import FewLines, kind_of
+from chatkey_serving.site import LOG
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
@@ -98,6 +99,7 @@ def configure(level: str = "info", *, stream: TextIO | None = None, lines_per_se
     _shown_from = _LEVELS[level.upper()]
     patient = cast("TextIO", _Patient(output))
     few = FewLines(lines_per_second, _tell_left_out)
+    LOG.handlers, LOG.propagate = [], True  # other servers write their warnings themselves
     atexit.register(few.report)
     render = structlog.dev.ConsoleRenderer() if output.isatty() else structlog.processors.JSONRenderer(_json)
     structlog.configure(

@@ -34,12 +34,16 @@ CLEAR: Final = """async () => {
 LOG_OUT: Final = "async () => { await window.Service.logout(); }"
 
 
+NO_BODY: Final = pytest.mark.only_browser("chromium", because="Firefox's driver gives no body of getToken's request")
+
+
 @pytest.fixture
 def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
     """A business whose pages have a `getToken`, unless the parameter is False."""
     return make_business(get_token=getattr(request, "param", True))
 
 
+@NO_BODY
 @pytest.mark.contract("3/get-token-null", "4.8/get-token-argument")
 def test_null_from_get_token_leaves_a_visitor_who_can_chat(driven: DrivenWidget) -> None:
     """`getToken` must receive an object with the key's `jkt`. After null, the visitor must stay and can chat."""
@@ -83,6 +87,7 @@ def test_a_cached_token_that_has_expired_is_never_sent(driven: DrivenWidget, sta
     assert driven.stored_token() != expired
 
 
+@NO_BODY
 @pytest.mark.needs("clock")
 @pytest.mark.contract("3/renewal", "5.3/renews")
 def test_a_custom_token_is_renewed_before_it_expires(advance: Advance, driven: DrivenWidget, stack: Stack) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 import structlog
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("chatkey.chat")
 
+LEAVE_SECONDS: Final = 1.0
+
 
 class CallKeeper:
     """Knows the calls whose caller has a socket in this process, and records every few seconds that they go on."""
@@ -28,6 +30,7 @@ class CallKeeper:
         self._chat = chat
         self._clock = clock
         self._held: set[UUID] = set()
+        self._is_over = asyncio.Event()
 
     def hold(self, call_id: str) -> None:
         self._held.add(UUID(call_id))
@@ -37,17 +40,22 @@ class CallKeeper:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep calls while the context lasts. Before the context ends, stop any query, because the database closes."""
+        """Keep calls while the context lasts. The database is closed next, so no query may be in progress then.
+
+        A query has `LEAVE_SECONDS` to end, because a connection that is cancelled while it opens would stay open.
+        """
+        self._is_over.clear()
         keeping = asyncio.create_task(self._keep())
         try:
             yield
         finally:
+            self._is_over.set()
+            await asyncio.wait([keeping], timeout=LEAVE_SECONDS)
             keeping.cancel()
             await asyncio.wait([keeping])
 
     async def _keep(self) -> None:
-        while True:
-            await self._tick()
+        while await self._is_due():
             try:
                 await self.keep_once()
             except Refused as refused:
@@ -55,14 +63,18 @@ class CallKeeper:
             except Exception:
                 log.exception("calls.unkept")
 
-    async def _tick(self) -> None:
-        """Wait until it is time to look at the calls."""
+    async def _is_due(self) -> bool:
+        """Wait until it is time to look at the calls. Returns False once the server stops."""
         due = asyncio.Event()
         alarm = self._clock.call_at(self._clock() + calls.KEEP_SECONDS, due.set)
+        waiting = {asyncio.ensure_future(due.wait()), asyncio.ensure_future(self._is_over.wait())}
         try:
-            await due.wait()
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
             alarm.cancel()
+            for each in waiting:
+                each.cancel()
+        return not self._is_over.is_set()
 
     async def keep_once(self) -> None:
         """Record the callers of this process, and end the calls that are over in any process."""
