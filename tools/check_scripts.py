@@ -3,8 +3,9 @@
     python -m tools.check_scripts
 
 This covers the widget's loader, popup, panel, demo, reports, the npm client, and the Node scripts that act as another
-implementer's service. It leaves out the small widget of the tests, which shows how little a widget needs. Types are in comments (JSDoc), and nothing is compiled. TypeScript is pinned in
-`tools/typescript`, and installed there if it is missing.
+implementer's service. It leaves out the tests' small widget, which shows how little a widget needs. Types are in
+comments (JSDoc), and nothing is compiled. TypeScript is pinned in `tools/typescript`, and installed there if it is
+missing.
 """
 
 from __future__ import annotations
