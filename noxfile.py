@@ -285,7 +285,7 @@ def _try(session: nox.Session, file: Path, wheel: Path, python: str) -> str:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check that generated pages are up to date, that every link and name exists, and that the site builds.
+    """Check that generated pages are up to date, and that every link and name in the documentation exists.
 
     `-- --write` updates the generated pages, and `-- --site` builds the site for `chatkey docs` in this checkout.
     """

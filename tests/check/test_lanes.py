@@ -233,3 +233,4 @@ def test_two_runs_against_one_endpoint_have_the_same_verdicts(make_run: Callable
     first, second = (report_of(make_run(target)) for _ in range(2))
 
     assert [(o.check.id, o.verdict) for o in first.outcomes] == [(o.check.id, o.verdict) for o in second.outcomes]
+    assert first.requests == second.requests
