@@ -85,7 +85,7 @@ INTRODUCTION: Final = """\
 This page is for integrators and implementers. The page receives the following errors in the handle's `error` event and
 in `service:error`, as `{code, phase, message, remediation, retryable}`. If an error happens before the widget starts,
 the script reports the error, and rejects the promise `ready` with the error. The widget passes the server's codes on.
-The panel shows the text for the person in [one of three languages](decisions.md#d-12-what-the-widget-promises).
+The panel shows the text for the person in [one of three languages](decisions.md#d-12-the-widget).
 
 In an HTTP answer, the code is in `error.code`, and the status belongs to the code. On the socket, the code is in an
 `error` frame. If the error ends the connection, the socket closes with the close code. In the message to the opener,
