@@ -1,4 +1,4 @@
-"""Tests of restoring a backup on a new server, with the commands of docs/operators.md exactly as printed."""
+"""Tests of restoring a backup on a new server, with the commands of docs/backup.md exactly as printed."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ pytestmark = pytest.mark.long
 
 Fixture = Any
 
-PAGE: Final = (Path(__file__).parents[2] / "docs" / "operators.md").read_text()
-SECTION: Final = PAGE.partition("\n## Backup and restore\n")[2].partition("\n## ")[0]
-DUMP, RESTORE, START, EMBEDDED = re.findall(r"^```sh\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
-(FIRST_START,) = re.findall(r"`(CREATE USER [^`]+);`", PAGE)
+DOCS: Final = Path(__file__).parents[2] / "docs"
+PAGE: Final = (DOCS / "backup.md").read_text()
+DUMP, RESTORE, START, EMBEDDED = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+(FIRST_START,) = re.findall(r"`(CREATE USER [^`]+);`", (DOCS / "operators.md").read_text())
 BUILT_IN: Final = {"umask"}
 PASSWORD: Final = "a-password-of-the-test"
 MASTER_KEY: Final = "k" * 40
 
 
 def shell(commands: str, folder: Path, **environ: str) -> None:
-    """Run shell commands of docs/operators.md in `folder`. Every command must succeed."""
+    """Run shell commands of docs/backup.md in `folder`. Every command must succeed."""
     everything = {**os.environ, **environ}
     missing = {
         name for name in re.findall(r"^\w+", commands, re.MULTILINE) if not shutil.which(name, path=everything["PATH"])
@@ -60,7 +60,7 @@ class Machine:
         return {"DATABASE_URL": f"postgresql://chatkey:{PASSWORD}@/chatkey?host={self._host}", "MASTER_KEY": MASTER_KEY}
 
     def shell(self, commands: str) -> None:
-        """Run shell commands of docs/operators.md, with a password in place of `…`."""
+        """Run shell commands of docs/backup.md, with a password in place of `…`."""
         shell(commands.replace("…", PASSWORD), self._folder, PATH=self._path, PGHOST=self._host, PGUSER=self._user)
 
 

@@ -27,7 +27,7 @@ NEEDS_OUR_SERVER: Final = frozenset(
         "rates/too-many-pings-beneath-the-frames-end-the-connection",
     }
 )
-"""The cases that plain uvicorn does not pass. docs/operators.md lists them."""
+"""The cases that plain uvicorn does not pass. docs/sizing.md lists them."""
 
 
 @pytest.fixture(scope="module")

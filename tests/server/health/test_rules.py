@@ -22,7 +22,9 @@ from chatkey_peer.peer import peer
 ROOT: Final = Path(__file__).parents[3]
 PROMETHEUS: Final = ROOT / "deploy" / "prometheus"
 DASHBOARD: Final = ROOT / "deploy" / "grafana" / "dashboard.json"
-PAGE: Final = ROOT / "docs" / "operators.md"
+METRICS_PAGE: Final = ROOT / "docs" / "metrics.md"
+ALERTS_PAGE: Final = ROOT / "docs" / "alerts.md"
+OBJECTIVES_PAGE: Final = ROOT / "docs" / "monitoring.md"
 
 TOKEN: Final = "a-token-for-prometheus"
 METRIC: Final = re.compile(r"\b(chatkey[\w:]*|up)\b(?:\{([^}]*)\})?")
@@ -112,7 +114,7 @@ def test_queries_name_only_metrics_and_labels_that_a_running_service_exposes(exp
 
 
 def test_every_metric_is_documented_with_its_labels_and_the_other_way_round(exposed: Exposed) -> None:
-    rows = re.findall(r"^\| `(chatkey_\w+)(?:\{([\w,]+)\})?` \|", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(chatkey_\w+)(?:\{([\w,]+)\})?` \|", METRICS_PAGE.read_text(), re.MULTILINE)
     documented = {metric: set(filter(None, labels.split(","))) for metric, labels in rows}
 
     found: dict[str, set[str]] = {}
@@ -126,17 +128,17 @@ def test_every_metric_is_documented_with_its_labels_and_the_other_way_round(expo
 
 def test_each_alert_has_a_severity_and_a_section_of_its_name() -> None:
     alerts = [rule for rule in rules() if "alert" in rule]
-    sections = re.findall(r"^### (Chatkey\w+)$", PAGE.read_text(), re.MULTILINE)
+    sections = re.findall(r"^## (Chatkey\w+)$", ALERTS_PAGE.read_text(), re.MULTILINE)
 
     assert sections == [alert["alert"] for alert in alerts]
     for alert in alerts:
         assert alert["labels"]["severity"] in {"critical", "warning"}
-        assert alert["annotations"]["runbook"] == f"docs/operators.md#{alert['alert'].lower()}"
+        assert alert["annotations"]["runbook"] == f"docs/alerts.md#{alert['alert'].lower()}"
 
 
 def test_the_page_shows_the_query_of_each_objective() -> None:
     recorded = {rule["record"]: " ".join(rule["expr"].split()) for rule in rules() if "record" in rule}
-    shown = dict(re.findall(r"\| `(chatkey:\w+:ratio_30d)` \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE))
+    shown = dict(re.findall(r"\| `(chatkey:\w+:ratio_30d)` \| `(.+)` \|$", OBJECTIVES_PAGE.read_text(), re.MULTILINE))
 
     assert {name: query.replace("\\|", "|") for name, query in shown.items()} == {
         name: query for name, query in recorded.items() if name.endswith("_30d")
