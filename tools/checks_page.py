@@ -13,14 +13,14 @@ from chatkey_check.reports import summary
 INTRODUCTION: Final = """\
 This page is for integrators.
 
-[`chatkey check`](integrators.md#check-your-endpoint) makes the following checks of a `getToken` endpoint, in an order
+[`chatkey check`](check-endpoint.md) makes the following checks of a `getToken` endpoint, in an order
 that helps with debugging. `chatkey check --explain ID` explains one check in the terminal.
 
 If a **must** check fails, people cannot sign in, or the wrong people can sign in. If a **should** or **info** check
 fails, the endpoint works but can be improved, and the checker reports a warning. A normal call is `POST {"jkt": …}`
 with the session of the login, `Content-Type: application/json` and the page's own `Origin`.
 """
-NEXT: Final = "\nNext: [common mistakes](integrators.md#common-mistakes).\n"
+NEXT: Final = "\nNext: [common mistakes](common-mistakes.md).\n"
 LANGUAGES: Final = {"Python": "python", "Node.js": "js", "PHP": "php", "nginx": "nginx", "Vite": "js", "page": "js"}
 
 

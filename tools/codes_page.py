@@ -97,7 +97,7 @@ the code is in `error.code`. The text in `error.message` names the wrong member.
 def page(note: str) -> str:
     entries = "\n".join(_entry(row) for row in rows())
     closes = "\n".join(f"- {close.value}: {close.name.lower().replace('_', ' ')}" for close in Close)
-    end = "Next: [common mistakes](integrators.md#common-mistakes), or [the socket](socket.md#refusals).\n"
+    end = "Next: [common mistakes](common-mistakes.md), or [the socket](socket.md#refusals).\n"
     return f"# Codes\n\n{INTRODUCTION}{note}{entries}\n## Close codes\n\n{closes}\n\n{end}"
 
 

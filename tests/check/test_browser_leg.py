@@ -221,7 +221,7 @@ def test_a_policy_that_blocks_the_widget_is_told_with_what_to_add(
     assert failed.message.startswith("The widget does not become the member. The Content-Security-Policy of the page")
     assert failed.message.endswith(says)
     assert hint in failed.hint
-    assert failed.hint.endswith("docs/integrators.md has the strictest policy that works.")
+    assert failed.hint.endswith("docs/csp.md has the strictest policy that works.")
 
 
 @pytest.mark.parametrize(

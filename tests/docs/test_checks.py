@@ -16,12 +16,12 @@ from chatkey_check.cli import check
 from chatkey_peer.exits import Exit
 
 DOCS = Path(__file__).parents[2] / "docs"
-INTEGRATORS = (DOCS / "integrators.md").read_text()
+PAGES = [(DOCS / name).read_text() for name in ("check-endpoint.md", "check-widget.md", "check-ci.md")]
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(language: str) -> list[str]:
-    return [match["text"] for match in BLOCK.finditer(INTEGRATORS) if match["language"] == language]
+    return [match["text"] for page in PAGES for match in BLOCK.finditer(page) if match["language"] == language]
 
 
 def pipelines() -> list[dict[Any, Any]]:
@@ -56,7 +56,7 @@ def test_every_check_has_its_place_in_the_page_once_and_in_order() -> None:
 
 
 def test_every_status_is_in_the_table_and_no_other() -> None:
-    section = INTEGRATORS.partition("### Reports")[2].partition("### ")[0]
+    section = PAGES[-1].partition("## Use the exit status")[2].partition("## ")[0]
 
     assert [int(status) for status in re.findall(r"^\| (\d) \|", section, re.MULTILINE)] == list(Exit)
 

@@ -238,9 +238,9 @@ def test_every_code_has_its_owner_place_cause_and_remedy_in_the_page() -> None:
 
 
 def test_the_common_mistakes_are_named_by_codes_that_exist() -> None:
-    section = text_of("integrators.md").partition("## Common mistakes")[2].partition("## ")[0]
+    page = text_of("common-mistakes.md")
 
-    listed = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
+    listed = set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE))
 
     assert listed
     assert listed <= set(Code) | set(MEANINGS) | start_codes()
@@ -249,7 +249,7 @@ def test_the_common_mistakes_are_named_by_codes_that_exist() -> None:
 def test_every_event_of_the_widget_is_documented_and_no_other() -> None:
     sources = [*(ROOT / "widget_sim" / "chatkey_widget").rglob("*.py"), ROOT / "widget_sim" / "page" / "sdk.js"]
     emitted = {name for file in sources for name in re.findall(r'\bemit\(\s*"([a-z:]+)"', file.read_text())}
-    section = text_of("integrators.md").partition("## Events")[2]
+    section = text_of("widget.md").partition("## Events")[2]
 
     assert set(re.findall(r"^\| `([a-z:]+)`", section, re.MULTILINE)) == emitted
 
@@ -258,7 +258,7 @@ def test_every_member_of_the_handle_is_documented() -> None:
     script = (ROOT / "widget_sim" / "page" / "sdk.js").read_text()
     handle = script.partition("const handle = Object.freeze({")[2].partition("\n  });")[0]
     members = set(re.findall(r"^    (?:get |async )?(\w+)(?=\(|: \()", handle, re.MULTILINE))
-    section = text_of("integrators.md").partition("## The handle")[2].partition("## ")[0]
+    section = text_of("widget.md").partition("## The handle")[2].partition("## ")[0]
     rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
 
     assert {name for row in rows for name in re.findall(r"`(\w+)", row)} == members

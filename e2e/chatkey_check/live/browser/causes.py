@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chatkey_check.live.browser.visit import Visit
 
 WORKER: Final = "Exclude the endpoint and the widget's files from the service worker."
-POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
+POLICY_DOC: Final = "docs/csp.md has the strictest policy that works."
 
 
 def trouble(visit: Visit, wanted: str) -> Finding:

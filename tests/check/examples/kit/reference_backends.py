@@ -30,7 +30,7 @@ EXAMPLES: Final = Path(__file__).parents[4] / "docs" / "integrators" / "examples
 SECTION: Final = re.compile(
     r"^## (?P<name>.+)\n\n\[[^\]]+\]\((?P<file>[^)]+)\)(?:(?!^## ).*\n)*?```sh\n(?P<line>.+)\n", re.MULTILINE
 )
-PAGE: Final = EXAMPLES.parent.parent / "integrators.md"
+PAGE: Final = EXAMPLES.parent.parent / "your-endpoint.md"
 PRINTED: Final = re.compile(r"^<!-- run: (?P<line>.+) -->\n```python\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 MODULE: Final = re.compile(
     r"^<!-- file: \S+/(?P<name>\w+\.py) -->\n```python\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -83,7 +83,7 @@ def examples() -> list[Example]:
 
 
 def printed(folder: Path) -> Example:
-    """Save the module and the site that `docs/integrators.md` prints in a folder, and return the site."""
+    """Save the module and the site that `docs/your-endpoint.md` prints in a folder, and return the site."""
     page = PAGE.read_text()
     site, module = PRINTED.search(page), MODULE.search(page)
     assert site is not None
