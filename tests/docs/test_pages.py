@@ -285,7 +285,7 @@ def documented_routes(page: str) -> set[tuple[str, str]]:
 def test_every_route_of_the_services_lab_is_documented_and_no_other(tmp_path: Path) -> None:
     app = create_app(Settings(data_dir=tmp_path, lab=True))
 
-    assert documented_routes("qa.md") == lab_routes(app)
+    assert documented_routes("harness.md") == lab_routes(app)
 
 
 def test_every_route_of_the_fake_providers_lab_is_documented_and_no_other() -> None:
@@ -415,11 +415,15 @@ def test_names_that_the_examples_import_from_chatkey_exist(page: Path) -> None:
                 assert named <= defined_in(node.module or ""), node.module
 
 
+QA = ("qa.md", "write-scenario.md", "run-scenarios.md", "your-project.md", "debug-scenario.md", "break-service.md")
+
+
 def test_the_examples_for_qa_ask_for_fixtures_that_exist() -> None:
-    fixtures = set(re.findall(r"^\| `(\w+)` \| (?:session|test) \|", text_of("qa.md"), re.MULTILINE))
+    fixtures = set(re.findall(r"^\| `(\w+)` \| (?:session|test) \|", text_of("harness.md"), re.MULTILINE))
     asked: set[Any] = {
         argument.arg
-        for text in blocks(ROOT / "docs" / "qa.md", "python")
+        for page in QA
+        for text in blocks(ROOT / "docs" / page, "python")
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef)
         for argument in node.args.args

@@ -1,4 +1,4 @@
-"""Tests that run sections of docs/qa.md as they are written, in a project of their own."""
+"""Tests that run sections of the pages for QA as they are written, in a project of their own."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from chatkey_stack.patience import PATIENCE
 
 pytestmark = pytest.mark.long
 
-PAGE = Path(__file__).parents[3] / "docs" / "qa.md"
+DOCS = Path(__file__).parents[3] / "docs"
 NO_SCREEN = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="there is no Xvfb on this machine")
 
 
-def section(title: str, language: str) -> str:
-    """Return the code of one language in a section of the page."""
-    text = PAGE.read_text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+def section(page: str, title: str, language: str) -> str:
+    """Return the code of one language in a section of a page. Without a title, the section is the whole page."""
+    text = (DOCS / page).read_text()
+    if title:
+        text = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     return "\n".join(re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
 
 
@@ -39,8 +41,10 @@ def project(tmp_path: Path) -> Project:
 
 
 def test_a_test_case_and_soft_expectations(project: Project) -> None:
-    (project.folder / "test_case.py").write_text(section("Your project's settings", "python"))
-    (project.folder / "test_soft.py").write_text(section("Expect several things at once", "python"))
+    (project.folder / "test_case.py").write_text(section("your-project.md", "", "python"))
+    (project.folder / "test_soft.py").write_text(
+        section("write-scenario.md", "Expect several things at once", "python")
+    )
 
     done = project.run("-p", "no:cacheprovider")
 
@@ -51,8 +55,8 @@ def test_a_test_case_and_soft_expectations(project: Project) -> None:
 @NO_SCREEN
 def test_recording(project: Project) -> None:
     """The inspector opens while the test is paused, and F8 ends the test."""
-    (project.folder / "test_record.py").write_text(section("Record a test", "python"))
-    command = section("Record a test", "console").split()
+    (project.folder / "test_record.py").write_text(section("debug-scenario.md", "Record a test", "python"))
+    command = section("debug-scenario.md", "Record a test", "console").split()
     pressed = set()
 
     with (
@@ -78,9 +82,9 @@ def test_recording(project: Project) -> None:
 @NO_SCREEN
 def test_trying_things_out(project: Project) -> None:
     """The steps of the page are typed at the prompt, and each answers."""
-    (project.folder / "test_loop.py").write_text(section("Try things out", "python"))
-    command = section("Try things out", "console")
-    steps = section("Try things out", "text").replace("(Pdb) ", "")
+    (project.folder / "test_loop.py").write_text(section("debug-scenario.md", "Try things out", "python"))
+    command = section("debug-scenario.md", "Try things out", "console")
+    steps = section("debug-scenario.md", "Try things out", "text").replace("(Pdb) ", "")
 
     with virtual_screen() as display, project.running(*command.split()[1:], DISPLAY=display) as process:
         output, _ = process.communicate(steps, timeout=20 * PATIENCE)
