@@ -7,6 +7,7 @@ tokens with the provider's secret. The claim `type` distinguishes the kinds, and
 from __future__ import annotations
 
 import hmac
+import re
 import time
 from functools import lru_cache
 from typing import Annotated, Final, Literal, NamedTuple
@@ -30,6 +31,7 @@ MINUTE: Final = 60
 
 _TYPES: Final = frozenset({"jwt", "application/jwt"})
 _FORBIDDEN_HEADERS: Final = ("crit", "b64", "zip", "enc")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _HEADER: Final = encoding.encode(b'{"alg":"HS256","typ":"JWT"}')
 
 Display = Annotated[str, msgspec.Meta(max_length=255)]
@@ -247,7 +249,7 @@ def read_identity_token(
     if uid is None:
         raise _wrong("uid", "is not a social provider, a colon and a subject")
     jkt = _binding(read) if read.cnf is not None else None
-    return IdentityToken(pid, uid, read.exp, jkt, msgspec.structs.replace(_profile(read), auth_provider=uid.social))
+    return IdentityToken(pid, uid, read.exp, jkt, _profile(read, uid.social))
 
 
 def _verified_visitor(token: UnverifiedToken, secrets: Secrets, pid: str, now: float) -> SocketIdentity:
@@ -314,14 +316,22 @@ def _verify(compact: encoding.Compact, secrets: tuple[bytes, ...], pid: str) -> 
 
 def _claims(payload: bytes) -> _Claims:
     try:
-        encoding.json_object(payload)
-        return claims.read(_read_claims, payload)
-    except encoding.Malformed as wrong:
-        raise _malformed(wrong) from None
+        read = claims.read(_read_claims, payload)
     except claims.WrongClaim as wrong:
+        _check_json(payload)
         if wrong.member.startswith("cnf"):
             raise _unbound(f"{wrong}") from None
         raise _wrong(wrong.member, wrong.what) from None
+    if payload != _write(read):  # what we write ourselves is strict JSON
+        _check_json(payload)
+    return read
+
+
+def _check_json(payload: bytes) -> None:
+    try:
+        encoding.json_object(payload)
+    except encoding.Malformed as wrong:
+        raise _malformed(wrong) from None
 
 
 # the claims
@@ -337,7 +347,7 @@ def _check_common(read: _Claims, pid: str, now: float) -> None:
         raise Refused(Code.TOKEN_PROVIDER, f"The token's pid is not {pid!r}.", member="pid")
     if not 1 <= len(read.uid) <= MAX_UID_CHARS:
         raise _wrong("uid", f"must have 1 to {MAX_UID_CHARS} characters")
-    if any(char < " " or char == "\x7f" for char in read.uid):
+    if _CONTROL.search(read.uid):
         raise _wrong("uid", "contains a control character")
     if read.exp <= now:
         raise _expired(read.exp, now)
@@ -367,12 +377,13 @@ def _binding(read: _Claims) -> str:
     return read.cnf.jkt
 
 
-def _profile(read: _Claims) -> Profile:
+def _profile(read: _Claims, social: str | None = None) -> Profile:
     data = read.data or _Data()
     avatar = read.avatar or data.avatar
     if avatar is not None and not avatar.startswith(("https://", "http://")):
         avatar = None
-    return Profile(name=one_line(read.name), email=read.email, avatar=avatar, auth_provider=data.auth_provider)
+    auth_provider = social or data.auth_provider
+    return Profile(name=one_line(read.name), email=read.email, avatar=avatar, auth_provider=auth_provider)
 
 
 # refusing
