@@ -20,8 +20,6 @@ WAIT = PATIENCE * 1000
 
 Report = Callable[[str, float], None]
 
-pytestmark = pytest.mark.only_browser("chromium", because="no call has had sound in Firefox yet, and the cause is open")
-
 
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> Report:

@@ -45,11 +45,19 @@ FAKE_MICROPHONE = ("--use-fake-ui-for-media-stream", "--use-fake-device-for-medi
 
 CALM: Final = {"ui.prefersReducedMotion": 1}
 """Tells Firefox pages to show no animations. A browser context cannot set this for Firefox."""
+
+FAKE_HERTZ_OF_FIREFOX: Final = 880
+"""The tone that Firefox's fake microphone hears."""
+
 FAKE_MICROPHONE_OF_FIREFOX: Final = {
     "media.navigator.streams.fake": True,
     "media.navigator.permission.disabled": True,
+    "media.navigator.audio.fake_frequency": FAKE_HERTZ_OF_FIREFOX,
+    "media.autoplay.default": 0,
+    "media.peerconnection.ice.obfuscate_host_addresses": False,
+    "media.peerconnection.ice.loopback": True,
 }
-
+"""A microphone that every page may use without a question, and calls on machines without a network."""
 
 REALISTIC: Final[Mapping[str, Any]] = MappingProxyType(
     {"ignore_default_args": list(TEST_CONVENIENCES), "firefox_user_prefs": AS_PEOPLE_HAVE_IT}
