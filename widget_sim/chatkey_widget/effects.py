@@ -177,7 +177,7 @@ class SendSound:
 
 @dataclass(frozen=True, slots=True)
 class PlaySound:
-    """Try again to play the sound of the call. Browsers allow this within a click."""
+    """Play the sound of the other side. A browser that refuses allows it within a click."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ class Call:
     sdp: str = ""
     proof: Proof | None = None
     answer_id: str = ""
+    verified: bool = False
+    """Whether the server has confirmed the answer to the last offer. No sound goes either way before."""
     connected: bool = False
     muted: bool = False
     silent: bool = False
@@ -128,8 +130,7 @@ class Sound:
                 self._ctx.do(AddCandidate(text(frame, "candidate")))
             case "passed":
                 if frame.get("id") == call.answer_id:
-                    self._ctx.emit("call:verified", call_id=call.call_id)
-                    self._ctx.do(SendSound(not call.muted))
+                    self._verified(call)
             case _:
                 pass  # a later server may send more
 
@@ -151,17 +152,19 @@ class Sound:
         """What the screen shows of the sound."""
         if self.call is None or not self.call.active:
             return SoundShown()
-        state: Literal["connecting", "connected"] = "connected" if self.call.connected else "connecting"
+        is_on = self.call.connected and self.call.verified
+        state: Literal["connecting", "connected"] = "connected" if is_on else "connecting"
         return SoundShown(state, muted=self.call.muted, silent=self.call.silent)
 
     def mute(self, *, muted: bool) -> None:
         if self.call is not None:
             self.call = replace(self.call, muted=muted)
-            self._ctx.do(SendSound(not muted))
+            if self.call.verified:
+                self._ctx.do(SendSound(not muted))
 
     def play(self) -> None:
         """Try again to play the sound, because the person has pressed a button."""
-        if self.call is not None:
+        if self.call is not None and self.call.verified:
             self.call = replace(self.call, silent=False)
             self._ctx.do(PlaySound())
 
@@ -210,7 +213,9 @@ class Sound:
             self._ctx.report(WidgetError(Fault.CALL_UNSAFE, "The offer has another fingerprint than the server says."))
             self._end()
             return
-        self.call = replace(call, nonce=text(frame, "nonce"), peer=vouched, proof=None, connected=False)
+        self._ctx.set_timer("sound", CONNECT_SECONDS)
+        nonce = text(frame, "nonce")
+        self.call = replace(call, nonce=nonce, peer=vouched, proof=None, answer_id="", verified=False, connected=False)
         self._ctx.do(AnswerOffer(call.ref, sdp, servers))
 
     def _prove(self, call: Call, sdp: str) -> None:
@@ -239,11 +244,21 @@ class Sound:
         answer_id = self._send("answer", sdp=call.sdp, proof=compact(call.proof.signing_input, signature))
         self.call = replace(call, answer_id=answer_id)
 
+    def _verified(self, call: Call) -> None:
+        """Let the sound through in both directions, because the server has verified the answer."""
+        self.call = replace(call, verified=True)
+        if call.connected:
+            self._ctx.cancel_timer("sound")
+        self._ctx.emit("call:verified", call_id=call.call_id)
+        self._ctx.do(SendSound(not call.muted))
+        self._ctx.do(PlaySound())
+
     def _changed(self, call: Call, state: str) -> Fault | None:
         self._ctx.emit("call:sound", state=state)
         if state == "connected":
             self.call = replace(call, connected=True)
-            self._ctx.cancel_timer("sound")
+            if call.verified:
+                self._ctx.cancel_timer("sound")
         elif state == "interrupted":
             self._ctx.set_timer("sound", LOST_SECONDS)
         elif state == "silent":

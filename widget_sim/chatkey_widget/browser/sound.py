@@ -70,7 +70,7 @@ class BrowserSound:
         self._measure(stream)
 
     async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
-        """Make the answer to an offer. The microphone stays silent until `send`."""
+        """Make the answer to an offer. No sound goes out until `send`, and none is heard until `play`."""
         self._drop_peer()
         self._peer = peer = js.RTCPeerConnection.new(to_plain({"iceServers": list(ice_servers)}))
         self.send(on=False)
@@ -96,7 +96,7 @@ class BrowserSound:
                 track.enabled = on
 
     def play(self) -> None:
-        """Try again to play the other side's sound."""
+        """Play the other side's sound."""
         if self._audio is not None:
             self._playing = asyncio.ensure_future(self._play())
 
@@ -146,10 +146,9 @@ class BrowserSound:
             self._listener.found(event.candidate.candidate)
 
     def _heard(self, event: Any) -> None:
-        """Play the sound of the other side."""
+        """Keep the other side's sound for `play`, because this answer is not verified yet."""
         self._audio = js.Audio.new()
         self._audio.srcObject = js.MediaStream.new(js.Array.of(event.track))
-        self.play()
 
     async def _play(self) -> None:
         try:
