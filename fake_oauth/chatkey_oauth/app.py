@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 from functools import cached_property
-from typing import Final, cast
+from typing import Final
 
 from chatkey_lab.guard import LabGuard
 from chatkey_oauth.clock import Clock
-from chatkey_oauth.engine.call import Call
-from chatkey_oauth.engine.http import Asgi, Receive, Scope, Send, send_answer, text_answer
+from chatkey_oauth.engine.asgi import Asgi, Receive, Scope, Send, call_of, live, read_body, send_answer
+from chatkey_oauth.engine.http import text_answer
 from chatkey_oauth.fake import Fake
 from chatkey_oauth.settings import Settings
 
@@ -23,8 +23,7 @@ class App(Fake):
 
     `Connection` serves an app. An app is also an ASGI application, so that a test can use it without a socket.
 
-    The providers are plain functions of a request and need no framework. Only the lab uses Litestar, which takes longer
-    to import than everything else here. Litestar is imported at the lab's first request.
+    The providers and the lab are plain functions of a request. The lab is imported at its first request.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,12 +41,12 @@ class App(Fake):
 
     @cached_property
     def control(self) -> Asgi:
-        from chatkey_oauth.lab.api import control_app
+        from chatkey_oauth.lab.api import Control
 
-        return LabGuard(cast("Asgi", control_app(self)), token=self.settings.lab_token)
+        return LabGuard(Control(self), token=self.settings.lab_token)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await read_body(receive)
+        body = await read_body(receive, BODY_BYTES)
         call = call_of(scope, body or b"")
         answer = text_answer("The body is too large.", 413) if body is None else self.answer(call)
         if answer.cut:
@@ -64,29 +63,3 @@ def create_app(settings: Settings | None = None, clock: Clock | None = None) -> 
 def first_segment(path: str) -> str:
     """Return the part of a path between its first two slashes."""
     return path.removeprefix("/").partition("/")[0]
-
-
-def call_of(scope: Scope, body: bytes) -> Call:
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    query = scope["query_string"].decode("ascii", "surrogateescape")
-    return Call(scope["method"], scope["path"], query, headers, body)
-
-
-async def read_body(receive: Receive) -> bytes | None:
-    """Read the request body. Return None if the body is longer than `BODY_BYTES`."""
-    body, more = bytearray(), True
-    while more and len(body) <= BODY_BYTES:
-        message = await receive()
-        if message["type"] != "http.request":
-            break
-        body += message["body"]
-        more = message["more_body"]
-    return bytes(body) if len(body) <= BODY_BYTES else None
-
-
-async def live(receive: Receive, send: Send) -> None:
-    """Complete the ASGI lifespan protocol. The fake has nothing to start or stop."""
-    await receive()
-    await send({"type": "lifespan.startup.complete"})
-    await receive()
-    await send({"type": "lifespan.shutdown.complete"})

@@ -20,7 +20,8 @@ from chatkey_serving.site import LOG, reset
 
 if TYPE_CHECKING:
     from chatkey_oauth.app import App
-    from chatkey_oauth.engine.http import Answer, Message
+    from chatkey_oauth.engine.asgi import Message
+    from chatkey_oauth.engine.http import Answer
     from chatkey_serving.site import Site
 
 MOST_BYTES: Final = 1024 * 1024

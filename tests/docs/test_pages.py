@@ -19,7 +19,7 @@ from pytest_playwright import pytest_playwright
 from tools import codes_page, contract, generate_docs, limits_page
 
 from chatkey_oauth.app import create_app as create_fake
-from chatkey_oauth.lab.api import control_app
+from chatkey_oauth.lab.api import Control
 from chatkey_oauth.settings import Settings as FakeSettings
 from chatkey_protocol.codes import Code
 from chatkey_server.app import create_app
@@ -289,9 +289,9 @@ def test_every_route_of_the_services_lab_is_documented_and_no_other(tmp_path: Pa
 
 
 def test_every_route_of_the_fake_providers_lab_is_documented_and_no_other() -> None:
-    app = control_app(create_fake(FakeSettings(lab=True)))
+    endpoints = Control(create_fake(FakeSettings(lab=True))).endpoints
 
-    assert documented_routes("fake-oauth.md") == lab_routes(app)
+    assert documented_routes("fake-oauth.md") == {(one.method, one.path) for one in endpoints}
 
 
 # commands

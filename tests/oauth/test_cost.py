@@ -13,8 +13,9 @@ import httpx
 import pytest
 from tests.oauth.visitor import Visitor
 
-from chatkey_oauth.app import BODY_BYTES, read_body
+from chatkey_oauth.app import BODY_BYTES
 from chatkey_oauth.engine.addresses import leads_here
+from chatkey_oauth.engine.asgi import read_body
 from chatkey_oauth.faults.rules import RULES, Order
 from chatkey_oauth.providers import NAMES
 
@@ -137,7 +138,7 @@ def test_a_body_of_many_parts_costs_in_proportion(monkeypatch: pytest.MonkeyPatc
         async def receive() -> dict[str, Any]:
             return next(parts)
 
-        asyncio.run(read_body(receive))
+        asyncio.run(read_body(receive, BODY_BYTES))
 
     assert cost(read, 4 * BODY_BYTES) < LIMIT * cost(read, 4 * BODY_BYTES // TIMES)
 

@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.oauth.visitor import Visit, Visitor
 
+from chatkey_oauth.engine.asgi import send_answer
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
-from chatkey_oauth.engine.http import Answer, redirect, send_answer
+from chatkey_oauth.engine.http import Answer, redirect
 from chatkey_oauth.engine.people import Person
 from chatkey_oauth.faults.errors import FaultError
 from chatkey_oauth.faults.rules import Order, Scope

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.hostile.routes.asgi import Headers
-from tests.hostile.routes.tables import Door, fake_doors, litestar_doors
+from tests.hostile.routes.tables import Door, fake_doors, lab_doors
 from tests.hostile.routes.walk import Walk
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.by_host import called, every_name
-from chatkey_oauth.lab.api import control_app
+from chatkey_oauth.faults.rules import Order
+from chatkey_oauth.lab.api import Control
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
@@ -37,9 +39,6 @@ PATH: Final = {
     "key": "google",
     "id": "rhea",
     "person_id": "rhea",
-    "rule_id": "1",
-    "flow_id": "1",
-    "path": "openapi.json",
 }
 
 
@@ -82,10 +81,12 @@ async def test_a_provider_by_a_host_of_its_own(fake: App, host: str) -> None:
     assert walk.unreached() == set()
 
 
-async def test_the_lab(fake: App) -> None:
-    walk = Walk(fake, PATH)
+async def test_the_lab(fake: App, google: Visitor) -> None:
+    google.ask()
+    known = {"flow_id": fake.flows.all()[0].id, "rule_id": fake.faults.arm(Order(fault="slow")).id}
+    walk = Walk(fake, PATH | known)
 
-    wrong = await walk.past(litestar_doors(control_app(fake)))
+    wrong = await walk.past(lab_doors(Control(fake)))
 
     assert not wrong, "\n".join(wrong[:20])
     assert walk.unreached() == set()

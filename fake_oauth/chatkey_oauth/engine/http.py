@@ -1,20 +1,14 @@
-"""HTTP responses as plain values, functions that build common responses, and functions that send them."""
+"""HTTP responses as plain values, and functions that build common responses."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 import msgspec
 
 from chatkey_oauth.engine.text import clean
-
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -34,17 +28,6 @@ class Answer(msgspec.Struct, frozen=True):
     headers: Headers = ()
     delay: float | None = 0.0
     cut: Literal["", "before", "midway"] = ""
-
-
-async def send_answer(send: Send, answer: Answer, *, with_body: bool = True) -> None:
-    await send_head(send, answer)
-    await send({"type": "http.response.body", "body": answer.body if with_body else b"", "more_body": False})
-
-
-async def send_head(send: Send, answer: Answer) -> None:
-    headers = [(name.encode("latin-1"), header_bytes(value)) for name, value in answer.headers]
-    headers.append((b"content-length", str(len(answer.body)).encode()))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
 
 
 def header_bytes(value: str) -> bytes:

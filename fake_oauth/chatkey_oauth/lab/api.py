@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Final
 
-from litestar import Litestar
-from litestar.exceptions import HTTPException
-from litestar.openapi.config import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
-
-from chatkey_lab.checked_request import CheckedRequest
+from chatkey_oauth.engine.asgi import call_of, read_body, send_answer
+from chatkey_oauth.engine.http import Answer, json_answer
+from chatkey_oauth.engine.text import clean
 from chatkey_oauth.lab.clients_and_people import client_handlers, people_handlers
+from chatkey_oauth.lab.endpoints import get
 from chatkey_oauth.lab.faults import fault_handlers
 from chatkey_oauth.lab.flows import flow_handlers
-from chatkey_oauth.lab.parameters import only_known_parameters
+from chatkey_oauth.lab.lab_wire import Data
+from chatkey_oauth.lab.openapi import described
 from chatkey_oauth.lab.providers import provider_handlers
-from chatkey_oauth.lab.refusals import LabRefused, http_refused, refused
+from chatkey_oauth.lab.refusals import DOCUMENT, LabRefused
 from chatkey_oauth.lab.requests import requests_handler
 from chatkey_oauth.lab.world import world_handlers
 
 if TYPE_CHECKING:
+    from chatkey_oauth.engine.asgi import Receive, Scope, Send
+    from chatkey_oauth.engine.call import Call
     from chatkey_oauth.fake import Fake
 
+MOST_BYTES: Final = 1024 * 1024
+"""The largest body of a request."""
 
-def control_app(fake: Fake) -> Litestar:
-    """Build the control API of one fake whose lab is on."""
-    return Litestar(
-        route_handlers=[
+
+class Control:
+    """The control API of one fake whose lab is on, as an ASGI application."""
+
+    def __init__(self, fake: Fake) -> None:
+        self.endpoints = (
             *world_handlers(fake),
             *provider_handlers(fake),
             *client_handlers(fake),
@@ -34,13 +40,39 @@ def control_app(fake: Fake) -> Litestar:
             *fault_handlers(fake),
             *flow_handlers(fake),
             requests_handler(fake),
-        ],
-        path="/lab",
-        guards=[only_known_parameters],
-        openapi_config=OpenAPIConfig(
-            title="chatkey fake OAuth: lab", version="1", path="/schema", render_plugins=[JsonRenderPlugin()]
-        ),
-        request_class=CheckedRequest,
-        logging_config=None,
-        exception_handlers={LabRefused: refused, HTTPException: http_refused},
-    )
+        )
+        self._document = get(DOCUMENT.removeprefix("/lab"), "This description")(self.description)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await read_body(receive, MOST_BYTES)
+        call = call_of(scope, body or b"")
+        answer = failure(413, "request_invalid", "body: too large.") if body is None else await self.answer(call)
+        await send_answer(send, answer, with_body=call.method != "HEAD")
+
+    async def answer(self, call: Call) -> Answer:
+        try:
+            return await self._answer(call)
+        except LabRefused as refused:
+            return failure(refused.status, refused.code, str(refused))
+
+    def description(self) -> Answer:
+        return json_answer(described(self.endpoints))
+
+    async def _answer(self, call: Call) -> Answer:
+        path = call.path.rstrip("/")
+        found = {one.method: one for one in (*self.endpoints, self._document) if one.is_at(path)}
+        if not found:
+            raise LabRefused(404, "not_found", f"Nothing exists at {path}; {DOCUMENT} lists the endpoints.")
+        asked = found.get("GET" if call.method == "HEAD" else call.method)
+        if asked is None:
+            allowed = ", ".join(found)
+            return failure(405, "method_not_allowed", f"The methods at {path} are {allowed}.", allow=allowed)
+        result = asked.handler(**asked.arguments(path, call))
+        if isawaitable(result):
+            result = await result
+        return result if isinstance(result, Answer) else json_answer(Data(result), asked.status)
+
+
+def failure(status: int, code: str, message: str, **headers: str) -> Answer:
+    body: dict[str, Any] = {"data": None, "error": {"code": code, "message": clean(message)}}
+    return json_answer(body, status, headers.items())

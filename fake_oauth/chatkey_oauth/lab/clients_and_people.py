@@ -5,66 +5,60 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from litestar import delete, get, post, put
-from litestar.params import FromPath, JSONBody
 
 from chatkey_oauth.engine.clients import Client, ClientError
 from chatkey_oauth.engine.people import Person
-from chatkey_oauth.lab.lab_wire import Data
+from chatkey_oauth.lab.endpoints import Endpoint, delete, get, post, put
 from chatkey_oauth.lab.refusals import LabRefused
 from chatkey_oauth.providers import NAMES, load
 
 if TYPE_CHECKING:
-    from litestar.handlers import HTTPRouteHandler
-
     from chatkey_oauth.fake import Fake
 
 
-def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    @get("/clients", summary="The registered clients, without their secrets")
-    async def clients() -> Data[list[Client]]:
-        return Data([without_secret(client) for client in fake.world.clients.all()])
+def client_handlers(fake: Fake) -> list[Endpoint]:
+    @get("/clients", "The registered clients, without their secrets")
+    def clients() -> list[Client]:
+        return [without_secret(client) for client in fake.world.clients.all()]
 
-    @post("/clients", status_code=201, summary="Register a client, or replace the one with the same id")
-    async def register(data: JSONBody[Client]) -> Data[Client]:
+    @post("/clients", "Register a client, or replace the one with the same id", status=201)
+    def register(data: Client) -> Client:
         check_provider("provider", data.provider)
         try:
             fake.world.clients.add(data)
         except ClientError as error:
             raise LabRefused(400, "client_invalid", str(error)) from error
-        return Data(without_secret(data))
+        return without_secret(data)
 
-    @delete("/clients/{provider:str}/{client_id:str}", status_code=200, summary="Remove a client")
-    async def forget(provider: FromPath[str], client_id: FromPath[str]) -> Data[None]:
+    @delete("/clients/{provider}/{client_id}", "Remove a client")
+    def forget(provider: str, client_id: str) -> None:
         if not fake.world.clients.remove(provider, client_id):
             message = f"client_id: {provider} has no client {client_id!r}; GET /lab/clients lists all clients."
             raise LabRefused(404, "client_unknown", message)
-        return Data(None)
 
     return [clients, register, forget]
 
 
-def people_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    @get("/people", summary="Everyone who can sign in")
-    async def people() -> Data[list[Person]]:
-        return Data(fake.world.people.all())
+def people_handlers(fake: Fake) -> list[Endpoint]:
+    @get("/people", "Everyone who can sign in")
+    def people() -> list[Person]:
+        return fake.world.people.all()
 
-    @put("/people/{person_id:str}", summary="Add a person, or replace the one with the same id")
-    async def put_person(person_id: FromPath[str], data: JSONBody[Person]) -> Data[Person]:
+    @put("/people/{person_id}", "Add a person, or replace the one with the same id")
+    def put_person(person_id: str, data: Person) -> Person:
         if data.id != person_id:
             message = f"id: the body has {data.id!r}, but the address has {person_id!r}; use the same id in both."
             raise LabRefused(400, "person_invalid", message)
         for name, subject in data.subjects.items():
             check_subject(name, subject)
         fake.world.people.put(data)
-        return Data(data)
+        return data
 
-    @delete("/people/{person_id:str}", status_code=200, summary="Remove a person; their tokens stop working")
-    async def forget(person_id: FromPath[str]) -> Data[None]:
+    @delete("/people/{person_id}", "Remove a person; their tokens stop working")
+    def forget(person_id: str) -> None:
         if not fake.world.people.remove(person_id):
             message = f"id: there is no person {person_id!r}; GET /lab/people lists all people."
             raise LabRefused(404, "person_unknown", message)
-        return Data(None)
 
     return [people, put_person, forget]
 

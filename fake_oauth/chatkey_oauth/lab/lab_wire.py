@@ -8,7 +8,7 @@ import msgspec
 
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.faults.rules import FaultInfo, Rule
-from chatkey_oauth.request_log import Entry
+from chatkey_oauth.request_log import Entry, Wanted
 
 T = TypeVar("T")
 
@@ -101,6 +101,12 @@ class Overview(msgspec.Struct):
     rules: list[Rule]
     faults: list[FaultInfo]
     switches: list[SwitchShown]
+
+
+class WantedSoon(Wanted, frozen=True, kw_only=True):
+    """A filter for entries, and the number of seconds to wait for the first match."""
+
+    wait: Annotated[float, msgspec.Meta(ge=0, le=30)] = 0
 
 
 class Requests(msgspec.Struct):

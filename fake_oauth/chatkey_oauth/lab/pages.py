@@ -10,10 +10,9 @@ from datetime import UTC, datetime
 from functools import cache
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
-from litestar import Response
 
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import Answer
@@ -27,8 +26,7 @@ from chatkey_oauth.timeline import steps_with_news
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from litestar import Request
-
+    from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.flows import Flow, Step, Verdict
     from chatkey_oauth.engine.people import Person
@@ -51,13 +49,13 @@ STEPS: Final = {"a minute": 60, "10 minutes": 600, "an hour": 3600, "a day": 864
 SIGNS: Final = {"good": "✓", "absent": "○", "wrong": "✕", "odd": "!"}
 
 
-def is_wanted(request: Request[Any, Any, Any]) -> bool:
+VARY: Final = ("vary", "accept")
+"""The header of responses that are a page or JSON, as the client asks."""
+
+
+def is_wanted(call: Call) -> bool:
     """Return whether the client asks for a page instead of JSON, as browsers do."""
-    return "text/html" in request.headers.get("accept", "")
-
-
-def response(answer: Answer) -> Response[Any]:
-    return Response(answer.body, status_code=answer.status, headers=dict(answer.headers) | {"vary": "accept"})
+    return "text/html" in call.headers.get("accept", "")
 
 
 class Lists(NamedTuple):

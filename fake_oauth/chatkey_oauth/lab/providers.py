@@ -4,39 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from litestar import Response, get, post, put
-from litestar.params import FromPath, JSONBody
-
 from chatkey_oauth.engine import id_tokens
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.hooks import UNTOUCHED
+from chatkey_oauth.engine.http import Answer, text_answer
 from chatkey_oauth.engine.switches import SwitchError
 from chatkey_oauth.engine.token import minted
 from chatkey_oauth.lab.clients_and_people import check_provider
-from chatkey_oauth.lab.lab_wire import AutoApproval, Data, Keys, Mint, SwitchSet, SwitchShown
+from chatkey_oauth.lab.endpoints import Endpoint, get, post, put
+from chatkey_oauth.lab.lab_wire import AutoApproval, Keys, Mint, SwitchSet, SwitchShown
 from chatkey_oauth.lab.refusals import LabRefused
 
 if TYPE_CHECKING:
-    from litestar.handlers import HTTPRouteHandler
-
     from chatkey_oauth.fake import Fake
 
 
-def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
+def provider_handlers(fake: Fake) -> list[Endpoint]:
     """Return the endpoints for signing keys, switches and automatic approval."""
 
-    @post("/providers/{name:str}/keys", status_code=200, summary="Sign with a new key; earlier keys stay published")
-    async def rotate(name: FromPath[str]) -> Data[Keys]:
+    @post("/providers/{name}/keys", "Sign with a new key; earlier keys stay published")
+    def rotate(name: str) -> Keys:
         check_provider("name", name)
         provider = fake.provider(name)
         if all(route.leg is not Leg.KEYS for route in provider.routes().values()):
             raise LabRefused(400, "keys_none", f"name: {name} does not sign tokens, so it has no keys to rotate.")
         keys = provider.keys
         keys.jwks()  # creates the first key if there is none yet, so that a rotation leaves two
-        return Data(Keys(keys.rotate(), keys.jwks()["keys"]))
+        return Keys(keys.rotate(), keys.jwks()["keys"])
 
-    @post("/token", status_code=200, summary="Issue tokens without a login")
-    async def mint(data: JSONBody[Mint]) -> Data[dict[str, Any]]:
+    @post("/token", "Issue tokens without a login")
+    def mint(data: Mint) -> dict[str, Any]:
         check_provider("provider", data.provider)
         provider = fake.issuer(data.provider, data.tenant)
         client = fake.world.clients.get(data.provider, data.client_id)
@@ -51,35 +48,35 @@ def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
         scopes = tuple(provider.scopes) if data.scopes is None else tuple(dict.fromkeys(data.scopes))
         issued = minted(provider, client, person, scopes, data.nonce)
         id_token = id_tokens.sign(provider, UNTOUCHED, issued) if provider.brings_id_token(issued) else None
-        return Data(provider.token_body(issued, id_token))
+        return provider.token_body(issued, id_token)
 
-    @get("/switches", summary="The switches and their settings")
-    async def switches() -> Data[list[SwitchShown]]:
-        return Data([SwitchShown(*position) for position in fake.world.switches.all()])
+    @get("/switches", "The switches and their settings")
+    def switches() -> list[SwitchShown]:
+        return [SwitchShown(*position) for position in fake.world.switches.all()]
 
-    @put("/switches/{key:str}", summary="Set a switch")
-    async def switch(key: FromPath[str], data: JSONBody[SwitchSet]) -> Data[SwitchShown]:
+    @put("/switches/{key}", "Set a switch")
+    def switch(key: str, data: SwitchSet) -> SwitchShown:
         try:
-            return Data(SwitchShown(*fake.world.switches.set(key, on=data.on)))
+            return SwitchShown(*fake.world.switches.set(key, on=data.on))
         except SwitchError as error:
             raise LabRefused(404, "switch_unknown", f"key: {error}") from error
 
-    @get("/auto-approve", summary="Which account approves every request automatically")
-    async def approval() -> Data[AutoApproval]:
-        return Data(AutoApproval(fake.world.approval.account))
+    @get("/auto-approve", "Which account approves every request automatically")
+    def approval() -> AutoApproval:
+        return AutoApproval(fake.world.approval.account)
 
-    @put("/auto-approve", summary="Let an account approve every request automatically, or nobody")
-    async def approve(data: JSONBody[AutoApproval]) -> Data[AutoApproval]:
+    @put("/auto-approve", "Let an account approve every request automatically, or nobody")
+    def approve(data: AutoApproval) -> AutoApproval:
         if data.account is not None and fake.world.people.get(data.account) is None:
             raise unknown_person(fake, data.account)
         fake.world.approval.account = data.account
-        return Data(data)
+        return data
 
-    @get("/ready-made/apple.p8", summary="The private key of the ready-made Apple application", media_type="text/plain")
-    async def apple_key() -> Response[str]:
+    @get("/ready-made/apple.p8", "The private key of the ready-made Apple application")
+    def apple_key() -> Answer:
         from chatkey_oauth.ready_made import apple_p8
 
-        return Response(apple_p8(), media_type="text/plain")
+        return text_answer(apple_p8())
 
     return [rotate, mint, switches, switch, approval, approve, apple_key]
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from litestar import Request, Response, get, post
-from litestar.params import JSONBody
+from msgspec.structs import replace
 
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer, text_answer
+from chatkey_oauth.engine.text import clean
 from chatkey_oauth.lab import pages
 from chatkey_oauth.lab.clients_and_people import without_secret
+from chatkey_oauth.lab.endpoints import Endpoint, get, post
 from chatkey_oauth.lab.flows import sessions_of
 from chatkey_oauth.lab.lab_wire import Advance, Data, Overview, Place, SwitchShown, Time
 from chatkey_oauth.providers import NAMES
@@ -16,44 +20,43 @@ from chatkey_oauth.ready_made import shown_secret
 from chatkey_oauth.seed import exported
 
 if TYPE_CHECKING:
-    from litestar.handlers import HTTPRouteHandler
-
     from chatkey_oauth.fake import Fake
 
 
-def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
+def world_handlers(fake: Fake) -> list[Endpoint]:
     """Return the endpoints for the overview, the clock and the reset."""
 
-    @get("/", summary="An overview of everything; a page if a browser asks")
-    async def overview(request: Request[Any, Any, Any]) -> Response[Data[Overview]]:
+    @get("", "An overview of everything; a page if a browser asks")
+    def overview(call: Call) -> Overview | Answer:
         found = overview_of(fake)
-        if pages.is_wanted(request):
-            address = f"{str(request.base_url).rstrip('/')}/lab"
-            known = {(client.provider, client.client_id): shown_secret(client) for client in fake.world.clients.all()}
-            lists = pages.Lists(
-                fake.flows.all(), fake.log.find(), fake.world.people.all(), sessions_of(fake), fake.outbox.all()
-            )
-            return pages.response(
-                pages.lab_page(found, lists, address, lambda client: known[client.provider, client.client_id])
-            )
-        return Response(Data(found), headers={"vary": "accept"})
+        if not pages.is_wanted(call):
+            return json_answer(Data(found), headers=(pages.VARY,))
+        scheme = urlsplit(fake.settings.listens_at).scheme
+        address = f"{scheme}://{clean(call.headers.get('host', ''))}/lab"
+        known = {(client.provider, client.client_id): shown_secret(client) for client in fake.world.clients.all()}
+        lists = pages.Lists(
+            fake.flows.all(), fake.log.find(), fake.world.people.all(), sessions_of(fake), fake.outbox.all()
+        )
+        page = pages.lab_page(found, lists, address, lambda client: known[client.provider, client.client_id])
+        return replace(page, headers=(*page.headers, pages.VARY))
 
-    @get("/clock", summary="The fake's time")
-    async def clock() -> Data[Time]:
-        return Data(Time(fake.clock()))
+    @get("/clock", "The fake's time")
+    def clock() -> Time:
+        return Time(fake.clock())
 
-    @post("/clock", status_code=200, summary="Move the fake's time")
-    async def advance(data: JSONBody[Advance]) -> Data[Time]:
-        return Data(Time(fake.clock.advance(data.advance)))
+    @post("/clock", "Move the fake's time")
+    def advance(data: Advance) -> Time:
+        return Time(fake.clock.advance(data.advance))
 
-    @post("/reset", status_code=200, summary="Return to the initial state")
-    async def reset() -> Data[Time]:
+    @post("/reset", "Return to the initial state")
+    def reset() -> Time:
         fake.reset()
-        return Data(Time(fake.clock()))
+        return Time(fake.clock())
 
-    @get("/seed", summary="The state as a seed file, with the secrets of the applications", media_type="text/plain")
-    async def seed() -> Response[str]:
-        return Response(exported(fake), media_type="text/plain", headers={"cache-control": "no-store"})
+    @get("/seed", "The state as a seed file, with the secrets of the applications")
+    def seed() -> Answer:
+        plain = text_answer(exported(fake))
+        return replace(plain, headers=(*plain.headers, *NO_STORE))
 
     return [overview, clock, advance, reset, seed]
 

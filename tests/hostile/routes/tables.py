@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from litestar import Litestar
 
     from chatkey_oauth.fake import Fake
+    from chatkey_oauth.lab.api import Control
 
 PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
 EVERY_METHOD: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
@@ -113,6 +114,16 @@ def _routes_within(app: Any) -> list[Any] | None:
 def _asked(route: Any) -> tuple[str, ...]:
     dependant = getattr(route, "dependant", None)
     return tuple(parameter.alias for parameter in dependant.query_params) if dependant else ()
+
+
+def lab_doors(control: Control) -> Iterator[Door]:
+    """Yield the paths of the fake's lab."""
+    for path in sorted({one.path for one in control.endpoints}):
+        here = [one for one in control.endpoints if one.path == path]
+        members, query = (
+            [name for one in here for name in _fields(one.kinds.get(part))] for part in ("data", "wanted")
+        )
+        yield Door(path, frozenset(one.method for one in here), tuple(members), tuple(query))
 
 
 def fake_doors(fake: Fake, name: str) -> Iterator[Door]:

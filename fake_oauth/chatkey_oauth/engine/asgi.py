@@ -1,0 +1,52 @@
+"""Functions that read requests and send responses as an ASGI application does."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.http import Answer, header_bytes
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def call_of(scope: Scope, body: bytes) -> Call:
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    query = scope["query_string"].decode("ascii", "surrogateescape")
+    return Call(scope["method"], scope["path"], query, headers, body)
+
+
+async def read_body(receive: Receive, most: int) -> bytes | None:
+    """Read the request body. Return None if the body is longer than `most` bytes."""
+    body, more = bytearray(), True
+    while more and len(body) <= most:
+        message = await receive()
+        if message["type"] != "http.request":
+            break
+        body += message["body"]
+        more = message["more_body"]
+    return bytes(body) if len(body) <= most else None
+
+
+async def send_answer(send: Send, answer: Answer, *, with_body: bool = True) -> None:
+    await send_head(send, answer)
+    await send({"type": "http.response.body", "body": answer.body if with_body else b"", "more_body": False})
+
+
+async def send_head(send: Send, answer: Answer) -> None:
+    headers = [(name.encode("latin-1"), header_bytes(value)) for name, value in answer.headers]
+    headers.append((b"content-length", str(len(answer.body)).encode()))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+
+
+async def live(receive: Receive, send: Send) -> None:
+    """Complete the ASGI lifespan protocol. The fake has nothing to start or stop."""
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
