@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from chatkey_oauth.engine.http import Answer
-from chatkey_oauth.lab.endpoints import FILTER, BODY
+from chatkey_oauth.lab.endpoints import BODY, FILTER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
