@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.check.mutants.made_reports import report
 
 from chatkey_check import checks, reports
-from chatkey_check.command.terminal import Terminal, console
+from chatkey_check.command.screen import Screen
+from chatkey_check.command.terminal import Terminal
 from chatkey_check.evidence.masks import Masks
 from chatkey_check.model import Evidence, Report, Verdict
 
@@ -50,7 +51,7 @@ def told(text: str) -> Report:
 
 def printed(made: Report, *, verbose: bool, width: int | None) -> str:
     file = io.StringIO()
-    Terminal(console(file, width=width), total=len(checks.ORDER), verbose=verbose).end(made)
+    Terminal(Screen(file, width=width), total=len(checks.ORDER), verbose=verbose).end(made)
     return file.getvalue()
 
 

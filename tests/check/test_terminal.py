@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from chatkey_check import checks
+from chatkey_check.command.screen import Screen
 from chatkey_check.command.terminal import Terminal
 from chatkey_check.model import Evidence, Outcome, Report, Verdict
 
@@ -43,11 +43,15 @@ def outcome_passed(check_id: str) -> Outcome:
 REPORT = Report("http://x", {}, {}, "", 0.5, 0.0, 61, None, tuple(map(outcome, checks.ORDER)), ("x.y: it passes now",))
 
 
+@pytest.fixture(autouse=True)
+def no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
 def shown(*, terminal: bool, verbose: bool = False, encoding: str = "utf-8", report: Report = REPORT) -> str:
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding, errors="strict", newline="\n")
-    console = Console(file=file, force_terminal=terminal, width=100, color_system=None, legacy_windows=False)
-    screen = Terminal(console, total=len(checks.ORDER), verbose=verbose)
+    screen = Terminal(Screen(file, width=100, live=terminal), total=len(checks.ORDER), verbose=verbose)
     screen.end(report)
     file.flush()
     return raw.getvalue().decode(encoding)
@@ -157,3 +161,34 @@ def test_a_terminal_without_unicode_gets_plain_marks() -> None:
 
     assert "x claim.pid" in text
     assert "-> Set pid." in text
+
+
+@pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
+def test_colours_follow_the_environment(monkeypatch: pytest.MonkeyPatch, variable: str, coloured: bool) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "1")
+
+    assert ("\x1b[31m" in shown(terminal=False)) is coloured
+
+
+def test_an_endpoint_cannot_control_the_terminal() -> None:
+    raw = io.StringIO()
+
+    Screen(raw, live=True).say("a\x1b[2Jb\rc\x9bd", ("\x07e", "dim"))
+
+    assert raw.getvalue() == "a[2Jbcde\n"
+
+
+def test_the_progress_bar_is_replaced_and_removed() -> None:
+    raw = io.StringIO()
+    screen = Screen(raw, width=80, live=True)
+
+    screen.progress(1, 4, "jwt.alg")
+    screen.progress(2, 4, "claim.pid")
+    screen.say("done")
+
+    first, second, last = raw.getvalue().removeprefix("\r\x1b[2K").split("\r\x1b[2K")
+    assert first == f"  {'━━━━━━'.ljust(24)} 1/4 jwt.alg"
+    assert second.endswith(" 2/4 claim.pid")
+    assert last == "done\n"

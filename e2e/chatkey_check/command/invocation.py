@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from rich.text import Text
-
 from chatkey_check import checks, reports
 from chatkey_check.command import watch
 from chatkey_check.command.plan import plan
-from chatkey_check.command.terminal import PLAIN, Terminal, console
+from chatkey_check.command.screen import Screen
+from chatkey_check.command.terminal import Terminal
 from chatkey_check.model import Report
 from chatkey_check.options.table import Given
 from chatkey_check.options.target import target
@@ -64,12 +63,12 @@ class Invocation:
 
     def plan(self) -> Exit:
         """Print every request that a run without failures sends, and send nothing."""
-        made, screen = plan(self.target, self._selection), console(sys.stdout)
-        screen.print(f"{plural(len(made.requests), 'request')} if nothing fails. Nothing was sent.\n", **PLAIN)
+        made, screen = plan(self.target, self._selection), Screen(sys.stdout)
+        screen.say(f"{plural(len(made.requests), 'request')} if nothing fails. Nothing was sent.\n")
         for (label, line), times in made.lines.items():
             often = f" ({times} times)" if times > 1 else ""
-            screen.print(Text.assemble((label, "bold"), often), soft_wrap=True, **PLAIN)
-            screen.print(Text(f"  {line}", "dim"), soft_wrap=True, **PLAIN)
+            screen.say((label, "bold"), often)
+            screen.say((f"  {line}", "dim"))
         return Exit.CLEAN
 
     def once(self) -> Exit:
@@ -77,9 +76,9 @@ class Invocation:
         form, output = self.given.format, self.given.output
         if output is not None and not output.parent.is_dir():
             raise OptionError(f"--output {output}: the folder {output.parent} does not exist.")
-        shown = console(sys.stdout if form == reports.TERMINAL and output is None else sys.stderr)
+        shown = Screen(sys.stdout if form == reports.TERMINAL and output is None else sys.stderr)
         screen = Terminal(shown, total=len(checks.ORDER), verbose=self.given.verbose)
-        quiet = form != reports.TERMINAL and output is None and not shown.is_terminal
+        quiet = form != reports.TERMINAL and output is None and not shown.live
         with opened(self.target, on_wait=screen.waiting) as run:
             report = self._judged(run) if quiet else self._shown(run, screen)
         self._write(report)
@@ -91,15 +90,15 @@ class Invocation:
         missing = [str(path) for path in paths if not path.exists()]
         if missing:
             raise OptionError(f"--watch: these files or folders do not exist: {', '.join(missing)}.")
-        screen, last = console(sys.stderr), Exit.CLEAN
+        screen, last = Screen(sys.stderr), Exit.CLEAN
         try:
             while True:
                 before = watch.stamps(paths)
                 last = self.once()
-                screen.print(Text(f"\n  watching {', '.join(map(str, paths))}; press Ctrl-C to stop", "dim"), **PLAIN)
+                screen.say((f"\n  watching {', '.join(map(str, paths))}; press Ctrl-C to stop", "dim"))
                 names = watch.changed(paths, before)
                 screen.clear()
-                screen.print(Text(f"  changed: {', '.join(names[:3])}", "dim"), **PLAIN)
+                screen.say((f"  changed: {', '.join(names[:3])}", "dim"))
                 watch.wait_until_up(lambda: HttpWire(self.target).reach(self.target.url))
         except KeyboardInterrupt:
             return last
@@ -112,11 +111,7 @@ class Invocation:
         if self.given.watch or self.given.output or self.given.format != reports.TERMINAL:
             raise OptionError("--ui cannot be combined with --watch, --format or --output.")
         with UiServer(Desk(self.target, self._selection)) as server:
-            console(sys.stdout).print(
-                Text(f"{server.url}\nThe address contains a key: do not share it. Press Ctrl-C to stop."),
-                soft_wrap=True,
-                **PLAIN,
-            )
+            Screen(sys.stdout).say(f"{server.url}\nThe address contains a key: do not share it. Press Ctrl-C to stop.")
             with suppress(KeyboardInterrupt):
                 server.serve_forever()
         return Exit.CLEAN
@@ -147,7 +142,7 @@ class Invocation:
         if form == reports.TERMINAL:
             if output is not None:
                 with output.open("w", encoding="utf-8") as file:
-                    Terminal(console(file, width=100), total=0, verbose=True).end(report)
+                    Terminal(Screen(file, width=100), total=0, verbose=True).end(report)
             return
         text = reports.writer(form)(report)
         if output is None:

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, Final, TextIO, cast
-
-from rich.console import Console
-from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-from rich.rule import Rule
-from rich.text import Text
+from typing import TYPE_CHECKING, Final
 
 from chatkey_check.model import GROUPS, Outcome, Question, Report, Verdict
 from chatkey_check.reports import summary
 from chatkey_check.reports.summary import FINDINGS, WORDS
 from chatkey_peer.exits import Exit
-from chatkey_peer.runners import harmless
 
-PLAIN: Final[dict[str, Any]] = {"highlight": False, "markup": False}
+if TYPE_CHECKING:
+    from chatkey_check.command.screen import Screen
+
 MARKS: Final = {
     Verdict.PASS: ("✓", "+", "green"),
     Verdict.WARN: ("!", "!", "bold yellow"),
@@ -40,71 +35,45 @@ IDS_SHOWN: Final = 3
 WIDEST_REASON: Final = 40
 
 
-class Harmless:
-    """A stream for the terminal. A CI runner that reads the stream finds no commands in it."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        return self._stream.write(harmless(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-def console(stream: TextIO, *, width: int | None = None) -> Console:
-    """Return the console for everything that a run prints."""
-    return Console(file=cast("TextIO", Harmless(stream)), width=width)
-
-
 class Terminal:
     """Shows a progress bar, then the verdict, the groups and the cause. Piped output has only the findings."""
 
-    def __init__(self, console: Console, *, total: int, verbose: bool = False) -> None:
-        self._console = console
-        self._live = console.is_terminal
-        self._groups = self._live or verbose
+    def __init__(self, screen: Screen, *, total: int, verbose: bool = False) -> None:
+        self._screen = screen
+        self._groups = screen.live or verbose
         self._verbose = verbose
-        self._fancy = "utf" in console.encoding.lower()
         self._cause: Outcome | None = None
-        self._progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24, style="dim", complete_style="cyan", finished_style="cyan"),
-            MofNCompleteColumn(),
-            console=console,
-            transient=True,
-            disable=not self._live,
-        )
-        self._task = self._progress.add_task("", total=total)
+        self._total = total
+        self._done = 0
 
     def begin(self, target: str) -> None:
-        """Start the progress bar, with the address of the endpoint."""
-        self._progress.update(self._task, description=target)
-        self._progress.start()
+        """Show the progress bar, with the address of the endpoint."""
+        self._show_progress(target)
 
     def started(self, check: Question) -> None:
         """Show the name of the check in the bar."""
-        self._progress.update(self._task, description=check.id)
+        self._show_progress(check.id)
 
     def waiting(self, seconds: float, why: str) -> None:
         """Show in the bar that the run waits, and why it waits."""
-        self._progress.update(self._task, description=f"waiting {seconds:.1f} s: {why}")
+        self._show_progress(f"waiting {seconds:.1f} s: {why}")
 
     def finished(self, outcome: Outcome) -> None:  # noqa: ARG002 - what it found is shown when all is known
-        self._progress.advance(self._task)
+        self._done += 1
 
     def close(self) -> None:
         """Remove the bar, however the run ended."""
-        self._progress.stop()
+        self._screen.end_progress()
+
+    def _show_progress(self, words: str) -> None:
+        self._screen.progress(self._done, self._total, words)
 
     def end(self, report: Report) -> None:
         """Show the verdict, the findings, the cause, and the verdict again.
 
         If the endpoint cannot be reached, show only that it cannot be reached.
         """
-        self._progress.stop()
+        self._screen.end_progress()
         self._cause = report.cause
         self._show_verdict(report)
         if summary.result(report) is Exit.UNREACHABLE:
@@ -114,10 +83,10 @@ class Terminal:
         if self._cause is not None:
             self._show_cause(self._cause)
         for line in report.stale:
-            self._say("  ", ("known failures: ", "bold red"), line)
+            self._screen.say("  ", ("known failures: ", "bold red"), line)
         if summary.own_shape(report):
-            self._say()
-            self._say(("  Noted  ", "bold"), (summary.own_shape(report), "dim"))
+            self._screen.say()
+            self._screen.say(("  Noted  ", "bold"), (summary.own_shape(report), "dim"))
         self._show_lines("Not judged", summary.reasons(report))
         self._show_lines("Options that allow more checks", summary.options(report))
         self._show_summary(report)
@@ -126,17 +95,17 @@ class Terminal:
     def _show_verdict(self, report: Report) -> None:
         """Show in one line how the run ended."""
         fancy, simple, style = VERDICTS.get(summary.result(report), MARKS[Verdict.FAIL])
-        mark = fancy if self._fancy else simple
-        self._say((f"{mark} {summary.headline(report)}", style), (f"  {report.target}", "dim"))
+        mark = fancy if self._screen.has_unicode else simple
+        self._screen.say((f"{mark} {summary.headline(report)}", style), (f"  {report.target}", "dim"))
 
     def _show_unreachable(self, outcome: Outcome) -> None:
         """Show what was tried, and what to do. There are no other findings if the endpoint cannot be reached."""
-        self._indented(outcome.message, 2)
-        self._indented(self._advice(outcome), 2, "cyan")
+        self._screen.indented(outcome.message, 2)
+        self._screen.indented(self._advice(outcome), 2, "cyan")
 
     def _show_findings(self, report: Report) -> None:
         """Show each group in one line, followed by its findings. Piped output has only the findings."""
-        self._say()
+        self._screen.say()
         for _, members in groupby(report.outcomes, lambda outcome: outcome.check.group):
             outcomes = list(members)
             if self._groups:
@@ -150,78 +119,64 @@ class Terminal:
     def _show_group(self, outcomes: list[Outcome]) -> None:
         marks = [self._mark(outcome) for outcome in outcomes]
         said = summary.told(outcomes)
-        self._say("  ", (f"{outcomes[0].check.group:<{GROUP_WIDTH}}", "bold"), *marks, (f"   {said}", "dim"))
+        self._screen.say("  ", (f"{outcomes[0].check.group:<{GROUP_WIDTH}}", "bold"), *marks, (f"   {said}", "dim"))
 
     def _line(self, outcome: Outcome) -> None:
-        self._say("    ", self._mark(outcome), f" {outcome.check.id}", (f"  {summary.reason(outcome)}", "dim"))
+        self._screen.say("    ", self._mark(outcome), f" {outcome.check.id}", (f"  {summary.reason(outcome)}", "dim"))
 
     def _finding(self, outcome: Outcome) -> None:
         title = ("    ", self._mark(outcome), (f" {outcome.check.id}", MARKS[outcome.verdict][2]))
         if outcome is self._cause:
-            self._say(*title, ("  start here, details below", "dim"))
+            self._screen.say(*title, ("  start here, details below", "dim"))
             return
-        self._say(*title, (f"  known: {outcome.known}" if outcome.known else "", "dim"))
-        self._indented(outcome.message, 6)
-        self._indented(self._advice(outcome), 6, "cyan")
+        self._screen.say(*title, (f"  known: {outcome.known}" if outcome.known else "", "dim"))
+        self._screen.indented(outcome.message, 6)
+        self._screen.indented(self._advice(outcome), 6, "cyan")
 
     def _show_cause(self, outcome: Outcome) -> None:
         """Show the first failure with all its details. The curl line is not wrapped, so that people can copy it."""
         section = f" · {summary.source(outcome.check)}" if outcome.check.section else ""
-        self._say()
-        if self._live:
-            title = Text(f"Start here: {outcome.check.id}{section}", "bold red")
-            self._console.print(Rule(title, style="red", align="left"))
+        self._screen.say()
+        if self._screen.live:
+            self._screen.rule(f"Start here: {outcome.check.id}{section}", "bold red", "red")
         else:
-            self._say((f"{MARKS[Verdict.FAIL][not self._fancy]} {outcome.check.id}{section}", "bold red"))
-        self._indented(outcome.message, 2, "bold")
-        self._indented(self._advice(outcome), 2, "cyan")
-        self._indented(outcome.check.why, 2, "dim")
+            self._screen.say((f"{self._mark(outcome)[0]} {outcome.check.id}{section}", "bold red"))
+        self._screen.indented(outcome.message, 2, "bold")
+        self._screen.indented(self._advice(outcome), 2, "cyan")
+        self._screen.indented(outcome.check.why, 2, "dim")
         for seen in outcome.evidence:
-            self._say()
-            self._say("  ", (f"{seen.label}, {seen.seconds * 1000:.0f} ms", "dim"))
-            self._say("  ", (seen.curl, "green"))
+            self._screen.say()
+            self._screen.say("  ", (f"{seen.label}, {seen.seconds * 1000:.0f} ms", "dim"))
+            self._screen.say("  ", (seen.curl, "green"))
             for line in _beginning(seen.response):
-                self._say("    ", (line, "dim"))
+                self._screen.say("    ", (line, "dim"))
         for file in outcome.files:
-            self._say("  saved: ", file)
-        self._say()
-        self._say("  More about this check: ", (f"chatkey check --explain {outcome.check.id}", "bold"))
+            self._screen.say("  saved: ", file)
+        self._screen.say()
+        self._screen.say("  More about this check: ", (f"chatkey check --explain {outcome.check.id}", "bold"))
 
     def _show_lines(self, title: str, lines: Mapping[str, Sequence[str]]) -> None:
         """Show each reason or option together with the first few checks that it affects."""
         if not lines:
             return
-        self._say()
-        self._say((f"  {title}", "bold"))
+        self._screen.say()
+        self._screen.say((f"  {title}", "bold"))
         width = min(max(map(len, lines)), WIDEST_REASON)
         for text, ids in lines.items():
             rest = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
-            self._say("    ", f"{text:<{width}}  ", (", ".join(ids[:IDS_SHOWN]) + rest, "dim"))
+            self._screen.say("    ", f"{text:<{width}}  ", (", ".join(ids[:IDS_SHOWN]) + rest, "dim"))
 
     def _show_summary(self, report: Report) -> None:
         words = [(f"{count} {WORDS[verdict]}   ", MARKS[verdict][2]) for verdict, count in summary.counted(report)]
-        self._say()
-        self._say("  ", *words, (summary.duration(report), "dim"))
+        self._screen.say()
+        self._screen.say("  ", *words, (summary.duration(report), "dim"))
 
     def _advice(self, outcome: Outcome) -> str:
-        return f"{'→' if self._fancy else '->'} {outcome.hint}" if outcome.hint else ""
+        return f"{'→' if self._screen.has_unicode else '->'} {outcome.hint}" if outcome.hint else ""
 
     def _mark(self, outcome: Outcome) -> tuple[str, str]:
         fancy, simple, style = MARKS[outcome.verdict]
-        return (fancy if self._fancy else simple), "dim" if outcome.known else style
-
-    def _say(self, *parts: str | tuple[str, str]) -> None:
-        """Print one line without wrapping."""
-        self._console.print(Text.assemble(*parts), soft_wrap=True, **PLAIN)
-
-    def _indented(self, text: str, indent: int, style: str = "") -> None:
-        """Print a text: wrapped in an interactive terminal, in one line if the output is piped."""
-        if not text:
-            return
-        if self._live:
-            self._console.print(Padding(Text(text, style), (0, 2, 0, indent)), **PLAIN)
-        else:
-            self._say(" " * indent, (text, style))
+        return (fancy if self._screen.has_unicode else simple), "dim" if outcome.known else style
 
 
 def _beginning(text: str) -> list[str]:
