@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, is_typeddict
 
@@ -128,14 +129,14 @@ def _people() -> Iterator[tuple[str, ...]]:
         yield f"`{person.id}`", shown, f"`{person.email}`" if person.email else "none", person.note
 
 
-def _endpoints() -> Iterator[tuple[str, ...]]:
-    yield "provider", "stands for", "endpoints, below the provider's name"
-    yield "---", "---", "---"
-    for name in NAMES:
-        provider = load(name)
-        listed = re.findall(r'"((?:GET|POST|DELETE|PUT)[^"]*)"', inspect.getsource(provider.routes))
-        hosts = (provider.__doc__ or "").split("\n")[0].removeprefix("Imitates ").removesuffix(".")
-        yield f"`{name}`", hosts, "<br>".join(f"`{endpoint}`" for endpoint in listed)
+def _endpoints(name: str) -> Iterator[tuple[str, ...]]:
+    provider = load(name)
+    hosts = (provider.__doc__ or "").split("\n")[0].removeprefix("Imitates ").removesuffix(".")
+    yield "method", f"path, as at {hosts}"
+    yield "---", "---"
+    for endpoint in re.findall(r'"((?:GET|POST|DELETE|PUT)[^"]*)"', inspect.getsource(provider.routes)):
+        methods, _, path = endpoint.rpartition(" ")
+        yield methods, f"`{path}`"
 
 
 def _ready_made() -> Iterator[tuple[str, ...]]:
@@ -252,7 +253,7 @@ TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
     "socials": _socials,
     "fixtures": _fixtures,
     "people": _people,
-    "fake endpoints": _endpoints,
+    **{f"fake endpoints of {name}": partial(_endpoints, name) for name in NAMES},
     "fake applications": _ready_made,
     "fake faults": _faults,
     "fake switches": _switches,

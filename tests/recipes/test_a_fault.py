@@ -76,4 +76,4 @@ def test_the_page_about_the_fake_has_a_row_for_it(tree: Path) -> None:
     written = run(tree, "-m", "tools.generate_docs", "--write")
 
     assert written.returncode == 0, written.stderr
-    assert "`strange-member`" in (tree / "docs/fake-oauth.md").read_text()
+    assert "`strange-member`" in (tree / "docs/fake-oauth-reference.md").read_text()
