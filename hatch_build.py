@@ -1,4 +1,4 @@
-"""Adds the files for browsers and the documentation to the wheel. `python hatch_build.py` builds both in place."""
+"""Adds the documentation to the wheel. For an editable install, builds the files for browsers in the checkout."""
 
 from __future__ import annotations
 
@@ -16,20 +16,15 @@ sys.path.insert(0, str(ROOT / "widget_sim"))
 from chatkey_build import build, build_site  # noqa: E402
 
 
-class BrowserFiles(BuildHookInterface[Any]):
-    """Builds these files before hatchling collects them, for wheels and editable installs."""
+class Files(BuildHookInterface[Any]):
+    """Builds these files before hatchling collects them. The sdist has only sources."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the files of a wheel, and its documentation unless it is editable. The sdist has only sources."""
-        if self.target_name == "wheel":
-            build(ROOT)
-            if version == "standard":
-                build_data["force_include"][str(build_site(ROOT))] = "chatkey_server/site"
-
-
-if __name__ == "__main__":
-    made = build(ROOT)
-    sys.stdout.write(f"{len(made.sizes)} files, snapshot {made.snapshot}, {made.pyodide}\n")
-    sys.stdout.write(f"{build_site(ROOT)}\n")
+        if self.target_name != "wheel":
+            return
+        if version == "editable":
+            build(ROOT / "widget_sim")
+        else:
+            build_data["force_include"][str(build_site(ROOT))] = "chatkey_server/site"

@@ -11,12 +11,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import nox
 
 ROOT = Path(__file__).parent
 COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo")
+PROJECTS = (ROOT, ROOT / "widget_sim")
+"""The folders of the distributions: `chatkey`, and `chatkey-assets` with the files for browsers."""
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
 BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
@@ -55,8 +58,14 @@ KNOWN_TO_BREAK = ("httpx",)
 FLAKY = ROOT / ".nox" / "flaky.txt"
 """Lists the tests of this run that failed at first and passed when run alone."""
 
+NOT_OURS = ("--no-emit-package", "chatkey-assets")
+"""Keeps our own distribution, which no index has before a release, out of a list of requirements."""
+
+REINSTALL = ("--reinstall-package=chatkey", "--reinstall-package=chatkey-assets")
+"""Every build has the same version, so an installed one would be kept."""
+
 _built: list[Path] = []
-"""The wheel built in this run, if any."""
+"""The wheels built in this run, if any."""
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Sessions start hundreds of Python processes. With this variable, each of them would compile its imports again."""
@@ -162,7 +171,14 @@ def upcoming(session: nox.Session) -> None:
     listed = [line for line in [*asked, *project["dependency-groups"]["dev"]] if not line.startswith(KNOWN_TO_BREAK)]
     unbounded = (re.sub(r",?<[\w.]+", "", line) for line in listed)
     (room / "unbounded.txt").write_text("\n".join(line for line in unbounded if not line.startswith("chatkey")))
-    newest = ("--prerelease=allow", "--override", str(room / "unbounded.txt"), "--generate-hashes", "--quiet")
+    newest = (
+        "--prerelease=allow",
+        "--override",
+        str(room / "unbounded.txt"),
+        "--generate-hashes",
+        "--quiet",
+        *NOT_OURS,
+    )
     whole = ("pyproject.toml", "--extra", "all", "--group", "dev", "--no-header", "--no-annotate")
     session.run("uv", "pip", "compile", *newest, *whole, "-o", str(room / "upcoming.txt"))
     versions = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
@@ -231,20 +247,21 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build wheel and sdist, install the wheel in an empty environment, and start its programs."""
+    """Build wheels and sdists, install the wheels in an empty environment, and start their programs."""
     session.install("uv")
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
-    session.run("uv", "build", "--quiet", "--out-dir", "dist", str(ROOT))
-    wheel = next((ROOT / "dist").glob("chatkey-*.whl"))
-    _try(session, wheel, wheel, str(Path(session.bin) / "python"))
+    for project in PROJECTS:
+        session.run("uv", "build", "--quiet", "--out-dir", "dist", str(project))
+    wheels = sorted((ROOT / "dist").glob("*.whl"))
+    _try(session, wheels, wheels, str(Path(session.bin) / "python"))
 
 
 @nox.session
 def release(session: nox.Session) -> None:
     """Make the files of a release in dist/ from the last commit, and try them. Publishes nothing.
 
-    Two builds, in two clones, must be identical. Wheel and source distribution are tried on the oldest and the newest
-    Python. The third file, `chatkey-<version>.cdx.json`, lists what the release contains and installs.
+    Two builds, in two clones, must be identical. Wheels and source distributions are tried on the oldest and the newest
+    Python. One more file, `chatkey-<version>.cdx.json`, lists what the release contains and installs.
     """
     session.install("uv")
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
@@ -254,32 +271,36 @@ def release(session: nox.Session) -> None:
         shutil.rmtree(room / name, ignore_errors=True)
         session.run("git", "clone", "--quiet", str(ROOT), str(room / name), external=True)
         build = ("uv", "build", "--quiet", "--python", OLDEST_PYTHON, "--out-dir", str(room / name / "dist"))
-        session.run(*build, str(room / name), env={"SOURCE_DATE_EPOCH": made})
+        for project in PROJECTS:
+            session.run(*build, str(room / name / project.relative_to(ROOT)), env={"SOURCE_DATE_EPOCH": made})
     shutil.copytree(room / "first" / "dist", ROOT / "dist", ignore=shutil.ignore_patterns(".gitignore"))
-    wheel, sdist = next((ROOT / "dist").glob("*.whl")), next((ROOT / "dist").glob("*.tar.gz"))
-    for file in (wheel, sdist):
+    wheels, sdists = (sorted((ROOT / "dist").glob(kind)) for kind in ("*.whl", "*.tar.gz"))
+    for file in (*wheels, *sdists):
         if file.read_bytes() != (room / "second" / "dist" / file.name).read_bytes():
             session.error(f"two builds of {file.name} differ: compare the files of that name below {room}")
     for version in (OLDEST_PYTHON, NEWEST_PYTHON):
         python = _python(version)
         if python is None:
             session.error(f"Python {version} is not on this machine: `uv python install {version}` brings it")
-        for file in (wheel, sdist):
-            fresh = _try(session, file, wheel, python)
-    session.run("uv", "tool", "run", "--from", str(wheel), "chatkey", "--version")
-    session.run(fresh, "tools/sbom.py", str(wheel), external=True)
+        for files in (sdists, wheels):
+            fresh = _try(session, files, wheels, python)
+    session.run("uv", "tool", "run", "--from", str(wheels[0]), "chatkey", "--version")
+    session.run(fresh, "tools/sbom.py", *map(str, wheels), external=True)
 
 
-def _try(session: nox.Session, file: Path, wheel: Path, python: str) -> str:
-    """Install a file in an empty environment, without and with extras, and check it. Return this Python."""
+def _try(session: nox.Session, files: Sequence[Path], wheels: Sequence[Path], python: str) -> str:
+    """Install chatkey in an empty environment, first alone and then with all extras, and check it. Return this Python.
+
+    `files` and `wheels` have chatkey first, and chatkey-assets second.
+    """
     fresh = Path(session.create_tmp()) / "fresh"
     session.run("uv", "venv", "--quiet", "--clear", "--python", python, str(fresh))
     python = str(fresh / ("Scripts" if os.name == "nt" else "bin") / "python")
     install = ("uv", "pip", "install", "--quiet", "--python", python)
-    session.run(*install, "--constraint", "requirements/run.txt", str(file))
+    session.run(*install, "--constraint", "requirements/run.txt", str(files[0]))
     session.run(python, "tools/check_base.py", external=True)
-    session.run(*install, "-r", "requirements/run.txt")
-    session.run(python, "tools/check_wheel.py", str(wheel), external=True)
+    session.run(*install, "--constraint", "requirements/run.txt", f"chatkey[all] @ {files[0].as_uri()}", str(files[1]))
+    session.run(python, "tools/check_wheel.py", *map(str, wheels), external=True)
     return python
 
 
@@ -335,7 +356,8 @@ def load(session: nox.Session) -> None:
 def lock(session: nox.Session) -> None:
     """Rewrite requirements/*.txt: exact versions with hashes, without index addresses."""
     session.install("uv")
-    common = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-annotate", "--no-header")
+    listed = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-annotate", "--no-header")
+    common = (*listed, *NOT_OURS)
     whole = ("pyproject.toml", "--extra", "all")
     for name, sources in {
         "dev": (*whole, "--group", "dev"),
@@ -374,7 +396,7 @@ def _tests_elsewhere(session: nox.Session, python: str, versions: Path) -> None:
     at = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     install = ("uv", "pip", "install", "--quiet", "--python", str(at))
     session.run(*install, "--require-hashes", "-r", str(versions))
-    session.run(*install, "--no-deps", ".")
+    session.run(*install, "--no-deps", *REINSTALL, *map(str, PROJECTS))
     if not session.posargs:
         session.run(str(at.with_name("chatkey")), *INSTALL_BROWSER[1:], external=True)
     session.run(str(at), "-m", "pytest", *(session.posargs or PARALLEL), external=True)
@@ -400,15 +422,17 @@ def _install_browser(session: nox.Session) -> None:
 
 
 def _install_project(session: nox.Session) -> None:
-    # Install the wheel, not the checkout, to test what users get.
-    session.install("--no-deps", "--reinstall-package", "chatkey", str(_wheel(session)))
+    # Install the wheels, not the checkout, to test what users get.
+    session.install("--no-deps", *REINSTALL, *map(str, _wheels(session)))
 
 
-def _wheel(session: nox.Session) -> Path:
-    """Return the wheel of this checkout, built once for all sessions of a run."""
+def _wheels(session: nox.Session) -> list[Path]:
+    """Return the wheels of this checkout, built once for all sessions of a run."""
     if not _built:
         session.install("uv")
         to = session.cache_dir / "wheel"
-        session.run("uv", "build", "--quiet", "--wheel", "--clear", "--out-dir", str(to), str(ROOT))
-        _built.extend(to.glob("chatkey-*.whl"))
-    return _built[0]
+        shutil.rmtree(to, ignore_errors=True)
+        for project in PROJECTS:
+            session.run("uv", "build", "--quiet", "--wheel", "--out-dir", str(to), str(project))
+        _built.extend(to.glob("*.whl"))
+    return _built

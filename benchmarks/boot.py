@@ -28,7 +28,8 @@ from typing import Final
 from playwright.sync_api import BrowserContext, Playwright, sync_playwright
 from tests.webkit.driven import MISSING, Tab, browser, is_there, screen
 
-from chatkey_server.assets.manifest import BUILT, read_manifest
+from chatkey_assets import BUILT
+from chatkey_server.assets.manifest import read_manifest
 from chatkey_stack import browsers
 from chatkey_stack.lab import ServiceLab
 from chatkey_stack.ports import LOOPBACK, free_ports

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 HOMES = {
     "chatkey_server": ROOT / "server" / "chatkey_server",
+    "chatkey_assets": ROOT / "widget_sim" / "chatkey_assets",
     "chatkey_protocol": ROOT / "widget_sim" / "chatkey_protocol",
     "chatkey_widget": ROOT / "widget_sim" / "chatkey_widget",
     "chatkey_oauth": ROOT / "fake_oauth" / "chatkey_oauth",
@@ -26,11 +27,12 @@ HOMES = {
     "chatkey_lab": ROOT / "server" / "chatkey_lab",
 }
 OURS_ALLOWED = {
+    "chatkey_assets": set[str](),
     "chatkey_protocol": set[str](),
     "chatkey_widget": {"chatkey_protocol"},
     "chatkey_lab": set[str](),
     "chatkey_serving": {"chatkey_protocol"},
-    "chatkey_server": {"chatkey_protocol", "chatkey_lab", "chatkey_serving"},
+    "chatkey_server": {"chatkey_assets", "chatkey_protocol", "chatkey_lab", "chatkey_serving"},
     "chatkey_oauth": {"chatkey_protocol", "chatkey_lab", "chatkey_serving"},
     "chatkey_stack": {"chatkey_protocol", "chatkey_lab", "chatkey_serving", "chatkey_oauth"},
     "chatkey_demo": {"chatkey_protocol", "chatkey_serving", "chatkey_stack", "chatkey_oauth"},

@@ -36,6 +36,9 @@ Server(Site(app=app), lambda: None).run([socket.create_server(("127.0.0.1", int(
 """A program that serves a reference backend. The base has no uvicorn."""
 """A reference backend that needs only the base dependencies."""
 PATIENCE_SECONDS: Final = 60
+MOST_PACKAGES: Final = 35
+MOST_MEGABYTES: Final = 75
+"""The largest base. Whoever needs only the fake provider or the checker installs no more than this."""
 
 
 class BaseError(Exception):
@@ -49,7 +52,14 @@ def main() -> None:
         check_extras()
         check_fake_oauth(Path(folder))
         check_check(Path(folder))
-    sys.stdout.write(f"without extras: {len(packages())} packages, {megabytes():.0f} MB\n")
+    check_size()
+
+
+def check_size() -> None:
+    size = f"without extras: {len(packages())} packages, {megabytes():.0f} MB"
+    if len(packages()) > MOST_PACKAGES or megabytes() > MOST_MEGABYTES:
+        raise BaseError(f"{size}; at most {MOST_PACKAGES} packages and {MOST_MEGABYTES} MB are allowed")
+    sys.stdout.write(f"{size}\n")
 
 
 def packages() -> list[Distribution]:

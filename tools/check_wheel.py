@@ -1,6 +1,6 @@
-"""Checks a built wheel from the outside: its contents, and that its commands and server start.
+"""Checks the built wheels from the outside: their contents, and that the commands and the server start.
 
-Run it with the Python in which the wheel is installed.
+Run it with the Python in which the wheels are installed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ ROOT: Final = Path(__file__).parents[1]
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 COMMANDS: Final = PROJECT["entry-points"]["chatkey.commands"]
 CHATKEY: Final = str(Path(sysconfig.get_path("scripts")) / "chatkey")
-ASSETS: Final = "chatkey_server/assets/built/"
+ASSETS: Final = "chatkey_assets/built/"
 SITE: Final = "chatkey_server/site/docs/index.html"
 UNWANTED: Final = ("node_modules/", "chatkey_build/", "tests/", "__pycache__/", ".pyc", ".map")
-MOST_BYTES: Final = 40_000_000
-"""The snapshot is most of the wheel. If every file is in the wheel once, the wheel has 30 MB."""
+MOST_BYTES: Final = {"chatkey": 5_000_000, "chatkey_assets": 30_000_000}
+"""The largest size of each wheel. If a wheel is larger, it probably contains files twice."""
 
 
 class WheelError(Exception):
@@ -35,28 +35,30 @@ class WheelError(Exception):
 
 
 def main() -> None:
-    """Check the wheel named on the command line, which must be installed in this Python."""
-    wheel = Path(sys.argv[1])
-    assets = check_contents(wheel)
+    """Check the wheels named on the command line, chatkey and chatkey-assets. This Python must have both."""
+    wheel, with_assets = map(Path, sys.argv[1:])
+    if SITE not in check_contents(wheel):
+        raise WheelError(f"the wheel contains no documentation: there is no {SITE}")
+    names = [name.removeprefix(ASSETS) for name in check_contents(with_assets) if name.startswith(ASSETS)]
+    assets = [name for name in names if not name.endswith((".gz", ".zst", "manifest.json"))]
     with tempfile.TemporaryDirectory(prefix="chatkey-wheel-") as folder:
         # So that nothing is imported from the checkout.
         os.chdir(folder)
         check_commands(version=wheel.name.split("-")[1])
         check_server(Path(folder), assets)
-    sys.stdout.write(f"{wheel.name}: {wheel.stat().st_size / 1e6:.0f} MB, {len(assets)} assets served\n")
+    sizes = " and ".join(f"{each.name} has {each.stat().st_size / 1e6:.1f} MB" for each in (wheel, with_assets))
+    sys.stdout.write(f"{sizes}; {len(assets)} assets were served\n")
 
 
 def check_contents(wheel: Path) -> list[str]:
-    """Return the names of the assets in the wheel, in the form in which the server serves them."""
+    """Return the names of the files in the wheel, which must be small and contain no files of the build."""
     names = zipfile.ZipFile(wheel).namelist()
     if unwanted := [name for name in names if any(part in name for part in UNWANTED)]:
-        raise WheelError(f"the wheel contains files that users do not need: {', '.join(unwanted[:5])}")
-    if (size := wheel.stat().st_size) > MOST_BYTES:
-        raise WheelError(f"the wheel has {size} bytes, more than {MOST_BYTES}; check it for duplicate files")
-    if SITE not in names:
-        raise WheelError(f"the wheel contains no documentation: there is no {SITE}")
-    assets = [name.removeprefix(ASSETS) for name in names if name.startswith(ASSETS)]
-    return [name for name in assets if not name.endswith((".gz", ".zst", "manifest.json"))]
+        raise WheelError(f"{wheel.name} contains files that users do not need: {', '.join(unwanted[:5])}")
+    most = MOST_BYTES[wheel.name.partition("-")[0]]
+    if (size := wheel.stat().st_size) > most:
+        raise WheelError(f"{wheel.name} has {size} bytes, more than {most}; check it for duplicate files")
+    return names
 
 
 def check_commands(version: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
 import multiprocessing
 import os
 import shutil
@@ -15,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import click
 import pytest
 
 if TYPE_CHECKING:
@@ -71,13 +69,10 @@ class Ended(NamedTuple):
 
 @contextmanager
 def copied(component: Path) -> Iterator[Path]:
-    """Copy the folder of a component. The large built assets are symlinked and not copied."""
+    """Copy the folder of a component. The installed `chatkey_assets` serves the copy, too."""
     with tempfile.TemporaryDirectory(prefix="chatkey-mutant-") as name:
         copy = Path(name) / component.name
-        shutil.copytree(component, copy, ignore=shutil.ignore_patterns("built", "node_modules"))
-        built = Path("chatkey_server", "assets", "built")
-        if (copy / built).parent.is_dir():
-            (copy / built).symlink_to(_installed() / built, target_is_directory=True)
+        shutil.copytree(component, copy, ignore=shutil.ignore_patterns("chatkey_assets", "node_modules"))
         yield copy
 
 
@@ -132,11 +127,3 @@ def _pytest(copy: Path, tests: Sequence[str], log: Path, code: Path, patience: f
     whole = code.with_suffix(".part")
     whole.write_text(str(int(ended)))
     whole.rename(code)
-
-
-def _installed() -> Path:
-    """Return the folder of the installed package. It contains the built assets, which a checkout may lack."""
-    spec = importlib.util.find_spec("chatkey_server")
-    if spec is None or spec.origin is None:
-        raise click.ClickException("chatkey is not installed.")
-    return Path(spec.origin).parents[1]

@@ -1,6 +1,6 @@
-"""Writes the list of what a wheel contains and installs, as CycloneDX 1.6, beside the wheel.
+"""Writes the list of what a release contains and installs, as CycloneDX 1.6, beside the wheels.
 
-Run it with a Python in which the wheel and all its extras are installed.
+Run it with a Python in which both wheels and all extras are installed.
 """
 
 from __future__ import annotations
@@ -8,37 +8,37 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import tomllib
 from base64 import b64decode
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
-BUNDLED: Final = {"pyodide": ("MPL-2.0", "widget_sim/pyodide"), "@mermaid-js/tiny": ("MIT", "tools/site")}
-"""Packages of npm whose files are in the wheel, with licence and folder. NOTICE.md says more about them."""
-UNPACKED: Final = ("pip", "setuptools", "uv")
+BUNDLED: Final = {
+    "chatkey": ("@mermaid-js/tiny", "MIT", "tools/site"),
+    "chatkey-assets": ("pyodide", "MPL-2.0", "widget_sim/pyodide"),
+}
+"""The package of npm whose files are in each wheel, with licence and folder. NOTICE.md says more about them."""
+UNPACKED: Final = {"pip", "setuptools", "uv"}
 """Tools of the environment, which chatkey does not need."""
 
 
 def main() -> None:
-    """Write the list beside the wheel that the command line names."""
-    wheel = Path(sys.argv[1])
-    name, version = wheel.name.split("-")[:2]
-    found = sorted(distributions(), key=lambda each: each.name.lower())
-    needed = [_installed(each) for each in found if each.name.lower() not in (name, *UNPACKED)]
-    digest = {"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}
-    itself = {**_component(name, version, _licence(), f"pkg:pypi/{name}@{version}"), "hashes": [digest]}
+    """Write the list beside the wheels that the command line names, chatkey and chatkey-assets."""
+    wheels = [Path(argument) for argument in sys.argv[1:]]
+    found = {each.name.lower(): each for each in distributions()}
+    itself, assets = (_ours(found.pop(name), wheel) for name, wheel in zip(BUNDLED, wheels, strict=True))
+    needed = [_installed(found[name]) for name in sorted(found.keys() - UNPACKED)]
     listed = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"component": {**itself, "components": _bundled()}},
-        "components": needed,
+        "metadata": {"component": itself},
+        "components": [assets, *needed],
     }
-    file = wheel.with_name(f"{name}-{version}.cdx.json")
+    file = wheels[0].with_name(f"{itself['name']}-{itself['version']}.cdx.json")
     file.write_text(json.dumps(listed, indent=2, sort_keys=True) + "\n", "utf-8")
-    sys.stdout.write(f"{file.name}: {len(needed)} packages\n")
+    sys.stdout.write(f"{file.name}: {len(needed)} packages besides our own\n")
 
 
 def _component(name: str, version: str, licence: str, purl: str) -> dict[str, Any]:
@@ -57,21 +57,20 @@ def _installed(found: Distribution) -> dict[str, Any]:
     return _component(found.name, found.version, licence, f"pkg:pypi/{found.name.lower()}@{found.version}")
 
 
-def _bundled() -> list[dict[str, Any]]:
-    made = []
-    for name, (licence, folder) in BUNDLED.items():
-        entry = json.loads((ROOT / folder / "package-lock.json").read_text("utf-8"))["packages"][f"node_modules/{name}"]
-        content = b64decode(entry["integrity"].removeprefix("sha512-")).hex()
-        component = _component(
-            name, entry["version"], licence, f"pkg:npm/{name.replace('@', '%40')}@{entry['version']}"
-        )
-        made.append({**component, "hashes": [{"alg": "SHA-512", "content": content}]})
-    return made
+def _ours(found: Distribution, wheel: Path) -> dict[str, Any]:
+    """Return one of our own distributions, with the hash of its wheel and the package of npm that it contains."""
+    digest = {"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}
+    return {**_installed(found), "hashes": [digest], "components": [_bundled(*BUNDLED[found.name])]}
 
 
-def _licence() -> str:
-    licence: str = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["license"]
-    return licence
+def _bundled(name: str, licence: str, folder: str) -> dict[str, Any]:
+    entry = json.loads((ROOT / folder / "package-lock.json").read_text("utf-8"))["packages"][f"node_modules/{name}"]
+    content = b64decode(entry["integrity"].removeprefix("sha512-")).hex()
+    purl = f"pkg:npm/{name.replace('@', '%40')}@{entry['version']}"
+    return {
+        **_component(name, entry["version"], licence, purl),
+        "hashes": [{"alg": "SHA-512", "content": content}],
+    }
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Final
 import chatkey_server
 
 PACKAGE: Final = Path(chatkey_server.__file__).parent
-BUILT: Final = Path("assets", "built")
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 COLUMNS: Final = {
     "sent_at = BigInt()": 'language = Varchar(length=8, default="")',
@@ -22,8 +21,7 @@ COLUMNS: Final = {
 def next_release(folder: Path) -> dict[str, str]:
     """Create the next release in a folder. Returns the environment variables with which Python imports this release."""
     copy = folder / PACKAGE.name
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("built", "__pycache__"))
-    (copy / BUILT).symlink_to(PACKAGE / BUILT, target_is_directory=True)
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(MIGRATIONS, copy / "storage" / "migrations", dirs_exist_ok=True)
     tables = copy / "storage" / "tables.py"
     text = tables.read_text()

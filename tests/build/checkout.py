@@ -20,8 +20,12 @@ class Checkout:
     steps: list[str] = field(default_factory=list)
 
     @property
+    def widget_sim(self) -> Path:
+        return self.root / "widget_sim"
+
+    @property
     def built(self) -> Path:
-        return built_folder(self.root)
+        return built_folder(self.widget_sim)
 
     def write(self, name: str, text: str) -> None:
         file = self.root / name
@@ -30,7 +34,7 @@ class Checkout:
 
     def build(self) -> Built:
         self.steps.clear()
-        return chatkey_build(self.root)
+        return chatkey_build(self.widget_sim)
 
     def install(self, folder: Path) -> Path:
         self.steps.append("install")

@@ -40,9 +40,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 @pytest.fixture(scope="session")
 def built() -> Built:
     """Rebuild the files of the real checkout if they are stale, and return them."""
-    return chatkey_build(ROOT)
+    return chatkey_build(ROOT / "widget_sim")
 
 
 @pytest.fixture(scope="session")
 def built_path() -> Callable[[str], Path]:
-    return lambda name: built_folder(ROOT) / name
+    return lambda name: built_folder(ROOT / "widget_sim") / name

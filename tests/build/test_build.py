@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def test_a_first_build_writes_every_file_and_a_manifest_of_them(checkout: Checkout) -> None:
     made = checkout.build()
 
-    assert read(checkout.root) == made
-    assert is_fresh(checkout.root)
+    assert read(checkout.widget_sim) == made
+    assert is_fresh(checkout.widget_sim)
     on_disk = {file.relative_to(checkout.built).as_posix() for file in checkout.built.rglob("*") if file.is_file()}
     assert on_disk == made.sizes.keys() | {"manifest.json"}
     assert {made.snapshot, made.sources, "sdk.js", "sdk.d.ts", f"{made.pyodide}/pyodide.asm.wasm"} <= made.sizes.keys()
@@ -79,7 +79,7 @@ def test_a_change_of_the_widget_makes_a_new_snapshot_and_removes_the_old_one(che
     first = checkout.build()
 
     checkout.write("widget_sim/chatkey_widget/machine.py", "STATE = 1\n")
-    assert not is_fresh(checkout.root)
+    assert not is_fresh(checkout.widget_sim)
     second = checkout.build()
 
     assert checkout.steps == ["install", "snapshot"]
@@ -115,11 +115,11 @@ def test_a_missing_file_is_made_again(checkout: Checkout) -> None:
     first = checkout.build()
 
     (checkout.built / first.snapshot).unlink()
-    assert not is_fresh(checkout.root)
+    assert not is_fresh(checkout.widget_sim)
     second = checkout.build()
 
     assert second == first
-    assert is_fresh(checkout.root)
+    assert is_fresh(checkout.widget_sim)
 
 
 @pytest.mark.parametrize("manifest", ["", "[]", '{"source": "of another builder"}'])
@@ -128,7 +128,7 @@ def test_an_unreadable_manifest_causes_a_new_build(checkout: Checkout, manifest:
 
     (checkout.built / "manifest.json").write_text(manifest)
 
-    assert read(checkout.root) is None
+    assert read(checkout.widget_sim) is None
     assert checkout.build() == first
 
 
@@ -141,8 +141,8 @@ def test_a_failed_build_leaves_no_manifest(checkout: Checkout, monkeypatch: pyte
     with pytest.raises(RuntimeError, match="no snapshot"):
         checkout.build()
 
-    assert not is_fresh(checkout.root)
-    assert not list((checkout.root / "build").iterdir())
+    assert not is_fresh(checkout.widget_sim)
+    assert not list(checkout.built.glob("tmp*"))
 
 
 def test_an_edit_during_a_build_causes_another_build(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,4 +154,4 @@ def test_an_edit_during_a_build_causes_another_build(checkout: Checkout, monkeyp
 
     checkout.build()
 
-    assert not is_fresh(checkout.root)
+    assert not is_fresh(checkout.widget_sim)

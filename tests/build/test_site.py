@@ -33,9 +33,9 @@ SHOWN: Final = ("index", "tour", "settings", "architecture")
 
 
 @pytest.fixture(scope="module")
-def site() -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the site. A warning of Sphinx, such as a link without a target, is an error."""
-    return build_site(ROOT)
+    return build_site(ROOT, tmp_path_factory.mktemp("built") / "site")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_bytecode_caches_are_not_part_of_the_sources(checkout: Checkout) -> None:
-    widget_sim = checkout.root / "widget_sim"
+    widget_sim = checkout.widget_sim
     before = sources.everything(widget_sim)
 
     checkout.write("widget_sim/chatkey_widget/__pycache__/x.pyc", "")
@@ -26,7 +26,7 @@ def test_bytecode_caches_are_not_part_of_the_sources(checkout: Checkout) -> None
 def test_every_kind_of_file_of_the_widget_is_part_of_the_sources(checkout: Checkout) -> None:
     checkout.write("widget_sim/chatkey_widget/browser/widget.css", "")
 
-    found = sources.widget_files(checkout.root / "widget_sim")
+    found = sources.widget_files(checkout.widget_sim)
 
     assert "widget.css" in {file.name for file in found}
 
@@ -45,7 +45,7 @@ def test_the_hash_depends_on_names_and_contents_alone(tmp_path: Path) -> None:
 
 
 def test_the_zip_can_be_imported_from_and_carries_no_time(checkout: Checkout) -> None:
-    widget_sim = checkout.root / "widget_sim"
+    widget_sim = checkout.widget_sim
 
     packed = sources.pack(widget_sim, sources.widget_files(widget_sim))
 

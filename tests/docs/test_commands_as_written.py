@@ -99,10 +99,12 @@ def test_a_page_with_commands_first_installs_what_they_need(page: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    _done(["uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT)])
-    return next(folder.glob("*.whl"))
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheels of chatkey and chatkey-assets."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for project in (ROOT, ROOT / "widget_sim"):
+        _done(["uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(project)])
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -116,15 +118,17 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.mark.long
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
-def test_the_commands_of_a_page_run_as_they_are_written(page: Path, wheel: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run_as_they_are_written(page: Path, wheels: Path, tmp_path: Path) -> None:
     found = blocks(page)
     installs = sorted({names for block in found for names in INSTALLS.findall(block.text) if not block.why})
     home, room = tmp_path / "environment", tmp_path / "room"
     room.mkdir()
     _done(["uv", "venv", "--quiet", "--python", sys.executable, str(home)])
+    wheel = next(wheels.glob("chatkey-*.whl"))
     wanted = [f"{name} @ {wheel.as_uri()}" for name, _ in installs]
     wanted += [other for _, others in installs for other in others.split()]
     common = ["--quiet", "--python", str(home / "bin" / "python"), "--constraint", "requirements/run.txt"]
+    common += ["--find-links", str(wheels)]
     _done(["uv", "pip", "install", *common, *wanted])
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("CHATKEY_", "PYTHON"))}
     environ |= {"PATH": f"{home / 'bin'}{os.pathsep}{SYSTEM}", "HOME": str(room)}

@@ -7,6 +7,11 @@ import pytest
 from chatkey_e2e.freshness import StaleError, refresh
 
 
+def _script(root: Path) -> Path:
+    (root / "widget_sim").mkdir()
+    return root / "widget_sim" / "build_assets.py"
+
+
 def test_outside_a_checkout_nothing_is_built(tmp_path: Path) -> None:
     refresh(tmp_path)
 
@@ -15,7 +20,7 @@ def test_outside_a_checkout_nothing_is_built(tmp_path: Path) -> None:
 
 def test_in_a_checkout_the_build_is_run(tmp_path: Path) -> None:
     built = tmp_path / "built"
-    (tmp_path / "hatch_build.py").write_text(f"open({str(built)!r}, 'w').close()")
+    _script(tmp_path).write_text(f"open({str(built)!r}, 'w').close()")
 
     refresh(tmp_path)
 
@@ -23,7 +28,7 @@ def test_in_a_checkout_the_build_is_run(tmp_path: Path) -> None:
 
 
 def test_a_build_that_fails_is_told_in_its_own_words(tmp_path: Path) -> None:
-    (tmp_path / "hatch_build.py").write_text("raise SystemExit('npm is offline')")
+    _script(tmp_path).write_text("raise SystemExit('npm is offline')")
 
     with pytest.raises(StaleError, match="npm is offline"):
         refresh(tmp_path)

@@ -16,7 +16,7 @@ FOLDERS: Final = (*COMPONENTS, "tests", "tools", "docs")
 Recipe = Mapping[str, Mapping[str, str]]
 """The replacements of a recipe, by file. Each replaced text must occur exactly once; of a new file, it is empty."""
 
-BUILT: Final = Path("server", "chatkey_server", "assets", "built")
+BUILT: Final = Path("widget_sim", "chatkey_assets", "built")
 
 
 def copy_of_the_tree(tmp_path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Builds the files of the wheel that are not sources: Pyodide, the widget's snapshot, and the documentation site."""
+"""Builds the files of the wheels that are not sources: Pyodide, the widget's snapshot, and the documentation site."""
 
 from chatkey_build.builder import Built, build, is_fresh
 from chatkey_build.node import BuildError

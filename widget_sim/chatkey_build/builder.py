@@ -1,4 +1,4 @@
-"""Updates `assets/built` from the sources. Only files whose sources have changed are built again."""
+"""Updates `chatkey_assets/built` from the sources. Only files whose sources have changed are built again."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Built:
     """The result of a build, as recorded in `manifest.json`.
 
     `source` is the hash of all files on which the build depends. `widget` is the hash of all files on which the
-    snapshot depends. `pyodide`, `snapshot` and `sources` name a folder and two files below `assets/built`; each name
-    contains a hash of the content. `lock` identifies this version of Pyodide to Pyodide's loader, and `sizes` are the
-    sizes of all files, in bytes.
+    snapshot depends. `pyodide`, `snapshot` and `sources` name a folder and two files below `chatkey_assets/built`; each
+    name contains a hash of the content. `lock` identifies this version of Pyodide to Pyodide's loader, and `sizes` are
+    the sizes of all files, in bytes.
     """
 
     source: str
@@ -38,19 +38,18 @@ class Built:
     sizes: dict[str, int]
 
 
-def build(root: Path) -> Built:
-    """Update the built files of the checkout at `root`. Raises `BuildError` if a step fails."""
-    known = read(root)
-    if known and is_fresh(root):
+def build(widget_sim: Path) -> Built:
+    """Update the built files in the folder `widget_sim` of a checkout. Raises `BuildError` if a step fails."""
+    known = read(widget_sim)
+    if known and is_fresh(widget_sim):
         return known
     # Hash first, so that edits made during this build trigger another one.
-    source, widget = _source_hash(root), _widget_hash(root)
-    folder, widget_sim, staging = built_folder(root), root / "widget_sim", root / "build"
+    source, widget = _source_hash(widget_sim), _widget_hash(widget_sim)
+    folder = built_folder(widget_sim)
     folder.mkdir(parents=True, exist_ok=True)
-    staging.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=staging) as room:
+    with tempfile.TemporaryDirectory(dir=folder) as room:
         pyodide = _place_pyodide(folder, widget_sim / "pyodide", Path(room))
-        if known and known.widget == widget and _whole(root, known):
+        if known and known.widget == widget and _whole(widget_sim, known):
             snapshot, archive = known.snapshot, known.sources
         else:
             snapshot, archive = _place_widget(folder, widget_sim, folder / pyodide, Path(room))
@@ -71,31 +70,30 @@ def build(root: Path) -> Built:
     return made
 
 
-def is_fresh(root: Path) -> bool:
+def is_fresh(widget_sim: Path) -> bool:
     """Return whether the built files are complete and match the current sources."""
-    known = read(root)
-    return known is not None and known.source == _source_hash(root) and _whole(root, known)
+    known = read(widget_sim)
+    return known is not None and known.source == _source_hash(widget_sim) and _whole(widget_sim, known)
 
 
-def read(root: Path) -> Built | None:
+def read(widget_sim: Path) -> Built | None:
     """Return the manifest of the last build, or None if the manifest is missing or this builder cannot read it."""
     try:
-        return Built(**json.loads((built_folder(root) / MANIFEST).read_text("utf-8")))
+        return Built(**json.loads((built_folder(widget_sim) / MANIFEST).read_text("utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
         return None
 
 
-def built_folder(root: Path) -> Path:
-    """Return the folder for the built files of the checkout at `root`."""
-    return root / "server" / "chatkey_server" / "assets" / "built"
+def built_folder(widget_sim: Path) -> Path:
+    return widget_sim / "chatkey_assets" / "built"
 
 
-def _source_hash(root: Path) -> str:
-    return sources.digest(root, sources.everything(root / "widget_sim"))
+def _source_hash(widget_sim: Path) -> str:
+    return sources.digest(widget_sim, sources.everything(widget_sim))
 
 
-def _widget_hash(root: Path) -> str:
-    return sources.digest(root, sources.snapshot_files(root / "widget_sim"))
+def _widget_hash(widget_sim: Path) -> str:
+    return sources.digest(widget_sim, sources.snapshot_files(widget_sim))
 
 
 def _place_pyodide(folder: Path, package: Path, room: Path) -> str:
@@ -141,8 +139,8 @@ def _prune(folder: Path, *, keep: tuple[str, ...]) -> None:
             entry.unlink()
 
 
-def _whole(root: Path, known: Built) -> bool:
-    return all((built_folder(root) / name).is_file() for name in known.sizes)
+def _whole(widget_sim: Path, known: Built) -> bool:
+    return all((built_folder(widget_sim) / name).is_file() for name in known.sizes)
 
 
 def _names(folder: Path) -> list[str]:

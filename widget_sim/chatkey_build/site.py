@@ -11,9 +11,12 @@ from pathlib import Path
 from chatkey_build.node import BuildError, run
 
 
-def build_site(root: Path) -> Path:
-    """Build the site of the checkout at `root`, and return its folder. A warning of Sphinx raises `BuildError`."""
-    settings, made = root / "tools" / "site", site_folder(root)
+def build_site(root: Path, made: Path | None = None) -> Path:
+    """Build the site of the checkout at `root`, and return its folder. A warning of Sphinx raises `BuildError`.
+
+    The folder `made` is by default the one in which `chatkey docs` of this checkout looks for the site.
+    """
+    settings, made = root / "tools" / "site", made or site_folder(root)
     if not (settings / "node_modules").is_dir():
         run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=settings)
     shutil.rmtree(made, ignore_errors=True)

@@ -1,17 +1,23 @@
-"""Reads the manifest of the built files."""
+"""Finds the built files, and reads their manifest."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-BUILT: Final = Path(__file__).parent / "built"
+from chatkey_server import __version__
+
+DISTRIBUTION: Final = "chatkey-assets"
+INSTALL: Final = f"pip install 'chatkey[server]=={__version__}'"
+REMEDY: Final = f"In a checkout, run `python widget_sim/build_assets.py`. Otherwise: {INSTALL}"
 
 
 class AssetsError(Exception):
-    """Files that the browser needs are missing. The message names the command that builds them."""
+    """Files that the browser needs are missing. The message names the command that installs or builds them."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -24,16 +30,27 @@ class Manifest(msgspec.Struct, frozen=True):
     sizes: dict[str, int]
 
 
+def installed() -> Path:
+    """Return the folder of the built files. Raises `AssetsError` if their distribution does not match this server."""
+    try:
+        from chatkey_assets import BUILT  # noqa: PLC0415 - another distribution, which can be missing
+    except ModuleNotFoundError:
+        raise AssetsError(f"The widget's files are not installed: {INSTALL}") from None
+    with suppress(PackageNotFoundError):  # in a checkout, the package is on the path without a distribution
+        if (found := version(DISTRIBUTION)) != __version__:
+            raise AssetsError(f"{DISTRIBUTION} {found} does not belong to chatkey {__version__}: {INSTALL}")
+    return BUILT
+
+
 def read_manifest(built: Path) -> Manifest:
     """Read the manifest. Raises `AssetsError` if nothing was built, or if a listed file is missing."""
-    remedy = "In a checkout, run `python hatch_build.py` to build them. An installed package contains them."
     try:
         manifest = msgspec.json.decode((built / "manifest.json").read_bytes(), type=Manifest)
     except FileNotFoundError:
-        raise AssetsError(f"The widget's files have not been built: {built} has no manifest.json. {remedy}") from None
+        raise AssetsError(f"The widget's files have not been built: {built} has no manifest.json. {REMEDY}") from None
     except msgspec.DecodeError as error:
-        raise AssetsError(f"{built / 'manifest.json'} cannot be read: {error}. {remedy}") from error
+        raise AssetsError(f"{built / 'manifest.json'} cannot be read: {error}. {REMEDY}") from error
     for name in manifest.sizes:
         if not (built / name).is_file():
-            raise AssetsError(f"The widget's files are incomplete: {built / name} is missing. {remedy}")
+            raise AssetsError(f"The widget's files are incomplete: {built / name} is missing. {REMEDY}")
     return manifest

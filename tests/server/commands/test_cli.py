@@ -61,9 +61,11 @@ class Announced(Distribution):
     TEXTS: ClassVar = {
         "METADATA": "Metadata-Version: 2.4\nName: announced\nVersion: 1\n"
         "Requires-Dist: no-such-base\nRequires-Dist: click<9; extra == 'here'\n"
-        "Requires-Dist: click; extra == 'away'\nRequires-Dist: no-such.one[more]>=1; extra == \"away\"\n",
+        "Requires-Dist: click; extra == 'away'\nRequires-Dist: no-such.one[more]>=1; extra == \"away\"\n"
+        "Requires-Dist: chatkey-assets==9; extra == 'checkout'\n",
         "entry_points.txt": f"[{GROUP}]\nbase={__name__}:said\n"
-        f"here={__name__}:said [here]\naway={__name__}:said [away]",
+        f"here={__name__}:said [here]\naway={__name__}:said [away]\n"
+        f"checkout={__name__}:said [checkout]",
     }
 
     def read_text(self, filename: str) -> str | None:
@@ -78,7 +80,7 @@ def said() -> None:
     click.echo("said")
 
 
-@pytest.mark.parametrize("name", ["base", "here"])
+@pytest.mark.parametrize("name", ["base", "here", "checkout"])
 def test_a_command_runs_whose_extra_is_installed_or_that_needs_none(name: str) -> None:
     commands = Commands("chatkey", find=lambda: Announced().entry_points)
 
