@@ -41,7 +41,7 @@ from chatkey_server.storage.vault import Vault
 ROUNDS: Final = 40
 ROUND_SECONDS: Final = 0.25
 CONNECTIONS: Final = 16
-TARGET: Final = 0.8
+TARGET: Final = 0.95
 PROCESSORS: Final = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 
 PROVIDER: Final = "bench"

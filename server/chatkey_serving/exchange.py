@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MOST_UNREAD: Final = 64 * 1024
 """How many bytes of a body may wait for the application before the connection stops reading."""
 
+MOST_JOINED: Final = 64 * 1024
+"""How many bytes of a body are copied behind the head, so that both are sent as one buffer."""
+
 _LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\x00-\x08\x0a-\x1f\x7f]*")
 """A header field (RFC 9110 5). A control character would start another header or response."""
 _PHRASES: Final = {status.value: status.phrase for status in http.HTTPStatus}
@@ -163,6 +166,8 @@ class Exchange:
             parts.append(body)
         if parts:
             self.has_started = True
+            if len(body) <= MOST_JOINED:  # sending one buffer costs less than sending several
+                parts = [b"".join(parts)]
             self._connection.transport.writelines(parts)
         if not more:
             self.is_done = True

@@ -304,8 +304,9 @@ def _check_header(segment: str) -> None:
 
 
 def _verify(compact: encoding.Compact, secrets: tuple[bytes, ...], pid: str) -> None:
-    if any(hmac.compare_digest(compact.signature, hmac.digest(key, compact.signed, "sha256")) for key in secrets):
-        return
+    for key in secrets:
+        if hmac.compare_digest(compact.signature, hmac.digest(key, compact.signed, "sha256")):
+            return
     raise Refused(
         Code.TOKEN_SIGNATURE,
         "The token's signature does not verify with the provider's secret_key.",

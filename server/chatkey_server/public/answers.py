@@ -84,7 +84,7 @@ class DefaultHeaders:
             if message["type"] == "http.response.start":
                 route = scope.get("path_template", metrics.UNROUTED) or _mount_of(scope)
                 metrics.http(route, message["status"]).observe(perf_counter() - began)
-                present = {name for name, _ in message["headers"]}
+                present = dict(message["headers"])
                 missing = [header for header in DEFAULTS if header[0] not in present]
                 message["headers"] = [*message["headers"], *missing, named]
             await send(message)
