@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import structlog
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("chatkey.chat")
 
-LEAVE_SECONDS: Final = 1.0
-
 
 class CallKeeper:
     """Knows the calls whose caller has a socket in this process, and records every few seconds that they go on."""
@@ -30,7 +28,6 @@ class CallKeeper:
         self._chat = chat
         self._clock = clock
         self._held: set[UUID] = set()
-        self._is_over = asyncio.Event()
 
     def hold(self, call_id: str) -> None:
         self._held.add(UUID(call_id))
@@ -40,22 +37,17 @@ class CallKeeper:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep calls while the context lasts. The database is closed next, so no query may be in progress then.
-
-        A query has `LEAVE_SECONDS` to end, because a connection that is cancelled while it opens would stay open.
-        """
-        self._is_over.clear()
+        """Keep calls while the context lasts. Before the context ends, stop any query, because the database closes."""
         keeping = asyncio.create_task(self._keep())
         try:
             yield
         finally:
-            self._is_over.set()
-            await asyncio.wait([keeping], timeout=LEAVE_SECONDS)
             keeping.cancel()
             await asyncio.wait([keeping])
 
     async def _keep(self) -> None:
-        while await self._is_due():
+        while True:
+            await self._tick()
             try:
                 await self.keep_once()
             except Refused as refused:
@@ -63,18 +55,14 @@ class CallKeeper:
             except Exception:
                 log.exception("calls.unkept")
 
-    async def _is_due(self) -> bool:
-        """Wait until it is time to look at the calls. Returns False once the server stops."""
+    async def _tick(self) -> None:
+        """Wait until it is time to look at the calls."""
         due = asyncio.Event()
         alarm = self._clock.call_at(self._clock() + calls.KEEP_SECONDS, due.set)
-        waiting = {asyncio.ensure_future(due.wait()), asyncio.ensure_future(self._is_over.wait())}
         try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            await due.wait()
         finally:
             alarm.cancel()
-            for each in waiting:
-                each.cancel()
-        return not self._is_over.is_set()
 
     async def keep_once(self) -> None:
         """Record the callers of this process, and end the calls that are over in any process."""

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import structlog
 from asyncpg import exceptions as pg  # type: ignore[import-untyped]
@@ -27,7 +27,7 @@ from chatkey_server.storage.availability import Busy, Doing, Outages, available
 from chatkey_server.storage.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     import aiosqlite
     from asyncpg import Pool
@@ -47,6 +47,7 @@ UNCACHED = "statement_cache_size=0"
 
 NOT_OPENED = "no database was opened: use `async with opened(url)` first"
 
+_T = TypeVar("_T")
 Writability = Literal["ok", "read-only", "standby"]
 """Whether a database accepts writes. A standby is a PostgreSQL server that has not been promoted."""
 
@@ -72,6 +73,7 @@ class SQLite(SQLiteEngine):
         super().__init__(f"{self.file.as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, factory=SQLiteConnection)
         self.writing = asyncio.Lock()
         self.outages = Outages()
+        self._running: set[asyncio.Task[Any]] = set()
 
     async def open(self) -> None:
         """Create the file if it does not exist, switch it to WAL, and keep one connection open.
@@ -91,7 +93,12 @@ class SQLite(SQLiteEngine):
         self._kept = kept
 
     async def close(self) -> None:
-        """Close the connection that was kept open, so that the file may be moved or removed."""
+        """Close the connection that was kept open, so that the file may be moved or removed.
+
+        Queries that nobody waits for any more have a moment to end.
+        """
+        if self._running:
+            await asyncio.wait(self._running, timeout=CLOSING_SECONDS)
         self._kept.close()
 
     async def writability(self) -> Writability:
@@ -117,7 +124,7 @@ class SQLite(SQLiteEngine):
 
     @asynccontextmanager
     async def _begun(self, begin: str) -> AsyncIterator[aiosqlite.Connection]:
-        connection = await self.get_connection()
+        connection = await self._opened()
         try:
             await connection.execute(begin)
             try:
@@ -129,7 +136,33 @@ class SQLite(SQLiteEngine):
                 raise
             await connection.execute("COMMIT")
         finally:
-            await connection.close()
+            await asyncio.shield(self._started(connection.close()))
+
+    async def _opened(self) -> aiosqlite.Connection:
+        opening = self._started(self.get_connection())
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            self._started(_close(opening))
+            raise
+
+    async def _run_in_new_connection(self, *args: Any, **kwargs: Any) -> Any:
+        return await asyncio.shield(self._started(super()._run_in_new_connection(*args, **kwargs)))
+
+    def _started(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+        """Start work that goes on if the waiting task is cancelled, so that `close` can wait for it.
+
+        aiosqlite answers from a thread, which fails if the event loop is closed by then.
+        """
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+
+async def _close(opening: asyncio.Task[aiosqlite.Connection]) -> None:
+    with suppress(sqlite3.Error):  # then there is no connection to close
+        await (await opening).close()
 
 
 def _make_private(file: Path) -> None:

