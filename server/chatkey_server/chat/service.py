@@ -181,10 +181,10 @@ class Chat:
         self._tell_call(held, changed.event, SYSTEM)
         return changed.event
 
-    async def revoke_call(self, identity: SocketIdentity, call_id: str) -> None:
-        """End the call of a socket whose identity is no longer valid."""
+    async def revoke_call(self, identity: SocketIdentity, call_id: str, code: str) -> None:
+        """End the call of a socket whose identity is no longer valid. `code` is the code of the socket's refusal."""
         try:
-            await self.hang_up(identity, source=SYSTEM, call_id=call_id)
+            await self.hang_up(identity, source=SYSTEM, call_id=call_id, code=code)
         except Refused as refused:
             log.info("call.revoked_not", code=refused.code, provider=identity.pid)
 

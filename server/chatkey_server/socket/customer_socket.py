@@ -99,7 +99,7 @@ class CustomerSocket(Peer):
         self._seen = Seen()
         self._answers = InTurn()
         self._calling = Calling(services, self._id, lambda frame: self.tell(encode(frame)))
-        self._is_refused = False
+        self._ends_call: Code | None = None
 
     async def run(self) -> None:
         try:
@@ -145,7 +145,8 @@ class CustomerSocket(Peer):
         """
         if not self._is_closed and self._channel is None:
             metrics.connects(refused.code).inc()
-        self._is_refused = self._is_refused or refused.meaning.close in ENDS_CALL
+        if refused.meaning.close in ENDS_CALL:
+            self._ends_call = self._ends_call or refused.code
         await super().refuse(refused)
 
     def close(self) -> None:
@@ -231,8 +232,8 @@ class CustomerSocket(Peer):
         self._sockets.parties.leave(self._channel)
         seconds = round(self._clock() - self._machine.opened_at, 1)
         logs.info(SocketClosed(**_facts(self._machine.identity), seconds=seconds))
-        if call_id is not None and self._is_refused:
-            await self._services.chat.revoke_call(self._machine.identity, call_id)
+        if call_id is not None and self._ends_call is not None:
+            await self._services.chat.revoke_call(self._machine.identity, call_id, self._ends_call)
         if self._channel not in self._sockets.parties:
             await self._services.chat.gone(self._machine.identity)
 

@@ -347,7 +347,7 @@ async def test_the_call_ends_at_once_when_the_callers_token_ends(phone: Phone, c
     told = await next_of(phone.agent, "call")
     while told["state"] == "active":
         told = await next_of(phone.agent, "call")
-    assert told["state"] == "ended"
+    assert (told["state"], told["code"]) == ("ended", Code.TOKEN_EXPIRED)
 
 
 @pytest.mark.contract("D-22/ends")
