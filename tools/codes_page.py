@@ -20,6 +20,11 @@ START_CODES: Final = {
         "Add the source that the message names to the directive.",
         False,
     ),
+    "local_network_blocked": (
+        "The service is on this computer or in the local network, and the browser keeps the page from it.",
+        "If the service runs, allow the page to access the local network in the browser's site settings.",
+        True,
+    ),
     "browser_unsupported": (
         "The browser has no WebAssembly, or is too old for the widget's Python. The person sees one sentence.",
         "Use a browser of 2023 or later. In iOS, Lockdown Mode switches WebAssembly off.",
@@ -61,6 +66,10 @@ CAUSES: Final[dict[Fault, str]] = {
     Fault.MICROPHONE_UNAVAILABLE: "The page may not use a microphone: no https, or a Permissions-Policy forbids it.",
     Fault.CALL_UNSUPPORTED: "The browser has no WebRTC.",
     Fault.CALL_UNCONNECTED: "The sound of a call did not connect within 15 seconds, or was away for 20 seconds.",
+    Fault.CALL_LOCAL_NETWORK: (
+        "The sound of a call did not connect, and the browser had dropped an address of the other side in the local "
+        "network."
+    ),
     Fault.CALL_UNSAFE: "The fingerprint in the agent's offer is not the one that the service vouches for.",
     Fault.MESSAGE_DROPPED: "A member logged out or was refused before the service had acknowledged their message.",
     Fault.POPUP_BLOCKED: "The browser opened no popup.",

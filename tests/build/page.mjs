@@ -62,7 +62,16 @@ export class Page {
   instantiateWasm = (imports, receive) => receive({ exports: {} });
   destroyed = []; // which of the Python widget's functions were let go
 
-  constructor({ secure = true, wasm = true, twoFunctions = false, lacks = [], prerendering = false, window = {} } = {}) {
+  constructor({
+    secure = true,
+    wasm = true,
+    twoFunctions = false,
+    lacks = [],
+    prerendering = false,
+    hostname = "shop.example",
+    permissions = {},
+    window = {},
+  } = {}) {
     this.document = Object.assign(new EventTarget(), {
       prerendering,
       body: { append: (element) => this.shown.push(element) },
@@ -75,9 +84,9 @@ export class Page {
     const say = (...words) => this.console.push(words.join(" "));
     this.window = vm.createContext({
       isSecureContext: secure,
-      location: { origin: "http://shop.example" },
+      location: { origin: `http://${hostname}`, hostname },
       document: this.document,
-      navigator: { languages: ["en"], onLine: true, userAgent: "Test" },
+      navigator: { languages: ["en"], onLine: true, userAgent: "Test", permissions: new Permissions(permissions) },
       console: { warn: say, error: say },
       performance,
       reportError: (error) => this.reported.push(error),
@@ -101,8 +110,8 @@ export class Page {
   }
 
   /** Run the script, as a tag on the page would. */
-  load() {
-    const code = SOURCE.replace("/* served */ null", JSON.stringify(SERVED)).replace(/\bimport\(/g, "importFile(");
+  load(served = SERVED) {
+    const code = SOURCE.replace("/* served */ null", JSON.stringify(served)).replace(/\bimport\(/g, "importFile(");
     vm.runInContext(code, this.window);
     this.window.Service.on("*", (detail, name) => this.events.push([name, detail]));
     return this.window.Service;
@@ -164,6 +173,18 @@ export class Page {
     const names = ["logout", "refreshIdentity", "shutdown", "open", "close"];
     const debug = Object.assign(() => ({ jkt: "thumbprint" }), { destroy: () => this.destroyed.push("debug") });
     return { ...Object.fromEntries(names.map((name) => [name, method(name)])), debug };
+  }
+}
+
+/** The permissions that the browser knows, with their states. */
+class Permissions {
+  constructor(states) {
+    this.states = states;
+  }
+
+  async query({ name }) {
+    if (!(name in this.states)) throw new TypeError(`'${name}' is not a valid enum value of type PermissionName.`);
+    return { state: this.states[name] };
   }
 }
 

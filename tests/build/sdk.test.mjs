@@ -399,6 +399,102 @@ test("F229: after shutdown, nothing waits to start the widget again", async () =
   assert.equal(page.hosts.length, 0);
 });
 
+const LOCAL = { ...SERVED, pyodide: "http://localhost:8000/assets/pyodide-1/" };
+
+/** Start a widget whose files are at this address and cannot be loaded, and return the page. */
+async function withoutFiles(pyodide, options) {
+  const page = new Page(options);
+  page.missing.add(`${pyodide}pyodide.mjs`);
+  const handle = page.load({ ...SERVED, pyodide });
+  page.window.initService(CONFIG);
+  await assert.rejects(handle.ready);
+  return page;
+}
+
+const DENIED = { "loopback-network": "denied", "local-network": "denied" };
+const UNDECIDED = { "loopback-network": "prompt", "local-network": "prompt" };
+const NEAR = ["localhost", "chat.localhost", "127.0.0.1", "127.8.0.1", "[::1]"];
+const LOCALS = ["10.1.2.3", "172.16.0.1", "172.31.9.9", "192.168.1.2", "169.254.7.7", "100.64.0.1", "100.127.1.1"];
+const NAMED = ["printer.local", "[fd00::2]", "[fc00::1]", "[fe80::1]"];
+const FAR = ["chat.example", "172.15.0.1", "172.32.0.1", "100.63.0.1", "100.128.0.1", "11.0.0.1", "127.example", "10.example", "[2001:db8::1]"];
+
+test("F249: a page that the browser keeps from its files is told local_network_blocked", async () => {
+  for (const host of [...NEAR, ...LOCALS, ...NAMED]) {
+    const page = await withoutFiles(`http://${host}/pyodide-1/`, { permissions: DENIED });
+
+    assert.deepEqual([host, ...page.codes], [host, "local_network_blocked"]);
+    assert.ok(page.events[0][1].message.includes(host));
+  }
+});
+
+test("F249: files that are not in the local network and cannot be loaded are boot_failed", async () => {
+  for (const host of FAR) {
+    const page = await withoutFiles(`http://${host}/pyodide-1/`, { permissions: DENIED });
+
+    assert.deepEqual([host, ...page.codes], [host, "boot_failed"]);
+  }
+});
+
+/** Return the codes of a page at this host, whose files are on this computer and cannot be loaded. */
+async function codesAt(hostname, permissions) {
+  const page = await withoutFiles(LOCAL.pyodide, { permissions, hostname });
+  return page.codes;
+}
+
+test("F249: where the permission for this computer is granted, it is not the cause", async () => {
+  const permissions = { "loopback-network": "granted", "local-network": "denied" };
+
+  assert.deepEqual(await codesAt("shop.example", permissions), ["boot_failed"]);
+});
+
+test("F249: browsers before Chrome 145 have one permission, and browsers before Chrome 142 have none", async () => {
+  assert.deepEqual(await codesAt("shop.example", { "local-network-access": "denied" }), ["local_network_blocked"]);
+  assert.deepEqual(await codesAt("shop.example", {}), ["boot_failed"]);
+});
+
+test("F249: without a decision of the person, only a page that is farther away needs the permission", async () => {
+  assert.deepEqual(await codesAt("shop.example", UNDECIDED), ["local_network_blocked"]);
+  assert.deepEqual(await codesAt("192.168.1.2", UNDECIDED), ["local_network_blocked"]);
+  assert.deepEqual(await codesAt("127.0.0.1", UNDECIDED), ["boot_failed"]);
+});
+
+test("F249: the person reads one sentence, which goes away when the widget starts", async () => {
+  const page = await withoutFiles(LOCAL.pyodide, { permissions: DENIED });
+  const texts = page.shown.map((note) => note.textContent);
+  page.missing.clear();
+
+  page.heard.dispatchEvent(new Event("online"));
+  await settled();
+
+  assert.equal(texts.length, 1);
+  assert.match(texts[0], /^The chat is in your local network/);
+  assert.equal(page.hosts.length, 1);
+  assert.deepEqual(page.shown, []);
+});
+
+test("F249: while the browser asks the person, a slow start is local_network_blocked, too", async () => {
+  const page = new Page({ permissions: UNDECIDED });
+  page.importFile = () => new Promise(() => {});
+  page.load(LOCAL);
+  page.window.initService(CONFIG);
+
+  page.pass(30_000);
+  await settled();
+
+  assert.deepEqual(page.codes, ["local_network_blocked"]);
+});
+
+test("F249: the widget can ask about any address, also about one that is none", async () => {
+  const page = new Page({ permissions: DENIED });
+  page.load();
+  page.window.initService(CONFIG);
+  await settled();
+
+  const [{ isBlockedLocally }] = page.hosts;
+
+  assert.deepEqual(await Promise.all(["ws://127.0.0.1/v1", "https://chat.example", "http://["].map(isBlockedLocally)), [true, false, false]);
+});
+
 test("F076: a file that the page's policy blocks is csp_blocked, with the directive and the source to add", async () => {
   const page = new Page();
   const handle = page.load();

@@ -139,12 +139,13 @@ def test_the_texts_are_exactly_those_that_the_screen_can_show() -> None:
     assert set(get_args(Reason)) == set(Reasons.__annotations__)
 
 
-def test_the_script_has_the_same_sentence_as_the_widget() -> None:
-    """F225: `sdk.js` shows it in browsers that cannot run Python."""
+def test_the_script_has_the_same_sentences_as_the_widget() -> None:
+    """F225, F249: `sdk.js` shows them in browsers that cannot run Python, or may not load it."""
     script = SCRIPT.read_text(encoding="utf-8")
 
     for language, words in texts.LANGUAGES.items():
         assert f'{language}: "{words.notices["old_browser"]}"' in script
+        assert f'{language}: "{words.notices["local_network"]}"' in script
         assert re.search(rf'HIDE = .*\b{language}: "{words.dismiss}"', script)
 
 

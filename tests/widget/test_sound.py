@@ -221,10 +221,31 @@ def test_a_sound_that_does_not_connect_ends_the_call(caller: Caller) -> None:
     caller.begin()
 
     caller.driver.advance(CONNECT_SECONDS - 1)
-    before = caller.driver.errors()
+    before = len(caller.driver.all(effects.InspectSound))
     caller.driver.advance(1)
+    caller.driver.feed(events.SoundInspected(caller.ref, blocked=False))
 
-    assert (before, caller.driver.errors(), caller.is_silent()) == ([], [Fault.CALL_UNCONNECTED], True)
+    assert (before, caller.driver.errors(), caller.is_silent()) == (0, [Fault.CALL_UNCONNECTED], True)
+
+
+def test_a_sound_that_the_local_network_permission_blocks_has_a_code_of_its_own(caller: Caller) -> None:
+    """F250: The person must read that they can allow the access."""
+    caller.begin()
+
+    caller.driver.advance(CONNECT_SECONDS)
+    caller.driver.feed(events.SoundInspected(caller.ref, blocked=True))
+
+    assert (caller.driver.errors(), caller.is_silent()) == ([Fault.CALL_LOCAL_NETWORK], True)
+    assert "local network" in (caller.driver.view.notice or "")
+    assert caller.sent(Kind.CALL)["action"] == "end"
+
+
+def test_an_answer_about_an_earlier_call_does_not_end_this_one(caller: Caller) -> None:
+    caller.begin()
+
+    caller.driver.feed(events.SoundInspected(caller.ref - 1, blocked=True))
+
+    assert (caller.driver.errors(), caller.is_silent()) == ([], False)
 
 
 def test_a_short_interruption_does_not_end_the_call(caller: Caller) -> None:
@@ -321,11 +342,30 @@ async def test_the_runtime_uses_the_microphone_of_the_browser() -> None:
     await world.until(lambda: "ready" in world.names())
 
     runtime.feed(events.CallAsked("start"))
-    await world.until(lambda: "microphone" in world.call_sound.done)
+    await world.call_sound.opened.wait()
 
     assert world.call_started
     runtime.feed(events.ShutdownAsked())
     assert world.call_sound.done[-1] == "close"
+
+
+@pytest.mark.parametrize(("blocked", "code"), [(True, Fault.CALL_LOCAL_NETWORK), (False, Fault.CALL_UNCONNECTED)])
+async def test_the_runtime_asks_the_browser_why_the_sound_is_not_connected(*, blocked: bool, code: Fault) -> None:
+    """F244, F250: The browser's answer decides which code ends the call."""
+    world = World()
+    world.call_sound.blocked = blocked
+    runtime = run(world)
+    await world.until(lambda: "ready" in world.names())
+    runtime.feed(events.CallAsked("start"))
+    await world.call_sound.opened.wait()
+    world.receive({"type": "call", "call_id": CALL_ID, "state": "ringing", "id": world.call_started})
+    world.receive({"type": "call", "call_id": CALL_ID, "state": "active"})
+
+    runtime.feed(events.TimerFired("sound"))
+    await world.until(lambda: "error" in world.names())
+
+    assert world.errors() == [code]
+    runtime.feed(events.ShutdownAsked())
 
 
 async def test_the_runtime_reports_a_refused_microphone() -> None:

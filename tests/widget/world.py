@@ -44,12 +44,15 @@ class Sound:
         self.done: list[str] = []
         self.refuse: MicrophoneRefused | None = None
         self.listener: SoundListener | None = None
+        self.blocked = False
+        self.opened = asyncio.Event()
 
     async def open_microphone(self, listener: SoundListener) -> None:
         self.listener = listener
         if self.refuse is not None:
             raise self.refuse
         self.done.append("microphone")
+        self.opened.set()
 
     async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
         self.done.append(f"answer {len(ice_servers)}")
@@ -63,6 +66,9 @@ class Sound:
 
     def play(self) -> None:
         self.done.append("play")
+
+    async def is_blocked(self) -> bool:
+        return self.blocked
 
     def close(self) -> None:
         self.done.append("close")
@@ -87,6 +93,7 @@ class World:
     held: list[str] = field(default_factory=list)
     patience: float | None = None
     popup_opens: bool = True
+    opens: bool = True
     signing_in: str | None = None
     waiting: str | None = None
     call_started: str | None = None
@@ -191,11 +198,12 @@ class World:
 
     def open(self, uri: str, listener: WireListener) -> World:
         self.listener = listener
+        self.news.set()
+        if not self.opens:
+            return self
         loop = asyncio.get_running_loop()
         loop.call_soon(listener.opened)
-        loop.call_soon(
-            self._receive, {"type": "hello", "nonce": "n", "server_time": NOW, "auth_timeout": 9, "ping": 25}
-        )
+        loop.call_soon(self.receive, {"type": "hello", "nonce": "n", "server_time": NOW, "auth_timeout": 9, "ping": 25})
         return self
 
     def send(self, text: str) -> None:
@@ -206,12 +214,12 @@ class World:
             claims = claims_of(frame["token"])
             identity = "visitor" if claims["type"] == "visitor" else "member"
             ready = {"type": "ready", "identity": identity, "uid": claims["uid"], "expires_at": claims["exp"]}
-            asyncio.get_running_loop().call_soon(self._receive, ready | {"server_time": NOW})
+            asyncio.get_running_loop().call_soon(self.receive, ready | {"server_time": NOW})
 
     def close(self, code: int) -> None:
         self.closed.append(code)
 
-    def _receive(self, frame: Mapping[str, object]) -> None:
+    def receive(self, frame: Mapping[str, object]) -> None:
         assert self.listener is not None
         self.listener.received(json.dumps(frame))
 

@@ -12,7 +12,7 @@ from chatkey_widget import unsent
 from chatkey_widget.context import Context
 from chatkey_widget.effects import GiveBack, KeepUnsent
 from chatkey_widget.errors import Fault, WidgetError
-from chatkey_widget.events import MicrophoneFailed, SoundEvent
+from chatkey_widget.events import MicrophoneFailed, SoundEvent, SoundInspected
 from chatkey_widget.frame_members import UnreadableFrame, number, objects, text
 from chatkey_widget.link_outcomes import Refused
 from chatkey_widget.principal import Principal, Visitor, person
@@ -282,17 +282,9 @@ class Chat:
         """Handle an event of the call's sound. A fault ends the call, and the person is told why."""
         fault = self.sound.handle(event)
         if fault is not None:
-            reason = event.reason if isinstance(event, MicrophoneFailed) else "The microphone was taken away."
-            self._fail_call(WidgetError(fault, reason))
-
-    def sound_late(self) -> None:
-        """End a call whose sound did not connect in time, or was interrupted for too long."""
-        self._fail_call(WidgetError(Fault.CALL_UNCONNECTED, "The sound of the call did not connect in time."))
-
-    def _fail_call(self, error: WidgetError) -> None:
-        self._ctx.report(error)
-        self.call("end")
-        self.sound.close()
+            self._ctx.report(WidgetError(fault, _why(event)))
+            self.call("end")
+            self.sound.close()
 
     def _join_call(self) -> None:
         """After a lost connection or a reload, join the call that this tab has started."""
@@ -496,3 +488,16 @@ def _line(entry: Mapping[str, object]) -> Line:
         name=name if isinstance(name, str) else None,
         seq=int(number(entry, "seq")),
     )
+
+
+def _why(event: SoundEvent) -> str:
+    """Return the reason why this event ended the call, for the page's author."""
+    match event:
+        case MicrophoneFailed():
+            return event.reason
+        case SoundInspected(_, blocked=True):
+            return "The browser keeps the call from the other side, which is in the local network."
+        case SoundInspected():
+            return "The sound of the call did not connect in time."
+        case _:
+            return "The microphone was taken away."

@@ -50,9 +50,9 @@ class Configuration:
         self._ctx.set_timer("configuration", max(event.retry_after or 0.0, 0.5 + delay))
 
     def blocked(self) -> None:
-        """The page's policy blocked a request. Do not report the failure of this request.
+        """The browser blocked a request. Do not report the failure of this request.
 
-        The page already knows about the policy. The failure may be noticed only after this call.
+        The page already knows about the block. The failure may be noticed only after this call.
         """
         self._failures = max(1, self._failures)
 

@@ -181,6 +181,13 @@ class PlaySound:
 
 
 @dataclass(frozen=True, slots=True)
+class InspectSound:
+    """Find out whether the browser keeps the call from the other side's candidates in the local network."""
+
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
 class CloseSound:
     """Close the connection and the microphone of the call at once."""
 
@@ -239,7 +246,7 @@ class TearDown:
 WireEffect = OpenSocket | SignProof | Send | CloseSocket
 """The effects on the socket."""
 
-SoundEffect = OpenMicrophone | AnswerOffer | SignCall | AddCandidate | SendSound | PlaySound | CloseSound
+SoundEffect = OpenMicrophone | AnswerOffer | SignCall | AddCandidate | SendSound | PlaySound | InspectSound | CloseSound
 """The effects on the sound of a call."""
 
 Effect = (

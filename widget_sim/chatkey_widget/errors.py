@@ -21,6 +21,7 @@ class Fault(StrEnum):
     INSECURE_CONTEXT = "insecure_context"
     CONFIG_INVALID = "config_invalid"
     CSP_BLOCKED = "csp_blocked"
+    LOCAL_NETWORK_BLOCKED = "local_network_blocked"
     KEY_UNAVAILABLE = "key_unavailable"
     KEY_TIMEOUT = "key_timeout"
     CONFIGURATION_UNREACHABLE = "configuration_unreachable"
@@ -47,6 +48,7 @@ class Fault(StrEnum):
     MICROPHONE_UNAVAILABLE = "microphone_unavailable"
     CALL_UNSUPPORTED = "call_unsupported"
     CALL_UNCONNECTED = "call_unconnected"
+    CALL_LOCAL_NETWORK = "call_local_network"
     CALL_UNSAFE = "call_unsafe"
     POPUP_BLOCKED = "popup_blocked"
     POPUP_UNSUPPORTED = "popup_unsupported"
@@ -79,6 +81,12 @@ MEANINGS: Final[dict[str, Meaning]] = {
     ),
     Fault.CSP_BLOCKED: Meaning(
         "start", "Add the source that the message names to the directive.", said="not_available_here"
+    ),
+    Fault.LOCAL_NETWORK_BLOCKED: Meaning(
+        "socket",
+        "If the service runs, allow the page to access the local network in the browser's site settings.",
+        retryable=True,
+        said="local_network",
     ),
     Fault.KEY_UNAVAILABLE: Meaning(
         "key",
@@ -175,10 +183,16 @@ MEANINGS: Final[dict[str, Meaning]] = {
     ),
     Fault.CALL_UNCONNECTED: Meaning(
         "chat",
-        "Check whether a firewall blocks UDP, and configure a TURN server in the service. In Chrome 142 and later, a "
-        "page may need the permission for the local network.",
+        "Check whether a firewall blocks UDP, and configure a TURN server in the service.",
         retryable=True,
         said="call_unconnected",
+    ),
+    Fault.CALL_LOCAL_NETWORK: Meaning(
+        "chat",
+        "Allow the page to access the local network in the browser's site settings, or configure a TURN server in the "
+        "service.",
+        retryable=True,
+        said="call_local_network",
     ),
     Fault.CALL_UNSAFE: Meaning(
         "chat",

@@ -86,6 +86,13 @@ class PolicyBlocked:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalNetworkBlocked:
+    """The browser kept the page from this address, which is on this computer or in the local network."""
+
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class TokenLoaded:
     """A token endpoint returned a token (contract 2.6)."""
 
@@ -347,6 +354,14 @@ class SoundChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class SoundInspected:
+    """The answer to `InspectSound`: whether the browser keeps the call from candidates in the local network."""
+
+    ref: int
+    blocked: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NoticeDismissed: ...
 
 
@@ -355,6 +370,7 @@ ServiceEvent = (
     ConfigurationLoaded
     | ConfigurationFailed
     | PolicyBlocked
+    | LocalNetworkBlocked
     | TokenLoaded
     | TokenFailed
     | SocketOpened
@@ -377,7 +393,9 @@ ScreenEvent = (
     | PlayAsked
     | NoticeDismissed
 )
-SoundEvent = MicrophoneOpened | MicrophoneFailed | CallAnswered | CallSigned | CandidateFound | SoundChanged
+SoundEvent = (
+    MicrophoneOpened | MicrophoneFailed | CallAnswered | CallSigned | CandidateFound | SoundChanged | SoundInspected
+)
 MachineEvent = TokenNotStored | TimerFired | Woken | ShutdownAsked
 
 Event = StartEvent | ServiceEvent | GetTokenEvent | SignInEvent | ScreenEvent | SoundEvent | MachineEvent

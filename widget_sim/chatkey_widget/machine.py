@@ -122,7 +122,7 @@ class Machine:
             case "call":
                 parts.chat.call_over()
             case "sound":
-                parts.chat.sound_late()
+                parts.chat.sound.late()
             case "second":
                 parts.chat.call_goes_on()
             case "gap":

@@ -16,6 +16,10 @@ class Unreachable(Exception):
     """There was no response. The message says what was tried."""
 
 
+class LocalNetworkBlocked(Unreachable):
+    """The browser keeps the page from an address on this computer or in the local network."""
+
+
 class KeyUnavailable(Exception):
     """The browser cannot create a key. The message says why."""
 
@@ -102,7 +106,7 @@ class Http(Protocol):
     """GET requests without credentials."""
 
     async def get(self, url: str) -> Answer:
-        """Send the request and wait for its response. Raises `Unreachable`."""
+        """Send the request and wait for its response. Raises `Unreachable`, or `LocalNetworkBlocked`."""
         ...
 
 
@@ -127,9 +131,13 @@ class Wire(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WireListener:
-    """Callbacks of a WebSocket. `received` gets None for a message that is not text."""
+    """Callbacks of a WebSocket. `received` gets None for a message that is not text.
+
+    `blocked` is called before `closed` if the browser kept the page from the local network.
+    """
 
     opened: Callable[[], None]
+    blocked: Callable[[], None]
     received: Callable[[str | None], None]
     closed: Callable[[int], None]
 
@@ -202,6 +210,10 @@ class CallSound(Protocol):
 
     def play(self) -> None:
         """Try again to play the other side's sound."""
+        ...
+
+    async def is_blocked(self) -> bool:
+        """Return whether the browser keeps the call from the other side's candidates in the local network."""
         ...
 
     def close(self) -> None:

@@ -18,6 +18,7 @@ from chatkey_widget.ports import (
     Answer,
     HostFailed,
     KeyUnavailable,
+    LocalNetworkBlocked,
     MicrophoneRefused,
     PopupListener,
     Ports,
@@ -125,6 +126,7 @@ class Runtime:
                 | effects.AddCandidate()
                 | effects.SendSound()
                 | effects.PlaySound()
+                | effects.InspectSound()
                 | effects.CloseSound()
             ):
                 self._do_with_sound(effect)
@@ -161,6 +163,8 @@ class Runtime:
                 sound.send(on=on)
             case effects.PlaySound():
                 sound.play()
+            case effects.InspectSound(ref):
+                self._spawn(self._inspect_sound(ref))
             case effects.CloseSound():
                 sound.close()
             case _:
@@ -219,6 +223,9 @@ class Runtime:
         try:
             async with asyncio.timeout(HTTP_SECONDS):
                 return await self._ports.http.get(f"{address}?{urlencode(query)}" if query else address)
+        except LocalNetworkBlocked:
+            self.feed(events.LocalNetworkBlocked(address))
+            raise
         except TimeoutError:
             raise Unreachable(f"{address} did not answer within {HTTP_SECONDS:.0f} s.") from None
 
@@ -261,6 +268,7 @@ class Runtime:
     def _open_wire(self, ref: int, uri: str) -> None:
         listener = WireListener(
             opened=lambda: self.feed(events.SocketOpened(ref)),
+            blocked=lambda: self.feed(events.LocalNetworkBlocked(uri)),
             received=lambda text: self.feed(events.FrameReceived(ref, _frame(text))),
             closed=lambda code: self._wire_closed(ref, code),
         )
@@ -300,6 +308,9 @@ class Runtime:
 
     async def _answer_offer(self, ref: int, sdp: str, ice_servers: Sequence[object]) -> None:
         self.feed(events.CallAnswered(ref, await self._ports.sound.answer(sdp, ice_servers)))
+
+    async def _inspect_sound(self, ref: int) -> None:
+        self.feed(events.SoundInspected(ref, await self._ports.sound.is_blocked()))
 
     def _send(self, ref: int, frame: Mapping[str, object]) -> None:
         wire = self._wires.get(ref)

@@ -11,6 +11,7 @@ from chatkey_widget.effects import (
     AddCandidate,
     AnswerOffer,
     CloseSound,
+    InspectSound,
     KeepCall,
     OpenMicrophone,
     PlaySound,
@@ -26,6 +27,7 @@ from chatkey_widget.events import (
     MicrophoneOpened,
     SoundChanged,
     SoundEvent,
+    SoundInspected,
 )
 from chatkey_widget.frame_members import UnreadableFrame, text
 from chatkey_widget.proof import Proof, compact
@@ -110,6 +112,11 @@ class Sound:
         self._open_microphone()
         self._ask()
 
+    def late(self) -> None:
+        """Ask the browser why the sound is not connected. Its answer ends the call."""
+        if self.call is not None:
+            self._ctx.do(InspectSound(self.call.ref))
+
     def close(self) -> None:
         """Stop the sound at once, and close the microphone."""
         if self.call is not None:
@@ -189,6 +196,8 @@ class Sound:
                 self._send("candidate", candidate=candidate)
             case SoundChanged(_, state):
                 return self._changed(call, state)
+            case SoundInspected(_, blocked):
+                return Fault.CALL_LOCAL_NETWORK if blocked else Fault.CALL_UNCONNECTED
             case _:
                 assert_never(event)
         return None

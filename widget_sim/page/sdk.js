@@ -20,12 +20,20 @@
   const AGAIN = 60_000;
   const LONGEST = 3_600_000;
 
-  // The sentence and the button for people whose browser cannot run Python, in the languages of the widget's own texts.
-  /** @type {Record<string, string>} */
-  const OLD_BROWSER = {
-    en: "The chat is not available in this browser.",
-    de: "Der Chat ist in diesem Browser nicht verfügbar.",
-    ar: "المحادثة غير متاحة في هذا المتصفح.",
+  // The sentences and the button for people whose browser cannot run Python, or may not load it, in the languages of the
+  // widget's own texts.
+  /** @type {Partial<Record<chatkey.ErrorCode, Record<string, string>>>} */
+  const NOTES = {
+    browser_unsupported: {
+      en: "The chat is not available in this browser.",
+      de: "Der Chat ist in diesem Browser nicht verfügbar.",
+      ar: "المحادثة غير متاحة في هذا المتصفح.",
+    },
+    local_network_blocked: {
+      en: "The chat is in your local network, and your browser may keep this page from it. Allow access in the site settings.",
+      de: "Der Chat ist in Ihrem lokalen Netzwerk, und Ihr Browser lässt diese Seite vielleicht nicht dorthin. Erlauben Sie den Zugriff in den Website-Einstellungen.",
+      ar: "المحادثة موجودة على شبكتك المحلية، وقد يمنع متصفحك هذه الصفحة من الوصول إليها. اسمح بالوصول في إعدادات الموقع.",
+    },
   };
   /** @type {Record<string, string>} */
   const HIDE = { en: "Dismiss", de: "Ausblenden", ar: "إخفاء" };
@@ -219,24 +227,28 @@
   async function start(starting) {
     let slow;
     try {
-      slow = setTimeout(() => starting === widget && report(slowStart()), SLOW);
+      slow = setTimeout(async () => {
+        const error = await withLocalCause(slowStart());
+        if (starting === widget && !starting.python) report(error);
+      }, SLOW);
       /** @type {sdk.Host} */
-      const host = { baseUrl: served.baseUrl, config: starting.config, blocked, messages, prefetched: {} };
+      const host = { baseUrl: served.baseUrl, config: starting.config, blocked, messages, prefetched: {}, isBlockedLocally };
       host.prefetched = prefetch(starting.config);
       host.emit = (name, detail) => starting === widget && emit(name, detail);
       const python = await interpreter();
       await activation();
       if (starting !== widget) return; // shut down meanwhile
+      starting.note?.remove();
       starting.python = python.start(host);
       starting.running.resolve(starting.python);
       if (starting !== widget) end(starting.python); // a listener shut it down while it was starting
     } catch (reason) {
-      const error = asStartError(/** @type {Error} */ (reason));
+      const error = await withLocalCause(asStartError(/** @type {Error} */ (reason)));
       starting.running.reject(error);
       starting.ready.reject(error);
       if (starting !== widget) return;
       if (!starting.failures) report(error);
-      if (error.code === "browser_unsupported") starting.note = showNote(starting.config);
+      if (NOTES[error.code]) starting.note ??= showNote(/** @type {Record<string, string>} */ (NOTES[error.code]), starting.config);
       if (error.retryable && boot.state === "failed") startAgain(starting);
     } finally {
       clearTimeout(slow);
@@ -535,15 +547,76 @@
     if (!widget.python && event.data?.type === "wf:oauth") messages.push(event);
   }
 
-  // --- A browser that cannot run the widget ---
+  // --- Addresses in the local network ---
+
+  /**
+   * Return whether the browser keeps this page from an address on this computer or in the local network, or asks the
+   * person about it. To the page, such a request looks like any failed request.
+   * @param {string} address
+   */
+  async function isBlockedLocally(address) {
+    const host = hostOf(address);
+    if (!nearness(host)) return false;
+    const name = nearness(host) === 2 ? "loopback-network" : "local-network";
+    const state = (await permission(name)) ?? (await permission("local-network-access")); // the name before Chrome 145
+    return state === "denied" || (state === "prompt" && nearness(location.hostname) < nearness(host));
+  }
+
+  /** @param {string} address */
+  function hostOf(address) {
+    try {
+      return new URL(address).hostname;
+    } catch {
+      return ""; // an address that no request can be sent to
+    }
+  }
+
+  /**
+   * Return 2 for this computer, 1 for the local network, and 0 for all other hosts.
+   * @param {string} host
+   */
+  function nearness(host) {
+    if (/^(.+\.)?localhost$|^127\.[\d.]+$|^\[::1\]$/.test(host)) return 2;
+    const isLocal =
+      /\.local$|^(10|192\.168|169\.254|172\.(1[6-9]|2\d|3[01])|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.[\d.]+$|^\[f([cd]|e[89ab])/;
+    return isLocal.test(host) ? 1 : 0;
+  }
+
+  /**
+   * Return the state of a permission, or null if the browser does not know it.
+   * @param {string} name
+   */
+  async function permission(name) {
+    try {
+      return (await navigator.permissions.query({ name: /** @type {PermissionName} */ (name) })).state;
+    } catch {
+      return null;
+    }
+  }
+
+  /**
+   * Return the error that names the cause, if the browser keeps the page from the widget's files.
+   * @param {StartError} error
+   */
+  async function withLocalCause(error) {
+    if (error.code !== "boot_failed" || !(await isBlockedLocally(served.pyodide))) return error;
+    return new StartError(
+      "local_network_blocked",
+      `The page could not load ${served.pyodide}, which is on this computer or in the local network.`,
+      "If the service runs, allow the page to access the local network in the browser's site settings.",
+      { cause: error, retryable: true },
+    );
+  }
+
+  // --- A widget that cannot start ---
 
   /**
    * Show a sentence in the corner of the page, which the person can close. Without Python, there is nothing else to show.
-   * @param {sdk.Widget["config"]} config
+   * @param {Record<string, string>} texts @param {sdk.Widget["config"]} config
    */
-  function showNote(config) {
+  function showNote(texts, config) {
     const wishes = [config?.locale, ...(navigator.languages ?? [])].map((tag) => String(tag).slice(0, 2).toLowerCase());
-    const language = wishes.find((wish) => Object.hasOwn(OLD_BROWSER, wish)) ?? "en";
+    const language = wishes.find((wish) => Object.hasOwn(texts, wish)) ?? "en";
     const note = document.createElement("chatkey-widget");
     const close = document.createElement("button");
     const place = { all: "initial", position: "fixed", right: "20px", bottom: "20px", zIndex: "2147483000" };
@@ -551,7 +624,7 @@
     const look = { colorScheme: "light dark", background: "Canvas", color: "CanvasText", font: "15px system-ui" };
     Object.assign(note.style, place, shape, look, { alignItems: "center", border: "1px solid", borderRadius: "12px" });
     Object.assign(close.style, { all: "revert", flex: "none", minWidth: "32px", minHeight: "32px" });
-    Object.assign(note, { lang: language, dir: language === "ar" ? "rtl" : "ltr", textContent: `${OLD_BROWSER[language]} ` });
+    Object.assign(note, { lang: language, dir: language === "ar" ? "rtl" : "ltr", textContent: `${texts[language]} ` });
     Object.assign(close, { type: "button", textContent: "×", ariaLabel: HIDE[language], onclick: () => note.remove() });
     note.setAttribute("role", "status");
     note.append(close);

@@ -16,7 +16,7 @@ declare namespace sdk {
     config: Partial<chatkey.Config> | null;
     identity: chatkey.Person | null;
     python: Python | null;
-    /** The sentence for a person whose browser cannot run the widget. */
+    /** The sentence for a person whose browser cannot run or load the widget. */
     note: HTMLElement | null;
     /** How often the widget could not be started. */
     failures: number;
@@ -39,6 +39,7 @@ declare namespace sdk {
     blocked: [address: string, directive: string][];
     messages: MessageEvent[];
     prefetched: Record<string, Promise<Response>>;
+    isBlockedLocally(address: string): Promise<boolean>;
     emit?: (name: keyof chatkey.Events, detail: unknown) => void;
   }
 

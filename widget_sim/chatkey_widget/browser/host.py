@@ -100,6 +100,10 @@ class BrowserHost:
             raise HostFailed(js.String(value)[:REASON_CHARS])
         return _usable(value)
 
+    async def is_blocked_locally(self, address: str) -> bool:
+        """Return whether the browser keeps the page from this address, because it is in the local network."""
+        return bool(await self._host.isBlockedLocally(address))
+
     def emit(self, name: str, detail: Mapping[str, object]) -> None:
         self._host.emit(name, to_plain(detail))
 

@@ -1,6 +1,7 @@
 """GET requests with the browser's `fetch`, without cookies and referrer."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import js
@@ -8,7 +9,7 @@ from pyodide.ffi import JsException
 
 from chatkey_widget.browser.js_values import member, to_object
 from chatkey_widget.json_text import read_json
-from chatkey_widget.ports import Answer, Unreachable
+from chatkey_widget.ports import Answer, LocalNetworkBlocked, Unreachable
 
 TOLD_SECONDS: Final = 0.05
 """The pause after a failed request, in seconds.
@@ -20,8 +21,9 @@ If the page's policy blocked the request, the browser reports the violation a mo
 class BrowserHttp:
     """Sends requests with `fetch`, and uses the responses that `sdk.js` requested before Python ran."""
 
-    def __init__(self, prefetched: Any) -> None:
+    def __init__(self, prefetched: Any, is_blocked_locally: Callable[[str], Awaitable[bool]]) -> None:
         self._prefetched = prefetched
+        self._is_blocked_locally = is_blocked_locally
 
     async def get(self, url: str) -> Answer:
         controller = js.AbortController.new()
@@ -31,7 +33,8 @@ class BrowserHttp:
         except (JsException, OSError) as error:
             await asyncio.sleep(TOLD_SECONDS)
             address = url.partition("?")[0]
-            raise Unreachable(f"{address} could not be reached ({error}).") from None
+            failure = LocalNetworkBlocked if await self._is_blocked_locally(url) else Unreachable
+            raise failure(f"{address} could not be reached ({error}).") from None
         finally:
             controller.abort()  # abort the request if this call was cancelled
         return Answer(response.status, _json(text), _seconds(response.headers.get("retry-after")))

@@ -9,6 +9,8 @@ It is one call, `start(host)`, made once per widget (again after `shutdown()`). 
   and fires `service:error` when it is `error`, whose detail is `{code, phase, message, remediation, retryable}`
 - `blocked`: array of `[address, directive]`, for requests that the page's Content-Security-Policy has blocked so far
 - `messages`: array of the message events that sign-in windows have sent so far
+- `isBlockedLocally(address)`: returns a promise of whether the browser keeps the page from an address in the local
+  network. It is called after a failed request
 - `prefetched`: object of URL to `Promise<Response>`, for requests that `sdk.js` made while Python was loading. Each
   response is used once; the object may be empty
 
@@ -71,13 +73,13 @@ def start(host: Any) -> Any:
     ports = Ports(
         keys=BrowserKeys(locks),
         store=store,
-        http=BrowserHttp(host.prefetched),
+        http=BrowserHttp(host.prefetched, page.is_blocked_locally),
         locks=locks,
-        wires=BrowserWires(),
+        wires=BrowserWires(page.is_blocked_locally),
         popups=popups,
         host=page,
         screen=screen,
-        sound=BrowserSound(screen.show_level),
+        sound=BrowserSound(screen.show_level, page.is_blocked_locally),
         now=time.time,
         release=lambda: _release(listeners, store),
     )

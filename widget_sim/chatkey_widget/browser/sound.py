@@ -1,13 +1,14 @@
 """The microphone and the WebRTC connection of a call. Only audio is sent, and only after the machine allows it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import js
 from pyodide.ffi import JsException
 
 from chatkey_widget.browser.js_values import Listeners, member, thrown, to_plain
+from chatkey_widget.candidates import dropped
 from chatkey_widget.errors import Fault
 from chatkey_widget.ports import MicrophoneRefused, SoundListener
 
@@ -29,8 +30,12 @@ _FAULTS: Final = {
 class BrowserSound:
     """`show_level` receives the level of the microphone from 0 to 1, several times a second."""
 
-    def __init__(self, show_level: Callable[[float], None]) -> None:
+    def __init__(
+        self, show_level: Callable[[float], None], is_blocked_locally: Callable[[str], Awaitable[bool]]
+    ) -> None:
         self._show_level = show_level
+        self._is_blocked_locally = is_blocked_locally
+        self._given: list[str] = []
         self._stream: Any = None
         self._peer: Any = None
         self._context: Any = None
@@ -74,6 +79,7 @@ class BrowserSound:
         self._drop_peer()
         self._peer = peer = js.RTCPeerConnection.new(to_plain({"iceServers": list(ice_servers)}))
         self.send(on=False)
+        self._given = [sdp]
         for track in self._stream.getAudioTracks():
             peer.addTrack(track, self._stream)
         self._on_peer.add(peer, "track", self._heard)
@@ -86,6 +92,7 @@ class BrowserSound:
 
     async def add_candidate(self, candidate: str) -> None:
         if self._peer is not None and candidate:
+            self._given.append(candidate)
             await self._peer.addIceCandidate(to_plain({"candidate": candidate, "sdpMLineIndex": 0}))
 
     def send(self, *, on: bool) -> None:
@@ -99,6 +106,20 @@ class BrowserSound:
         """Play the other side's sound."""
         if self._audio is not None:
             self._playing = asyncio.ensure_future(self._play())
+
+    async def is_blocked(self) -> bool:
+        """Return whether the browser keeps the call from the other side's candidates in the local network.
+
+        Without the permission for the local network, a browser drops such candidates and reports no error.
+        """
+        if self._peer is None:
+            return False
+        stats = js.Array.from_((await self._peer.getStats()).values())
+        used = {stat.port for stat in stats if stat.type == "remote-candidate"}
+        for address in dropped(self._given, used):
+            if await self._is_blocked_locally(f"http://[{address}]" if ":" in address else f"http://{address}"):
+                return True
+        return False
 
     def close(self) -> None:
         """Close the connection and the microphone."""

@@ -1,6 +1,7 @@
 """The browser's WebSockets."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import js
@@ -15,12 +16,17 @@ HANDSHAKE_SECONDS: Final = 5.0
 
 
 class BrowserWire:
-    def __init__(self, socket: Any, listener: WireListener) -> None:
+    def __init__(
+        self, socket: Any, listener: WireListener, is_blocked_locally: Callable[[str], Awaitable[bool]]
+    ) -> None:
         self._socket = socket
         self._listener = listener
+        self._is_blocked_locally = is_blocked_locally
+        self._has_opened = False
+        self._failing: asyncio.Task[None] | None = None
         self._gives_up_at = asyncio.get_running_loop().time() + HANDSHAKE_SECONDS
         self._listeners = Listeners()
-        self._listeners.add(socket, "open", lambda _event: listener.opened())
+        self._listeners.add(socket, "open", self._opened)
         self._listeners.add(socket, "message", self._received)
         self._listeners.add(socket, "close", self._closed)
 
@@ -37,7 +43,9 @@ class BrowserWire:
         delay the next one. It is therefore closed after `HANDSHAKE_SECONDS`.
         """
         self._listeners.remove_all()
-        if self._socket.readyState == js.WebSocket.CONNECTING:
+        if self._failing is not None:
+            self._failing.cancel()
+        elif self._socket.readyState == js.WebSocket.CONNECTING:
             patience = asyncio.get_running_loop().call_at(self._gives_up_at, self._socket.close)
             self._listeners.add(self._socket, "open", lambda _event: self._socket.close(code))
             self._listeners.add(self._socket, "close", lambda _event: self._let_go(patience))
@@ -48,18 +56,34 @@ class BrowserWire:
         self._listeners.remove_all()
         patience.cancel()
 
+    def _opened(self, _event: Any) -> None:
+        self._has_opened = True
+        self._listener.opened()
+
     def _received(self, event: Any) -> None:
         self._listener.received(event.data if isinstance(event.data, str) else None)
 
     def _closed(self, event: Any) -> None:
         self._listeners.remove_all()
-        self._listener.closed(event.code)
+        if self._has_opened:
+            self._listener.closed(event.code)
+        else:
+            self._failing = asyncio.ensure_future(self._fail(event.code))
+
+    async def _fail(self, code: int) -> None:
+        """Report that the socket did not open, with the reason if the browser keeps the page from the service."""
+        if await self._is_blocked_locally(self._socket.url):
+            self._listener.blocked()
+        self._listener.closed(code)
 
 
 class BrowserWires:
+    def __init__(self, is_blocked_locally: Callable[[str], Awaitable[bool]]) -> None:
+        self._is_blocked_locally = is_blocked_locally
+
     def open(self, uri: str, listener: WireListener) -> BrowserWire:
         """Begin to open a WebSocket. Raises `Unreachable` if the page may not open it."""
         try:
-            return BrowserWire(js.WebSocket.new(uri, SUBPROTOCOL), listener)
+            return BrowserWire(js.WebSocket.new(uri, SUBPROTOCOL), listener, self._is_blocked_locally)
         except JsException as error:
             raise Unreachable(f"The browser refused to open {uri} ({error}).") from None

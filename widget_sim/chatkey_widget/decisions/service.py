@@ -30,8 +30,8 @@ class OnService:
                 self._configured(data)
             case events.ConfigurationFailed():
                 self._not_configured(event)
-            case events.PolicyBlocked(address, directive):
-                self._policy_blocked(address, directive)
+            case events.PolicyBlocked() | events.LocalNetworkBlocked():
+                self._blocked(event)
             case _ if not self._link.awaits(event.ref):
                 pass
             case events.TokenLoaded():
@@ -79,17 +79,18 @@ class OnService:
         elif not isinstance(self._link.stage, Stopped):  # if stopped, opening the panel requests it again
             self._configuration.failed(event)
 
-    def _policy_blocked(self, address: str, directive: str) -> None:
-        """Stop until the person opens the panel. A page's policy does not change while the page is open."""
-        if directive != "connect-src" or not self._is_ours(address):
-            return
+    def _blocked(self, event: events.PolicyBlocked | events.LocalNetworkBlocked) -> None:
+        """Stop until the person opens the panel, because the browser would block the next request, too."""
         if self._link.is_ready or isinstance(self._link.stage, Stopped):
+            return
+        if isinstance(event, events.PolicyBlocked) and not self._concerns_us(event):
             return
         self._ctx.cancel_timer("configuration")
         self._configuration.blocked()
-        message = f"The page's Content-Security-Policy blocks {address}."
-        remedy = f"Add {'/'.join(address.split('/')[:3])} to its {directive}."
-        self._who.stop(WidgetError(Fault.CSP_BLOCKED, message, phase="socket", remediation=remedy))
+        self._who.stop(_error(event))
+
+    def _concerns_us(self, event: events.PolicyBlocked) -> bool:
+        return event.directive == "connect-src" and self._is_ours(event.address)
 
     def _is_ours(self, address: str) -> bool:
         """Return whether the address belongs to the service. Some browsers report only the origin of an address."""
@@ -205,3 +206,14 @@ class OnService:
 
     def _tell_refusal(self, refused: Refused, phase: Phase = "socket") -> None:
         self._ctx.report(refused.error(self._link.principal, phase=phase))
+
+
+def _error(blocked: events.PolicyBlocked | events.LocalNetworkBlocked) -> WidgetError:
+    match blocked:
+        case events.PolicyBlocked(address, directive):
+            message = f"The page's Content-Security-Policy blocks {address}."
+            remedy = f"Add {'/'.join(address.split('/')[:3])} to its {directive}."
+            return WidgetError(Fault.CSP_BLOCKED, message, phase="socket", remediation=remedy)
+        case events.LocalNetworkBlocked(address):
+            message = f"The page could not reach {address}, which is on this computer or in the local network."
+            return WidgetError(Fault.LOCAL_NETWORK_BLOCKED, message)

@@ -61,6 +61,10 @@ ENGLISH: Final = Texts(
         "old_browser": "The chat is not available in this browser.",
         "unreachable": "We cannot reach the chat right now. Trying again…",
         "connection_lost": "The connection was lost. Reconnecting…",
+        "local_network": (
+            "The chat is in your local network, and your browser may keep this page from it. "
+            "Allow access in the site settings."
+        ),
         "not_available": "The chat is not available.",
         "not_available_here": "The chat is not available here.",
         "switched_off": "The chat is switched off at the moment.",
@@ -74,6 +78,10 @@ ENGLISH: Final = Texts(
         "microphone_lost": "Your microphone was disconnected, so the call has ended.",
         "microphone_unavailable": "Calls are not possible on this page or in this browser.",
         "call_unconnected": "The sound could not be connected. Please try again, or write to us.",
+        "call_local_network": (
+            "The sound did not connect, because your browser keeps this page from your local network. "
+            "Allow access in the site settings and call again."
+        ),
         "call_unsafe": "The call has ended, because the connection is not safe here.",
         "call_unanswered": "Nobody could answer your call. Please try again later, or write to us.",
         "call_ended": "The call was interrupted.",

@@ -62,6 +62,10 @@ GERMAN: Final = Texts(
         "old_browser": "Der Chat ist in diesem Browser nicht verfügbar.",
         "unreachable": "Der Chat ist gerade nicht erreichbar. Wir versuchen es weiter …",
         "connection_lost": "Die Verbindung ist abgebrochen und wird wiederhergestellt …",
+        "local_network": (
+            "Der Chat ist in Ihrem lokalen Netzwerk, und Ihr Browser lässt diese Seite vielleicht nicht dorthin. "
+            "Erlauben Sie den Zugriff in den Website-Einstellungen."
+        ),
         "not_available": "Der Chat ist nicht verfügbar.",
         "not_available_here": "Der Chat ist hier nicht verfügbar.",
         "switched_off": "Der Chat ist zurzeit ausgeschaltet.",
@@ -80,6 +84,10 @@ GERMAN: Final = Texts(
         "microphone_lost": "Ihr Mikrofon wurde getrennt. Das Gespräch ist beendet.",
         "microphone_unavailable": "Auf dieser Seite oder in diesem Browser sind Anrufe nicht möglich.",
         "call_unconnected": "Der Ton ließ sich nicht verbinden. Versuchen Sie es noch einmal oder schreiben Sie uns.",
+        "call_local_network": (
+            "Der Ton ließ sich nicht verbinden, weil Ihr Browser diese Seite nicht in Ihr lokales "
+            "Netzwerk lässt. Erlauben Sie den Zugriff in den Website-Einstellungen und rufen Sie noch einmal an."
+        ),
         "call_unsafe": "Das Gespräch ist beendet, denn die Verbindung ist hier nicht sicher.",
         "call_unanswered": (
             "Ihr Anruf konnte nicht angenommen werden. Versuchen Sie es später noch einmal oder schreiben Sie uns."

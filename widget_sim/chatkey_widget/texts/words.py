@@ -8,6 +8,7 @@ Notice = Literal[
     "old_browser",
     "unreachable",
     "connection_lost",
+    "local_network",
     "not_available",
     "not_available_here",
     "switched_off",
@@ -21,6 +22,7 @@ Notice = Literal[
     "microphone_lost",
     "microphone_unavailable",
     "call_unconnected",
+    "call_local_network",
     "call_unsafe",
     "call_unanswered",
     "call_ended",
@@ -42,6 +44,7 @@ class Notices(TypedDict):
     old_browser: str
     unreachable: str
     connection_lost: str
+    local_network: str
     not_available: str
     not_available_here: str
     switched_off: str
@@ -55,6 +58,7 @@ class Notices(TypedDict):
     microphone_lost: str
     microphone_unavailable: str
     call_unconnected: str
+    call_local_network: str
     call_unsafe: str
     call_unanswered: str
     call_ended: str
