@@ -168,6 +168,12 @@ class World:
     def keep_call(self, started: str | None) -> None:
         self.call_started = started
 
+    async def claim(self, name: str) -> bool:
+        if name in self.held:
+            return False
+        self.held.append(name)
+        return True
+
     def announce_logout(self) -> None:
         self.stored = None
         self.asked.append("announce")

@@ -41,6 +41,12 @@ TOKEN_LOCK_PREFIX: Final = "wf_get_token:"
 With such locks, only one tab at a time creates the origin's key, or calls `getToken` for a provider (D-04, D-12).
 """
 
+CALL_LOCK_PREFIX: Final = "wf_call:"
+"""The beginning of the name of a Web Lock. The id of the frame that started a call follows.
+
+The tab that has the call holds this lock, so that a duplicate of the tab does not join the call (D-22).
+"""
+
 LOGOUT_CHANNEL_PREFIX: Final = "wf_logout:"
 """The beginning of the name of a BroadcastChannel. The provider id follows.
 

@@ -120,6 +120,10 @@ class Locks(Protocol):
         """
         ...
 
+    async def claim(self, name: str) -> bool:
+        """Take the lock and hold it until the page ends. Returns False if another page has the lock."""
+        ...
+
 
 class Wire(Protocol):
     def send(self, text: str) -> None: ...

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from urllib.parse import quote, urlencode
 
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
-from chatkey_protocol.storage_keys import TOKEN_LOCK_PREFIX
+from chatkey_protocol.storage_keys import CALL_LOCK_PREFIX, TOKEN_LOCK_PREFIX
 from chatkey_widget import effects, events
 from chatkey_widget.context import Settings
 from chatkey_widget.errors import Fault, WidgetError
@@ -102,7 +102,7 @@ class Runtime:
             case effects.KeepUnsent(unsent):
                 ports.store.keep_unsent(unsent)
             case effects.KeepCall(started):
-                ports.store.keep_call(started)
+                self._keep_call(started)
             case effects.GiveBack(text):
                 ports.screen.give_back(text)
             case effects.SetTimer(name, seconds):
@@ -186,8 +186,27 @@ class Runtime:
             self._ports.store.keep_in_memory()
         cached = self._ports.store.read()
         store = self._ports.store
-        kept = (store.sign_in(), store.unsent(), store.call())
+        kept = (store.sign_in(), store.unsent(), await self._call_of_this_tab())
         self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost, *kept))
+
+    async def _call_of_this_tab(self) -> str | None:
+        """Return the id of the call that an earlier page of this tab had.
+
+        If the person duplicated the tab, the browser has copied the id, and the other tab still has the call.
+        """
+        started = self._ports.store.call()
+        if started is None or await self._ports.locks.claim(CALL_LOCK_PREFIX + started):
+            return started
+        self._ports.store.keep_call(None)
+        return None
+
+    def _keep_call(self, started: str | None) -> None:
+        self._ports.store.keep_call(started)
+        if started is not None:
+            self._spawn(self._hold_call(started))
+
+    async def _hold_call(self, started: str) -> None:
+        await self._ports.locks.claim(CALL_LOCK_PREFIX + started)
 
     async def _load_configuration(self) -> None:
         try:

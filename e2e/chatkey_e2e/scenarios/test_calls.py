@@ -1,16 +1,18 @@
 """Tests calls by sound: each side plays a tone, and the other side must find the tone in the spectrum."""
 
+import json
 import time
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from chatkey_e2e import tone
 from chatkey_e2e.annotations import NewContext
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_protocol.storage_keys import CALL_PREFIX
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.stack import Stack
 
@@ -50,6 +52,14 @@ def talk(widget: WidgetPage, agent: AgentPage, customer: str) -> None:
     agent.take_call(customer)
     tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
     tone.heard(agent.page, CUSTOMER_HERTZ, timeout=WAIT)
+
+
+def duplicate_of(page: Page, stored: list[list[str]]) -> Page:
+    """Open a tab with the same sessionStorage, as a browser does if the person duplicates the tab."""
+    duplicate = page.context.new_page()
+    duplicate.add_init_script(f"for (const [name, value] of {json.dumps(stored)}) sessionStorage.setItem(name, value)")
+    duplicate.goto(page.url)
+    return duplicate
 
 
 def silence(agent: AgentPage, what: Callable[[], None]) -> float:
@@ -107,3 +117,24 @@ def test_a_reload_does_not_end_the_call(shop_with_tone: ShopPage, agent_with_ton
 
     tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
     tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.contract("D-22/ends")
+def test_a_duplicate_of_the_tab_leaves_the_call_alone(shop_with_tone: ShopPage, agent_with_tone: AgentPage) -> None:
+    """F249: The duplicate must not take the call over, and must not end it when it is closed."""
+    widget = shop_with_tone.open()
+    talk(widget, agent_with_tone, widget.uid)
+    stored = widget.page.evaluate("() => Object.entries(sessionStorage)")
+    assert [name for name, _ in stored if name.startswith(CALL_PREFIX)]
+
+    duplicate = duplicate_of(shop_with_tone.page, stored)
+    WidgetPage(duplicate).wait_ready()
+    left = duplicate.evaluate("() => Object.keys(sessionStorage)")
+    tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
+    duplicate.close()
+
+    assert [name for name in left if name.startswith(CALL_PREFIX)] == []
+    tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
+    tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
+    expect(agent_with_tone.page.get_by_text("Verified", exact=True)).to_be_visible()

@@ -12,6 +12,33 @@ from chatkey_widget.browser.js_values import member, to_object
 
 
 class WebLocks:
+    def __init__(self) -> None:
+        self._claims: set[asyncio.Task[None]] = set()
+
+    async def claim(self, name: str) -> bool:
+        """Take the lock and hold it until the page ends. Returns False if another page has the lock."""
+        manager = member(js.navigator, "locks")
+        if not manager:
+            return True
+        loop = asyncio.get_running_loop()
+        claimed: asyncio.Future[bool] = loop.create_future()
+
+        async def holding(lock: object) -> None:
+            claimed.set_result(bool(lock))
+            if lock:
+                await loop.create_future()
+
+        async def requested() -> None:
+            await manager.request(name, to_object({"ifAvailable": True}), proxy)
+
+        proxy = create_proxy(holding)
+        request = loop.create_task(requested())
+        self._claims.add(request)
+        request.add_done_callback(lambda _: proxy.destroy())
+        either: tuple[asyncio.Future[Any], ...] = (request, claimed)
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        return not claimed.done() or claimed.result()  # a browser that refuses locks has no tabs to tell apart
+
     @asynccontextmanager
     async def hold(self, name: str, patience: float | None = None) -> AsyncIterator[None]:
         """Wait for the lock, and hold it until the block ends.
