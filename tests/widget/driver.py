@@ -93,6 +93,7 @@ class Driver:
     verdict: Verdict = lambda _: None
     answers_tokens: bool = True
     answers_frames: bool = True
+    opens_microphone: bool = True
     socials: list[str] = field(default_factory=lambda: ["google", "github"])
     done: list[effects.Effect] = field(default_factory=list)
     timers: dict[Timer, float] = field(default_factory=dict)
@@ -245,7 +246,7 @@ class Driver:
                 return [] if answer is None else [answer]
             case _:
                 self._remember(effect)
-                return self._answers_on_socket(effect)
+                return self._answers_of_others(effect)
 
     def _answer_of_page(self, effect: effects.AwaitTurn | effects.CallGetToken) -> events.Event | None:
         if isinstance(effect, effects.CallGetToken):
@@ -275,7 +276,7 @@ class Driver:
             case _:
                 pass
 
-    def _answers_on_socket(self, effect: effects.Effect) -> list[events.Event]:
+    def _answers_of_others(self, effect: effects.Effect) -> list[events.Event]:
         match effect:
             case effects.OpenSocket(ref, _) if self.answers_frames:
                 self.socket = ref
@@ -283,6 +284,8 @@ class Driver:
                 return [events.SocketOpened(ref), events.FrameReceived(ref, hello | {"auth_timeout": 10, "ping": 25})]
             case effects.SignProof(ref):
                 return [events.ProofSigned(ref, bytes(64))]
+            case effects.OpenMicrophone(ref) if self.opens_microphone:
+                return [events.MicrophoneOpened(ref)]
             case effects.Send(ref, frame) if frame["type"] == Kind.CONNECT:
                 return self._judge(ref, claims_of(str(frame["token"])))
             case effects.CloseSocket(ref, _) if ref == self.socket:

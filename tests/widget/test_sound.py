@@ -6,6 +6,7 @@ from tests.widget.world import World, run
 
 from chatkey_protocol.frames import Kind
 from chatkey_protocol.names import CALL_PROOF_TYP
+from chatkey_protocol.storage_keys import CALL_LOCK_PREFIX
 from chatkey_widget import call_proof, effects, events
 from chatkey_widget.errors import Fault
 from chatkey_widget.ports import MicrophoneRefused
@@ -30,7 +31,6 @@ class Caller:
         self.driver.feed(events.CallAsked("start"))
         frame_id = self.sent(Kind.CALL)["id"]
         self.driver.frame(type="call", call_id=CALL_ID, state="ringing", id=frame_id)
-        self.driver.feed(events.MicrophoneOpened(self.ref))
         if accepted:
             self.driver.frame(type="call", call_id=CALL_ID, state="active")
 
@@ -133,15 +133,61 @@ def test_an_offer_during_a_call_must_be_verified_before_its_sound_goes_on(caller
     assert (caller.driver.errors(), caller.is_silent()) == ([Fault.CALL_UNCONNECTED], True)
 
 
-def test_an_offer_waits_for_the_microphone(caller: Caller) -> None:
+def test_a_call_rings_when_the_microphone_is_open(caller: Caller) -> None:
+    """The agent must not answer while the browser still asks the person for the microphone."""
+    caller.driver.opens_microphone = False
     caller.driver.feed(events.CallAsked("start"))
-    caller.driver.frame(type="call", call_id=CALL_ID, state="ringing", id=caller.sent(Kind.CALL)["id"])
-    caller.driver.frame(type="call", call_id=CALL_ID, state="active")
-    before = len(caller.driver.frames(Kind.SIGNAL))
+    before = (caller.driver.frames(Kind.CALL), caller.driver.view.call, caller.driver.view.sound.state)
 
     caller.driver.feed(events.MicrophoneOpened(caller.ref))
 
-    assert (before, caller.sent(Kind.SIGNAL)["action"]) == (0, "ask")
+    assert before == ([], "calling", "asking")
+    assert (caller.sent(Kind.CALL)["action"], caller.driver.view.sound.state) == ("start", "none")
+
+
+def test_a_call_that_is_ended_while_the_browser_asks_never_rings(caller: Caller) -> None:
+    caller.driver.opens_microphone = False
+    caller.driver.feed(events.CallAsked("start"), events.CallAsked("end"))
+
+    caller.driver.feed(events.MicrophoneOpened(caller.ref))
+
+    assert (caller.driver.frames(Kind.CALL), caller.driver.view.call) == ([], "none")
+    assert caller.is_silent()
+
+
+def test_a_call_does_not_ring_if_the_connection_is_lost_while_the_browser_asks(caller: Caller) -> None:
+    caller.driver.opens_microphone = False
+    caller.driver.feed(events.CallAsked("start"))
+    caller.driver.close(1006)
+
+    caller.driver.feed(events.MicrophoneOpened(caller.ref))
+
+    assert (caller.driver.frames(Kind.CALL), caller.driver.view.call) == ([], "none")
+    assert caller.is_silent()
+
+
+def test_a_call_rings_on_the_next_connection_if_the_browser_still_asks(caller: Caller) -> None:
+    caller.driver.opens_microphone = False
+    caller.driver.feed(events.CallAsked("start"))
+    caller.driver.close(1006)
+    caller.driver.advance(60)
+
+    caller.driver.feed(events.MicrophoneOpened(caller.ref))
+
+    assert (caller.sent(Kind.CALL)["action"], caller.driver.view.call) == ("start", "calling")
+
+
+def test_a_tab_without_the_call_does_not_end_it(caller: Caller) -> None:
+    """If another tab is in a call, the server answers a new call with the state of that call."""
+    caller.begin()
+    asked = caller.sent(Kind.SIGNAL)
+
+    refusal = {"code": "call_unknown", "message": "There is no call to take or to end.", "retryable": False}
+    caller.driver.frame(type="error", id=asked["id"], **refusal)
+    caller.driver.advance(60)
+
+    assert caller.is_silent()
+    assert ([frame["action"] for frame in caller.driver.frames(Kind.CALL)], caller.driver.errors()) == (["start"], [])
 
 
 @pytest.mark.parametrize(
@@ -196,15 +242,16 @@ def test_a_call_that_nobody_ended_is_reported_with_its_code(caller: Caller, code
         Fault.CALL_UNSUPPORTED,
     ],
 )
-def test_without_a_microphone_the_call_ends_with_a_sentence(caller: Caller, fault: Fault) -> None:
+def test_without_a_microphone_the_call_does_not_ring_and_the_person_reads_why(caller: Caller, fault: Fault) -> None:
     """F241, F242, F243: Each reason must have a code of its own."""
+    caller.driver.opens_microphone = False
     caller.driver.feed(events.CallAsked("start"))
 
     caller.driver.feed(events.MicrophoneFailed(caller.ref, fault, "why"))
 
     assert caller.driver.errors() == [fault]
     assert caller.driver.view.notice
-    assert caller.sent(Kind.CALL)["action"] == "end"
+    assert (caller.driver.frames(Kind.CALL), caller.driver.view.call) == ([], "none")
 
 
 def test_a_microphone_that_is_taken_away_ends_the_call(caller: Caller) -> None:
@@ -378,4 +425,40 @@ async def test_the_runtime_reports_a_refused_microphone() -> None:
     await world.until(lambda: "error" in world.names())
 
     assert world.call_started is None
+    runtime.feed(events.ShutdownAsked())
+
+
+async def test_a_reloaded_tab_joins_its_call_again() -> None:
+    """F247: The page of the tab that has the call finds the call's id in sessionStorage."""
+    world = World(call_started="frame-1")
+
+    runtime = run(world)
+    await world.until(lambda: any(frame["type"] == "call" for frame in world.sent))
+
+    joined = next(frame for frame in world.sent if frame["type"] == "call")
+    assert (joined["action"], joined["started"]) == ("join", "frame-1")
+    runtime.feed(events.ShutdownAsked())
+
+
+async def test_a_duplicate_of_the_calling_tab_leaves_the_call_alone() -> None:
+    """F249: The browser copies sessionStorage into the duplicate, but the calling tab holds the lock of the call."""
+    world = World(call_started="frame-1", held=[CALL_LOCK_PREFIX + "frame-1"])
+
+    runtime = run(world)
+    await world.until(lambda: "ready" in world.names())
+
+    assert [frame for frame in world.sent if frame["type"] == "call"] == []
+    assert world.call_started is None
+    runtime.feed(events.ShutdownAsked())
+
+
+async def test_a_tab_that_calls_holds_the_lock_of_the_call() -> None:
+    world = World()
+    runtime = run(world)
+    await world.until(lambda: "ready" in world.names())
+
+    runtime.feed(events.CallAsked("start"))
+    await world.until(lambda: "microphone" in world.call_sound.done)
+
+    assert f"{CALL_LOCK_PREFIX}{world.call_started}" in world.held
     runtime.feed(events.ShutdownAsked())

@@ -189,7 +189,7 @@ class Chat:
 
     def connected(self) -> None:
         """Resume the conversation on a new connection."""
-        self._conversation.call = "none"
+        self._conversation.call = "calling" if self.sound.is_asking else "none"
         self._conversation.flying.clear()
         self._join_call()
         self.again()
@@ -262,29 +262,53 @@ class Chat:
             self._link.send({"type": Kind.SEARCH, "id": conversation.search_id, "query": conversation.query})
 
     def call(self, action: CallAction) -> None:
-        if not self._online:
-            return
-        self._conversation.call_id = self._ctx.chance.token()
-        if action == "start":
+        """Start a call, which rings when the microphone is open, or end the call."""
+        if action != "start":
+            self._end_call()
+        elif self._online:
             self._conversation.call = "calling"
-            self.sound.start(self._conversation.call_id)
+            self.sound.start(self._ctx.chance.token())
+
+    def _end_call(self) -> None:
+        does_not_ring = self.sound.is_asking
+        self.sound.close()
+        if does_not_ring:
+            self._conversation.call = "none"
+        elif self._online:
+            self._send_call(self._ctx.chance.token(), "end")
+
+    def _ring(self, started: str) -> None:
+        if self._online:
+            self._send_call(started, "start")
         else:
             self.sound.close()
-        self._link.send({"type": Kind.CALL, "id": self._conversation.call_id, "action": action, **self._headers()})
+            self._conversation.call = "none"
+
+    def _send_call(self, frame_id: str, action: CallAction) -> None:
+        self._conversation.call_id = frame_id
+        self._link.send({"type": Kind.CALL, "id": frame_id, "action": action, **self._headers()})
 
     def leave_call(self) -> None:
         """Stop the sound at once and end the call of this tab, because the person of this widget changes."""
         if self.sound.call is not None:
-            self.call("end")
-            self.sound.close()
+            self._end_call()
 
     def heard(self, event: SoundEvent) -> None:
         """Handle an event of the call's sound. A fault ends the call, and the person is told why."""
         fault = self.sound.handle(event)
+        started = self.sound.ring()
+        if started is not None:
+            self._ring(started)
         if fault is not None:
-            self._ctx.report(WidgetError(fault, _why(event)))
-            self.call("end")
-            self.sound.close()
+            self._fail_call(WidgetError(fault, _why(event)))
+
+    def sound_late(self) -> None:
+        """End a call whose sound did not connect in time, or was interrupted for too long."""
+        self._fail_call(WidgetError(Fault.CALL_UNCONNECTED, "The sound of the call did not connect in time."))
+
+    def _fail_call(self, error: WidgetError) -> None:
+        self._ctx.report(error)
+        self._end_call()
 
     def _join_call(self) -> None:
         """After a lost connection or a reload, join the call that this tab has started."""

@@ -44,20 +44,22 @@ LOST_SECONDS: Final = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """This tab's call. `started` is the id of the frame that started it, `call_id` the server's id, once it is known.
+    """This tab's call. `started` is the id of the frame that starts it, `call_id` the server's id, once it is known.
 
-    `frame_id` is the id of the last frame that started or joined the call. `nonce` and `peer` are from the last offer.
+    `frame_id` is the id of the last frame that started or joined the call. It is empty while the browser asks for the
+    microphone. `nonce` and `peer` are from the last offer.
     """
 
     started: str
     ref: int
-    frame_id: str
+    frame_id: str = ""
     call_id: str = ""
     active: bool = False
     microphone: Literal["closed", "opening", "open"] = "closed"
     nonce: str = ""
     peer: str = ""
     sdp: str = ""
+    ask_id: str = ""
     proof: Proof | None = None
     answer_id: str = ""
     verified: bool = False
@@ -80,15 +82,27 @@ class Sound:
     # called by the chat
 
     def start(self, started: str) -> None:
-        """Open the microphone for a call that this tab starts."""
+        """Open the microphone for a call that this tab starts. The call must not ring before the microphone is open."""
         self.close()
-        self.call = Call(started, self._ctx.new_ref(), started)
-        self._ctx.do(KeepCall(started))
+        self.call = Call(started, self._ctx.new_ref())
         self._open_microphone()
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether the browser asks for the microphone, so that the call does not ring yet."""
+        return self.call is not None and not self.call.frame_id and not self.call.active
+
+    def ring(self) -> str | None:
+        """Return the id of the frame that starts the call, if the microphone has just been opened for it."""
+        if self.call is None or not self.is_asking or self.call.microphone != "open":
+            return None
+        self.call = replace(self.call, frame_id=self.call.started)
+        self._ctx.do(KeepCall(self.call.started))
+        return self.call.started
 
     def resume(self, started: str) -> None:
         """Expect to join the call that an earlier page of this tab had."""
-        self.call = Call(started, self._ctx.new_ref(), "", active=True)
+        self.call = Call(started, self._ctx.new_ref(), active=True)
 
     def joining(self, frame_id: str) -> str | None:
         """Note the id of the frame with which the call is joined, and return the id of the frame that started it."""
@@ -144,10 +158,14 @@ class Sound:
     def refused(self, frame_id: str, code: str, message: str) -> bool:
         """Close the sound if this frame of its call was refused. Return whether the frame belongs to the call.
 
-        After a refused answer, the server ends the call. A call that cannot be joined has ended meanwhile.
+        After a refused answer, the server ends the call. A call that cannot be joined has ended meanwhile. If the
+        question for an offer is refused, the call belongs to another tab, and goes on there.
         """
-        if self.call is None or frame_id not in {self.call.answer_id, self.call.frame_id}:
+        if self.call is None or frame_id not in {self.call.answer_id, self.call.frame_id, self.call.ask_id}:
             return False
+        if frame_id == self.call.ask_id:
+            self.close()
+            return True
         is_answer = frame_id == self.call.answer_id
         self.close()
         if is_answer:
@@ -157,6 +175,8 @@ class Sound:
     @property
     def shown(self) -> SoundShown:
         """What the screen shows of the sound."""
+        if self.is_asking:
+            return SoundShown("asking")
         if self.call is None or not self.call.active:
             return SoundShown()
         is_on = self.call.connected and self.call.verified
@@ -210,7 +230,7 @@ class Sound:
     def _ask(self) -> None:
         call = self.call
         if call is not None and call.call_id and call.active and call.microphone == "open" and not call.connected:
-            self._send("ask")
+            self.call = replace(call, ask_id=self._send("ask"))
 
     def _offered(self, call: Call, frame: Mapping[str, object]) -> None:
         """Answer an offer whose fingerprint is the one that the server vouches for."""

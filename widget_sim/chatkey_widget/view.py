@@ -52,9 +52,12 @@ class Appearance:
 
 @dataclass(frozen=True, slots=True)
 class SoundShown:
-    """The sound of the call. If `silent` is true, the browser plays it only after the person has pressed a button."""
+    """The sound of the call. `asking` means that the browser asks for the microphone.
 
-    state: Literal["none", "connecting", "connected"] = "none"
+    If `silent` is true, the browser plays it only after the person has pressed a button.
+    """
+
+    state: Literal["none", "asking", "connecting", "connected"] = "none"
     muted: bool = False
     silent: bool = False
 

@@ -203,8 +203,9 @@ class Panel:
 
     def _draw_call(self, view: View) -> None:
         """Show the state of the call. The text is set only if it changes, because screen readers read every update."""
-        connecting = view.sound.state == "connecting"
-        text = self._texts.connecting_sound if connecting else self._texts.calls[view.call]
+        texts = self._texts
+        waiting = {"asking": texts.asking_microphone, "connecting": texts.connecting_sound}
+        text = waiting.get(view.sound.state, texts.calls[view.call])
         if (self._call_shown, self._call_text.textContent) != (view.call, text):
             self._call_shown = self._call_bar.dataset.state = view.call
             self._call_text.textContent = text

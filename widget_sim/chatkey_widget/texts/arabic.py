@@ -25,6 +25,7 @@ ARABIC: Final = Texts(
     unmute="إلغاء كتم الصوت",
     play_sound="تشغيل الصوت",
     level="مستوى الميكروفون",
+    asking_microphone="في انتظار الميكروفون…",
     connecting_sound="جارٍ توصيل الصوت…",
     dismiss="إخفاء",
     title="تحدث معنا",

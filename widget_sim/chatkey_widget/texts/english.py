@@ -26,6 +26,7 @@ ENGLISH: Final = Texts(
     unmute="Unmute",
     play_sound="Play the sound",
     level="Level of your microphone",
+    asking_microphone="Waiting for your microphone…",
     connecting_sound="Connecting the sound…",
     dismiss="Dismiss",
     title=STANDARD_TITLE,

@@ -25,6 +25,7 @@ GERMAN: Final = Texts(
     unmute="Stummschaltung aufheben",
     play_sound="Ton abspielen",
     level="Pegel Ihres Mikrofons",
+    asking_microphone="Warten auf Ihr Mikrofon …",
     connecting_sound="Ton wird verbunden …",
     dismiss="Ausblenden",
     title="Schreiben Sie uns",

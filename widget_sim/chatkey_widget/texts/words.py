@@ -132,6 +132,7 @@ class Texts:
     unmute: str
     play_sound: str
     level: str
+    asking_microphone: str
     connecting_sound: str
     dismiss: str
     title: str
