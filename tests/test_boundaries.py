@@ -75,6 +75,16 @@ def test_a_component_imports_only_the_components_below_it(package: str) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("package", ["chatkey_oauth", "chatkey_check", "chatkey_peer", "chatkey_serving"])
+def test_the_fake_and_the_checks_need_only_what_is_installed_without_extras(package: str) -> None:
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    installed = {re.split(r"[^\w-]", each)[0] for each in needed} | {"markupsafe"}  # Jinja brings it
+    optional = {"playwright", "pytest", "uvloop"}
+
+    for module in modules(package):
+        assert roots(module) <= sys.stdlib_module_names | HOMES.keys() | installed | optional, module
+
+
 @pytest.mark.parametrize("package", ["chatkey_stack", "chatkey_demo", "chatkey_e2e", "chatkey_check"])
 def test_other_components_import_only_the_client_of_the_fake_provider(package: str) -> None:
     known = {name for module in modules(package) for name in imported(module) if name.startswith("chatkey_oauth")}

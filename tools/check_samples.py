@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from rich.console import Console
 from tests.check.mutants import self_test
 from tests.check.mutants.mutant_backend import SECRET
 from tests.check.mutants.mutant_server import Server
 
 from chatkey_check import checks
+from chatkey_check.command.screen import Screen
 from chatkey_check.command.terminal import Terminal
 from chatkey_check.judging.check import Check
 from chatkey_check.model import END_TO_END, Evidence, Report
@@ -30,10 +30,8 @@ COLUMNS: Final = 100
 def sample(name: str) -> str:
     """Return the output of a sample in the form in which a terminal shows it. Raises `KeyError` for an unknown name."""
     raw = io.StringIO()
-    console = Console(file=raw, force_terminal=True, width=COLUMNS, color_system=None, legacy_windows=False)
     report = reports()[name]
-    screen = Terminal(console, total=0)
-    screen.end(report)
+    Terminal(Screen(raw, width=COLUMNS, live=True), total=0).end(report)
     lines = "".join(re.split(r"\x1b\[[\d;?]*[A-Za-z]|\r", raw.getvalue())).splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 

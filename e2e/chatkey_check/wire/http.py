@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
@@ -141,6 +142,8 @@ class HttpWire:
         """If the server does not speak HTTP/1.1, repeat the call over HTTP/2. Keep to HTTP/2 if that works."""
         if done.broken is not Broken.FRAMES:
             return done
+        if find_spec("h2") is None:
+            raise OptionError(f"{_place(done.request.url)[0]} speaks only HTTP/2: pip install 'chatkey[http2]'")
         with closing(self._transport(keep=0, http2=True)) as transport:
             again = self._exchange(transport, Line(), done.request)
         if again.response is None:
