@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import json
 import re
 import shlex
 import tomllib
@@ -377,16 +376,6 @@ def test_every_session_of_nox_is_documented() -> None:
 
 
 # code blocks
-
-
-@each_page
-def test_every_block_of_code_can_be_read(page: Path) -> None:
-    for text in blocks(page, "json"):
-        json.loads(text)
-    for text in blocks(page, "toml"):
-        tomllib.loads(text)
-    for text in blocks(page, "python"):
-        ast.parse(text)
 
 
 def defined_in(module: str) -> set[str]:
