@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import partial
 from http.server import ThreadingHTTPServer
@@ -28,6 +29,8 @@ pytestmark = pytest.mark.long
 
 ROOT: Final = Path(__file__).parents[2]
 WIDTHS: Final = (390, 820, 1440)
+FOLDERS: Final = {"styles/", "vendor/fontawesome/"}
+"""Folders of the site whose files NOTICE.md names together."""
 SHOWN: Final = ("index", "tour", "settings", "architecture")
 """Pages of every kind: links, pictures, tables, code and diagrams. axe takes minutes for a long page."""
 
@@ -70,6 +73,17 @@ def test_the_site_has_every_page_and_asks_no_other_host_for_files(site: Path) ->
         text = made.read_text("utf-8")
         assert 'src="http' not in text, made
         assert '<link rel="stylesheet" href="http' not in text, made
+
+
+def test_the_notice_names_every_file_of_the_site_that_others_have_written(site: Path) -> None:
+    named = set(
+        re.findall(r"`(?:chatkey_server/site/)?(?:_static/)?([\w./-]+)`", (ROOT / "NOTICE.md").read_text("utf-8"))
+    )
+    ours = {path.name for path in (ROOT / "tools" / "site" / "static").iterdir()}
+    files = {path.relative_to(site / "_static").as_posix() for path in (site / "_static").rglob("*") if path.is_file()}
+
+    found = {file.removesuffix(".LICENSE.txt") for file in files} - ours
+    assert {file for file in found - named if not any(file.startswith(folder) for folder in FOLDERS & named)} == set()
 
 
 @pytest.mark.parametrize("name", SHOWN)
