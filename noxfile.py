@@ -21,7 +21,7 @@ COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo")
 PROJECTS = (ROOT, ROOT / "widget_sim")
 """The folders of the distributions: `chatkey`, and `chatkey-assets` with the files for browsers."""
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
-BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite", "hosts")
+BENCHES = ("boot", "tokens", "connect", "fan-out", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
 LONG_CHECKS = ("long", "e2e-long", "mutants", "firefox", "webkit")
 """Checks too long for the default run. `all` leaves out `firefox-long`, `coverage`, `mutation`, `newest`, `lowest` and
@@ -329,7 +329,7 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Benchmarks: `nox -s bench -- boot`, `tokens`, `connect`, `fake-oauth`, `suite`, `hosts`, or all of them.
+    """Benchmarks: `boot`, `tokens`, `connect`, `fan-out`, `fake-oauth`, `suite` and `hosts`, or only the named ones.
 
     `boot` and `suite` need a browser, `hosts` needs root. Other arguments are passed on: `-- hosts --quick
     redis-killed`.

