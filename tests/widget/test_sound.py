@@ -113,6 +113,7 @@ def test_nothing_is_heard_or_sent_while_a_relay_keeps_the_answer_back(caller: Ca
     caller.driver.feed(events.MuteAsked(muted=True), events.MuteAsked(muted=False), events.PlayAsked())
     shown = caller.driver.view.sound.state
     caller.driver.advance(CONNECT_SECONDS)
+    caller.driver.feed(events.SoundInspected(caller.ref, blocked=False))
 
     assert shown == "connecting"
     assert [*caller.driver.all(effects.SendSound), *caller.driver.all(effects.PlaySound)] == []
@@ -128,6 +129,7 @@ def test_an_offer_during_a_call_must_be_verified_before_its_sound_goes_on(caller
     caller.driver.feed(events.MuteAsked(muted=False), events.SoundChanged(caller.ref, "connected"))
     before = (len(caller.driver.all(effects.SendSound)), caller.driver.errors())
     caller.driver.advance(CONNECT_SECONDS)
+    caller.driver.feed(events.SoundInspected(caller.ref, blocked=False))
 
     assert before == (sent, [])
     assert (caller.driver.errors(), caller.is_silent()) == ([Fault.CALL_UNCONNECTED], True)

@@ -302,10 +302,6 @@ class Chat:
         if fault is not None:
             self._fail_call(WidgetError(fault, _why(event)))
 
-    def sound_late(self) -> None:
-        """End a call whose sound did not connect in time, or was interrupted for too long."""
-        self._fail_call(WidgetError(Fault.CALL_UNCONNECTED, "The sound of the call did not connect in time."))
-
     def _fail_call(self, error: WidgetError) -> None:
         self._ctx.report(error)
         self._end_call()
