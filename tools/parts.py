@@ -239,7 +239,6 @@ def _elsewhere() -> Iterator[tuple[str, ...]]:
 
 
 PARTS: Final = {
-    "wire": "`chatkey conform`, not scored yet; scored with `--browser`",
     "scenarios": "`chatkey conform --browser`: needs a browser and the fake provider",
     "widget": "`chatkey conform widget.toml`, and `--browser` with a service",
     "backend": "`chatkey check`, for the business's backend",

@@ -18,13 +18,14 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from tests.server.identity.readers import NOW, SECRET, IdentityReader, SocketReader
 
-from chatkey_conform.making import proof_verdicts, token_verdicts
+from chatkey_conform.making import call_verdicts, proof_verdicts, token_verdicts
+from chatkey_conform.making.call_verdicts import Offered
 from chatkey_conform.making.honest import Maker
 from chatkey_conform.making.place import Place
 from chatkey_conform.making.proof_making import Handshake
 from chatkey_peer.key import BrowserKey, b64
 from chatkey_protocol.codes import Code
-from chatkey_protocol.names import CALL_PROOF_TYP, PROOF_TYP, REVISION, SUBPROTOCOL
+from chatkey_protocol.names import REVISION, SUBPROTOCOL
 from chatkey_server.identity import origins, proofs, tokens
 from chatkey_server.identity.errors import MEANINGS, Refused
 from chatkey_widget import proof as widget_proof
@@ -298,37 +299,11 @@ def _call_proofs() -> Json:
 
 
 def _call_proof_cases() -> Iterator[Json]:
-    yield {"id": "honest", "proof": _call_proof(), "accepted": True}
-    for name, proof, code in (
-        ("socket-typ", _call_proof(typ=PROOF_TYP), Code.PROOF_TYP),
-        ("no-typ", _call_proof(typ=None), Code.PROOF_TYP),
-        ("without-peer", _call_proof(peer_fingerprint=None), Code.PROOF_CLAIMS),
-        ("another-key", _call_proof(key=OTHER), Code.PROOF_KEY_MISMATCH),
-        ("another-call", _call_proof(call_id=CALL_ID.replace("1", "2")), Code.PROOF_CALL),
-        ("old-nonce", _call_proof(nonce="the-nonce-of-an-earlier-offer"), Code.PROOF_NONCE),
-        ("swapped-answer", _call_proof(fingerprint=PEER_FINGERPRINT), Code.PROOF_FINGERPRINT),
-        ("swapped-offer", _call_proof(peer_fingerprint=FINGERPRINT), Code.PROOF_FINGERPRINT),
-        ("lower-case", _call_proof(fingerprint=FINGERPRINT.lower()), Code.PROOF_FINGERPRINT),
-        ("order-key-before-call", _call_proof(key=OTHER, call_id="old"), Code.PROOF_KEY_MISMATCH),
-        ("order-call-before-nonce", _call_proof(call_id="old", nonce="old"), Code.PROOF_CALL),
-        ("order-nonce-before-fingerprint", _call_proof(nonce="old", fingerprint="x"), Code.PROOF_NONCE),
-    ):
-        yield _refused_proof(name, proof, code)
-
-
-def _call_proof(*, key: FixedKey = KEY, typ: str | None = CALL_PROOF_TYP, **changed: str | None) -> str:
-    """Return a proof for a call. A changed claim that is None is left out."""
-    claims = {
-        "jti": JTI,
-        "iat": int(NOW),
-        "call_id": CALL_ID,
-        "nonce": NONCE,
-        "fingerprint": FINGERPRINT,
-        "peer_fingerprint": PEER_FINGERPRINT,
-        **changed,
-    }
-    header = {"typ": typ, "alg": "ES256", "jwk": key.jwk}
-    return key.jws(*({name: value for name, value in part.items() if value is not None} for part in (header, claims)))
+    offered = Offered(KEY, OTHER, CALL_ID, NONCE, FINGERPRINT, PEER_FINGERPRINT, NOW)
+    for honest in call_verdicts.ACCEPTED:
+        yield {"id": honest.id, "proof": honest.make(offered), "accepted": True}
+    for row in call_verdicts.REFUSED:
+        yield _refused_proof(row.id, row.make(offered), row.code)
 
 
 def _proof_making() -> Json:

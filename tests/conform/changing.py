@@ -17,6 +17,7 @@ from chatkey_conform.running.runner import Run
 from chatkey_conform.subject.world import World
 from chatkey_conform.suite import cases
 from chatkey_conform.target import read_target
+from chatkey_protocol.names import REVISION
 from chatkey_stack.applications import new_application
 from chatkey_stack.lab import ServiceLab
 from chatkey_stack.ports import LOOPBACK, free_ports
@@ -27,12 +28,13 @@ NOBODY = f"http://{LOOPBACK}:9"
 UNLIMITED = {"tokenRate": 0, "oauthRate": 0}
 DECLARED = {"token_rate": 0, "oauth_rate": 0}
 OVER_HTTP: Final = ("http", "paths", "start", "callback", "exchange", "visitors", "rates")
-OVER_THE_SOCKET: Final = ("tokens", "proofs", "opening", "frames", "staying", "chat")
+OVER_THE_SOCKET: Final = ("tokens", "proofs", "opening", "frames", "staying", "chat", "calls")
 """Families of cases that use the socket. The families in `OVER_HTTP` use the endpoints."""
 TARGET = """\
 [target]
 name = "Sample in Node"
 base_url = "{base}"
+revision = {revision}
 [businesses]
 grade = "lab"
 url = "{base}/lab"
@@ -63,7 +65,9 @@ def judged_of_its_family(folder: Path, service: Mapping[str, Any]) -> Result:
 
 
 @contextmanager
-def target_of(folder: Path, home: Path, wishes: Wishes, declared: Mapping[str, int]) -> Iterator[Path]:
+def target_of(
+    folder: Path, home: Path, wishes: Wishes, declared: Mapping[str, int], revision: int = REVISION
+) -> Iterator[Path]:
     """Run the service with its own applications for the social providers, and yield the path of the service's
     TARGET.toml.
     """
@@ -73,7 +77,10 @@ def target_of(folder: Path, home: Path, wishes: Wishes, declared: Mapping[str, i
             for social in OFFERED:
                 lab.set_application(new_application(social, f"node-{social}"))
         target = folder / "target.toml"
-        target.write_text(TARGET.format(base=base) + "".join(f"{name} = {most}\n" for name, most in declared.items()))
+        target.write_text(
+            TARGET.format(base=base, revision=revision)
+            + "".join(f"{name} = {most}\n" for name, most in declared.items())
+        )
         yield target
 
 

@@ -21,6 +21,7 @@ from tests.conform.changing import (
 from tests.conform.nodes import changed
 
 from chatkey_conform.judging.verdict import Verdict
+from chatkey_protocol.names import REVISION
 from chatkey_stack.ports import LOOPBACK, free_ports
 
 
@@ -39,7 +40,8 @@ def test_a_service_that_is_right_in_an_unusual_way_is_not_blamed(tmp_path: Path,
     limits, declared = service.get("limits", UNLIMITED), service.get("declared", DECLARED)
 
     home = changed(tmp_path, *service.get("edits", ()))
-    with target_of(tmp_path, home, wished(port, limits, base), declared) as target:
+    revision = service.get("revision", REVISION)
+    with target_of(tmp_path, home, wished(port, limits, base), declared, revision) as target:
         result = judged(target, of_families(*service.get("families", ())))
 
     assert [(outcome.case.id, outcome.reason) for outcome in result.of(Verdict.FAILED, Verdict.ERROR)] == []

@@ -31,7 +31,7 @@ def cases() -> int:
     """Return the number of cases in the published file, without the examples for keys that the profile does not use."""
     vectors = json.loads(VECTORS.read_text())
     lists = ("thumbprints", "visitor_keys", "token_hashes", "domains")
-    cases = ("tokens", "refreshes", "proofs")
+    cases = ("tokens", "refreshes", "proofs", "call_proofs")
     return sum(len(vectors[name]) for name in lists) + sum(len(vectors[name]["cases"]) for name in cases)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
 from xml.etree import ElementTree
@@ -13,26 +14,29 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from chatkey_conform import command
-from chatkey_conform.case import Case
+from chatkey_conform.case import Case, Family
 from chatkey_conform.cli import conform
 from chatkey_conform.command import write
-from chatkey_conform.data import contract, elsewhere, scored
+from chatkey_conform.data import contract, elsewhere, revisions, scored
+from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.transcript import Step, masked
-from chatkey_conform.judging.verdict import OtherRefusal, Verdict
+from chatkey_conform.judging.verdict import Broken, OtherRefusal, Verdict
 from chatkey_conform.making import token_verdicts
 from chatkey_conform.making.issuer import Issuer
 from chatkey_conform.reports.document import About, document
 from chatkey_conform.reports.exits import status
 from chatkey_conform.reports.words import headline, unjudged
 from chatkey_conform.running.outcome import Outcome, Result
+from chatkey_conform.running.runner import Run
+from chatkey_conform.subject.subject import Subject
+from chatkey_conform.subject.world import World
 from chatkey_conform.suite import cases
 from chatkey_conform.target import TargetError, read_target
 from chatkey_peer.exits import Exit
+from chatkey_protocol.names import REVISION
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "conform-report.json"
 SAMPLE = Path(__file__).parents[2] / "e2e" / "chatkey_conform" / "sample.toml"
-LATER = {"4.5/page", "5.7/verified-origin"}
-"""Sentences that cases judge, and that no revision scores yet."""
 BOTH = frozenset({"4.1/no-token", "D-10/hello"})
 
 
@@ -66,15 +70,27 @@ def test_the_sentences_of_the_cases_are_those_scored_in_the_contract() -> None:
     named = {sentence for found in cases() for sentence in found.sentences}
 
     assert named <= contract().keys()
-    assert named - LATER == scored(2)["service"]
+    assert named == scored(REVISION)["service"]
+
+
+def test_a_revision_adds_to_the_sentences_of_the_revision_before() -> None:
+    assert revisions()[-1] == REVISION
+    assert scored(2).keys() == scored(3).keys()
+    assert {side: len(ids) for side, ids in scored(2).items()} == {"service": 130, "scenarios": 64, "widget": 44}
+    assert scored(3)["service"] - scored(2)["service"] == {
+        "4.5/page",
+        "5.7/verified-origin",
+        "D-22/bound",
+        "D-22/relay",
+        "D-22/ends",
+    }
 
 
 def test_a_part_is_named_for_every_must_sentence_that_is_not_scored() -> None:
     musts = {name for name, entry in contract().items() if entry["level"] == "must"}
     named = [name for ids in elsewhere().values() for name in ids]
 
-    assert sorted(named) == sorted(musts - scored(2)["service"])
-    assert set(elsewhere()["wire"]) == LATER
+    assert sorted(named) == sorted(musts - scored(REVISION)["service"])
 
 
 def test_every_case_has_a_unique_id_a_sentence_a_title_and_a_page() -> None:
@@ -152,6 +168,30 @@ def test_a_refusal_with_another_code_is_charged_to_the_profile(
     assert [found.id for found in made.failed] == failed
     assert {found.verdict for found in made.sentences} <= {Verdict.FAILED, Verdict.NOT_STRICT}
     assert status(made) is Exit.FAILED
+
+
+@pytest.mark.parametrize(("revision", "since", "verdict"), [(2, 3, Verdict.NOT_SCORED), (3, 3, None), (2, 2, None)])
+def test_a_case_that_is_newer_than_the_declared_revision_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: int, since: int, verdict: Verdict | None
+) -> None:
+    family = Family("smoke", "Smoke", "socket.md#opening")
+
+    @family.judges(
+        "D-22/bound", since=since, each={"passed": None, "failed": Broken("no"), "error": HarnessError("no")}
+    )
+    def something(_: Subject, error: Exception | None) -> None:
+        """Something is so."""
+        if error is not None:
+            raise error
+
+    path = tmp_path / "target.toml"
+    path.write_text(SAMPLE.read_text().replace("revision = 3 ", f"revision = {revision} "))
+    monkeypatch.setenv("SHOP_SECRET", "a-secret-of-at-least-thirty-two-bytes")
+    with closing(World(read_target(path))) as world:
+        outcomes = Run(world).judge(family.cases).outcomes
+
+    own = [Verdict.PASSED, Verdict.FAILED, Verdict.ERROR]
+    assert [outcome.verdict for outcome in outcomes] == ([verdict] * 3 if verdict else own)
 
 
 def test_a_known_failure_that_passes_is_told() -> None:
@@ -244,8 +284,8 @@ def test_nothing_secret_is_shown() -> None:
         ('have = ["search", "calls"]', 'have = ["serch"]', "did you mean 'search'"),
         ('grade = "prepared"', 'grade = "lab"', "[businesses] needs url"),
         ('grade = "prepared"', 'grade = "magic"', "grade"),
-        ("revision = 2 ", "revision = 9 ", "write a revision that this suite scores: 2"),
-        ("revision = 2 ", "revision = 1 ", "write a revision that this suite scores: 2"),
+        ("revision = 3 ", "revision = 9 ", "write a revision that this suite scores: 2 and 3"),
+        ("revision = 3 ", "revision = 1 ", "write a revision that this suite scores: 2 and 3"),
         ('base_url = "http://localhost:8800"', 'base_url = "localhost"', "target.base_url is 'localhost'; write"),
         ('name = "My chat service"', 'nam = "x"', "nam"),
         ("[limits]", "[limits]\nbody = 5", "body"),

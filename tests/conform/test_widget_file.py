@@ -49,7 +49,7 @@ def test_only_a_file_without_a_target_describes_a_widget(tmp_path: Path) -> None
         ("http://localhost:8700/widget.js", "dist/widget.js", "write an http or https URL"),
         ('log_out = ".leave"', "", "lacks 'log_out'"),
         ("log_out", "logout", "has 'logout'; the parts are open"),
-        ("[widget.selectors]", "revision = 9\n[widget.selectors]", "a revision that this suite scores: 2"),
+        ("[widget.selectors]", "revision = 9\n[widget.selectors]", "a revision that this suite scores: 2 and 3"),
         ("name =", "nmae =", "nmae"),
         ("[widget]", "[widget", "widget.toml"),
     ],

@@ -17,7 +17,7 @@ SUBPROTOCOL: Final = "wf.v1"
 MAX_TOKEN_BYTES: Final = 8192
 """The longest token that the widget sends. By default, a service accepts tokens up to this length."""
 
-REVISION: Final = 2
+REVISION: Final = 3
 """The revision of the profile's documentation. New revisions only add what peers of older revisions can still read."""
 
 PROOF_TYP: Final = "wf-proof+jwt"

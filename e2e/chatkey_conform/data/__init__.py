@@ -45,8 +45,15 @@ def revisions() -> tuple[int, ...]:
 
 @cache
 def scored(revision: int) -> dict[str, frozenset[str]]:
-    """Return the sentences that are scored in a revision of the profile, separately for services and for widgets."""
-    return {side: frozenset(ids) for side, ids in _revisions()[str(revision)].items()}
+    """Return the sentences that are scored in a revision of the profile, separately for services and for widgets.
+
+    A revision also scores the sentences of earlier revisions.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for number, sides in _revisions().items():
+        if int(number) <= revision:
+            found |= {side: found.get(side, frozenset()) | {*ids} for side, ids in sides.items()}
+    return found
 
 
 @cache

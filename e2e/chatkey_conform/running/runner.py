@@ -22,6 +22,9 @@ JOBS: Final = 8
 MOST_RETRIED: Final = 12
 """Up to this many failing cases run once more, alone, in case the machine or the network was slow."""
 
+JUDGED_LATER: Final = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.ERROR})
+"""The verdicts that do not count if the case is newer than the revision that the target declares."""
+
 SMOKE: Final = "smoke/"
 SERVICE: Final = "service"
 
@@ -77,7 +80,7 @@ class Run:
             reason, steps = subject.transcript.masked(reason), tuple(subject.transcript.steps)
         if verdict is Verdict.FAILED and (why := self._why_known(case)):
             verdict, reason = Verdict.KNOWN, f"{why} ({reason})"
-        if verdict in {Verdict.PASSED, Verdict.FAILED} and case.since > self.world.target.service.revision:
+        if verdict in JUDGED_LATER and case.since > self.world.target.service.revision:
             verdict, reason = Verdict.NOT_SCORED, f"scored from revision {case.since} on; {reason or 'passed'}"
         return Outcome(case, verdict, reason, steps, time.monotonic() - begun, refusal=refusal)
 

@@ -279,10 +279,10 @@ def _is_known(frame: Json) -> bool:
 
 
 def _is_unasked(frame: Json, has_id: bool) -> bool:
-    """Return whether a frame answers no request, such as `reauth`, another socket's message or a call's state."""
+    """Return whether a frame answers no request, such as `reauth`, a message, a call's state or an offer."""
     if frame["type"] in {"reauth", "message"}:
         return True
-    return has_id and frame["type"] == "call" and "id" not in frame
+    return has_id and frame["type"] in {"call", "signal"} and "id" not in frame
 
 
 def _seconds_asked_for(refused: Json) -> float:

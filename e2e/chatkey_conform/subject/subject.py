@@ -96,6 +96,13 @@ class Subject:
         self.world.businesses.change(shop.business, members)
         self.advance(61)
 
+    def agent(self, shop: Shop, do: str, **members: str) -> Mapping[str, Any]:
+        """Act as an agent in the conversation of the shop's member (docs/lab.md)."""
+        seen = self.world.businesses.agent({"do": do, "id": shop.id, "uid": shop.member, **members})
+        told = f"{len(seen.get('signals') or ())} signals, refused: {seen.get('refused')}"
+        self.transcript.note(f"(the agent's page {members.get('page', '')}: {do})", told)
+        return seen
+
     def _shop(self, business: Business) -> Shop:
         return Shop(business, get=self.get, now=self.now)
 

@@ -7,6 +7,7 @@ from functools import cache
 from chatkey_conform.case import Case
 from chatkey_conform.suite import (
     callback,
+    calls,
     chat,
     chat_asked,
     chat_refused,
@@ -42,6 +43,7 @@ FAMILIES = (
     chat_asked.FAMILY,
     chat_refused.FAMILY,
     frames.FAMILY,
+    calls.FAMILY,
     rates.FAMILY,
 )
 

@@ -11,7 +11,7 @@ const PAGE = 50;
 /**
  * @typedef {{id: string, seq: number, sender: "customer" | "agent", name: string | null, body: string,
  *   sent_at: number}} Message
- * @typedef {{call_id: string, state: "ringing" | "active" | "ended"}} Call
+ * @typedef {{call_id: string, state: "ringing" | "active" | "ended", code?: string}} Call
  * @typedef {import("./connection.mjs").Connection} Connection
  */
 
@@ -23,6 +23,8 @@ export class Conversation {
   byId = new Map();
   /** @type {Call | null} */
   call = null;
+  /** The two sides of the call, while there is one. @type {import("./calls.mjs").Line | null} */
+  line = null;
   /** @type {Set<Connection>} */
   sockets = new Set();
 
@@ -50,20 +52,45 @@ export class Conversation {
     return this.messages.filter(({ body }) => folded(body).includes(wanted)).slice(-PAGE);
   }
 
-  /** Start or end a call; the change is told to the others. @param {"start" | "end"} action @param {Connection} [from] */
-  turn(action, from) {
+  /**
+   * Start or end a call; the change is told to the others.
+   * @param {"start" | "end"} action @param {Connection} [from] @param {string} [code] why it ends, where nobody hung up
+   */
+  turn(action, from, code) {
     const on = this.call?.state === "ended" ? null : this.call;
     if (action === "end" && !on) throw new Refused("call_unknown", "There is no call to end.");
-    const call = action === "end" ? { ...on, state: "ended" } : on ?? { call_id: randomUUID(), state: "ringing" };
+    const call = action === "end" ? { ...on, state: "ended", ...(code ? { code } : {}) } : on ?? { call_id: randomUUID(), state: "ringing" };
     this.call = /** @type {Call} */ (call);
     this.tell({ type: "call", ...call }, from);
+    if (action === "end") this.close();
     return this.call;
   }
 
-  /** A socket is gone; with the last one the call is over. @param {Connection} socket */
+  /** An agent has accepted the call. */
+  activate() {
+    if (this.call?.state !== "ringing") return;
+    this.call = { ...this.call, state: "active" };
+    this.line?.activate();
+    this.tell({ type: "call", ...this.call });
+  }
+
+  close() {
+    this.line?.close();
+    this.line = null;
+  }
+
+  /** A socket is gone; with the last one a call that rings is over. @param {Connection} socket */
   leave(socket) {
     this.sockets.delete(socket);
-    if (!this.sockets.size && this.call) this.call = { ...this.call, state: "ended" };
+    this.line?.leave(socket);
+    if (!this.sockets.size && this.call) this.abandon(this.call);
+  }
+
+  /** @param {Call} call */
+  abandon(call) {
+    if (call.state === "active") return;
+    this.call = { ...call, state: "ended" };
+    this.close();
   }
 }
 

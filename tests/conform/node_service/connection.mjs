@@ -3,6 +3,7 @@
 
 import { randomBytes } from "node:crypto";
 
+import { Line, unknown } from "./calls.mjs";
 import { checkText, oneLine } from "./chat.mjs";
 import { Allowance } from "./clock.mjs";
 import { checkPage } from "./domains.mjs";
@@ -60,6 +61,7 @@ export class Connection {
   refuse(refused) {
     this.send(refused.frame());
     this.socket.close(refused.close, refused.code);
+    this.conversation?.line?.refused(this, refused);
   }
 
   /** Whatever is refused within ends the connection. @param {() => void} act */
@@ -204,6 +206,9 @@ export class Connection {
         return { type: "search", id: frame.id, messages: conversation.search(frame.query) };
       case "call":
         return { type: "call", ...this.call(frame, conversation), id: frame.id };
+      case "signal":
+        if (!conversation.line) throw unknown();
+        return conversation.line.signal(this, frame);
     }
   }
 
@@ -228,10 +233,20 @@ export class Connection {
   }
 
   /** @param {Extract<import("./frames.mjs").Asked, {type: "call"}>} frame @param {import("./chat.mjs").Conversation} conversation */
-  call({ action, headers }, conversation) {
+  call({ id, action, headers, started }, conversation) {
     const name = this.name(headers);
+    const before = conversation.call;
+    if (action === "join") return this.join(conversation, started);
     const call = conversation.turn(action, this);
+    if (call.call_id !== before?.call_id) conversation.line = new Line(conversation, call.call_id, this, id);
     this.remember(name);
+    return call;
+  }
+
+  /** @param {import("./chat.mjs").Conversation} conversation @param {string} [started] */
+  join({ line, call }, started) {
+    if (!line || !call) throw unknown();
+    line.join(this, started);
     return call;
   }
 

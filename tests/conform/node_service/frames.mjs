@@ -1,7 +1,7 @@
 // @ts-check
 /** Frames of a widget, as docs/schemas/frames-of-the-widget.json has them. */
 
-import { NotJson, isInteger, object, parse } from "./json.mjs";
+import { NotJson, isInteger, length, object, parse } from "./json.mjs";
 import { Refused } from "./refusals.mjs";
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -11,7 +11,8 @@ const ID = /^[A-Za-z0-9_-]{1,64}$/;
  * @typedef {{type: "message", id: string, body: string, headers?: Headers}
  *   | {type: "history", id: string, before?: number | null, limit?: number}
  *   | {type: "search", id: string, query: string}
- *   | {type: "call", id: string, action: "start" | "end", headers?: Headers}} Asked
+ *   | {type: "call", id: string, action: "start" | "end" | "join", headers?: Headers, started?: string}
+ *   | ({type: "signal"} & import("./calls.mjs").Signal)} Asked
  * @typedef {{type: "connect", token: string, proof: string} | {type: "refresh", token: string} | {type: "ping"}
  *   | Asked} Frame
  * @typedef {(value: unknown) => boolean} Check
@@ -30,6 +31,12 @@ const headers = (value) => {
   return object(value) !== null && (name === null || typeof name === "string");
 };
 
+/** @param {...string} words @returns {Check} */
+const one = (...words) => (value) => typeof value === "string" && words.includes(value);
+/** A text of so many characters, or none at all. @param {number} least @param {number} most @returns {Check} */
+const sized = (least, most) => (value) =>
+  absent(value) || (typeof value === "string" && length(value) >= least && length(value) <= most);
+
 /** @type {Record<string, Record<string, Check>>} */
 const MEMBERS = {
   connect: { token: text, proof: text },
@@ -41,7 +48,11 @@ const MEMBERS = {
     limit: (value) => absent(value) || isInteger(value, 1, 50),
   },
   search: { id, query: text },
-  call: { id, action: (value) => value === "start" || value === "end", headers },
+  call: { id, action: one("start", "end", "join"), headers, started: (value) => absent(value) || id(value) },
+  signal: {
+    id, call_id: (value) => typeof value === "string" && /^[0-9a-f-]{36}$/.test(value),
+    action: one("ask", "answer", "candidate"), sdp: sized(1, 8000), proof: sized(1, 4096), candidate: sized(0, 1000),
+  },
   ping: {},
 };
 

@@ -4,6 +4,7 @@
 import { randomUUID } from "node:crypto";
 
 import { change } from "./businesses.mjs";
+import { Page } from "./calls.mjs";
 import { failure } from "./endpoints.mjs";
 import { Refused } from "./refusals.mjs";
 import { IMPLEMENTED } from "./socials.mjs";
@@ -61,8 +62,8 @@ export async function answerLab(service, request, path, query) {
   }
 }
 
-/** Answer in a conversation or end its call, and tell what was said in it. @type {Deed} */
-function actAsAgent({ conversations, clock }, { do: deed, id, uid, body }) {
+/** Act in a conversation or in its call, and tell what was said in it, and to the page. @type {Deed} */
+function actAsAgent({ conversations, clock, pages }, { do: deed, id, uid, body, page: name, ...more }) {
   const own = ["visitor", "custom", "social"].map((login) => conversations.get(`${id} ${login} ${uid}`));
   const conversation = own.find((known) => known !== undefined);
   if (!conversation) throw new Refused("not_found", "There is no such conversation.");
@@ -70,7 +71,22 @@ function actAsAgent({ conversations, clock }, { do: deed, id, uid, body }) {
   const message = { id: randomUUID(), seq, sender: /** @type {const} */ ("agent"), name: "Agent", body, sent_at: clock.now() };
   if (deed === "answer") conversation.store(message);
   if (deed === "end") conversation.turn("end");
-  return { messages: conversation.messages };
+  const page = pages.get(name) ?? new Page();
+  if (name) pages.set(name, page);
+  return { messages: conversation.messages, refused: refusal(page, conversation, deed, more), signals: page.signals };
+}
+
+/** Act with a page of the agent; the code where that is refused. @param {Page} page @param {import("./chat.mjs").Conversation} conversation @param {string} deed @param {Record<string, any>} more */
+function refusal(page, conversation, deed, { sdp, nonce, candidate }) {
+  try {
+    if (deed === "accept") page.accept(conversation);
+    if (deed === "offer") page.offer({ sdp, nonce });
+    if (deed === "candidate") page.candidate(candidate);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return error.code;
+  }
 }
 
 /** Whoever shows the token; without one, programs of this machine. @param {Service} service @param {import("node:http").IncomingMessage} request */

@@ -20,20 +20,46 @@ const MOST = 4096;
  *   it is spent
  */
 export function checkProof(proof, on) {
+  const { htm, htu, nonce, ath } = signedClaims(proof, "wf-proof+jwt", OF_SOCKETS, on);
+  if (nonce !== on.nonce) throw new Refused("proof_nonce", "The nonce is not the unused one of this connection.");
+  if (htm !== "GET") throw new Refused("proof_htm", "htm has to be GET.");
+  if (plain(htu) !== plain(on.htu)) throw new Refused("proof_htu", "htu has to be socket_uri.");
+  if (ath !== sha256(on.token)) throw new Refused("proof_ath", "ath is not the hash of the token beside it.");
+}
+
+/**
+ * Check the proof of a call's audio against the call, the newest offer and the answer.
+ * @param {string} proof
+ * @param {{jkt: string | null, now: number, callId: string, nonce: string | null, fingerprint: string,
+ *   peerFingerprint: string}} on `nonce` is null without an offer that is still to be answered
+ */
+export function checkCallProof(proof, on) {
+  const claims = signedClaims(proof, "wf-call-proof+jwt", OF_CALLS, on);
+  if (claims.call_id !== on.callId) throw new Refused("proof_call", "The proof is for another call.");
+  if (on.nonce === null || on.nonce !== claims.nonce) throw new Refused("proof_nonce", "The nonce is not the newest offer's.");
+  if (claims.fingerprint !== on.fingerprint) throw new Refused("proof_fingerprint", "The answer's fingerprint is another.");
+  if (claims.peer_fingerprint !== on.peerFingerprint) {
+    throw new Refused("proof_fingerprint", "The offer's fingerprint is another.");
+  }
+}
+
+/**
+ * The claims of a proof of this kind, signed by the key that the socket is bound to.
+ * @param {string} proof @param {string} typ @param {Record<string, Check>} own the claims of this kind
+ * @param {{jkt: string | null, now: number}} on @returns {Record<string, string>}
+ */
+function signedClaims(proof, typ, own, on) {
   const { header, claims, signed, signature } = readForm(proof);
-  if (header.typ !== "wf-proof+jwt") throw new Refused("proof_typ", "typ has to be wf-proof+jwt.");
+  if (header.typ !== typ) throw new Refused("proof_typ", `typ has to be ${typ}.`);
   if (header.alg !== "ES256") throw new Refused("proof_alg", "alg has to be ES256.");
   const jwk = publicKey(header.jwk);
-  const { htm, htu, nonce, ath } = readClaims(claims, on.now);
+  const read = readClaims(claims, own, on.now);
   const key = createPublicKey({ key: { kty: "EC", crv: "P-256", x: jwk.x, y: jwk.y }, format: "jwk" });
   if (signature.length !== 64 || !verify("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }, signature)) {
     throw new Refused("proof_signature", "The signature does not verify; raw r and s, 64 bytes, are wanted.");
   }
   if (thumbprint(jwk) !== on.jkt) throw new Refused("proof_key_mismatch", "The token is bound to another key.");
-  if (nonce !== on.nonce) throw new Refused("proof_nonce", "The nonce is not the unused one of this connection.");
-  if (htm !== "GET") throw new Refused("proof_htm", "htm has to be GET.");
-  if (plain(htu) !== plain(on.htu)) throw new Refused("proof_htu", "htu has to be socket_uri.");
-  if (ath !== sha256(on.token)) throw new Refused("proof_ath", "ath is not the hash of the token beside it.");
+  return read;
 }
 
 /** @param {string} proof */
@@ -79,20 +105,29 @@ function isPoint(left, right) {
   return x < PRIME && y < PRIME && (y * y - (x * x * x - 3n * x + B)) % PRIME === 0n;
 }
 
-/** @param {Record<string, unknown>} claims @param {number} now */
-function readClaims(claims, now) {
-  const { jti, iat, htm, htu, nonce, ath, exp = null, nbf = null } = claims;
-  const text = (/** @type {unknown} */ value, most = 256) =>
-    typeof value === "string" && value !== "" && length(value) <= most;
-  const time = (/** @type {unknown} */ value) => isInteger(value, 0, FOREVER);
+/** @param {unknown} value */
+const text = (value, most = 256) => typeof value === "string" && value !== "" && length(value) <= most;
+
+/** @typedef {(value: unknown) => boolean} Check */
+/** @type {Record<string, Check>} */
+const OF_SOCKETS = { htm: (value) => typeof value === "string", htu: (value) => text(value, 2048), ath: (value) => text(value) };
+/** @type {Record<string, Check>} */
+const OF_CALLS = Object.fromEntries(
+  ["call_id", "fingerprint", "peer_fingerprint"].map((name) => [name, (/** @type {unknown} */ value) => text(value)]),
+);
+
+/** @param {Record<string, unknown>} claims @param {Record<string, Check>} own @param {number} now */
+function readClaims(claims, own, now) {
+  const { jti, iat, nonce, exp = null, nbf = null } = claims;
   const right = {
-    jti: text(jti), iat: time(iat), htm: typeof htm === "string", htu: text(htu, 2048), nonce: text(nonce), ath: text(ath),
+    jti: text(jti), iat: isInteger(iat, 0, FOREVER), nonce: text(nonce),
     exp: exp === null || (isInteger(exp, 0, FOREVER) && exp > now),
     nbf: nbf === null || (isInteger(nbf, 0, FOREVER) && nbf <= now + 60),
+    ...Object.fromEntries(Object.entries(own).map(([name, is]) => [name, is(claims[name])])),
   };
   const wrong = Object.entries(right).find(([, is]) => !is);
   if (wrong) throw new Refused("proof_claims", `${wrong[0]} of the proof is missing, not of its form, or out of its time.`);
-  return /** @type {{htm: string, htu: string, nonce: string, ath: string}} */ ({ htm, htu, nonce, ath });
+  return /** @type {Record<string, string>} */ (claims);
 }
 
 /** An address without query and fragment, with its default port left out. @param {string} address */

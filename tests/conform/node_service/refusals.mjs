@@ -18,7 +18,8 @@ export const CODES = {
   proof_nonce: [401, 4440], proof_htm: [401, 4403], proof_htu: [401, 4403], proof_ath: [401, 4403],
   frame_too_large: [413, 1009], frame_invalid: [400, 4400], frame_unexpected: [400, 4400],
   frame_timeout: [408, 4408], auth_timeout: [408, 4408], idle_timeout: [408, 4408],
-  too_many_sockets: [429, 4429], identity_changed: [409, 4409], call_unknown: [404, 4400], restarting: [503, 1012],
+  too_many_sockets: [429, 4429], identity_changed: [409, 4409], call_unknown: [404, 4400], call_taken: [409, 4400], call_busy: [409, 4400],
+  proof_call: [401, 4403], proof_fingerprint: [401, 4403], restarting: [503, 1012],
   state_invalid: [400, 4403], state_expired: [400, 4403], state_used: [400, 4403],
   oauth_denied: [400, 4403], oauth_failed: [502, 1013],
 };

@@ -47,6 +47,8 @@ export class Service {
     this.connections = new Set();
     /** @type {Map<string, Conversation>} */
     this.conversations = new Map();
+    /** The pages of the lab's agent. @type {Map<string, import("./calls.mjs").Page>} */
+    this.pages = new Map();
     this.rates = this.fresh();
     this.allowances = this.freshOfIdentities();
   }
@@ -64,7 +66,7 @@ export class Service {
     const now = () => this.clock.precise();
     const written = new Allowance(messages, 3600, now);
     const [search, history] = [searches, histories].map((most) => new Allowance(most, 60, now));
-    return { message: written, call: written, search, history };
+    return { message: written, call: written, signal: new Allowance(0, 1, now), search, history };
   }
 
   /** Clock and rates as at the start. */

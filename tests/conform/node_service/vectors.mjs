@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { Business } from "./businesses.mjs";
 import { origins } from "./domains.mjs";
 import { decode, mac, sha256, thumbprint } from "./keys.mjs";
-import { checkProof } from "./proofs.mjs";
+import { checkCallProof, checkProof } from "./proofs.mjs";
 import { Refused } from "./refusals.mjs";
 import { minute, readIdentityToken, readSocketToken, visitorEnd, visitorKey } from "./tokens.mjs";
 
@@ -114,6 +114,14 @@ for (const wanted of vectors.domains) {
 for (const { id, proof, accepted, ...wanted } of vectors.proofs.cases) {
   check(`proofs ${id}`, accepted ?? refusal(wanted), () => {
     checkProof(proof, vectors.proofs.given);
+    return true;
+  });
+}
+
+for (const { id, proof, accepted, ...wanted } of vectors.call_proofs.cases) {
+  const { call_id: callId, peer_fingerprint: peerFingerprint, ...given } = vectors.call_proofs.given;
+  check(`call_proofs ${id}`, accepted ?? refusal(wanted), () => {
+    checkCallProof(proof, { callId, peerFingerprint, ...given });
     return true;
   });
 }
