@@ -11,6 +11,7 @@ from chatkey_widget import call_proof, effects, events
 from chatkey_widget.errors import Fault
 from chatkey_widget.ports import MicrophoneRefused
 from chatkey_widget.sound import CONNECT_SECONDS, LOST_SECONDS
+from chatkey_widget.view import Device
 
 AGENT, OWN, OTHER = (":".join([pair] * 32) for pair in ("A1", "B2", "C3"))
 NONCE = "the-agents-nonce-1"
@@ -383,6 +384,44 @@ def test_the_sound_stops_when_the_member_logs_out(member: Driver) -> None:
 
     assert caller.is_silent()
     assert [frame["action"] for frame in member.frames(Kind.CALL)] == ["start", "end"]
+
+
+def test_the_person_can_choose_another_device_during_a_call(caller: Caller) -> None:
+    caller.connect()
+    devices = tuple(Device("microphone", name, name, used=name == "desk") for name in ("desk", "headset"))
+    caller.driver.feed(events.DevicesFound(caller.ref, devices))
+
+    caller.driver.feed(events.DeviceChosen("microphone", "headset"))
+
+    assert caller.driver.view.sound.devices == devices
+    chosen = caller.driver.last(effects.UseDevice)
+    assert (chosen.ref, chosen.kind, chosen.id) == (caller.ref, "microphone", "headset")
+
+
+def test_a_device_that_cannot_be_used_does_not_end_the_call(caller: Caller) -> None:
+    caller.connect()
+
+    caller.driver.feed(events.DeviceRefused(caller.ref, Fault.MICROPHONE_BUSY, "why"))
+
+    assert (caller.driver.errors(), caller.is_silent()) == ([Fault.MICROPHONE_BUSY], False)
+
+
+async def test_the_runtime_uses_the_chosen_device_and_reports_a_refusal() -> None:
+    world = World()
+    runtime = run(world)
+    await world.until(lambda: "ready" in world.names())
+    runtime.feed(events.CallAsked("start"))
+    await world.until(lambda: any(frame["type"] == "call" for frame in world.sent))
+
+    runtime.feed(events.DeviceChosen("speaker", "headset"))
+    await world.until(lambda: "speaker headset" in world.call_sound.done)
+    world.call_sound.refuse = MicrophoneRefused(Fault.MICROPHONE_BUSY, "Another program uses it.")
+    runtime.feed(events.DeviceChosen("microphone", "desk"))
+    await world.until(lambda: "error" in world.names())
+
+    assert world.errors() == [Fault.MICROPHONE_BUSY]
+    assert "close" not in world.call_sound.done[world.call_sound.done.index("microphone") :]
+    runtime.feed(events.ShutdownAsked())
 
 
 async def test_the_runtime_uses_the_microphone_of_the_browser() -> None:

@@ -30,7 +30,7 @@ from chatkey_widget.runtime import Runtime
 
 if TYPE_CHECKING:
     from chatkey_widget.effects import Reason
-    from chatkey_widget.view import View
+    from chatkey_widget.view import DeviceKind, View
 
 URI = "wss://chat.test/v1/socket"
 SETTINGS = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID, custom_login=True)
@@ -63,6 +63,11 @@ class Sound:
 
     def send(self, *, on: bool) -> None:
         self.done.append("on" if on else "off")
+
+    async def use(self, kind: DeviceKind, device_id: str) -> None:
+        if self.refuse is not None:
+            raise self.refuse
+        self.done.append(f"{kind} {device_id}")
 
     def play(self) -> None:
         self.done.append("play")

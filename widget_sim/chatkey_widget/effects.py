@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from chatkey_widget.timers import Timer
-from chatkey_widget.view import View
+from chatkey_widget.view import DeviceKind, View
 
 Reason = Literal["load", "renew", "refresh", "rejected"]
 """The reason for a call of `getToken`: no token yet, the token expires soon, the page asked, or the last token was
@@ -176,6 +176,15 @@ class SendSound:
 
 
 @dataclass(frozen=True, slots=True)
+class UseDevice:
+    """Use another microphone or speaker for the call."""
+
+    ref: int
+    kind: DeviceKind
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class PlaySound:
     """Play the sound of the other side. A browser that refuses allows it within a click."""
 
@@ -246,7 +255,17 @@ class TearDown:
 WireEffect = OpenSocket | SignProof | Send | CloseSocket
 """The effects on the socket."""
 
-SoundEffect = OpenMicrophone | AnswerOffer | SignCall | AddCandidate | SendSound | PlaySound | InspectSound | CloseSound
+SoundEffect = (
+    OpenMicrophone
+    | AnswerOffer
+    | SignCall
+    | AddCandidate
+    | SendSound
+    | UseDevice
+    | PlaySound
+    | InspectSound
+    | CloseSound
+)
 """The effects on the sound of a call."""
 
 Effect = (

@@ -12,7 +12,7 @@ from chatkey_protocol.frames import CallAction
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.timers import Timer
-from chatkey_widget.view import Page
+from chatkey_widget.view import Device, DeviceKind, Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +308,14 @@ class PlayAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceChosen:
+    """The person chose another microphone or speaker for the call."""
+
+    kind: DeviceKind
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class MicrophoneOpened:
     ref: int
 
@@ -343,6 +351,23 @@ class CandidateFound:
 
     ref: int
     candidate: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesFound:
+    """The browser listed the devices for the call, because they or the choice have changed."""
+
+    ref: int
+    devices: tuple[Device, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRefused:
+    """The browser cannot use the chosen device. The call goes on with the device before it."""
+
+    ref: int
+    fault: Fault
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,10 +416,19 @@ ScreenEvent = (
     | CallAsked
     | MuteAsked
     | PlayAsked
+    | DeviceChosen
     | NoticeDismissed
 )
 SoundEvent = (
-    MicrophoneOpened | MicrophoneFailed | CallAnswered | CallSigned | CandidateFound | SoundChanged | SoundInspected
+    MicrophoneOpened
+    | MicrophoneFailed
+    | CallAnswered
+    | CallSigned
+    | CandidateFound
+    | DevicesFound
+    | DeviceRefused
+    | SoundChanged
+    | SoundInspected
 )
 MachineEvent = TokenNotStored | TimerFired | Woken | ShutdownAsked
 

@@ -9,7 +9,7 @@ from chatkey_widget.effects import Reason
 from chatkey_widget.errors import Fault
 from chatkey_widget.events import Unusable
 from chatkey_widget.keys import PublicKey
-from chatkey_widget.view import View
+from chatkey_widget.view import Device, DeviceKind, View
 
 
 class Unreachable(Exception):
@@ -189,10 +189,11 @@ SoundState = Literal["connected", "interrupted", "silent", "microphone_lost"]
 
 @dataclass(frozen=True, slots=True)
 class SoundListener:
-    """Callbacks of a call's sound: a change of its state, and an ICE candidate that was found later."""
+    """Callbacks of a call's sound: a change of its state, an ICE candidate that was found later, and the devices."""
 
     changed: Callable[[SoundState], None]
     found: Callable[[str], None]
+    listed: Callable[[tuple[Device, ...]], None]
 
 
 class CallSound(Protocol):
@@ -210,6 +211,10 @@ class CallSound(Protocol):
 
     def send(self, *, on: bool) -> None:
         """Let the sound of the microphone into the call, or stop it."""
+        ...
+
+    async def use(self, kind: DeviceKind, device_id: str) -> None:
+        """Use another microphone or speaker. Raises `MicrophoneRefused`."""
         ...
 
     def play(self) -> None:

@@ -28,6 +28,7 @@ from chatkey_widget.ports import (
     WireListener,
 )
 from chatkey_widget.timers import Timer
+from chatkey_widget.view import DeviceKind
 
 GET_TOKEN_SECONDS: Final = 10.0
 SPREAD_SECONDS: Final = 0.3
@@ -125,6 +126,7 @@ class Runtime:
                 | effects.SignCall()
                 | effects.AddCandidate()
                 | effects.SendSound()
+                | effects.UseDevice()
                 | effects.PlaySound()
                 | effects.InspectSound()
                 | effects.CloseSound()
@@ -161,6 +163,8 @@ class Runtime:
                 self._spawn(sound.add_candidate(candidate))
             case effects.SendSound(on):
                 sound.send(on=on)
+            case effects.UseDevice(ref, kind, device_id):
+                self._spawn(self._use_device(ref, kind, device_id))
             case effects.PlaySound():
                 sound.play()
             case effects.InspectSound(ref):
@@ -317,6 +321,7 @@ class Runtime:
         listener = SoundListener(
             changed=lambda state: self.feed(events.SoundChanged(ref, state)),
             found=lambda candidate: self.feed(events.CandidateFound(ref, candidate)),
+            listed=lambda devices: self.feed(events.DevicesFound(ref, devices)),
         )
         try:
             await self._ports.sound.open_microphone(listener)
@@ -324,6 +329,12 @@ class Runtime:
             self.feed(events.MicrophoneFailed(ref, refused.fault, str(refused)))
         else:
             self.feed(events.MicrophoneOpened(ref))
+
+    async def _use_device(self, ref: int, kind: DeviceKind, device_id: str) -> None:
+        try:
+            await self._ports.sound.use(kind, device_id)
+        except MicrophoneRefused as refused:
+            self.feed(events.DeviceRefused(ref, refused.fault, str(refused)))
 
     async def _answer_offer(self, ref: int, sdp: str, ice_servers: Sequence[object]) -> None:
         self.feed(events.CallAnswered(ref, await self._ports.sound.answer(sdp, ice_servers)))

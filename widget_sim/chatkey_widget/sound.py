@@ -17,12 +17,15 @@ from chatkey_widget.effects import (
     PlaySound,
     SendSound,
     SignCall,
+    UseDevice,
 )
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import (
     CallAnswered,
     CallSigned,
     CandidateFound,
+    DeviceRefused,
+    DevicesFound,
     MicrophoneFailed,
     MicrophoneOpened,
     SoundChanged,
@@ -33,7 +36,7 @@ from chatkey_widget.frame_members import UnreadableFrame, text
 from chatkey_widget.proof import Proof, compact
 from chatkey_widget.service_link import ServiceLink
 from chatkey_widget.texts import Notice
-from chatkey_widget.view import SoundShown
+from chatkey_widget.view import Device, DeviceKind, SoundShown
 
 CONNECT_SECONDS: Final = 15.0
 """The time in seconds within which the sound must connect after the call was accepted."""
@@ -66,6 +69,7 @@ class Call:
     """Whether the server has confirmed the answer to the last offer. No sound goes either way before."""
     connected: bool = False
     muted: bool = False
+    devices: tuple[Device, ...] = ()
     silent: bool = False
     """Whether the browser refuses to play the sound until the person presses a button."""
 
@@ -181,13 +185,17 @@ class Sound:
             return SoundShown()
         is_on = self.call.connected and self.call.verified
         state: Literal["connecting", "connected"] = "connected" if is_on else "connecting"
-        return SoundShown(state, muted=self.call.muted, silent=self.call.silent)
+        return SoundShown(state, self.call.muted, self.call.silent, self.call.devices)
 
     def mute(self, *, muted: bool) -> None:
         if self.call is not None:
             self.call = replace(self.call, muted=muted)
             if self.call.verified:
                 self._ctx.do(SendSound(not muted))
+
+    def use(self, kind: DeviceKind, device_id: str) -> None:
+        if self.call is not None:
+            self._ctx.do(UseDevice(self.call.ref, kind, device_id))
 
     def play(self) -> None:
         """Try again to play the sound, because the person has pressed a button."""
@@ -214,6 +222,10 @@ class Sound:
                 self._answer(call, signature)
             case CandidateFound(_, candidate):
                 self._send("candidate", candidate=candidate)
+            case DevicesFound(_, devices):
+                self.call = replace(call, devices=devices)
+            case DeviceRefused(_, refused, reason):
+                self._ctx.report(WidgetError(refused, reason))
             case SoundChanged(_, state):
                 return self._changed(call, state)
             case SoundInspected(_, blocked):

@@ -50,6 +50,19 @@ class Appearance:
     socials: tuple[str, ...] = ()
 
 
+DeviceKind = Literal["microphone", "speaker"]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A microphone or a speaker that the person can choose for a call."""
+
+    kind: DeviceKind
+    id: str
+    label: str
+    used: bool
+
+
 @dataclass(frozen=True, slots=True)
 class SoundShown:
     """The sound of the call. `asking` means that the browser asks for the microphone.
@@ -60,6 +73,7 @@ class SoundShown:
     state: Literal["none", "asking", "connecting", "connected"] = "none"
     muted: bool = False
     silent: bool = False
+    devices: tuple[Device, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ CUSTOMER_HERTZ = 440
 AGENT_HERTZ = 880
 WAIT = PATIENCE * 1000
 
+KEEP_PEER = """const Peer = RTCPeerConnection;
+window.RTCPeerConnection = class extends Peer { constructor(...given) { super(...given); window.peer = this; } };"""
+
 Report = Callable[[str, float], None]
 
 
@@ -138,3 +141,24 @@ def test_a_duplicate_of_the_tab_leaves_the_call_alone(shop_with_tone: ShopPage, 
     tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
     tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
     expect(agent_with_tone.page.get_by_text("Verified", exact=True)).to_be_visible()
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.only_browser("chromium", because="Firefox has one fake microphone only")
+def test_the_person_chooses_the_microphone_with_the_keyboard(shop: ShopPage, agent_with_tone: AgentPage) -> None:
+    """The chosen microphone must be used in the call that goes on."""
+    shop.page.add_init_script(KEEP_PEER)
+    widget = shop.open()
+    widget.call()
+    agent_with_tone.take_call(widget.uid)
+    expect(agent_with_tone.page.get_by_text("Verified", exact=True)).to_be_visible()
+    choice = widget.panel.get_by_role("combobox", name="Microphone")
+    before = choice.evaluate("(select) => select.selectedOptions[0].label")
+
+    choice.focus()
+    choice.press("ArrowDown")
+    chosen = choice.evaluate("(select) => select.selectedOptions[0].label")
+
+    widget.page.wait_for_function("(label) => peer.getSenders()[0].track.label === label", arg=chosen)
+    assert chosen != before
+    expect(widget.panel.get_by_role("combobox", name="Speaker")).to_be_visible()

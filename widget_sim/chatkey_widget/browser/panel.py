@@ -1,6 +1,6 @@
 """The open panel: the person, the connection, the notice, the call, and one of three pages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chatkey_widget import events
@@ -9,7 +9,7 @@ from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.browser.pages import ChatPage, SearchPage, SignInPage
 from chatkey_widget.browser.words import Words
 from chatkey_widget.texts import initials
-from chatkey_widget.view import Page, SoundShown, View
+from chatkey_widget.view import Device, DeviceKind, Page, SoundShown, View
 
 Feed = Callable[[events.Event], None]
 
@@ -54,6 +54,10 @@ class Panel:
         )
         self._mute = icon_button("microphone", texts.mute, class_="quiet", aria_pressed="false", hidden="")
         self._play = element("button", type="button", class_="link", text=texts.play_sound, hidden="")
+        self._devices: dict[DeviceKind, Any] = {
+            "microphone": element("select", class_="device", aria_label=texts.microphone, dir="auto", hidden=""),
+            "speaker": element("select", class_="device", aria_label=texts.speaker, dir="auto", hidden=""),
+        }
         self._call_bar = element(
             "div",
             icon("call"),
@@ -62,6 +66,7 @@ class Panel:
             self._meter,
             self._mute,
             self._hang_up,
+            *self._devices.values(),
             class_="call-bar",
             hidden="",
             data_testid="chatkey-call-bar",
@@ -74,6 +79,7 @@ class Panel:
         }
         self._view = View()
         self._call_shown = self._view.call
+        self._devices_shown: tuple[Device, ...] = ()
         self._pictured: tuple[str | None, str] = (None, "")
         self._picture_listeners = Listeners()
         self.element = self._assemble()
@@ -129,7 +135,14 @@ class Panel:
         on(self._call, "click", lambda _event: self._feed(events.CallAsked("start")))
         on(self._mute, "click", lambda _event: self._feed(events.MuteAsked(not self._view.sound.muted)))
         on(self._play, "click", lambda _event: self._feed(events.PlayAsked()))
+        for select in self._devices.values():
+            on(select, "change", self._choose_device)
         on(self._hang_up, "click", lambda _event: self._feed(events.CallAsked("end")))
+
+    def _choose_device(self, event: Any) -> None:
+        chosen = event.target
+        kind: DeviceKind = "microphone" if chosen == self._devices["microphone"] else "speaker"
+        self._feed(events.DeviceChosen(kind, chosen.value))
 
     def _reopen(self) -> None:
         """Open the sign-in window within this click.
@@ -224,7 +237,21 @@ class Panel:
         connected = sound.state == "connected"
         for shown, wanted in ((self._meter, connected), (self._mute, connected), (self._play, sound.silent)):
             set_attribute(shown, "hidden", None if wanted else "")
+        if sound.devices != self._devices_shown:
+            self._devices_shown = sound.devices
+            for kind, select in self._devices.items():
+                _offer(select, [device for device in sound.devices if device.kind == kind])
         label = self._texts.unmute if sound.muted else self._texts.mute
         self._mute.setAttribute("aria-pressed", str(sound.muted).lower())
         self._mute.setAttribute("aria-label", label)
         self._mute.title = label
+
+
+def _offer(select: Any, devices: Sequence[Device]) -> None:
+    """Fill the select box with the devices. With a single device there is no choice."""
+    options = [
+        element("option", text=device.label, value=device.id, selected="" if device.used else None)
+        for device in devices
+    ]
+    select.replaceChildren(*options)
+    set_attribute(select, "hidden", None if len(options) > 1 else "")

@@ -11,6 +11,7 @@ from chatkey_widget.browser.js_values import Listeners, member, thrown, to_plain
 from chatkey_widget.candidates import dropped
 from chatkey_widget.errors import Fault
 from chatkey_widget.ports import MicrophoneRefused, SoundListener
+from chatkey_widget.view import Device, DeviceKind
 
 GATHER_SECONDS: Final = 1.0
 """How long the answer waits for candidates. Later candidates are sent one by one."""
@@ -25,6 +26,9 @@ _FAULTS: Final = {
     "NotReadableError": Fault.MICROPHONE_BUSY,
     "AbortError": Fault.MICROPHONE_BUSY,
 }
+
+
+_KINDS: Final[dict[str, DeviceKind]] = {"audioinput": "microphone", "audiooutput": "speaker"}
 
 
 class BrowserSound:
@@ -44,7 +48,10 @@ class BrowserSound:
         self._audio: Any = None
         self._listener: SoundListener | None = None
         self._on_microphone = Listeners()
+        self._on_devices = Listeners()
         self._on_peer = Listeners()
+        self._speaker = "default"
+        self._listing: asyncio.Future[None] | None = None
         self._level: asyncio.TimerHandle | None = None
         self._is_sending = False
         self._attempt = 0
@@ -68,11 +75,68 @@ class BrowserSound:
         if attempt != self._attempt:  # the call has ended meanwhile
             _stop(stream)
             return
+        self._take(stream)
+        self._on_devices.add(devices, "devicechange", lambda _event: self._list_soon())
+        await self._list()
+
+    async def use(self, kind: DeviceKind, device_id: str) -> None:
+        """Use another microphone or speaker. Raises `MicrophoneRefused`."""
+        try:
+            if kind == "microphone":
+                await self._use_microphone(device_id)
+            elif self._audio is not None:
+                await self._audio.setSinkId(device_id)
+                self._speaker = device_id
+        except JsException as error:
+            raise _refusal(thrown(error)) from None
+        finally:
+            await self._list()
+
+    async def _use_microphone(self, device_id: str) -> None:
+        attempt = self._attempt
+        stream = await js.navigator.mediaDevices.getUserMedia(to_plain({"audio": {"deviceId": {"exact": device_id}}}))
+        if attempt != self._attempt:  # the call has ended meanwhile
+            _stop(stream)
+            return
+        former = self._stream
+        self._take(stream)
+        for sender in self._peer.getSenders() if self._peer is not None else ():
+            await sender.replaceTrack(stream.getAudioTracks()[0])
+        _stop(former)
+
+    def _take(self, stream: Any) -> None:
+        """Use this stream as the microphone."""
+        self._stop_measuring()
+        self._on_microphone.remove_all()
         self._stream = stream
         for track in stream.getAudioTracks():
             track.enabled = self._is_sending
-            self._on_microphone.add(track, "ended", lambda _event: listener.changed("microphone_lost"))
+            self._on_microphone.add(track, "ended", lambda _event: self._lose_microphone())
         self._measure(stream)
+
+    def _lose_microphone(self) -> None:
+        if self._listener is not None:
+            self._listener.changed("microphone_lost")
+
+    def _list_soon(self) -> None:
+        self._listing = asyncio.ensure_future(self._list())
+
+    async def _list(self) -> None:
+        """Report the microphones and speakers. Some browsers list no speakers, or cannot use another one."""
+        found = await js.navigator.mediaDevices.enumerateDevices()
+        if self._listener is None or self._stream is None:
+            return
+        microphone = self._stream.getAudioTracks()[0].getSettings()
+        used = {"audioinput": member(microphone, "deviceId")}
+        if member(js.HTMLMediaElement.prototype, "setSinkId"):
+            used["audiooutput"] = self._speaker
+        self._listener.listed(
+            tuple(
+                Device(_KINDS[device.kind], device.deviceId, device.label, device.deviceId == used[device.kind])
+                for device in found
+                if device.kind in used and device.label
+            )
+        )
 
     async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
         """Make the answer to an offer. No sound goes out until `send`, and none is heard until `play`."""
@@ -127,12 +191,16 @@ class BrowserSound:
         self._is_sending = False
         self._drop_peer()
         self._on_microphone.remove_all()
-        if self._level is not None:
-            self._level.cancel()
-            self._level = None
+        self._on_devices.remove_all()
+        self._stop_measuring()
         if self._stream is not None:
             _stop(self._stream)
             self._stream = None
+
+    def _stop_measuring(self) -> None:
+        if self._level is not None:
+            self._level.cancel()
+            self._level = None
         if self._context is not None:
             self._context.close()
             self._context = None
@@ -170,6 +238,8 @@ class BrowserSound:
         """Keep the other side's sound for `play`, because this answer is not verified yet."""
         self._audio = js.Audio.new()
         self._audio.srcObject = js.MediaStream.new(js.Array.of(event.track))
+        if self._speaker != "default":
+            self._audio.setSinkId(self._speaker)
 
     async def _play(self) -> None:
         try:

@@ -37,6 +37,8 @@ class OnScreen:
                 self._chat.sound.mute(muted=muted)
             case events.PlayAsked():
                 self._chat.sound.play()
+            case events.DeviceChosen(kind, device_id):
+                self._chat.sound.use(kind, device_id)
             case events.NoticeDismissed():
                 self._ctx.notice = None
             case _:

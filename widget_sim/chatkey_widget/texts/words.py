@@ -131,6 +131,8 @@ class Texts:
     mute: str
     unmute: str
     play_sound: str
+    microphone: str
+    speaker: str
     level: str
     asking_microphone: str
     connecting_sound: str
