@@ -21,6 +21,7 @@ COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo")
 PROJECTS = (ROOT, ROOT / "widget_sim")
 """The folders of the distributions: `chatkey`, and `chatkey-assets` with the files for browsers."""
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
+PYPI_PEER = "oidc-provider-mock==0.3.4"  # 0.4 brings httpx2, which Authlib takes before httpx
 BENCHES = ("boot", "tokens", "connect", "fan-out", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
 LONG_CHECKS = ("long", "e2e-long", "mutants", "firefox", "webkit")
@@ -334,10 +335,13 @@ def bench(session: nox.Session) -> None:
     `boot` and `suite` need a browser, `hosts` needs root. Other arguments are passed on: `-- hosts --quick
     redis-killed`.
     """
+    session.env["UV_COMPILE_BYTECODE"] = "1"  # as pip does: otherwise each start of a server would compile again
     _install(session, "dev")
     _install_project(session)
     words = [word for word in session.posargs if word not in BENCHES]
     names = [name for name in BENCHES if name in session.posargs] or BENCHES
+    if "fake-oauth" in names:
+        session.install(PYPI_PEER)
     if {"boot", "suite"} & set(names):
         _install_browser(session)
     for name in names:
