@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = Path(__file__).parent.parent / "pages"
 HUES: Final = 12
+GAP: Final = "\0"
 
 
 def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *, selected: Person | None) -> Answer:
@@ -46,14 +47,15 @@ def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *
 
 def device_page(provider: Dialect, call: Call, message: str = "") -> Answer:
     """Return the page that asks for a device's user code. `message` says what was wrong with the last code."""
-    body = template("device.html").substitute(
-        frame(provider),
+    content = template("device.html").substitute(
         action=escape(clean(f"{provider.browser_path}{provider.canonical(call.path)}")),
         shape=provider.user_code_shape,
         message=f'<p class="advice" id="message" role="alert">{escape(message)}</p>' if message else "",
         described=' aria-describedby="message" aria-invalid="true"' if message else "",
     )
-    return page(provider, body, 400 if message else 200)
+    return page(
+        provider, content, title=f"Connect a device to {escape(provider.label)}", status=400 if message else 200
+    )
 
 
 def approval_page(
@@ -64,8 +66,7 @@ def approval_page(
     The account `selected` is the first in the list and is preselected. `leads` and `lab` are HTML.
     """
     people = sorted(provider.world.people.all(), key=lambda person: person != selected)
-    body = template("consent.html").substitute(
-        frame(provider),
+    content = template("consent.html").substitute(
         client=escape(clean(request.client.title)),
         action=escape(clean(action)),
         accounts="\n".join(account(person, checked=person is people[0]) for person in people),
@@ -74,9 +75,8 @@ def approval_page(
         choices=provider.choices(request),
         lab=lab,
         leads=leads,
-        script=script("search.js"),
     )
-    return html(body, policy(style(provider.accent), script("search.js")))
+    return page(provider, content, title=f"Sign in with {escape(provider.label)}", code=plain("search.js"))
 
 
 def account(person: Person, *, checked: bool) -> str:
@@ -117,14 +117,13 @@ def error_page(provider: Dialect, refusal: ShownToPerson) -> Answer:
     title = escape(f"Error {refusal.status}: {refusal.error}")
     heading, message = escape(provider.error_heading), escape(clean(provider.error_lead + refusal.message))
     advice = f'<p class="advice"><b>For the developer</b> {escape(refusal.advice)}</p>' if refusal.advice else ""
-    parts = {"title": title, "heading": heading, "message": message, "advice": advice}
-    body = template("error.html").substitute(frame(provider), **parts)
-    return page(provider, body, refusal.status)
+    content = template("error.html").substitute(title=title, heading=heading, message=message, advice=advice)
+    return page(provider, content, title=title, status=refusal.status)
 
 
 def closing_page(provider: Dialect) -> Answer:
     """Return a page that tells the person to close the window."""
-    return page(provider, template("closing.html").substitute(frame(provider)))
+    return page(provider, plain("closing.html"))
 
 
 def sign_out_page(provider: Dialect, *, action: str, params: Mapping[str, str]) -> Answer:
@@ -133,12 +132,14 @@ def sign_out_page(provider: Dialect, *, action: str, params: Mapping[str, str]) 
         f'<input type="hidden" name="{escape(clean(name))}" value="{escape(clean(value))}">'
         for name, value in params.items()
     )
-    body = template("sign_out.html").substitute(frame(provider), action=escape(clean(action)), inputs=inputs)
-    return page(provider, body)
+    content = template("sign_out.html").substitute(
+        label=escape(provider.label), action=escape(clean(action)), inputs=inputs
+    )
+    return page(provider, content)
 
 
 def signed_out_page(provider: Dialect) -> Answer:
-    return page(provider, template("signed_out.html").substitute(frame(provider)))
+    return page(provider, plain("signed_out.html"))
 
 
 def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
@@ -167,8 +168,8 @@ def index_page(places: Iterable[tuple[str, str, Iterable[tuple[str, str]]]], *, 
     )
     css = style(("#3b5bdb", "#5c7cfa"))
     more = '<p class="leads"><a href="/lab">The lab</a>: applications, flows, faults</p>' if lab else ""
-    body = template("index.html").substitute(style=css, bases=bases, more=more, script=script("copy.js"))
-    return html(body, policy(css, script("copy.js")))
+    body = template("index.html").substitute(style=css, bases=bases, more=more, script=plain("copy.js"))
+    return html(body, policy(css, plain("copy.js")))
 
 
 def copied_line(name: str, value: str) -> str:
@@ -200,8 +201,26 @@ def avatar(person: Person) -> Answer:
 # Parts of pages
 
 
-def page(provider: Dialect, body: str, status: int = 200) -> Answer:
-    return html(body, policy(style(provider.accent)), status)
+def page(provider: Dialect, content: str, *, title: str = "", status: int = 200, code: str = "") -> Answer:
+    """Return a page of a provider with its logo and name. The default title is the name. `code` is a script."""
+    css, label = style(provider.accent), escape(provider.label)
+    before, after = frame(provider.name, label, css, title or label, code)
+    return html(f"{before}{content}{after}", policy(css, code), status)
+
+
+@lru_cache(maxsize=256)
+def frame(name: str, label: str, css: str, title: str, code: str) -> tuple[str, str]:
+    """Return what stands before and after the content of a provider's page. `label` and `title` are HTML."""
+    whole = template("frame.html").substitute(
+        mark=mark(name, label),
+        label=label,
+        style=css,
+        title=title,
+        content=GAP,
+        script=f"<script>{code}</script>\n" if code else "",
+    )
+    before, _, after = whole.partition(GAP)
+    return before, after
 
 
 def html(body: str, content_security_policy: str, status: int = 200, referrer: str = "no-referrer") -> Answer:
@@ -232,16 +251,11 @@ def digest(inline: str) -> str:
     return f"sha256-{b64encode(sha256(inline.encode()).digest()).decode()}"
 
 
-def frame(provider: Dialect) -> dict[str, str]:
-    """Return the template values that all pages of a provider need."""
-    return {"label": escape(provider.label), "mark": mark(provider), "style": style(provider.accent)}
-
-
-def mark(provider: Dialect) -> str:
+def mark(name: str, label: str) -> str:
     """Return the logo of a provider, or the initial of a provider without a logo."""
-    shapes = LOGOS.get(provider.name)
+    shapes = LOGOS.get(name)
     if shapes is None:
-        return f'<span class="mark" aria-hidden="true">{provider.label[0]}</span>'
+        return f'<span class="mark" aria-hidden="true">{label[0]}</span>'
     return f'<svg class="sign" viewBox="0 0 24 24" aria-hidden="true">{"".join(map(drawn, shapes))}</svg>'
 
 
@@ -263,7 +277,8 @@ def template(name: str) -> Template:
 
 
 @cache
-def script(name: str) -> str:
+def plain(name: str) -> str:
+    """Return a file that is no template."""
     return template(name).template
 
 
