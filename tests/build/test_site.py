@@ -129,6 +129,9 @@ def test_a_block_of_code_has_a_button_that_copies_it(page: Page, address: str) -
         ("token_expired", "codes.html#token-expired"),
         ("claim.cnf", "checks.html#claim-cnf"),
         ("F051", "faults.html#f051"),
+        ("ChatkeyDown", "alerts.html#chatkeydown"),
+        ("D-10", "decisions.html#d-10"),
+        ("D-10.2", "decisions.html#d-10-2"),
     ],
 )
 def test_the_command_finds_the_entry_of_a_name(site: Path, entry: str, place: str) -> None:

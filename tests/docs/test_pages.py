@@ -132,6 +132,14 @@ def test_a_page_says_whom_it_is_for_and_what_to_read_next(page: Path) -> None:
     assert "](" in " ".join(after)
 
 
+def test_each_guide_has_the_title_under_which_it_is_listed() -> None:
+    listed = re.findall(r"^- \[([^\]]+)\]\(([^)]+)\)", text_of("how-to.md"), re.MULTILINE)
+
+    titles = [(ROOT / "docs" / path).read_text().partition("\n")[0].removeprefix("# ") for _, path in listed]
+
+    assert titles == [text for text, _ in listed]
+
+
 # generated pages
 
 

@@ -21,7 +21,10 @@ SOURCE_LINK: Final = re.compile(
 )
 """A link to a file of the source tree, which the site does not contain."""
 DIAGRAM: Final = re.compile(r"^```mermaid\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+DECISION: Final = re.compile(r"^#{2,3} (?P<id>D-[\d.]+) ", re.MULTILINE)
 ITEM: Final = re.compile(r"^- \[[^\]]+\]\((?P<page>[\w./-]+)\.md\)", re.MULTILINE)
+LIST: Final = re.compile(r"^(?P<caption>[^\n]+):\n\n(?P<items>(?:[- ] .+\n)+)", re.MULTILINE)
+"""A list of pages. The line above it is its caption in the navigation."""
 
 project = "chatkey"
 copyright = "the authors of chatkey"  # noqa: A001 - Sphinx's name
@@ -62,10 +65,23 @@ html_theme_options = {
 def read_page(_: Sphinx, page: str, source: list[str]) -> None:
     """Take out links to source files, pass diagrams to their script, and list the pages that a page of links names."""
     text = DIAGRAM.sub(_diagram, SOURCE_LINK.sub(r"\g<text>", source[0]))
+    if page == "docs/decisions":
+        text = DECISION.sub(_target, text)
     if page in LISTS:
-        pages = "\n".join(ITEM.findall(text))
-        text += f"\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+        text += "".join(_contents(found["items"], found["caption"]) for found in LIST.finditer(text)) or _contents(text)
     source[0] = text
+
+
+def _target(heading: re.Match[str]) -> str:
+    """Give a decision the address of its id, which stays if the title changes."""
+    return f"({heading['id'].lower().replace('.', '-')})=\n{heading[0]}"
+
+
+def _contents(items: str, caption: str = "") -> str:
+    """Return a table of contents that only the navigation shows."""
+    pages = "\n".join(ITEM.findall(items))
+    options = f":hidden:\n:caption: {caption}" if caption else ":hidden:"
+    return f"\n```{{toctree}}\n{options}\n\n{pages}\n```\n"
 
 
 def _diagram(found: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ import click
 
 PLACES = (Path(__file__).parents[1] / "site", Path(__file__).parents[3] / "build" / "site")
 """The folder of the site in an installation, and in a checkout."""
-ENTRIES = ("settings", "codes", "checks", "faults", "refusals", "limits")
+ENTRIES = ("settings", "codes", "checks", "faults", "refusals", "limits", "alerts", "decisions")
 """The pages whose entries have names."""
 
 
@@ -24,7 +24,8 @@ ENTRIES = ("settings", "codes", "checks", "faults", "refusals", "limits")
 def docs(*, entry: str | None, port: int, browser: bool) -> None:
     """Show the documentation of this version, from this machine, until Ctrl-C.
 
-    ENTRY is the name of a setting, a code, a check, a fault or a refusal, such as token_expired or claim.cnf.
+    ENTRY is the name of a setting, a code, a check, a fault, a refusal, an alert or a decision, such as token_expired,
+    claim.cnf or D-10.2.
     """
     site = next((place for place in PLACES if place.is_dir()), None)
     if site is None:
