@@ -25,14 +25,7 @@ LANGUAGES: Final = {"Python": "python", "Node.js": "js", "PHP": "php", "nginx": 
 
 
 def page(note: str) -> str:
-    return "".join(["# Checks\n\n", note, INTRODUCTION, *_contents(), *_groups(), NEXT])
-
-
-def _contents() -> Iterator[str]:
-    yield "\n"
-    for group, members in groupby(checks.load(), lambda check: check.group):
-        links = (f"[{check.id}](#{check.id.replace('.', '')})" for check in members)
-        yield f"- {group}: {', '.join(links)}\n"
+    return "".join(["# Checks\n\n", note, INTRODUCTION, *_groups(), NEXT])
 
 
 def _groups() -> Iterator[str]:
