@@ -482,7 +482,7 @@ async def test_a_reloaded_tab_joins_its_call_again() -> None:
 
 
 async def test_a_duplicate_of_the_calling_tab_leaves_the_call_alone() -> None:
-    """F249: The browser copies sessionStorage into the duplicate, but the calling tab holds the lock of the call."""
+    """F251: The browser copies sessionStorage into the duplicate, but the calling tab holds the lock of the call."""
     world = World(call_started="frame-1", held=[CALL_LOCK_PREFIX + "frame-1"])
 
     runtime = run(world)

@@ -125,7 +125,7 @@ def test_a_reload_does_not_end_the_call(shop_with_tone: ShopPage, agent_with_ton
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-22/ends")
 def test_a_duplicate_of_the_tab_leaves_the_call_alone(shop_with_tone: ShopPage, agent_with_tone: AgentPage) -> None:
-    """F249: The duplicate must not take the call over, and must not end it when it is closed."""
+    """F251: The duplicate must not take the call over, and must not end it when it is closed."""
     widget = shop_with_tone.open()
     talk(widget, agent_with_tone, widget.uid)
     stored = widget.page.evaluate("() => Object.entries(sessionStorage)")
