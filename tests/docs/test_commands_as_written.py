@@ -107,9 +107,9 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let no other process run these tests meanwhile: the pages name ports."""
+    """Let no other process run one of these tests meanwhile: the pages name ports."""
     with (tmp_path_factory.getbasetemp().parent / "ports.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
