@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from uuid import UUID, uuid4
 
+from asyncpg import UniqueViolationError  # type: ignore[import-untyped]
 from piccolo.columns.combination import And
 from piccolo.custom_types import Combinable
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import Entry, Sender
 from chatkey_server.chat import search
+from chatkey_server.chat.customers import Told
 from chatkey_server.chat.entries import ENTRY, entry_of, in_order
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import SocketIdentity
+from chatkey_server.storage.engine import write_at_once
 from chatkey_server.storage.tables import Conversation, Message
 
 WRITE: Final = """
@@ -29,6 +32,25 @@ NOTE: Final = """
 """
 STORE: Final = f"WITH stored AS ({WRITE}) {NOTE} AND EXISTS (SELECT 1 FROM stored) RETURNING id"  # noqa: S608 - our own words
 """`WRITE` and `NOTE` in one statement. SQLite has no statement that changes two tables."""
+
+POST: Final = """
+    WITH noted AS (
+        UPDATE conversation SET last_seq = last_seq + 1, last_at = $1, waiting = TRUE
+        WHERE id = $2 AND (login = 'visitor' OR EXISTS (
+            SELECT FROM chat_customer AS known WHERE known.id = conversation.customer
+            AND known.name IS NOT DISTINCT FROM COALESCE($3, known.name)
+            AND known.email IS NOT DISTINCT FROM COALESCE($4, known.email)
+            AND known.avatar IS NOT DISTINCT FROM COALESCE($5, known.avatar)
+        ))
+        RETURNING last_seq
+    )
+    INSERT INTO message (id, conversation, seq, message_id, sender, name, body, folded, sent_at)
+    SELECT $6, $2, last_seq, $7, 'customer', $8, $9, $10, $11 FROM noted
+    RETURNING seq
+"""
+"""Stores a person's message in an existing conversation, if the member's record needs no change. The update locks the
+conversation.
+"""
 
 
 class Locked(NamedTuple):
@@ -113,6 +135,24 @@ async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
         )
         return Appended(entry_of(found[0]), conversation.last_at)
     entry = Entry(id=draft.id, seq=seq, sender=draft.sender, name=draft.name, body=draft.body, sent_at=sent_at)
+    return Appended(entry, last_at)
+
+
+async def post(conversation: UUID, shown: Told, draft: Draft, now: float) -> Appended | None:
+    """Store a person's message in one round trip to PostgreSQL. `shown` is the data for the member's record.
+
+    Returns None, and stores nothing, if the conversation has vanished, if the record needs a change, or if the
+    message's id is already stored.
+    """
+    sent_at, last_at, folded = int(now), _ms(now), search.searchable(conversation, draft.body)
+    written = (uuid4(), draft.id, draft.name, draft.body, folded, sent_at)
+    try:
+        rows = await write_at_once(POST, last_at, conversation, *shown, *written)
+    except UniqueViolationError:
+        return None
+    if not rows:
+        return None
+    entry = Entry(id=draft.id, seq=rows[0]["seq"], sender="customer", name=draft.name, body=draft.body, sent_at=sent_at)
     return Appended(entry, last_at)
 
 

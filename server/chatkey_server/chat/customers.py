@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from uuid import UUID
 
 from chatkey_server.identity.tokens import SocketIdentity
 from chatkey_server.storage import members
 from chatkey_server.storage.tables import ChatCustomer
+from chatkey_server.storage.text import fit
+
+
+class Told(NamedTuple):
+    """Personal data from a token. None leaves a value of the record unchanged."""
+
+    name: str | None = None
+    email: str | None = None
+    avatar: str | None = None
 
 
 async def customer_of(identity: SocketIdentity, name: str | None, now: float) -> UUID | None:
@@ -20,9 +30,8 @@ async def customer_of(identity: SocketIdentity, name: str | None, now: float) ->
     known = await _known(identity)
     if identity.login == "social":
         return _id(known) if known is not None else None
-    profile = identity.profile
-    told = {"name": name or profile.name, "email": profile.email, "avatar": profile.avatar}
-    if known is not None and all(value in {None, getattr(known, member)} for member, value in told.items()):
+    shown = told(identity, name)
+    if known is not None and all(value in {None, getattr(known, member)} for member, value in shown._asdict().items()):
         return _id(known)
     record = await members.upsert(
         provider=identity.pid,
@@ -30,9 +39,21 @@ async def customer_of(identity: SocketIdentity, name: str | None, now: float) ->
         uid=identity.uid,
         auth_provider=None,
         now=now,
-        **told,
+        **shown._asdict(),
     )
     return _id(record)
+
+
+def told(identity: SocketIdentity, name: str | None) -> Told:
+    """Return the data that a member's record must contain when the member writes. `name` is as in `customer_of`."""
+    if identity.login != "custom":
+        return Told()
+    profile = identity.profile
+    return Told(
+        fit(name or profile.name, members.SHOWN_CHARS),
+        fit(profile.email, members.SHOWN_CHARS),
+        fit(profile.avatar, members.AVATAR_CHARS),
+    )
 
 
 def _id(record: ChatCustomer) -> UUID:

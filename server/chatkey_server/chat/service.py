@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -16,8 +16,8 @@ from chatkey_server.chat import calls, conversations, search
 from chatkey_server.chat.callers import Callers
 from chatkey_server.chat.calls import Caller, Changed
 from chatkey_server.chat.conversations import Appended, Draft, Locked
-from chatkey_server.chat.customers import customer_of
 from chatkey_server.chat.events import AGENTS, agents_channel, call_told, customer_channel, encoded, message_told
+from chatkey_server.chat.posting import Posting, own_conversation
 from chatkey_server.identity.display import one_line
 from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import agent_sessions
@@ -51,6 +51,7 @@ class Chat:
         self._limits = limits
         self._rates = rates
         self._now = now
+        self._posting = Posting()
         self.callers = Callers(hub)
 
     async def post(
@@ -62,10 +63,9 @@ class Chat:
         """
         self._check_body(body)
         shown = self._shown_name(name)
-        async with self._stored(identity, address, len(body.encode())):
-            conversation = await self._own(identity, shown)
-            draft = Draft(message_id, "customer", shown or identity.profile.name, body)
-            appended = await conversations.append(conversation, draft, self._now())
+        draft = Draft(message_id, "customer", shown or identity.profile.name, body)
+        async with self._counted(identity, address, len(body.encode())):
+            conversation, appended = await self._posting.post(identity, shown, draft, self._now())
         self._tell_message(conversation, appended, source)
         return appended.entry
 
@@ -115,8 +115,8 @@ class Chat:
     ) -> Changed:
         """Start a call, or return the state of the call in progress."""
         shown = self._shown_name(name)
-        async with self._stored(identity, address, 0):
-            conversation = await self._own(identity, shown)
+        async with self._counted(identity, address, 0), transaction():
+            conversation = await own_conversation(identity, shown, self._now())
             changed = await calls.ring(conversation.id, self._now(), Caller(started_by, identity.jkt))
             if changed.fresh:
                 await conversations.note_call(conversation.id, self._now())
@@ -213,14 +213,11 @@ class Chat:
             # The call may just have ended, or ended in another process. If the database is away, it keeps ringing.
             log.info("call.left", code=refused.code, provider=identity.pid)
 
-    @asynccontextmanager
-    async def _stored(self, identity: SocketIdentity, address: str, size: int) -> AsyncIterator[None]:
-        """Open a transaction that stores a message of `size` bytes, if the quotas allow the message."""
-        counted = self._rates.quotas.stored(
+    def _counted(self, identity: SocketIdentity, address: str, size: int) -> AbstractAsyncContextManager[None]:
+        """Count a message of `size` bytes while it is stored, if the quotas allow the message."""
+        return self._rates.quotas.stored(
             party=_party(identity), address=address, provider=identity.pid, login=identity.login, size=size
         )
-        async with counted, transaction():
-            yield
 
     async def _agents(self, agent: SignedIn, conversation: UUID) -> Locked:
         """Lock a conversation. Raises `Refused` if the agent is not signed in or may not see the conversation."""
@@ -229,10 +226,6 @@ class Chat:
         if not agent.answers_for(held.provider):
             raise conversations.unknown()
         return held
-
-    async def _own(self, identity: SocketIdentity, name: str | None) -> Locked:
-        now = self._now()
-        return await conversations.lock_own(identity, await customer_of(identity, name, now), now)
 
     def _tell_message(self, conversation: Locked, appended: Appended, source: str) -> None:
         """Publish a message.

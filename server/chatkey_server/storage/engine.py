@@ -27,7 +27,7 @@ from chatkey_server.storage.availability import Busy, Doing, Outages, available
 from chatkey_server.storage.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Coroutine, Mapping, Sequence
 
     import aiosqlite
     from asyncpg import Pool
@@ -211,7 +211,7 @@ class Postgres(PostgresEngine):
 
     async def writability(self) -> Writability:
         """Return whether a new transaction could write."""
-        async with self._held(write=True) as connection:
+        async with self.held(write=True) as connection:
             is_standby, read_only = await connection.fetchrow(
                 "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')"
             )
@@ -224,13 +224,13 @@ class Postgres(PostgresEngine):
         """Hold a connection with a transaction. A read transaction sees the database as it was at one moment."""
         isolation = "read_committed" if write else "repeatable_read"
         async with (
-            self._held(write=write) as connection,
+            self.held(write=write) as connection,
             connection.transaction(isolation=isolation, readonly=not write),
         ):
             yield connection
 
     @asynccontextmanager
-    async def _held(self, *, write: bool) -> AsyncIterator[Any]:
+    async def held(self, *, write: bool) -> AsyncIterator[Any]:
         """Hold a connection from the pool.
 
         With `write`, do not use a connection that the server has reported as read-only. Raises `Busy` if all
@@ -251,7 +251,7 @@ class Postgres(PostgresEngine):
 
     async def _run_in_pool(self, query: str, args: Sequence[Any] | None = None) -> Any:
         """Run a query outside a transaction, as Piccolo Admin does."""
-        async with self._held(write=True) as connection:
+        async with self.held(write=True) as connection:
             return await connection.fetch(query, *args or ())
 
 
@@ -332,6 +332,22 @@ async def transaction(*, within: float | None = WHOLE_SECONDS) -> AsyncIterator[
     """
     async with _transaction(write=True, within=within):
         yield
+
+
+async def write_at_once(statement: str, *args: object) -> list[Mapping[str, Any]]:
+    """Run one statement as a transaction of its own, in one round trip, and return its rows. Only for PostgreSQL.
+
+    Raises `Refused(unavailable)`.
+    """
+    database = bound()
+    if not isinstance(database, Postgres):
+        raise TypeError(NOT_OPENED)
+    since = time.perf_counter()
+    with database.outages.noted("write"):
+        async with asyncio.timeout(WHOLE_SECONDS), database.held(write=True) as connection:
+            DATABASE_WAIT.labels("write").observe(time.perf_counter() - since)
+            rows: list[Mapping[str, Any]] = await connection.fetch(statement, *args)
+            return rows
 
 
 @asynccontextmanager

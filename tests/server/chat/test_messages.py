@@ -96,6 +96,43 @@ class TestPosting:
         assert {entry["seq"] for entry in stored[:25]} == set(range(2, 23))
         assert sorted(entry["seq"] for entry in stored[25:]) == list(range(1, 6))
 
+    @pytest.mark.parametrize("database_kind", ["postgres"])
+    async def test_a_further_message_is_stored_without_a_transaction_of_several_statements(
+        self, chat: Fixture, ann: Fixture, database: Fixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await post(chat, ann, "m1")
+        with monkeypatch.context() as patched:
+            patched.setattr(database, "connection", None)  # a transaction would fail
+
+            entry = await post(chat, ann, "m2", "again")
+
+        assert entry == {"id": "m2", "seq": 2, "sender": "customer", "name": "Ann", "body": "again", "sent_at": NOW}
+        assert await chat.history(ann, None, 1) == ([entry], True)
+
+    async def test_a_further_message_moves_the_conversation_up_and_marks_it_as_waiting(
+        self, chat: Fixture, ann: Fixture, make_agent: Fixture, time: Fixture
+    ) -> None:
+        await post(chat, ann, "m1")
+        await chat.answer(await conversation_of("ann"), "a1", "hello", agent=await make_agent())
+        time.now += 60
+
+        await post(chat, ann, "m2")
+
+        conversation = await Conversation.objects().get(Conversation.uid == "ann")
+        assert conversation is not None
+        assert (conversation.last_seq, conversation.last_at, conversation.waiting) == (3, (NOW + 60) * 1000, True)
+        assert conversation.answered_by == "eve"
+
+    async def test_after_a_conversation_was_erased_the_next_message_begins_another(
+        self, chat: Fixture, ann: Fixture
+    ) -> None:
+        await post(chat, ann, "m1")
+        await post(chat, ann, "m2")
+        await Conversation.delete().where(Conversation.uid == "ann")
+
+        assert (await post(chat, ann, "m3", "after"))["seq"] == 1
+        assert await bodies(chat, ann) == ["after"]
+
     async def test_two_first_messages_at_once_begin_one_conversation(self, chat: Fixture, ann: Fixture) -> None:
         stored = await asyncio.gather(post(chat, ann, "m1"), post(chat, ann, "m2"), post(chat, ann, "m3"))
 
@@ -245,6 +282,27 @@ class TestMemberRecords:
         assert await ChatCustomer.select(ChatCustomer.name) == [{"name": "Anna"}]
         messages, _ = await chat.history(ann, None, 50)
         assert [message["name"] for message in messages] == ["Ann", "Anna"]
+
+    async def test_the_record_has_the_data_of_the_last_message(self, chat: Fixture, make_person: Fixture) -> None:
+        one = make_person("ann", name="Ann", email="ann@shop.test", avatar="https://shop.test/1.png")
+        other = make_person("ann", name="Ann", email="ann@new.test", avatar="https://shop.test/2.png")
+        for number, person in enumerate((one, one, other, other, one)):
+            await post(chat, person, f"m{number}")
+
+            (record,) = await ChatCustomer.select(ChatCustomer.name, ChatCustomer.email, ChatCustomer.avatar)
+            profile = person.profile
+            assert record == {"name": profile.name, "email": profile.email, "avatar": profile.avatar}
+
+    async def test_a_record_that_was_removed_is_written_again(self, chat: Fixture, ann: Fixture) -> None:
+        await post(chat, ann, "m1")
+        await ChatCustomer.delete(force=True)
+
+        await post(chat, ann, "m2")
+
+        (record,) = await ChatCustomer.select(ChatCustomer.id, ChatCustomer.email)
+        assert record["email"] == "ann@shop.test"
+        (conversation,) = await Conversation.select(Conversation.customer)
+        assert conversation["customer"] == record["id"]
 
     @pytest.mark.contract("2.7/history-apart")
     async def test_a_visitor_gets_no_customer_record(self, chat: Fixture, make_person: Fixture) -> None:
