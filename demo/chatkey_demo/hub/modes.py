@@ -47,7 +47,7 @@ MODES = (
         what="Nobody signs in. The browser makes a key that cannot be exported, and the fingerprint of that key "
         "is the visitor's identity.",
         steps=(
-            "Open the chat in the corner, write something, and answer as the agent.",
+            "Open the chat in the corner, write something or call, and answer as the agent.",
             "Reload the shop: the key, the visitor and the conversation are the same.",
             "Reset: the key is deleted, and a new visitor comes in.",
         ),

@@ -59,7 +59,7 @@ class AgentPage:
     def take_call(self, customer: str) -> None:
         """Accept a call from this customer."""
         self.open_conversation(customer)
-        self.page.get_by_role("button", name="Accept").click()
+        self.page.get_by_role("button", name="Answer").click()
 
     def hang_up(self) -> None:
         self.page.get_by_role("button", name="Hang up").click()

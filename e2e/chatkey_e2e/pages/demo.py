@@ -76,7 +76,30 @@ class DemoPage:
         """Wait until the shop's chat shows this text."""
         expect(self.shop.get_by_role("log").get_by_text(text)).to_be_visible()
 
+    def call(self) -> None:
+        """Call the business from the shop's chat, and wait until it rings."""
+        self._open_chat()
+        self._part("call").click()
+        expect(self._part("call-bar")).to_have_attribute("data-state", "ringing")
+
+    def wait_for_call(self, state: str) -> None:
+        expect(self._part("call-bar")).to_have_attribute("data-state", state)
+
+    def call_fact(self, name: str) -> Locator:
+        """Return the value beside this name in the section about the call."""
+        section = self._watch.locator("details.call")
+        return section.locator("dt", has_text=re.compile(f"^{name}$")).first.locator("+ dd code")
+
+    def wait_for_verified_call(self) -> None:
+        expect(self._watch.get_by_text("Proof, verified by the service")).to_be_visible()
+
     # the agent
+
+    def answer_call(self, customer: str) -> None:
+        """Open the conversation with a visitor (by uid), and answer the call."""
+        panel = self.page.frame_locator('iframe[title="Agent panel"]')
+        panel.get_by_role("button", name=f"Visitor {customer[2:8]}").click()
+        panel.get_by_role("button", name="Answer").click()
 
     def answer(self, customer: str, text: str) -> None:
         """Open the conversation with a visitor (by uid), and answer."""

@@ -1,11 +1,12 @@
 """Tests the demo, started with its command: four tabs, and an agent who answers."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from chatkey_e2e import axe
 from chatkey_e2e.pages.demo import DemoPage
@@ -72,6 +73,36 @@ def test_the_demos_agent_answers_and_the_shop_shows_it(demo: DemoPage) -> None:
 
     demo.wait_for_line("Good morning!")
     demo.wait_for_event("message:received")
+
+
+NO_MICROPHONE = """navigator.mediaDevices.getUserMedia = async () => {
+  throw new DOMException("Requested device not found", "NotFoundError");
+};"""
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.contract("D-22/bound")
+@pytest.mark.parametrize("has_microphone", [True, False], ids=["microphone", "no microphone"])
+def test_the_demos_agent_answers_a_call_of_the_shop(page: Page, demo_url: str, *, has_microphone: bool) -> None:
+    """The call must have verified sound, and the page must show its offer, fingerprint, proof and state.
+
+    On a computer without a microphone, both sides play notes.
+    """
+    if not has_microphone:
+        page.add_init_script(NO_MICROPHONE)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(demo_url)
+    demo = DemoPage(page)
+    demo.turn_to(1)
+
+    demo.call()
+    demo.answer_call(demo.fact("uid"))
+
+    demo.wait_for_call("active")
+    demo.wait_for_verified_call()
+    expect(demo.call_fact("state")).to_have_text("active")
+    expect(demo.call_fact("sound")).to_have_text("connected")
+    assert re.fullmatch(r"([0-9A-F]{2}:){31}[0-9A-F]{2}", demo.call_fact("fingerprint").inner_text())
 
 
 @pytest.mark.needs("kit")

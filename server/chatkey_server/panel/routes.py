@@ -51,7 +51,9 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
             return sign_in_page()
         most = {"message_chars": settings.limits.message_chars, "query_chars": QUERY_CHARS}
         titles = {name: social.title for name, social in SOCIALS.items()}
-        return pages.page("panel.html", settings, agent=agent.name, socials=titles, **most)
+        return pages.page(
+            "panel.html", settings, lab=settings.lab_opens_panel, agent=agent.name, socials=titles, **most
+        )
 
     @post("/sign-in")
     async def sign_in(request: PanelRequest) -> Response[Any]:

@@ -19,6 +19,7 @@ export const sections = [
   { name: "connection", title: "Connection", draw: connection },
   { name: "proof", title: "Last proof", draw: proof },
   { name: "token", title: "Token in use", draw: token },
+  { name: "call", title: "Call", draw: call },
   { name: "events", title: "Events", draw: events, stays: true },
 ];
 
@@ -140,6 +141,28 @@ function proof({ debug }) {
     claimsTable(claims, null, PROOF),
     element("h4", {}, "Header"),
     claimsTable(header, null, PROOF),
+  ];
+}
+
+// call
+
+/** @type {Meanings} */
+const CALL_PROOF = { ...PROOF, fingerprint: "this browser's certificate" };
+
+/** @param {Watch} watch */
+function call({ debug }) {
+  const shown = debug?.call;
+  if (!shown) return [quiet("No call yet. Call from the shop's chat, and answer in the agent panel.")];
+  const state = facts([["state", code(shown.state)], ["sound", code(shown.sound || "none yet")]]);
+  if (!shown.proof) return [state];
+  const { nonce, peer_fingerprint: certificate, ...claims } = shown.proof.claims;
+  return [
+    state,
+    element("h4", {}, "Offer of the agent's browser"),
+    facts([["fingerprint", code(certificate), "the agent's certificate"], ["nonce", code(nonce), "to be signed once"]]),
+    element("h4", {}, shown.isVerified ? "Proof, verified by the service" : "Proof, not verified yet"),
+    claimsTable(claims, null, CALL_PROOF),
+    claimsTable(shown.proof.header, null, CALL_PROOF),
   ];
 }
 

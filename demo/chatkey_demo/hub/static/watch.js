@@ -5,7 +5,9 @@ const MOST_EVENTS = 300;
 /**
  * @typedef {{ at: number, name: string, detail: object }} Told
  * @typedef {{ exp: number, iat?: number, email?: string, data?: { auth_provider?: string } }} Claims
- * @typedef {Omit<chatkey.Debug, "claims"> & { claims?: (chatkey.Members & Claims) | null }} State
+ * @typedef {{ header: chatkey.Members, claims: chatkey.Members }} CallProof
+ * @typedef {{ state: string, sound: string, proof: CallProof | null, isVerified?: boolean }} Call
+ * @typedef {Omit<chatkey.Debug, "claims"> & { claims?: (chatkey.Members & Claims) | null, call?: Call }} State
  * What the spy in a shop's page tells: the widget's debug(), with the claims that it hides.
  */
 

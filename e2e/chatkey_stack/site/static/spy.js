@@ -8,7 +8,7 @@
   if (parent === window) return;
 
   const page = `${performance.timeOrigin}`;
-  const shown = {};
+  const shown = /** @type {{ call?: object }} */ ({});
   let due = false;
 
   /** Once for everything that happens in one turn. */
@@ -26,8 +26,35 @@
   function watch(service) {
     service.on("token:used", ({ claims }) => Object.assign(shown, { claims }));
     service.on("socket:proof", (proof) => Object.assign(shown, { proof }));
+    service.on("call:changed", ({ state }) => note(state === "ringing" ? { state, sound: "", proof: null } : { state }));
+    service.on("call:proof", (proof) => note({ proof, isVerified: false }));
+    service.on("call:verified", () => note({ isVerified: true }));
+    service.on("call:sound", ({ state: sound }) => note({ sound }));
     service.on("*", tell);
     tell();
+  }
+
+  /** @param {object} members */
+  function note(members) {
+    shown.call = { ...shown.call, ...members };
+  }
+
+  /** A computer without a microphone calls with a few notes. */
+  function notes() {
+    const context = new AudioContext();
+    const sink = context.createMediaStreamDestination();
+    const oscillator = new OscillatorNode(context);
+    oscillator.connect(new GainNode(context, { gain: 0.2 })).connect(sink);
+    for (let at = 0; at < 600; at++) oscillator.frequency.setValueAtTime([330, 392, 494][at % 3], at / 2);
+    oscillator.start();
+    return sink.stream;
+  }
+
+  const { mediaDevices } = navigator;
+  const microphone = mediaDevices?.getUserMedia.bind(mediaDevices);
+  if (microphone) {
+    mediaDevices.getUserMedia = (wanted) =>
+      microphone(wanted).catch((error) => (error.name === "NotFoundError" ? notes() : Promise.reject(error)));
   }
 
   /** Forget everything this origin holds: key, cached token, the shop's session. The next page is a new visitor. */
