@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,15 @@ async def execute(url: str, *statements: str) -> None:
     try:
         for statement in statements:
             await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+async def fetch(url: str, query: str) -> list[Mapping[str, object]]:
+    """Return the rows of a query."""
+    connection = await asyncpg.connect(url)
+    try:
+        return [dict(row) for row in await connection.fetch(query)]
     finally:
         await connection.close()
 

@@ -13,9 +13,11 @@ from typing import Any, Final
 
 import httpx
 import pytest
+from tests.postgres import fetch
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
+from chatkey_server.chat.calls import KEEP_SECONDS, REJOIN_SECONDS
 from chatkey_stack.patience import PATIENCE
 
 pytestmark = pytest.mark.long
@@ -181,6 +183,39 @@ async def test_messages_that_a_killed_server_stored_but_did_not_publish_are_deli
         last = await away.next()
 
     assert (last["body"], last["seq"]) == ("last words", 2)
+
+
+@pytest.mark.contract("D-22/ends")
+@pytest.mark.parametrize("is_accepted", [False, True], ids=["ringing", "active"])
+async def test_the_call_of_a_killed_server_is_ended_by_another_one(
+    servers: tuple[Fixture, Fixture], postgres_settings: dict[str, str], *, is_accepted: bool
+) -> None:
+    here, there = servers
+    shop = here.open_shop()
+    for server in servers:
+        server.start()
+    caller, far = shop.person("ada"), type(shop)(there, shop.id, shop.secret).person("ada")
+    async with far.socket() as away:
+        async with caller.socket() as calls:
+            call = await calls.ask({"type": "call", "id": "c", "action": "start"})
+            told = [(await away.next())["state"]]
+            if is_accepted:
+                deed = {"do": "accept", "id": shop.id, "uid": "ada", "page": "p"}
+                assert (await lab(there, "/lab/agent", deed)).json()["data"]["refused"] is None
+                told.append((await away.next())["state"])
+            await asyncio.to_thread(here.end, signal.SIGKILL)
+        await lab(there, "/lab/clock", {"advance": REJOIN_SECONDS + 2 * KEEP_SECONDS})
+        ended = await away.next()
+        again = await away.ask({"type": "call", "id": "c", "action": "start"})
+        rows = await fetch(
+            postgres_settings["DATABASE_URL"], "SELECT state, code, ended_at FROM call ORDER BY started_at"
+        )
+
+    assert told == ["ringing", "active"][: 1 + is_accepted]
+    assert (ended["call_id"], ended["state"], ended["code"]) == (call["call_id"], "ended", "call_lost")
+    assert (again["state"], again["call_id"] == call["call_id"]) == ("ringing", False)
+    assert [(row["state"], row["code"]) for row in rows] == [("ended", "call_lost"), ("ringing", None)]
+    assert rows[0]["ended_at"] is not None
 
 
 @pytest.mark.contract("D-15/redis")
