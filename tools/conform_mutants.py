@@ -38,6 +38,8 @@ from chatkey_stack.process import Process
 SERVER: Final = "server"
 HIDDEN: Final = ROOT / "tests" / "conform" / "hidden.toml"
 NEAR: Final[Mapping[str, tuple[str, ...]]] = {
+    "identity/call_proofs": ("calls",),
+    "identity/fingerprints": ("calls",),
     "identity/oauth_state": ("start", "callback"),
     "identity/origins": ("start", "opening"),
     "identity/proofs": ("proofs",),
@@ -51,9 +53,12 @@ NEAR: Final[Mapping[str, tuple[str, ...]]] = {
     "public/paths": ("http", "paths"),
     "public/": ("start", "callback"),
     "storage/oauth_flows": ("start", "callback"),
+    "socket/calling": ("calls",),
     "socket/": ("opening", "staying", "proofs", "chat", "rates"),
     "peers/": ("opening", "frames", "chat", "rates"),
+    "chat/calls": ("calls", "chat"),
     "chat/": ("chat",),
+    "panel/answering": ("calls",),
     "limits/": ("rates", "http"),
 }
 """The families that test a file of the server. The first key that the file's path starts with applies."""
