@@ -21,6 +21,7 @@ FAMILY = Family("calls", "The audio of calls", PAGE)
 SINCE: Final = 3
 NEEDS: Final = ("agent", "calls")
 BOUND, RELAY, ENDS = "D-22/bound", "D-22/relay", "D-22/ends"
+NOTICE_SECONDS: Final = 1
 CALL_ID: Final = "5f0c2d1e-0000-4000-8000-000000000009"
 
 judges = partial(FAMILY.judges, since=SINCE, needs=NEEDS)
@@ -365,8 +366,13 @@ def a_call_cannot_be_accepted_after_the_caller_has_left(subject: Subject) -> Non
     shop = subject.shop()
     with subject.joined(shop) as peer:
         phone = Phone(subject, shop, peer)
-    threading.Event().wait(1)  # the service may notice the close a little later
+    _until_noticed()
     expect(phone.agent("accept").get("refused"), "call_unknown", "The refusal of an agent after the caller has left")
+
+
+def _until_noticed() -> None:
+    """Give the service time to notice that a socket was closed."""
+    threading.Event().wait(NOTICE_SECONDS)
 
 
 # ends
@@ -432,9 +438,11 @@ def a_lost_call_can_be_joined_for_20_seconds(subject: Subject) -> None:
     shop = subject.shop()
     with subject.joined(shop) as tab, accepted(subject, shop) as phone:
         phone.peer.connection.close()
+        _until_noticed()
         subject.advance(15)
         with subject.joined(shop) as again:
             joined = again.granted({"type": "call", "id": "c-2", "action": "join", "started": STARTED}, "call")
+        _until_noticed()
         until_pong(tab)
         subject.advance(31)
         phone.ends("call_lost", tab)
