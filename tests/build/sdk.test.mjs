@@ -490,9 +490,10 @@ test("F249: the widget can ask about any address, also about one that is none", 
   page.window.initService(CONFIG);
   await settled();
 
-  const [{ isBlockedLocally }] = page.hosts;
+  const [{ localBlock }] = page.hosts;
 
-  assert.deepEqual(await Promise.all(["ws://127.0.0.1/v1", "https://chat.example", "http://["].map(isBlockedLocally)), [true, false, false]);
+  const addresses = ["ws://127.0.0.1/v1", "https://chat.example", "http://["];
+  assert.deepEqual(await Promise.all(addresses.map(localBlock)), ["denied", null, null]);
 });
 
 test("F076: a file that the page's policy blocks is csp_blocked, with the directive and the source to add", async () => {

@@ -21,7 +21,7 @@ SDP = "\r\n".join(["v=0", "m=audio 9 x 111", f"a={IPV4}", f"a={IPV6}", f"a={RELA
         (HIDDEN, [Candidate("0b1c-4d.local", 50002)]),
         (RELAYED, []),
         (REFLEXIVE, []),
-        (CLOSED_TCP, [Candidate("192.168.1.7", 9)]),
+        (CLOSED_TCP, []),
         (SDP, [Candidate("192.168.1.7", 50000), Candidate("fd00::2", 50001)]),
         ("candidate:1 1 udp 1 192.168.1.7 x typ host", []),
         ("", []),

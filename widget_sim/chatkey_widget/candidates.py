@@ -5,19 +5,19 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 _CANDIDATE: Final = re.compile(
-    r"candidate:\S+ \d+ \S+ \d+ (?P<address>\S+) (?P<port>\d+) typ host(?:\s|$)", re.IGNORECASE | re.ASCII
+    r"candidate:\S+ \d+ udp \d+ (?P<address>\S+) (?P<port>\d+) typ host(?:\s|$)", re.IGNORECASE | re.ASCII
 )
 
 
 class Candidate(NamedTuple):
-    """A host candidate. Its address may be a name that ends in `.local`, which hides the address (mDNS)."""
+    """A host candidate over UDP. Its address may be a name that ends in `.local`, which hides the address (mDNS)."""
 
     address: str
     port: int
 
 
 def host_candidates(text: str) -> Iterator[Candidate]:
-    """Find the host candidates in a session description, or in one candidate."""
+    """Find the host candidates over UDP in a session description, or in one candidate."""
     for found in _CANDIDATE.finditer(text):
         yield Candidate(found["address"], int(found["port"]))
 
@@ -28,8 +28,5 @@ def dropped(given: Iterable[str], used_ports: Collection[int]) -> set[str]:
     A browser may hide the addresses of the candidates that it uses, but not their ports.
     """
     return {
-        candidate.address
-        for text in given
-        for candidate in host_candidates(text)
-        if candidate.port and candidate.port not in used_ports
+        candidate.address for text in given for candidate in host_candidates(text) if candidate.port not in used_ports
     }

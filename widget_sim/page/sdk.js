@@ -232,7 +232,7 @@
         if (starting === widget && !starting.python) report(error);
       }, SLOW);
       /** @type {sdk.Host} */
-      const host = { baseUrl: served.baseUrl, config: starting.config, blocked, messages, prefetched: {}, isBlockedLocally };
+      const host = { baseUrl: served.baseUrl, config: starting.config, blocked, messages, prefetched: {}, localBlock };
       host.prefetched = prefetch(starting.config);
       host.emit = (name, detail) => starting === widget && emit(name, detail);
       const python = await interpreter();
@@ -550,16 +550,18 @@
   // --- Addresses in the local network ---
 
   /**
-   * Return whether the browser keeps this page from an address on this computer or in the local network, or asks the
-   * person about it. To the page, such a request looks like any failed request.
-   * @param {string} address
+   * Return why the browser may keep this page from an address on this computer or in the local network: the permission is
+   * denied, or the person has not decided. Return null if this is no reason. To the page, a blocked request looks like any
+   * failed request.
+   * @param {string} address @returns {Promise<"denied" | "prompt" | null>}
    */
-  async function isBlockedLocally(address) {
+  async function localBlock(address) {
     const host = hostOf(address);
-    if (!nearness(host)) return false;
+    if (!nearness(host)) return null;
     const name = nearness(host) === 2 ? "loopback-network" : "local-network";
     const state = (await permission(name)) ?? (await permission("local-network-access")); // the name before Chrome 145
-    return state === "denied" || (state === "prompt" && nearness(location.hostname) < nearness(host));
+    if (state === "denied") return state;
+    return state === "prompt" && nearness(location.hostname) < nearness(host) ? state : null;
   }
 
   /** @param {string} address */
@@ -599,7 +601,7 @@
    * @param {StartError} error
    */
   async function withLocalCause(error) {
-    if (error.code !== "boot_failed" || !(await isBlockedLocally(served.pyodide))) return error;
+    if (error.code !== "boot_failed" || !(await localBlock(served.pyodide))) return error;
     return new StartError(
       "local_network_blocked",
       `The page could not load ${served.pyodide}, which is on this computer or in the local network.`,

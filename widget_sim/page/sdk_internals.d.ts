@@ -39,7 +39,7 @@ declare namespace sdk {
     blocked: [address: string, directive: string][];
     messages: MessageEvent[];
     prefetched: Record<string, Promise<Response>>;
-    isBlockedLocally(address: string): Promise<boolean>;
+    localBlock(address: string): Promise<"denied" | "prompt" | null>;
     emit?: (name: keyof chatkey.Events, detail: unknown) => void;
   }
 

@@ -35,7 +35,7 @@ SENTENCE = (
     "The chat is in your local network, and your browser may keep this page from it. Allow access in the site settings."
 )
 CALL_SENTENCE = (
-    "The sound did not connect, because your browser keeps this page from your local network. "
+    "The sound did not connect. Your browser keeps this page from your local network, which may be the cause. "
     "Allow access in the site settings and call again."
 )
 CHECK_CALLS = "--enable-features=LocalNetworkAccessChecksWebRTC"

@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Literal
 
 import js
 from pyodide.ffi import JsException, JsProxy, jsnull
@@ -13,6 +13,9 @@ from chatkey_widget.effects import Reason
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import Unusable
 from chatkey_widget.ports import HostFailed
+
+LocalBlock = Callable[[str], Awaitable[Literal["denied", "prompt"] | None]]
+"""The type of `BrowserHost.local_block`."""
 
 REASON_CHARS: Final = 200
 """The maximum number of characters that are quoted from an error of the page."""
@@ -100,9 +103,9 @@ class BrowserHost:
             raise HostFailed(js.String(value)[:REASON_CHARS])
         return _usable(value)
 
-    async def is_blocked_locally(self, address: str) -> bool:
-        """Return whether the browser keeps the page from this address, because it is in the local network."""
-        return bool(await self._host.isBlockedLocally(address))
+    async def local_block(self, address: str) -> Literal["denied", "prompt"] | None:
+        """Return the state of the missing permission, if it may be the reason why this address cannot be reached."""
+        return await self._host.localBlock(address) or None
 
     def emit(self, name: str, detail: Mapping[str, object]) -> None:
         self._host.emit(name, to_plain(detail))

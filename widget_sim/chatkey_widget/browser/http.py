@@ -1,12 +1,12 @@
 """GET requests with the browser's `fetch`, without cookies and referrer."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import js
 from pyodide.ffi import JsException
 
+from chatkey_widget.browser.host import LocalBlock
 from chatkey_widget.browser.js_values import member, to_object
 from chatkey_widget.json_text import read_json
 from chatkey_widget.ports import Answer, LocalNetworkBlocked, Unreachable
@@ -21,9 +21,9 @@ If the page's policy blocked the request, the browser reports the violation a mo
 class BrowserHttp:
     """Sends requests with `fetch`, and uses the responses that `sdk.js` requested before Python ran."""
 
-    def __init__(self, prefetched: Any, is_blocked_locally: Callable[[str], Awaitable[bool]]) -> None:
+    def __init__(self, prefetched: Any, local_block: LocalBlock) -> None:
         self._prefetched = prefetched
-        self._is_blocked_locally = is_blocked_locally
+        self._local_block = local_block
 
     async def get(self, url: str) -> Answer:
         controller = js.AbortController.new()
@@ -33,7 +33,7 @@ class BrowserHttp:
         except (JsException, OSError) as error:
             await asyncio.sleep(TOLD_SECONDS)
             address = url.partition("?")[0]
-            failure = LocalNetworkBlocked if await self._is_blocked_locally(url) else Unreachable
+            failure = LocalNetworkBlocked if await self._local_block(url) else Unreachable
             raise failure(f"{address} could not be reached ({error}).") from None
         finally:
             controller.abort()  # abort the request if this call was cancelled

@@ -9,8 +9,8 @@ It is one call, `start(host)`, made once per widget (again after `shutdown()`). 
   and fires `service:error` when it is `error`, whose detail is `{code, phase, message, remediation, retryable}`
 - `blocked`: array of `[address, directive]`, for requests that the page's Content-Security-Policy has blocked so far
 - `messages`: array of the message events that sign-in windows have sent so far
-- `isBlockedLocally(address)`: returns a promise of whether the browser keeps the page from an address in the local
-  network. It is called after a failed request
+- `localBlock(address)`: returns a promise of `"denied"` or `"prompt"` if the missing permission for the local network
+  may be the reason why a request to the address has failed, or of null
 - `prefetched`: object of URL to `Promise<Response>`, for requests that `sdk.js` made while Python was loading. Each
   response is used once; the object may be empty
 
@@ -73,13 +73,13 @@ def start(host: Any) -> Any:
     ports = Ports(
         keys=BrowserKeys(locks),
         store=store,
-        http=BrowserHttp(host.prefetched, page.is_blocked_locally),
+        http=BrowserHttp(host.prefetched, page.local_block),
         locks=locks,
-        wires=BrowserWires(page.is_blocked_locally),
+        wires=BrowserWires(page.local_block),
         popups=popups,
         host=page,
         screen=screen,
-        sound=BrowserSound(screen.show_level, page.is_blocked_locally),
+        sound=BrowserSound(screen.show_level, page.local_block),
         now=time.time,
         release=lambda: _release(listeners, store),
     )

@@ -1,12 +1,13 @@
 """The microphone and the WebRTC connection of a call. Only audio is sent, and only after the machine allows it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import js
 from pyodide.ffi import JsException
 
+from chatkey_widget.browser.host import LocalBlock
 from chatkey_widget.browser.js_values import Listeners, member, thrown, to_plain
 from chatkey_widget.candidates import dropped
 from chatkey_widget.errors import Fault
@@ -34,11 +35,9 @@ _KINDS: Final[dict[str, DeviceKind]] = {"audioinput": "microphone", "audiooutput
 class BrowserSound:
     """`show_level` receives the level of the microphone from 0 to 1, several times a second."""
 
-    def __init__(
-        self, show_level: Callable[[float], None], is_blocked_locally: Callable[[str], Awaitable[bool]]
-    ) -> None:
+    def __init__(self, show_level: Callable[[float], None], local_block: LocalBlock) -> None:
         self._show_level = show_level
-        self._is_blocked_locally = is_blocked_locally
+        self._local_block = local_block
         self._given: list[str] = []
         self._stream: Any = None
         self._peer: Any = None
@@ -174,14 +173,15 @@ class BrowserSound:
     async def is_blocked(self) -> bool:
         """Return whether the browser keeps the call from the other side's candidates in the local network.
 
-        Without the permission for the local network, a browser drops such candidates and reports no error.
+        Without the permission for the local network, a browser drops such candidates and reports no error. Other
+        reasons also drop candidates, so the permission must be denied.
         """
         if self._peer is None:
             return False
         stats = js.Array.from_((await self._peer.getStats()).values())
         used = {stat.port for stat in stats if stat.type == "remote-candidate"}
         for address in dropped(self._given, used):
-            if await self._is_blocked_locally(f"http://[{address}]" if ":" in address else f"http://{address}"):
+            if await self._local_block(f"http://[{address}]" if ":" in address else f"http://{address}") == "denied":
                 return True
         return False
 

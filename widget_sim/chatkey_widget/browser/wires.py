@@ -1,13 +1,13 @@
 """The browser's WebSockets."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import js
 from pyodide.ffi import JsException
 
 from chatkey_protocol.names import SUBPROTOCOL
+from chatkey_widget.browser.host import LocalBlock
 from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.ports import Unreachable, WireListener
 
@@ -16,12 +16,10 @@ HANDSHAKE_SECONDS: Final = 5.0
 
 
 class BrowserWire:
-    def __init__(
-        self, socket: Any, listener: WireListener, is_blocked_locally: Callable[[str], Awaitable[bool]]
-    ) -> None:
+    def __init__(self, socket: Any, listener: WireListener, local_block: LocalBlock) -> None:
         self._socket = socket
         self._listener = listener
-        self._is_blocked_locally = is_blocked_locally
+        self._local_block = local_block
         self._has_opened = False
         self._failing: asyncio.Task[None] | None = None
         self._gives_up_at = asyncio.get_running_loop().time() + HANDSHAKE_SECONDS
@@ -72,18 +70,18 @@ class BrowserWire:
 
     async def _fail(self, code: int) -> None:
         """Report that the socket did not open, with the reason if the browser keeps the page from the service."""
-        if await self._is_blocked_locally(self._socket.url):
+        if await self._local_block(self._socket.url):
             self._listener.blocked()
         self._listener.closed(code)
 
 
 class BrowserWires:
-    def __init__(self, is_blocked_locally: Callable[[str], Awaitable[bool]]) -> None:
-        self._is_blocked_locally = is_blocked_locally
+    def __init__(self, local_block: LocalBlock) -> None:
+        self._local_block = local_block
 
     def open(self, uri: str, listener: WireListener) -> BrowserWire:
         """Begin to open a WebSocket. Raises `Unreachable` if the page may not open it."""
         try:
-            return BrowserWire(js.WebSocket.new(uri, SUBPROTOCOL), listener, self._is_blocked_locally)
+            return BrowserWire(js.WebSocket.new(uri, SUBPROTOCOL), listener, self._local_block)
         except JsException as error:
             raise Unreachable(f"The browser refused to open {uri} ({error}).") from None

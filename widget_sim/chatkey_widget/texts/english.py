@@ -82,7 +82,7 @@ ENGLISH: Final = Texts(
         "microphone_unavailable": "Calls are not possible on this page or in this browser.",
         "call_unconnected": "The sound could not be connected. Please try again, or write to us.",
         "call_local_network": (
-            "The sound did not connect, because your browser keeps this page from your local network. "
+            "The sound did not connect. Your browser keeps this page from your local network, which may be the cause. "
             "Allow access in the site settings and call again."
         ),
         "call_unsafe": "The call has ended, because the connection is not safe here.",

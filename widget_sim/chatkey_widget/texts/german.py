@@ -88,8 +88,8 @@ GERMAN: Final = Texts(
         "microphone_unavailable": "Auf dieser Seite oder in diesem Browser sind Anrufe nicht möglich.",
         "call_unconnected": "Der Ton ließ sich nicht verbinden. Versuchen Sie es noch einmal oder schreiben Sie uns.",
         "call_local_network": (
-            "Der Ton ließ sich nicht verbinden, weil Ihr Browser diese Seite nicht in Ihr lokales "
-            "Netzwerk lässt. Erlauben Sie den Zugriff in den Website-Einstellungen und rufen Sie noch einmal an."
+            "Der Ton ließ sich nicht verbinden. Ihr Browser lässt diese Seite nicht in Ihr lokales Netzwerk, das kann "
+            "der Grund sein. Erlauben Sie den Zugriff in den Website-Einstellungen und rufen Sie noch einmal an."
         ),
         "call_unsafe": "Das Gespräch ist beendet, denn die Verbindung ist hier nicht sicher.",
         "call_unanswered": (
