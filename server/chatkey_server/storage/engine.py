@@ -113,7 +113,8 @@ class SQLite(SQLiteEngine):
                 yield connection
             return
         try:
-            await asyncio.wait_for(self.writing.acquire(), BUSY_SECONDS)
+            async with asyncio.timeout(BUSY_SECONDS):  # Python 3.11's `wait_for` can lose a cancellation
+                await self.writing.acquire()
         except TimeoutError as error:
             raise Busy(f"other transactions have been writing for {BUSY_SECONDS} s") from error
         try:

@@ -444,3 +444,18 @@ async def test_closing_waits_for_a_query_whose_task_was_cancelled(
         asyncio.get_running_loop().call_soon(may_open.set)
 
     assert closed.is_set()
+
+
+@pytest.mark.parametrize("steps", range(8))
+async def test_a_write_that_is_cancelled_at_any_of_its_first_steps_ends(sqlite_url: str, steps: int) -> None:
+    async def write() -> None:
+        async with engine.transaction():
+            await _add("ann")
+
+    async with engine.opened(sqlite_url):
+        task = asyncio.create_task(write())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
