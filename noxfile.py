@@ -299,7 +299,8 @@ def _try(session: nox.Session, files: Sequence[Path], wheels: Sequence[Path], py
     session.run("uv", "venv", "--quiet", "--clear", "--python", python, str(fresh))
     python = str(fresh / ("Scripts" if os.name == "nt" else "bin") / "python")
     install = ("uv", "pip", "install", "--quiet", "--python", python)
-    session.run(*install, "--constraint", "requirements/run.txt", str(files[0]))
+    base = ("--compile-bytecode", "--constraint", "requirements/run.txt")  # compiled, as pip does
+    session.run(*install, *base, str(files[0]))
     session.run(python, "tools/check_base.py", external=True)
     session.run(*install, "--constraint", "requirements/run.txt", f"chatkey[all] @ {files[0].as_uri()}", str(files[1]))
     session.run(python, "tools/check_wheel.py", *map(str, wheels), external=True)

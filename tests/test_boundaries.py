@@ -79,7 +79,7 @@ def test_a_component_imports_only_the_components_below_it(package: str) -> None:
 def test_the_fake_and_the_checks_need_only_what_is_installed_without_extras(package: str) -> None:
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     installed = {re.split(r"[^\w-]", each)[0] for each in needed} | {"markupsafe"}  # Jinja brings it
-    optional = {"playwright", "pytest", "uvloop"}
+    optional = {"playwright", "pytest", "uvloop", "websockets"}
 
     for module in modules(package):
         assert roots(module) <= sys.stdlib_module_names | HOMES.keys() | installed | optional, module

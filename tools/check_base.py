@@ -6,13 +6,10 @@ Run it with the Python in which the wheel is installed.
 from __future__ import annotations
 
 import os
-import secrets
-import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 from collections.abc import Mapping
 from importlib.metadata import Distribution
 from pathlib import Path
@@ -24,20 +21,9 @@ from chatkey_stack.process import Process
 
 SCRIPTS: Final = Path(sysconfig.get_path("scripts"))
 CHATKEY: Final = str(SCRIPTS / "chatkey")
-EXAMPLES: Final = Path(__file__).parents[1] / "docs" / "integrators" / "examples"
-SERVE: Final = """
-import socket, sys
-from chatkey_serving.server import Server
-from chatkey_serving.site import Site
-sys.path.insert(0, sys.argv[1])
-from litestar_backend import app
-Server(Site(app=app), lambda: None).run([socket.create_server(("127.0.0.1", int(sys.argv[2])))])
-"""
-"""A program that serves a reference backend. The base has no uvicorn."""
-"""A reference backend that needs only the base dependencies."""
-PATIENCE_SECONDS: Final = 60
-MOST_PACKAGES: Final = 35
-MOST_MEGABYTES: Final = 75
+CHECKOUT: Final = str(Path(__file__).parents[1])
+MOST_PACKAGES: Final = 20
+MOST_MEGABYTES: Final = 46
 """The largest base. Whoever needs only the fake provider or the checker installs no more than this."""
 
 
@@ -51,7 +37,7 @@ def main() -> None:
         os.chdir(folder)  # so that nothing is imported from the checkout
         check_extras()
         check_fake_oauth(Path(folder))
-        check_check(Path(folder))
+        check_check()
     check_size()
 
 
@@ -88,37 +74,22 @@ def check_fake_oauth(folder: Path) -> None:
                 answer.read()
 
 
-def check_check(folder: Path) -> None:
-    """Check that a reference backend passes every check over HTTP, and that skipped checks name the missing extra."""
-    (port,) = free_ports(1)
-    secret, password = secrets.token_hex(16), secrets.token_hex(8)
-    environ = os.environ | {"CHAT_PROVIDER_ID": "prov_base", "CHAT_SECRET_KEY": secret, "LOGIN_PASSWORD": password}
-    serve = [sys.executable, "-c", SERVE, str(EXAMPLES), str(port)]
-    shop = f"http://{LOOPBACK}:{port}"
-    check = ["check", f"{shop}/chat/token", "--provider-id", "prov_base", "--secret-env", "CHAT_SECRET_KEY"]
-    check += ["--login-url", f"{shop}/login"]
-    check += ["--login-field", "user=ada", "--login-field-env", "password=LOGIN_PASSWORD"]
-    check += ["--login-field-b", "user=bo", "--login-field-env-b", "password=LOGIN_PASSWORD"]
-    log = folder / "shop.log"
-    with log.open("w") as output, subprocess.Popen(serve, env=environ, stdout=output, stderr=output) as server:  # noqa: S603
-        try:
-            _wait_for(server, port, log)
-            _expect(0, "pip install 'chatkey[server]'", *check, environ=environ)
-            _expect(8, "pip install 'chatkey[browser]'", *check, "--browser", environ=environ)
-        finally:
-            server.terminate()
+def check_check() -> None:
+    """Check that a correct endpoint passes every check over HTTP, and that skipped checks name the missing extra.
 
+    The endpoint comes from our tests, and needs only the standard library.
+    """
+    sys.path.append(CHECKOUT)
+    from tests.check.mutants.mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock  # noqa: PLC0415
+    from tests.check.mutants.mutant_server import Server  # noqa: PLC0415
 
-def _wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while server.poll() is None and time.monotonic() < until:
-        try:
-            socket.create_connection((LOOPBACK, port)).close()
-        except ConnectionRefusedError:
-            time.sleep(0.05)
-        else:
-            return
-    raise BaseError(f"the reference backend did not start:\n{log.read_text()}")
+    with Server() as server:
+        shop = server.add("base", Backend(Clock()).handle)
+        check = ["check", f"{shop}/chat/token", "--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET_KEY"]
+        check += ["--login", f"Cookie: sid={SESSIONS['ada']}", "--login-b", f"Cookie: sid={SESSIONS['bo']}"]
+        environ = os.environ | {"CHAT_SECRET_KEY": SECRET}
+        _expect(0, "pip install 'chatkey[server]'", *check, environ=environ)
+        _expect(8, "pip install 'chatkey[browser]'", *check, "--browser", environ=environ)
 
 
 def _expect(status: int, words: str, *arguments: str, environ: Mapping[str, str] = os.environ) -> None:

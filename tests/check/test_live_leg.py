@@ -12,6 +12,7 @@ import pytest
 from tests.check.mutants.mutant_backend import PROVIDER, SECRET, Backend, Clock
 from tests.check.mutants.mutant_server import Answer, Request, Server
 
+from chatkey_check.live import legs
 from chatkey_check.live.legs import Live
 from chatkey_check.live.service import ReferenceServer
 from chatkey_check.model import Outcome, Verdict
@@ -98,6 +99,17 @@ def test_where_the_reference_server_is_not_installed_the_extra_is_named(
     assert accepts.message == "the reference server is not installed"
     assert accepts.option == "pip install 'chatkey[server]'"
     assert started == []
+
+
+def test_without_websockets_the_extra_is_named(
+    make_run: Any, target: Target, service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(legs, "find_spec", lambda name: None)
+
+    accepts, refuses = judged(make_run(at(target, service, secret=None)))
+
+    assert {accepts.verdict, refuses.verdict} == {Verdict.SKIP}
+    assert (accepts.message, accepts.option) == ("websockets is not installed", "pip install 'chatkey[server]'")
 
 
 def test_a_run_that_wants_no_socket_starts_nothing(make_run: Any, target: Target) -> None:

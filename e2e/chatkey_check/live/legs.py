@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from chatkey_check.calls.memo import Memo, once
 from chatkey_check.calls.shared import Calls
 from chatkey_check.exchange import Exchange
-from chatkey_check.live.service import ReferenceServer, named
+from chatkey_check.live.service import INSTALL, ReferenceServer, named
 from chatkey_check.model import Service, Skipped
 from chatkey_check.wire.http import HttpWire
 
@@ -61,6 +62,8 @@ class Live:
 
     def connect(self, key: BrowserKey) -> Outcome:
         """Open a socket with the token of `answer` and a proof signed with the key. Raises `Unusable`."""
+        if find_spec("websockets") is None:
+            raise Skipped("websockets is not installed", INSTALL)
         from chatkey_check.live import sockets  # noqa: PLC0415
 
         uri, page = self.service.socket_uri, self.calls.target.page
