@@ -386,6 +386,19 @@ def test_the_sound_stops_when_the_member_logs_out(member: Driver) -> None:
     assert [frame["action"] for frame in member.frames(Kind.CALL)] == ["start", "end"]
 
 
+def test_the_sound_stops_when_another_member_takes_over(member: Driver) -> None:
+    """F248: The sound of a member must not go on as another member's."""
+    caller = Caller(member)
+    caller.connect()
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="u_2"))
+
+    member.feed(events.RefreshAsked())
+
+    assert caller.is_silent()
+    assert member.frames(Kind.CALL)[-1]["action"] == "end"
+    assert member.identity[1] == "u_2"
+
+
 def test_the_person_can_choose_another_device_during_a_call(caller: Caller) -> None:
     caller.connect()
     devices = tuple(Device("microphone", name, name, used=name == "desk") for name in ("desk", "headset"))

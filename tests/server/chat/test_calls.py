@@ -122,6 +122,21 @@ async def test_taking_a_call_again_takes_it_once_and_tells_it_again(
     assert await Call.select(Call.answered_at) == [{"answered_at": taken_at}]
 
 
+async def test_if_two_pages_accept_a_call_at_once_one_of_them_gets_it(
+    chat: Fixture, ann: Fixture, eve: Fixture, make_agent: Fixture
+) -> None:
+    await call(chat, ann)
+    conversation, mia = await the_conversation(), await make_agent("mia")
+
+    accepting = (chat.take_call(conversation, agent=agent, accepted_by=agent.name) for agent in (eve, mia))
+    outcomes = await asyncio.gather(*accepting, return_exceptions=True)
+
+    lost = next(outcome for outcome in outcomes if isinstance(outcome, Refused))
+    winner = next(name for name, outcome in zip((eve.name, mia.name), outcomes, strict=True) if outcome is not lost)
+    assert lost.code == Code.CALL_TAKEN
+    assert await Call.select(Call.state, Call.accepted_by) == [{"state": "active", "accepted_by": winner}]
+
+
 async def test_the_call_ends_when_the_callers_last_socket_is_gone(
     chat: Fixture, ann: Fixture, make_person: Fixture
 ) -> None:
