@@ -56,11 +56,14 @@ class CallKeeper:
                 log.exception("calls.unkept")
 
     async def _tick(self) -> None:
-        """Wait until it is time to look at the calls."""
+        """Wait until it is time to look at the calls, at most `KEEP_SECONDS` even if the clock is set back."""
         due = asyncio.Event()
         alarm = self._clock.call_at(self._clock() + calls.KEEP_SECONDS, due.set)
         try:
-            await due.wait()
+            async with asyncio.timeout(calls.KEEP_SECONDS):
+                await due.wait()
+        except TimeoutError:
+            return
         finally:
             alarm.cancel()
 
