@@ -166,9 +166,9 @@ class BrowserSound:
                 track.enabled = on
 
     def play(self) -> None:
-        """Play the other side's sound."""
+        """Play the other side's sound, within the click that asked for it."""
         if self._audio is not None:
-            self._playing = asyncio.ensure_future(self._play())
+            self._playing = asyncio.ensure_future(self._played(self._audio.play()))
 
     async def is_blocked(self) -> bool:
         """Return whether the browser keeps the call from the other side's candidates in the local network.
@@ -241,10 +241,10 @@ class BrowserSound:
         if self._speaker != "default":
             self._audio.setSinkId(self._speaker)
 
-    async def _play(self) -> None:
+    async def _played(self, playing: Any) -> None:
         try:
-            await self._audio.play()
-        except (AttributeError, JsException):
+            await playing
+        except JsException:
             if self._audio is not None and self._listener is not None:
                 self._listener.changed("silent")
 
