@@ -1,102 +1,174 @@
-"""Tests what browsers do to calls: no microphone, no WebRTC, no permission to play sound, and hidden addresses."""
+"""Tests calls in browsers without a usable microphone, without WebRTC, or that do not play sound."""
+
+from __future__ import annotations
 
 from typing import Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, FrameLocator, Page, expect
 
+from chatkey_e2e import tone
+from chatkey_e2e.business import Business
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.scenarios.test_calls import KEEP_PEER, agent_with_tone, shop_with_tone, talk
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_e2e.scenarios.openers import blank
+from chatkey_stack.patience import PATIENCE
 
-__all__ = ["agent_with_tone", "shop_with_tone"]  # fixtures
+pytestmark = pytest.mark.long
 
-pytestmark = [pytest.mark.long, pytest.mark.needs("kit"), pytest.mark.contract("D-22/ends")]
+ALLOW: Final = "The call needs your microphone. Allow it in your browser and call again."
+NOT_FOUND: Final = "No microphone was found, or another program is using it."
+NOT_HERE: Final = "Calls are not possible on this page or in this browser."
 
-REFUSE: Final = "navigator.mediaDevices.getUserMedia = async () => {{ throw new DOMException('{}', '{}'); }};"
+REFUSE: Final = """([name, message]) => {
+  navigator.mediaDevices.getUserMedia = async () => { throw new DOMException(message, name); };
+}"""
 
-PLAY_AFTER_A_CLICK = """const { play } = HTMLMediaElement.prototype;
+REMOVE_WEBRTC: Final = "delete window.RTCPeerConnection;"
+
+PLAY_ONLY_IN_A_CLICK: Final = """let inClick = false;
+addEventListener("click", () => { inClick = true; setTimeout(() => { inClick = false; }); }, { capture: true });
+const { play } = HTMLMediaElement.prototype;
 HTMLMediaElement.prototype.play = async function () {
-  if (this.srcObject && !window.isAllowed) throw new DOMException("play() needs a click", "NotAllowedError");
+  if (!inClick) throw new DOMException("play() failed because the user didn't interact", "NotAllowedError");
   return play.call(this);
 };"""
 
+KEEP_MICROPHONE: Final = """const { mediaDevices } = navigator;
+const open = mediaDevices.getUserMedia;
+mediaDevices.getUserMedia = async (asked) => {
+  const stream = await open.call(mediaDevices, asked);
+  window.microphone = stream.getAudioTracks()[0];
+  return stream;
+};"""
 
+FRAME: Final = (
+    """([src, allow]) => document.body.append(Object.assign(document.createElement("iframe"), { src, allow }))"""
+)
+
+
+def end_of_a_call(widget: WidgetPage, code: str) -> str:
+    """Call, wait for the error that ends the call, and return the sentence for the person."""
+    widget.open()
+    widget.part("call").click()
+    widget.wait_for_error(code)
+    alert = widget.page.get_by_role("alert")
+    expect(alert).to_be_visible()
+    expect(widget.panel.get_by_role("button", name="Hang up")).to_be_hidden()
+    return alert.inner_text().strip()
+
+
+@pytest.mark.needs("calls", "kit")
 @pytest.mark.parametrize(
-    ("fault", "code"),
+    ("name", "message", "code", "sentence"),
     [
-        pytest.param(REFUSE.format("Permission denied", "NotAllowedError"), "microphone_denied", id="F241-denied"),
-        pytest.param(
-            REFUSE.format("Permission dismissed", "NotAllowedError"), "microphone_dismissed", id="F241-dismissed"
-        ),
-        pytest.param(REFUSE.format("Not found", "NotFoundError"), "microphone_missing", id="F242-missing"),
-        pytest.param(REFUSE.format("In use", "NotReadableError"), "microphone_busy", id="F242-busy"),
-        pytest.param(
-            "Object.defineProperty(navigator, 'mediaDevices', { value: undefined });",
-            "microphone_unavailable",
-            id="F243-http",
-        ),
-        pytest.param(
-            "Object.defineProperty(document, 'permissionsPolicy', { value: { allowsFeature: () => false } });",
-            "microphone_unavailable",
-            id="F243-policy",
-        ),
-        pytest.param("delete window.RTCPeerConnection;", "call_unsupported", id="F243-webrtc"),
+        ("NotAllowedError", "Permission denied", "microphone_denied", ALLOW),
+        ("NotAllowedError", "Permission denied by system", "microphone_denied", ALLOW),
+        ("NotAllowedError", "Permission dismissed", "microphone_dismissed", ALLOW),
+        ("NotFoundError", "Requested device not found", "microphone_missing", NOT_FOUND),
+        ("NotReadableError", "Could not start audio source", "microphone_busy", NOT_FOUND),
+        ("AbortError", "Starting audioinput failed", "microphone_busy", NOT_FOUND),
+        ("SecurityError", "The operation is insecure.", "microphone_unavailable", NOT_HERE),
     ],
 )
-def test_without_a_microphone_the_person_reads_why_and_nothing_rings(shop: ShopPage, fault: str, code: str) -> None:
-    shop.page.add_init_script(fault)
-    widget = shop.open()
-    widget.open()
-
-    widget.part("call").click()
-
-    widget.wait_for_error(code)
-    expect(widget.panel.get_by_role("alert")).to_be_visible()
-    expect(widget.part("call-bar")).to_be_hidden()
-    assert widget.events("call:changed") == []
-
-
-def test_a_microphone_that_is_unplugged_ends_the_call(shop_with_tone: ShopPage, agent_with_tone: AgentPage) -> None:
-    """F242: The browser reports that the track has ended."""
-    shop_with_tone.page.add_init_script(KEEP_PEER)
-    widget = shop_with_tone.open()
-    talk(widget, agent_with_tone, widget.uid)
-
-    widget.page.evaluate("() => { peer.getSenders()[0].track.dispatchEvent(new Event('ended')); }")
-
-    widget.wait_for_error("microphone_lost")
-    widget.wait_for_call("ended")
-    expect(agent_with_tone.page.get_by_role("button", name="Hang up")).to_be_hidden()
-
-
-def test_a_button_plays_sound_that_needs_a_click(shop_with_tone: ShopPage, agent_with_tone: AgentPage) -> None:
-    """F245: After the click, the button must disappear."""
-    shop_with_tone.page.add_init_script(PLAY_AFTER_A_CLICK)
-    widget = shop_with_tone.open()
-    widget.call()
-    agent_with_tone.take_call(widget.uid)
-    button = widget.panel.get_by_role("button", name="Play the sound")
-    expect(button).to_be_visible()
-
-    widget.page.evaluate("() => { window.isAllowed = true; }")
-    button.press("Enter")
-
-    expect(button).to_be_hidden()
-    expect(agent_with_tone.page.get_by_text("Verified", exact=True)).to_be_visible()
-
-
-@pytest.mark.only_browser(
-    "chromium", because="the harness makes Firefox show addresses, for machines without multicast"
-)
-def test_a_call_connects_although_the_browsers_hide_their_addresses(
-    shop_with_tone: ShopPage, agent_with_tone: AgentPage
+def test_each_reason_of_the_browser_has_a_code_and_a_sentence(
+    shop: ShopPage, name: str, message: str, code: str, sentence: str
 ) -> None:
-    """F244: Without a granted microphone, the candidates contain mDNS names. Both sides must hear each other."""
-    shop_with_tone.page.add_init_script(KEEP_PEER)
-    widget = shop_with_tone.open()
+    """F241, F242, F243: the browser's error decides the code. The chat goes on, and the next call asks again."""
+    widget = shop.open()
+    shop.page.evaluate(REFUSE, [name, message])
 
-    talk(widget, agent_with_tone, widget.uid)
+    first = end_of_a_call(widget, code)
+    widget.send("Then I will write.")
 
-    offers = widget.page.evaluate("() => [peer.localDescription.sdp, peer.remoteDescription.sdp]")
-    assert [".local " in sdp for sdp in offers] == [True, True]
+    assert first == sentence
+
+
+@pytest.mark.needs("calls", "kit")
+def test_a_browser_without_webrtc_says_so(shop: ShopPage) -> None:
+    """F243: the call ends before the browser asks for the microphone."""
+    shop.page.add_init_script(REMOVE_WEBRTC)
+
+    assert end_of_a_call(shop.open(), "call_unsupported") == NOT_HERE
+
+
+@pytest.mark.needs("calls", "kit")
+def test_a_page_whose_policy_forbids_the_microphone_says_so(page: Page, business: Business) -> None:
+    """F243: `microphone=()` for the page."""
+    html = f"<!doctype html><title>Mine</title>{business.snippet(get_token=False)}"
+    page.goto(business.add_page(html, headers={"Permissions-Policy": "microphone=()"}))
+    widget = WidgetPage(page)
+    widget.wait_ready()
+
+    assert end_of_a_call(widget, "microphone_unavailable") == NOT_HERE
+
+
+@pytest.mark.needs("calls", "kit")
+@pytest.mark.only_browser("chromium", because="in Firefox, the fake microphone ignores the policy of frames")
+@pytest.mark.parametrize(("allow", "sentence"), [("", NOT_HERE), ("microphone", "")])
+def test_a_frame_needs_the_microphone_in_its_allow_attribute(
+    context: BrowserContext, business: Business, allow: str, sentence: str
+) -> None:
+    """F243: a frame on another site's page without `allow="microphone"`."""
+    context.grant_permissions(["local-network-access"])  # for pages loaded from elsewhere
+    page = context.new_page()
+    page.goto(blank(context, "https://news.example/article"))
+    page.evaluate(FRAME, [business.url, allow])
+    frame = page.frame_locator("iframe")
+
+    call(frame)
+
+    if sentence:
+        expect(frame.get_by_role("alert")).to_contain_text(sentence)
+    else:
+        expect(frame.get_by_role("button", name="Hang up")).to_be_visible()
+
+
+@pytest.mark.needs("agent", "calls", "kit")
+def test_a_microphone_that_is_taken_away_ends_the_call(shop: ShopPage, agent: AgentPage) -> None:
+    """F242: the browser ends the track when the microphone is unplugged or its permission is withdrawn."""
+    widget = begin(shop, agent)
+
+    shop.page.evaluate("() => microphone.dispatchEvent(new Event('ended'))")
+    widget.wait_for_error("microphone_lost")
+
+    expect(shop.page.get_by_role("alert")).to_contain_text("Your microphone was disconnected")
+    expect(agent.page.get_by_role("button", name="Hang up")).to_be_hidden()
+
+
+@pytest.mark.needs("agent", "calls", "kit")
+def test_sound_that_may_not_play_yet_plays_after_a_click(shop: ShopPage, agent: AgentPage) -> None:
+    """F245: the browser refuses to play sound without a click, and the call shows a button."""
+    shop.page.add_init_script(PLAY_ONLY_IN_A_CLICK)
+    widget = begin(shop, agent)
+
+    widget.panel.get_by_role("button", name="Play the sound").click()
+
+    expect(widget.panel.get_by_role("button", name="Play the sound")).to_be_hidden()
+    tone.heard(shop.page, 880, timeout=PATIENCE * 1000)
+    assert widget.events("error") == []
+
+
+def begin(shop: ShopPage, agent: AgentPage) -> WidgetPage:
+    """Begin a call with a tone on both sides, and wait until the agent hears the customer."""
+    tone.play_instead_of_microphone(shop.page, 440)
+    shop.page.add_init_script(KEEP_MICROPHONE)
+    tone.play_instead_of_microphone(agent.page, 880)
+    agent.sign_in()
+    widget = shop.open()
+    widget.call()
+    agent.take_call(widget.uid)
+    tone.heard(agent.page, 440, timeout=PATIENCE * 1000)
+    return widget
+
+
+def call(frame: FrameLocator) -> None:
+    frame.get_by_role("button", name="Open chat").click()
+    frame.get_by_test_id("chatkey-call").click()
+
+
+@pytest.fixture
+def agent(context: BrowserContext, business: Business) -> AgentPage:
+    """An agent's page that is not signed in yet."""
+    return AgentPage(context.new_page(), business.stack.service.browser_url)
