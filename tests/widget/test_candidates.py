@@ -41,5 +41,5 @@ def test_host_candidates_are_found_in_descriptions_and_candidates(text: str, fou
     ],
 )
 def test_candidates_whose_port_no_statistic_shows_were_dropped(used: set[int], missing: set[str]) -> None:
-    """F244, F250: the browser hides the addresses of mDNS candidates, so only the ports can be compared."""
+    """F250, F252: the browser hides the addresses of mDNS candidates, so only the ports can be compared."""
     assert dropped([SDP, HIDDEN], used) == missing

@@ -223,7 +223,9 @@ def agent(new_context: NewContext, stack: Stack) -> AgentPage:
 
 @pytest.mark.needs("agent", "calls", "kit")
 def test_a_call_that_may_use_the_local_network_has_sound(public: ShopPage, agent: AgentPage) -> None:
-    """F250: with the permission, the browser uses the agent's candidates."""
+    """F250, F252: with the permission, the browser uses the agent's candidates, although their addresses are hidden."""
+    heard: list[str] = []
+    public.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: heard.append(str(frame))))
     tone.play_instead_of_microphone(public.page, 440)
     decide(public.page, "granted")
     widget = public.open()
@@ -233,6 +235,8 @@ def test_a_call_that_may_use_the_local_network_has_sound(public: ShopPage, agent
 
     tone.heard(agent.page, 440, timeout=PATIENCE * 1000)
     tone.heard(public.page, 880, timeout=PATIENCE * 1000)
+    (offer,) = [frame for frame in heard if '"offer"' in frame]
+    assert ".local " in offer
 
 
 @pytest.mark.needs("agent", "calls", "kit")
