@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -98,20 +98,32 @@ def test_a_page_with_commands_first_installs_what_they_need(page: Path) -> None:
     assert INSTALLS.search(first) or "venv" in first, first
 
 
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Let no other process in here until the block ends."""
+    with file.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheels of chatkey and chatkey-assets."""
-    folder = tmp_path_factory.mktemp("wheels")
-    for project in (ROOT, ROOT / "widget_sim"):
-        _done(["uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(project)])
+def wheels(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder with the wheels of chatkey and chatkey-assets. One process of the run builds them for all."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "wheels"
+    with locked(folder.with_suffix(".lock")):
+        if not folder.exists():
+            made = tmp_path_factory.mktemp("built")
+            for project in (ROOT, ROOT / "widget_sim"):
+                _done(["uv", "build", "--quiet", "--wheel", "--out-dir", str(made), str(project)])
+            made.rename(folder)
     return folder
 
 
 @pytest.fixture
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let no other process run one of these tests meanwhile: the pages name ports."""
-    with (tmp_path_factory.getbasetemp().parent / "ports.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(tmp_path_factory.getbasetemp().parent / "ports.lock"):
         yield
 
 
