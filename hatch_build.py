@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent
 # The wheel does not contain the builder, so import it from the checkout.
 sys.path.insert(0, str(ROOT / "widget_sim"))
 
-from chatkey_build import build, build_site  # noqa: E402
+from chatkey_build import build, pack_site  # noqa: E402
 
 
 class Files(BuildHookInterface[Any]):
@@ -27,4 +27,4 @@ class Files(BuildHookInterface[Any]):
         if version == "editable":
             build(ROOT / "widget_sim")
         else:
-            build_data["force_include"][str(build_site(ROOT))] = "chatkey_server/site"
+            build_data["force_include"][str(pack_site(ROOT))] = "chatkey_server/site.zip"

@@ -30,7 +30,7 @@ LONG_CHECKS = ("long", "e2e-long", "mutants", "firefox", "webkit")
 
 OF_DOCS, OF_WEBKIT = "tests/docs", "tests/webkit"
 """Folders of tests, each run by the session of the same name."""
-BUILD_SITE = "from pathlib import Path; from chatkey_build import build_site; print(build_site(Path.cwd()))"
+BUILD_SITE = "from pathlib import Path; from chatkey_build import pack_site; print(pack_site(Path.cwd()))"
 PARALLEL = ("--numprocesses=auto", "--dist=loadscope", f"--ignore={OF_WEBKIT}", "tests")
 SHORT = ("-m", "not long")
 

@@ -6,18 +6,21 @@ import re
 import threading
 from functools import partial
 from http.server import ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from zipfile import ZipFile
 
 import click
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from chatkey_build import build_site
+from chatkey_build.sources import pack
 from chatkey_check import checks
 from chatkey_e2e import axe
 from chatkey_protocol.codes import Code
-from chatkey_server.commands.docs import Quiet, address_of
+from chatkey_server.commands.docs import Pages, address_of
 from chatkey_server.settings import SETTINGS
 from chatkey_stack.browsers import find, launch, machine
 from chatkey_stack.patience import PATIENCE
@@ -42,8 +45,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+def packed(site: Path) -> ZipFile:
+    """The site as the wheel contains it."""
+    return ZipFile(BytesIO(pack(site, (file for file in site.rglob("*") if file.is_file()))))
+
+
+@pytest.fixture(scope="module")
+def address(packed: ZipFile) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Pages, packed)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -76,9 +85,7 @@ def test_the_site_has_every_page_and_asks_no_other_host_for_files(site: Path) ->
 
 
 def test_the_notice_names_every_file_of_the_site_that_others_have_written(site: Path) -> None:
-    named = set(
-        re.findall(r"`(?:chatkey_server/site/)?(?:_static/)?([\w./-]+)`", (ROOT / "NOTICE.md").read_text("utf-8"))
-    )
+    named = set(re.findall(r"`(?:_static/)?([\w./-]+)`", (ROOT / "NOTICE.md").read_text("utf-8")))
     ours = {path.name for path in (ROOT / "tools" / "site" / "static").iterdir()}
     files = {path.relative_to(site / "_static").as_posix() for path in (site / "_static").rglob("*") if path.is_file()}
 
@@ -134,16 +141,16 @@ def test_a_block_of_code_has_a_button_that_copies_it(page: Page, address: str) -
         ("D-10.2", "decisions.html#d-10-2"),
     ],
 )
-def test_the_command_finds_the_entry_of_a_name(site: Path, entry: str, place: str) -> None:
-    assert address_of(site, entry) == place
+def test_the_command_finds_the_entry_of_a_name(packed: ZipFile, entry: str, place: str) -> None:
+    assert address_of(packed, entry) == place
 
 
-def test_every_setting_code_and_check_has_an_entry(site: Path) -> None:
+def test_every_setting_code_and_check_has_an_entry(packed: ZipFile) -> None:
     names = [*(setting.name for setting in SETTINGS), *Code, *checks.ORDER]
 
-    assert {address_of(site, name).partition(".")[0] for name in names} == {"settings", "codes", "checks"}
+    assert {address_of(packed, name).partition(".")[0] for name in names} == {"settings", "codes", "checks"}
 
 
-def test_an_unknown_entry_is_refused(site: Path) -> None:
+def test_an_unknown_entry_is_refused(packed: ZipFile) -> None:
     with pytest.raises(click.ClickException, match="no entry 'nonsense'"):
-        address_of(site, "nonsense")
+        address_of(packed, "nonsense")

@@ -2,6 +2,6 @@
 
 from chatkey_build.builder import Built, build, is_fresh
 from chatkey_build.node import BuildError
-from chatkey_build.site import build_site, site_folder
+from chatkey_build.site import build_site, pack_site
 
-__all__ = ["BuildError", "Built", "build", "build_site", "is_fresh", "site_folder"]
+__all__ = ["BuildError", "Built", "build", "build_site", "is_fresh", "pack_site"]

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from chatkey_build.node import BuildError, run
+from chatkey_build.sources import pack
 
 
-def build_site(root: Path, made: Path | None = None) -> Path:
-    """Build the site of the checkout at `root`, and return its folder. A warning of Sphinx raises `BuildError`.
+def pack_site(root: Path) -> Path:
+    """Build the site of the checkout at `root`, and return it as one file. `chatkey docs` of this checkout finds it."""
+    packed = root / "build" / "site.zip"
+    packed.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="chatkey-site-") as room:
+        made = build_site(root, Path(room) / "site")
+        packed.write_bytes(pack(made, (file for file in made.rglob("*") if file.is_file())))
+    return packed
 
-    The folder `made` is by default the one in which `chatkey docs` of this checkout looks for the site.
-    """
-    settings, made = root / "tools" / "site", made or site_folder(root)
+
+def build_site(root: Path, made: Path) -> Path:
+    """Build the site of the checkout at `root` in the folder `made`. A warning of Sphinx raises `BuildError`."""
+    settings = root / "tools" / "site"
     if not (settings / "node_modules").is_dir():
         run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=settings)
-    shutil.rmtree(made, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="chatkey-site-") as room:
         options = ["-q", "-W", "--keep-going", "-E", "-b", "html", "-c", str(settings), "-d", room]
         command = [sys.executable, "-m", "sphinx", *options, str(root), str(made)]
@@ -29,8 +35,3 @@ def build_site(root: Path, made: Path | None = None) -> Path:
     for unused in (*made.rglob("*.map"), made / ".buildinfo"):
         unused.unlink()
     return made
-
-
-def site_folder(root: Path) -> Path:
-    """Return the folder of the built site of the checkout at `root`."""
-    return root / "build" / "site"

@@ -6,13 +6,18 @@ import re
 import webbrowser
 from contextlib import suppress
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from zipfile import ZipFile
 
 import click
 
-PLACES = (Path(__file__).parents[1] / "site", Path(__file__).parents[3] / "build" / "site")
-"""The folder of the site in an installation, and in a checkout."""
+PLACES = (Path(__file__).parents[1] / "site.zip", Path(__file__).parents[3] / "build" / "site.zip")
+"""The site in an installation, and in a checkout."""
 ENTRIES = ("settings", "codes", "checks", "faults", "refusals", "limits", "alerts", "decisions")
 """The pages whose entries have names."""
 
@@ -27,15 +32,16 @@ def docs(*, entry: str | None, port: int, browser: bool) -> None:
     ENTRY is the name of a setting, a code, a check, a fault, a refusal, an alert or a decision, such as token_expired,
     claim.cnf or D-10.2.
     """
-    site = next((place for place in PLACES if place.is_dir()), None)
-    if site is None:
+    place = next((place for place in PLACES if place.is_file()), None)
+    if place is None:
         raise click.ClickException("This checkout has no built documentation: run `nox -s docs -- --site`.")
+    site = ZipFile(place)
     page = address_of(site, entry) if entry else "index.html"
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), partial(Quiet, directory=str(site)))
+        server = ThreadingHTTPServer(("127.0.0.1", port), partial(Pages, site))
     except OSError as error:
         raise click.ClickException(f"Port {port} cannot be used: {error.strerror}. Choose another --port.") from error
-    with server, suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop
+    with site, server, suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop
         address = f"http://127.0.0.1:{server.server_port}/docs/{page}"
         click.echo(f"The documentation is at {address}. Ctrl-C stops.")
         if browser:
@@ -43,17 +49,35 @@ def docs(*, entry: str | None, port: int, browser: bool) -> None:
         server.serve_forever()
 
 
-def address_of(site: Path, entry: str) -> str:
+def address_of(site: ZipFile, entry: str) -> str:
     """Return the page and the anchor of an entry. Raises `ClickException` if there is no such entry."""
     anchor = re.sub(r"[^a-z0-9]+", "-", entry.lower())
     for page in ENTRIES:
-        if f'id="{anchor}"' in (site / "docs" / f"{page}.html").read_text("utf-8"):
+        if f'id="{anchor}"' in site.read(f"docs/{page}.html").decode():
             return f"{page}.html#{anchor}"
     raise click.ClickException(f"The documentation has no entry {entry!r}. Start `chatkey docs`, and search there.")
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files without a log."""
+class Pages(SimpleHTTPRequestHandler):
+    """Serves the files of the packed site, without a log."""
+
+    def __init__(self, site: ZipFile, *args: Any) -> None:
+        self._site = site
+        super().__init__(*args)
+
+    def send_head(self) -> BytesIO | None:
+        """Send the headers of a file, and return its content."""
+        name = unquote(urlsplit(self.path).path).removeprefix("/") or "index.html"
+        try:
+            content = self._site.read(name)
+        except KeyError:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", self.guess_type(name))
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        return BytesIO(content)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         """Print nothing."""
