@@ -55,7 +55,8 @@ def end_of_a_call(widget: WidgetPage, code: str) -> str:
     widget.wait_for_error(code)
     alert = widget.page.get_by_role("alert")
     expect(alert).to_be_visible()
-    expect(widget.panel.get_by_role("button", name="Hang up")).to_be_hidden()
+    expect(widget.part("call-bar")).to_be_hidden()
+    assert widget.events("call:changed") == []  # nothing has rung
     return alert.inner_text().strip()
 
 
@@ -83,6 +84,14 @@ def test_each_reason_of_the_browser_has_a_code_and_a_sentence(
     widget.send("Then I will write.")
 
     assert first == sentence
+
+
+@pytest.mark.needs("calls", "kit")
+def test_a_page_without_media_devices_says_so(shop: ShopPage) -> None:
+    """F243: browsers give `mediaDevices` only to secure pages, and some built-in browsers of apps never do."""
+    shop.page.add_init_script("Object.defineProperty(navigator, 'mediaDevices', { value: undefined });")
+
+    assert end_of_a_call(shop.open(), "microphone_unavailable") == NOT_HERE
 
 
 @pytest.mark.needs("calls", "kit")
