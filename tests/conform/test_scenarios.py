@@ -21,6 +21,7 @@ from chatkey_conform.running import scenarios
 from chatkey_conform.running.outcome import Outcome
 from chatkey_conform.running.scenarios import Selection, outcomes, run_scenarios
 from chatkey_peer.exits import Exit
+from chatkey_protocol.names import REVISION
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_one_command_judges_a_service_with_github_over_the_network_and_in_a_brow
     assert status == Exit.CLEAN, report["evidence"]
     assert "smoke/a-visitor-connects" in report["times"]
     assert "test_any_widget.py::test_a_social_login_starts_by_a_click_and_makes_a_member" in report["times"]
-    assert report["scored"] == len(scored(2)["service"] | scored(2)["scenarios"])
+    assert report["scored"] == len(scored(REVISION)["service"] | scored(REVISION)["scenarios"])
 
 
 @pytest.mark.long

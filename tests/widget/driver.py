@@ -16,6 +16,7 @@ from tests.widget import declared
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
+from chatkey_protocol.names import REVISION
 from chatkey_widget import effects, events
 from chatkey_widget.context import Settings
 from chatkey_widget.keys import PublicKey
@@ -94,6 +95,7 @@ class Driver:
     answers_tokens: bool = True
     answers_frames: bool = True
     opens_microphone: bool = True
+    announced: dict[str, int] = field(default_factory=lambda: {"revision": REVISION})
     socials: list[str] = field(default_factory=lambda: ["google", "github"])
     done: list[effects.Effect] = field(default_factory=list)
     timers: dict[Timer, float] = field(default_factory=dict)
@@ -301,7 +303,7 @@ class Driver:
         if refusal is None:
             identity = "visitor" if claims["type"] == "visitor" else "member"
             ready = {"type": "ready", "identity": identity, "uid": claims["uid"], "expires_at": claims["exp"]}
-            return [events.FrameReceived(ref, ready | {"server_time": self.server_now})]
+            return [events.FrameReceived(ref, ready | {"server_time": self.server_now, **self.announced})]
         code, close = refusal
         self.socket = None
         error = {"type": "error", "code": code, "message": "Refused by the test.", "retryable": False}

@@ -114,11 +114,12 @@ def test_nothing_is_heard_or_sent_while_a_relay_keeps_the_answer_back(caller: Ca
     caller.driver.feed(events.MuteAsked(muted=True), events.MuteAsked(muted=False), events.PlayAsked())
     shown = caller.driver.view.sound.state
     caller.driver.advance(CONNECT_SECONDS)
+    asked = len(caller.driver.all(effects.InspectSound))
     caller.driver.feed(events.SoundInspected(caller.ref, blocked=False))
 
     assert shown == "connecting"
     assert [*caller.driver.all(effects.SendSound), *caller.driver.all(effects.PlaySound)] == []
-    assert (caller.driver.errors(), caller.is_silent()) == ([Fault.CALL_UNCONNECTED], True)
+    assert (asked, caller.driver.errors(), caller.is_silent()) == (1, [Fault.CALL_UNCONNECTED], True)
 
 
 @pytest.mark.contract("D-22/bound")
@@ -130,10 +131,11 @@ def test_an_offer_during_a_call_must_be_verified_before_its_sound_goes_on(caller
     caller.driver.feed(events.MuteAsked(muted=False), events.SoundChanged(caller.ref, "connected"))
     before = (len(caller.driver.all(effects.SendSound)), caller.driver.errors())
     caller.driver.advance(CONNECT_SECONDS)
+    asked = len(caller.driver.all(effects.InspectSound))
     caller.driver.feed(events.SoundInspected(caller.ref, blocked=False))
 
     assert before == (sent, [])
-    assert (caller.driver.errors(), caller.is_silent()) == ([Fault.CALL_UNCONNECTED], True)
+    assert (asked, caller.driver.errors(), caller.is_silent()) == (1, [Fault.CALL_UNCONNECTED], True)
 
 
 def test_a_call_rings_when_the_microphone_is_open(caller: Caller) -> None:
@@ -264,6 +266,21 @@ def test_a_microphone_that_is_taken_away_ends_the_call(caller: Caller) -> None:
     caller.driver.feed(events.SoundChanged(caller.ref, "microphone_lost"))
 
     assert (caller.driver.errors(), caller.is_silent()) == ([Fault.MICROPHONE_LOST], True)
+
+
+@pytest.mark.parametrize("announced", [{}, {"revision": 2}])
+def test_a_call_at_a_service_of_an_earlier_revision_goes_on_without_sound(
+    caller: Caller, announced: dict[str, int]
+) -> None:
+    """Such a service would close the socket after a `signal`."""
+    caller.driver.announced = announced
+    caller.driver.close(1006)
+    caller.driver.advance(60)
+
+    caller.begin()
+
+    assert caller.driver.frames(Kind.SIGNAL) == []
+    assert (caller.driver.view.call, caller.is_silent()) == ("active", True)
 
 
 def test_a_sound_that_does_not_connect_ends_the_call(caller: Caller) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tests import profile
 from tests.widget.driver import KEY, NOW, PID, Driver, FixedChance, claims_of, jwt
 
+from chatkey_protocol.names import REVISION
 from chatkey_stack.patience import PATIENCE
 from chatkey_widget import events
 from chatkey_widget.context import Settings
@@ -225,7 +226,7 @@ class World:
             claims = claims_of(frame["token"])
             identity = "visitor" if claims["type"] == "visitor" else "member"
             ready = {"type": "ready", "identity": identity, "uid": claims["uid"], "expires_at": claims["exp"]}
-            asyncio.get_running_loop().call_soon(self.receive, ready | {"server_time": NOW})
+            asyncio.get_running_loop().call_soon(self.receive, ready | {"server_time": NOW, "revision": REVISION})
 
     def close(self, code: int) -> None:
         self.closed.append(code)

@@ -90,13 +90,17 @@ class Connect(TypedDict):
 
 
 class Ready(TypedDict):
-    """The server reports who is connected, and when the token expires."""
+    """The server reports who is connected, and when the token expires.
+
+    `revision` is the revision of the profile that the server implements. It is missing before revision 3.
+    """
 
     type: Literal["ready"]
     identity: Identity
     uid: str
     expires_at: int
     server_time: int
+    revision: NotRequired[int]
 
 
 class Error(TypedDict):

@@ -70,6 +70,8 @@ class ServiceLink:
         self.socket_uri: str | None = None
         self.claims: Mapping[str, object] | None = None
         self.last_proof: proof.Proof | None = None
+        self.revision = 0.0
+        """The profile's revision that the service implements. It is 0 if the service is older than revision 3."""
         self._accepted_as: Principal | None = None
         self._attempts = Attempts(ctx.chance)
         self._opening_at = 0.0
@@ -353,6 +355,7 @@ class ServiceLink:
             raise UnreadableFrame("identity")
         self.stage = ready = at.accepted(self._ctx.now)
         self._accepted_as = at.principal
+        self.revision = number(frame, "revision") if "revision" in frame else 0
         self._patience = min(CONNECT_SECONDS, max(PROBE_SECONDS, self._ctx.now - self._opening_at))
         self._ctx.cancel_timer("connect")
         self._ctx.set_timer("heartbeat", at.ping)

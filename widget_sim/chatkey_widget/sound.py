@@ -41,6 +41,9 @@ from chatkey_widget.view import Device, DeviceKind, SoundShown
 CONNECT_SECONDS: Final = 15.0
 """The time in seconds within which the sound must connect after the call was accepted."""
 
+SOUND_REVISION: Final = 3
+"""The revision of the profile that adds sound to calls. An earlier service would close the socket after a `signal`."""
+
 LOST_SECONDS: Final = 20.0
 """The time in seconds for which the sound may be interrupted."""
 
@@ -121,9 +124,15 @@ class Sound:
             self.call = replace(self.call, call_id=call_id)
 
     def accepted(self, call_id: str) -> None:
-        """Ask for an offer as soon as the microphone is open, unless the sound is connected."""
+        """Ask for an offer as soon as the microphone is open, unless the sound is connected.
+
+        At a service of an earlier revision, the call goes on without sound.
+        """
         call = self.call
         if call is None or call_id != call.call_id or call.connected:
+            return
+        if self._link.revision < SOUND_REVISION:
+            self.close()
             return
         self.call = replace(call, active=True)
         self._ctx.set_timer("sound", CONNECT_SECONDS)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from chatkey_conform.case import Case, Family
-from chatkey_conform.judging.verdict import OtherLimit, expect
+from chatkey_conform.judging.verdict import OtherLimit, expect, expect_that
 from chatkey_conform.making.call_verdicts import ACCEPTED, REFUSED, Honest, Verdict
 from chatkey_conform.subject.phone import AGENT, ANSWERED, CALLER, STARTED, Phone, accepted, description, ringing
 from chatkey_conform.subject.subject import Subject
@@ -25,6 +25,16 @@ NOTICE_SECONDS: Final = 1
 CALL_ID: Final = "5f0c2d1e-0000-4000-8000-000000000009"
 
 judges = partial(FAMILY.judges, since=SINCE, needs=NEEDS)
+
+
+@judges(RELAY)
+def ready_names_the_revision(subject: Subject) -> None:
+    """Widgets send signals only to a service whose `ready` names revision 3 or a later one."""
+    shop = subject.shop()
+    with subject.socket() as peer:
+        revision = peer.join(shop.token(), shop.key).get("revision")
+
+    expect_that(isinstance(revision, int) and revision >= SINCE, f"`revision` of ready is {revision!r}")
 
 
 # signals
@@ -47,12 +57,14 @@ def signals_go_both_ways_between_the_two_sides(subject: Subject) -> None:
     wanted = [("passed", "s-1", phone.call_id)] * 2
     expect([(one.get("event"), one.get("id"), one["call_id"]) for one in confirmed], wanted, "The confirmations")
     expect(there, [("ask", None), ("candidate", "candidate:1")], "The signals that the agent's page receives")
-    expect({**offer, "ice_servers": []}, _offer(phone), "The offer that the caller receives")
+    wanted_offer = _offer(phone)
+    expect({name: offer.get(name) for name in wanted_offer}, wanted_offer, "The offer that the caller receives")
+    expect_that(isinstance(offer.get("ice_servers"), list), "`ice_servers` of the offer is not an array")
     expect((here.get("event"), here.get("candidate")), ("candidate", "candidate:2"), "The candidate of the agent")
 
 
 def _offer(phone: Phone) -> dict[str, Any]:
-    known = {"type": "signal", "call_id": phone.call_id, "event": "offer", "ice_servers": []}
+    known = {"type": "signal", "call_id": phone.call_id, "event": "offer"}
     return {**known, "sdp": description(AGENT), "nonce": phone.nonce, "fingerprint": AGENT}
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from chatkey_protocol import frames
 from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import WidgetFrame
+from chatkey_protocol.names import REVISION
 from chatkey_server.identity import proofs, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
@@ -105,6 +106,7 @@ class Connection:
             uid=identity.uid,
             expires_at=identity.expires_at,
             server_time=int(now),
+            revision=REVISION,
         )
 
     def refresh(self, frame: frames.Refresh, provider: ProviderView, now: float) -> frames.Refreshed:

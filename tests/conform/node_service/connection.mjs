@@ -14,6 +14,7 @@ import { Refused } from "./refusals.mjs";
 import { readSocketToken } from "./tokens.mjs";
 import { WebSocket } from "./websocket.mjs";
 
+const REVISION = 3;
 const REAUTH = 30;
 
 /** Seconds of real time, which no lab moves. */
@@ -128,7 +129,7 @@ export class Connection {
     this.hold(claims);
     this.stay();
     const identity = claims.login === "visitor" ? "visitor" : "member";
-    this.send({ type: "ready", identity, uid: claims.uid, expires_at: claims.exp, server_time: now });
+    this.send({ type: "ready", identity, uid: claims.uid, expires_at: claims.exp, server_time: now, revision: REVISION });
     this.askInTime(claims.exp);
   }
 

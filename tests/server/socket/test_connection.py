@@ -9,6 +9,7 @@ import pytest
 
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
+from chatkey_protocol.names import REVISION
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Secrets, unverified
 from chatkey_server.settings import Limits
@@ -60,6 +61,7 @@ class TestConnect:
             "uid": browser.uid,
             "expires_at": END_OF_NEXT_MINUTE,
             "server_time": int(NOW),
+            "revision": REVISION,
         }
         assert peer.machine.state is State.READY
 
