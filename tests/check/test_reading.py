@@ -146,7 +146,7 @@ def test_how_long_an_endpoint_asks_to_wait_is_read_as_seconds_and_as_a_date(
 
 @pytest.mark.parametrize(("arrays", "is_read"), [(reading.MOST_BRACKETS - 1, True), (reading.MOST_BRACKETS, False)])
 def test_claims_with_too_many_brackets_are_not_read(*, arrays: int, is_read: bool) -> None:
-    claims = {"list": [[]] * (arrays - 1)}
+    claims: dict[str, object] = {"list": [[]] * (arrays - 1)}
 
     read = reading.lenient_claims(f".{reading.encoded(json.dumps(claims).encode())}")
 
