@@ -76,7 +76,7 @@ class BrowserSound:
             return
         self._take(stream)
         self._on_devices.add(devices, "devicechange", lambda _event: self._list_soon())
-        await self._list()
+        self._list_soon()  # Firefox answers only while the page is in view
 
     async def use(self, kind: DeviceKind, device_id: str) -> None:
         """Use another microphone or speaker. Raises `MicrophoneRefused`."""
