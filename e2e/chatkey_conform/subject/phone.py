@@ -51,7 +51,7 @@ class Phone:
         return self.subject.agent(self.shop, do, page=page or self.page, **members)
 
     def accept(self) -> None:
-        """Accept the call, and wait until the caller is told."""
+        """Accept the call, and wait until the caller receives the news."""
         expect(self.agent("accept").get("refused"), None, "The refusal of the agent who accepts the call")
         expect(self.told("call")["state"], "active", "state of the call that was accepted")
 

@@ -210,7 +210,7 @@ def page(provider: Dialect, content: str, *, title: str = "", status: int = 200,
 
 @lru_cache(maxsize=256)
 def frame(name: str, label: str, css: str, title: str, code: str) -> tuple[str, str]:
-    """Return what stands before and after the content of a provider's page. `label` and `title` are HTML."""
+    """Return the HTML before and after the content of a provider's page. `label` and `title` are HTML."""
     whole = template("frame.html").substitute(
         mark=mark(name, label),
         label=label,

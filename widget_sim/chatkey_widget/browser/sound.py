@@ -76,7 +76,7 @@ class BrowserSound:
             return
         self._take(stream)
         self._on_devices.add(devices, "devicechange", lambda _event: self._list_soon())
-        self._list_soon()  # Firefox answers only while the page is in view
+        self._list_soon()  # the call must not wait for the list, which Firefox may not send
 
     async def use(self, kind: DeviceKind, device_id: str) -> None:
         """Use another microphone or speaker. Raises `MicrophoneRefused`."""
