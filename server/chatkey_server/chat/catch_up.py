@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,6 @@ from chatkey_server.chat import standing
 from chatkey_server.chat.events import (
     AGENT_SESSIONS,
     ALL_PAGES,
-    ENDED,
     PROVIDERS,
     call_told,
     customer_channel,
@@ -55,14 +54,14 @@ class CatchUp:
     Each socket has a floor: the socket needs only messages with higher numbers. New messages from the database are sent
     to all sockets of the person, and a socket drops the messages that it already has. Only message numbers are
     compared. Therefore this works after outages of any length, even if clocks differ. The numbers decrease only if the
-    person was erased; then the person's sockets are closed. Agents' pages show only a part of the conversations, so the
-    pages are told to load their lists again.
+    person was erased; then the sockets that were sent a higher number are closed. Agents' pages show only a part of the
+    conversations, so the pages are told to load their lists again.
     """
 
     def __init__(self, hub: Hub, *, now: Now) -> None:
         self._hub = hub
         self._now = now
-        self._followers: dict[Person, set[Seen]] = {}
+        self._followers: dict[Person, dict[Seen, Callable[[], None]]] = {}
         self._due: dict[Person, float] = {}
         """The people whose conversations must be read, and since when."""
         self._pages_are_due = False
@@ -80,15 +79,18 @@ class CatchUp:
                 self._looking.cancel()
                 await asyncio.wait([self._looking])
 
-    def follow(self, person: Person, seen: Seen) -> None:
-        """Keep a new socket of this person up to date until `leave` is called."""
-        self._followers.setdefault(person, set()).add(seen)
+    def follow(self, person: Person, seen: Seen, on_erased: Callable[[], None]) -> None:
+        """Keep a new socket of this person up to date until `leave` is called.
+
+        `on_erased` is called if messages that were sent to the socket have been erased.
+        """
+        self._followers.setdefault(person, {})[seen] = on_erased
         if not self._hub.is_alone:
             self._look_at(person)
 
     def leave(self, person: Person, seen: Seen) -> None:
         followers = self._followers[person]
-        followers.discard(seen)
+        del followers[seen]
         if not followers:
             del self._followers[person]
 
@@ -140,7 +142,7 @@ class CatchUp:
     async def _catch_up(self, due: Mapping[Person, float]) -> None:
         """Send the messages that the sockets of these people lack. If no message is missing, this takes one query."""
         on_before = {person: self._open_calls(person) for person in due}
-        told_before = {person: self._highest(person) for person in due}
+        sent_before = {person: {seen: seen.highest for seen in self._followers.get(person, ())} for person in due}
         async with snapshot():
             found = await standing.standings([*due])
             wanted = [(person, seq) for person in found for seq in self._lacking(person, found[person], due[person])]
@@ -148,9 +150,7 @@ class CatchUp:
         self._tell_messages(messages, due)
         for person in due:
             stands = found.get(person, NOTHING)
-            if stands.last_seq < told_before[person]:
-                self._hub.tell_here(customer_channel(*person), ENDED)
-                continue
+            self._end_erased(person, sent_before[person], stands.last_seq)
             self._tell_calls(person, stands.call, on_before[person])
             for seen in self._followers.get(person, ()):
                 seen.settle(stands.last_seq)
@@ -158,8 +158,12 @@ class CatchUp:
     def _open_calls(self, person: Person) -> set[str]:
         return {call_id for seen in self._followers.get(person, ()) for call_id in seen.open_calls()}
 
-    def _highest(self, person: Person) -> int:
-        return max((seen.highest for seen in self._followers.get(person, ())), default=0)
+    def _end_erased(self, person: Person, sent: Mapping[Seen, int], last_seq: int) -> None:
+        """Report the erasure to the sockets that were sent a message with a higher number than the last one."""
+        followers = self._followers.get(person, {})
+        for seen, on_erased in [*followers.items()]:
+            if sent.get(seen, 0) > last_seq:
+                on_erased()
 
     def _lacking(self, person: Person, stands: Standing, since: float) -> range:
         """Return the numbers of the messages that at least one socket of this person may lack."""

@@ -30,20 +30,16 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """A frame for every socket except `source`, which has already received an answer.
 
     If the frame is a message, `seq` is the number of the message. If the frame is about a call, `call` is the call's id
-    and state. If `ends` is set, the person's sockets are closed and get no frame.
+    and state.
     """
 
     frame: msgspec.Raw
     source: str = ""
     seq: int = 0
     call: tuple[str, str] | None = None
-    ends: bool = False
 
 
 read_event: Final = msgspec.json.Decoder(Event).decode
-
-ENDED: Final = _encode(Event(msgspec.Raw(b"{}"), ends=True))
-"""The event that closes all sockets of a person whose data was erased."""
 
 
 def agents_channel(provider: str) -> str:

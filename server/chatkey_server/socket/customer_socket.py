@@ -124,9 +124,6 @@ class CustomerSocket(Peer):
     def deliver(self, payload: bytes) -> None:
         """Send an event that another socket or an agent caused."""
         event = read_event(payload)
-        if event.ends:
-            self.end(Refused(Code.TOKEN_REVOKED, "The data of this person was erased; sign in again to start anew."))
-            return
         is_news = self._is_news(event)
         if is_news and event.source != self._id:
             self.tell(bytes(event.frame))
@@ -212,8 +209,11 @@ class CustomerSocket(Peer):
         self._sockets.parties.join(channel)
         self._channel = channel
         self._services.hub.add(channel, self.deliver)
-        self._services.catch_up.follow(_person(identity), self._seen)
+        self._services.catch_up.follow(_person(identity), self._seen, self._on_erased)
         self._known = {"provider": identity.pid, "login": identity.login, "uid": identity.uid}
+
+    def _on_erased(self) -> None:
+        self.end(Refused(Code.TOKEN_REVOKED, "The data of this person was erased; sign in again to start anew."))
 
     async def _left(self) -> None:
         """Stop counting the socket. If the person has no other socket in this process, end the person's call."""

@@ -65,11 +65,11 @@ class Tab:
 
     def hear(self, payload: bytes) -> None:
         event = read_event(payload)
-        if event.ends:
-            self.is_ended = True
-            return
         if self.seen.note(event.seq) if event.seq else self.seen.note_call(*(event.call or ("", ""))):
             self.told.put_nowait(event)
+
+    def on_erased(self) -> None:
+        self.is_ended = True
 
     async def next(self) -> str:
         """Return the number of the next message, or the state of the next call."""
@@ -93,7 +93,7 @@ class Here:
     def tab(self, person: SocketIdentity, floor: int | None = 0) -> Tab:
         tab = Tab(floor)
         self.leaving.enter_context(self.hub.listen(channel_of(person), tab.hear))
-        self.catch_up.follow((person.pid, person.login, person.uid), tab.seen)
+        self.catch_up.follow((person.pid, person.login, person.uid), tab.seen, tab.on_erased)
         return tab
 
     def missed(self) -> None:
@@ -334,7 +334,7 @@ async def test_a_conversation_that_begins_meanwhile_is_told(elsewhere: Elsewhere
 
 async def test_people_who_left_are_not_looked_up(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
     person, seen = (ann.pid, ann.login, ann.uid), Seen()
-    here.catch_up.follow(person, seen)
+    here.catch_up.follow(person, seen, lambda: None)
     here.joined(channel_of(ann))
     here.catch_up.leave(person, seen)
 
@@ -387,3 +387,19 @@ async def test_the_sockets_of_a_person_who_was_erased_are_ended_and_no_others(
     await here.catches_up()
 
     assert [tab.is_ended for tab in (*tabs, new_tab)] == [True, False, True]
+
+
+async def test_a_socket_that_connects_after_the_erasure_is_not_ended(
+    elsewhere: Elsewhere, ann: Fixture, here: Here
+) -> None:
+    await elsewhere.post(ann, "erased")
+    before = here.tab(ann, floor=1)
+    async with transaction():
+        await Conversation.delete().where(Conversation.uid == ann.uid)
+    after = here.tab(ann, floor=None)
+    await elsewhere.chat.call(ann, name=None, source="there")
+
+    await here.catches_up()
+
+    assert (before.is_ended, after.is_ended) == (True, False)
+    assert await after.next() == "ringing"
