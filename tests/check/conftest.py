@@ -61,7 +61,7 @@ def make_run(clock: Clock) -> Iterator[MakeRun]:
             target: Target, wire: Wire | None = None, live: Callable[[Calls, ReferenceServer], Live] = Live
         ) -> Run:
             wire = wire or HttpWire(target, now=clock.now, monotonic=clock.monotonic)
-            run = opened(target, wire=wire, now=clock.now, sleep=clock.sleep)
+            run = opened(target, wire=wire, now=clock.now, sleep=clock.wait)
             return ending.enter_context(replace(run, live=live(run.calls, run.live.reference)))
 
         yield make

@@ -118,7 +118,7 @@ def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path)
                 **{name: value.format(base=base) if isinstance(value, str) else value for name, value in given.items()},
             }
             target = Target(f"{base}/chat/token", PROVIDER, SECRET, **members)
-            calls = Calls(target, HttpWire(target), now=site.clock.now, sleep=site.clock.sleep)
+            calls = Calls(target, HttpWire(target), now=site.clock.now, sleep=site.clock.wait)
             run = ending.enter_context(Run(calls, Live(calls, memo=Memo({"service": service, "browser": browser}))))
             return report_of(run, selection=selection)
 

@@ -31,7 +31,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Run:
     CHAT_SECRET contains the secret, and the command uses the endpoint's clock.
     """
 
-    monkeypatch.setattr(invocation, "opened", partial(opened, now=clock.now, sleep=clock.sleep))
+    monkeypatch.setattr(invocation, "opened", partial(opened, now=clock.now, sleep=clock.wait))
 
     def run(*args: str) -> Result:
         return CliRunner(env={"CHAT_SECRET": SECRET}).invoke(check, [*args, "--no-socket"])

@@ -28,22 +28,30 @@ SESSIONS: Final = {"ada": "s-7f3a9c1e5b8d2046", "bo": "s-2b6d8e0f4a1c9357"}
 
 
 class Clock:
-    """The real time plus an offset. `sleep` only moves the offset, so waiting takes no time."""
+    """The real time plus offsets. `sleep` and `wait` only move an offset, so they take no time.
+
+    A backend sleeps, which makes its answer slow. The checker waits between calls, which makes no answer slow.
+    """
 
     def __init__(self) -> None:
-        self._moved = 0.0
+        self._slept = 0.0
+        self._waited = 0.0
         self._lock = threading.Lock()
 
     def now(self) -> float:
-        return time.time() + self._moved
+        return time.time() + self._slept + self._waited
 
     def monotonic(self) -> float:
-        """Return seconds since an arbitrary moment. Only differences are meaningful."""
-        return time.monotonic() + self._moved
+        """Return seconds since an arbitrary moment, without the waiting. Only differences are meaningful."""
+        return time.monotonic() + self._slept
 
     def sleep(self, seconds: float) -> None:
         with self._lock:
-            self._moved += seconds
+            self._slept += seconds
+
+    def wait(self, seconds: float) -> None:
+        with self._lock:
+            self._waited += seconds
 
 
 def b64(raw: bytes) -> str:

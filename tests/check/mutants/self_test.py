@@ -138,7 +138,7 @@ def judge(
         base = f"http://{name.lower()}.localhost:{server.port}"
     target = knowing(target_for(kind, base, server.port, secret))
     wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
-    with opened(target, wire=wire, now=clock.now, sleep=clock.sleep) as run:
+    with opened(target, wire=wire, now=clock.now, sleep=clock.wait) as run:
         return report_of(run, checks=checks)
 
 
