@@ -269,10 +269,11 @@ def release(session: nox.Session) -> None:
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     room = Path(session.create_tmp())
     made = str(session.run("git", "log", "-1", "--format=%ct", external=True, silent=True)).strip()
+    pythons = [_needed_python(session, version) for version in (OLDEST_PYTHON, NEWEST_PYTHON)]
     for name in ("first", "second"):
         shutil.rmtree(room / name, ignore_errors=True)
         session.run("git", "clone", "--quiet", str(ROOT), str(room / name), external=True)
-        build = ("uv", "build", "--quiet", "--python", OLDEST_PYTHON, "--out-dir", str(room / name / "dist"))
+        build = ("uv", "build", "--quiet", "--python", pythons[0], "--out-dir", str(room / name / "dist"))
         for project in PROJECTS:
             session.run(*build, str(room / name / project.relative_to(ROOT)), env={"SOURCE_DATE_EPOCH": made})
     shutil.copytree(room / "first" / "dist", ROOT / "dist", ignore=shutil.ignore_patterns(".gitignore"))
@@ -280,10 +281,7 @@ def release(session: nox.Session) -> None:
     for file in (*wheels, *sdists):
         if file.read_bytes() != (room / "second" / "dist" / file.name).read_bytes():
             session.error(f"two builds of {file.name} differ: compare the files of that name below {room}")
-    for version in (OLDEST_PYTHON, NEWEST_PYTHON):
-        python = _python(version)
-        if python is None:
-            session.error(f"Python {version} is not on this machine: `uv python install {version}` brings it")
+    for python in pythons:
         for files in (sdists, wheels):
             fresh = _try(session, files, wheels, python)
     session.run("uv", "tool", "run", "--from", str(wheels[0]), "chatkey", "--version")
@@ -415,6 +413,14 @@ def _python(version: str) -> str | None:
     if kept_by_pyenv:
         return str(kept_by_pyenv[-1])
     return shutil.which(f"python{version}")
+
+
+def _needed_python(session: nox.Session, version: str) -> str:
+    """Return the path of this Python, or end the session."""
+    python = _python(version)
+    if python is None:
+        session.error(f"Python {version} is not on this machine: `uv python install {version}` brings it")
+    return python
 
 
 def _install(session: nox.Session, *names: str) -> None:
