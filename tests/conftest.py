@@ -20,7 +20,8 @@ from tests.postgres import execute
 pytest.register_assert_rewrite("tests.refusals.kit")
 
 WEBKIT = Path(__file__).with_name("webkit")
-MUTANTS = Path(__file__).with_name("mutants")
+MUTANTS = (Path(__file__).with_name("mutants"), Path(__file__).parent / "conform" / "test_mutants.py")
+"""Tests that need `ast-grep-py`."""
 NO_WHEEL = f"has no wheel for Python {sys.version_info.major}.{sys.version_info.minor}"
 HASTY = (
     *(f"ALTER SYSTEM SET {switch} = off" for switch in ("fsync", "full_page_writes")),
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 
 
 def pytest_report_header() -> str | None:
-    return None if find_spec("ast_grep_py") else f"left out: tests/mutants, because ast-grep-py {NO_WHEEL}"
+    if find_spec("ast_grep_py"):
+        return None
+    return f"left out: the tests of mutants, because ast-grep-py {NO_WHEEL}"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -42,7 +45,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     The tests of mutants need `ast-grep-py`.
     """
     unasked = collection_path == WEBKIT and not any("webkit" in name for name in config.args)
-    return unasked or (collection_path == MUTANTS and not find_spec("ast_grep_py")) or None
+    return unasked or (collection_path in MUTANTS and not find_spec("ast_grep_py")) or None
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ def b64(raw: bytes) -> str:
 
 def unb64(text: str) -> bytes:
     """Decode base64url without padding."""
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    return base64.b64decode(text.translate(str.maketrans("-_", "+/")) + "=" * (-len(text) % 4))
 
 
 def dumps(value: object) -> bytes:

@@ -251,7 +251,7 @@ def _unpadded(text: str) -> str:
 
 DECODERS: Final[Mapping[str, Callable[[str], bytes]]] = {
     "base64": lambda text: base64.b64decode(_unpadded(text), validate=True),
-    "base64url": lambda text: base64.b64decode(_unpadded(text), altchars=b"-_", validate=True),
+    "base64url": lambda text: base64.b64decode(_unpadded(text.translate(reading.TO_BASE64)), validate=True),
     "base64, without the characters that are not base64": lambda text: base64.b64decode(_unpadded(text)),
     "base64 by a lenient decoder": lambda text: base64.b64decode(_loosely(text)),
     "hex": bytes.fromhex,
@@ -263,7 +263,7 @@ DECODERS: Final[Mapping[str, Callable[[str], bytes]]] = {
 
 def _loosely(text: str) -> str:
     """Correct the padding and the alphabet of a base64 text. Node reads base64 in the same tolerant way."""
-    bare = text.translate(str.maketrans("-_", "+/")).rstrip("=")
+    bare = text.translate(reading.TO_BASE64).rstrip("=")
     bare = bare[:-1] if len(bare) % 4 == 1 else bare
     return bare + "=" * (-len(bare) % 4)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from hashlib import sha256
 from hmac import compare_digest
 
@@ -24,7 +24,7 @@ def base64url(raw: bytes) -> str:
 
 def from_base64url(text: str) -> bytes:
     """Decode base64url without padding. Raises `ValueError`."""
-    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    return b64decode(text.translate(str.maketrans("-_", "+/")) + "=" * (-len(text) % 4))
 
 
 def digits(seed: str, length: int) -> str:

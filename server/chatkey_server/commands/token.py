@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import time
-from base64 import urlsafe_b64decode
+from base64 import b64decode
 from typing import Final, NoReturn
 
 import click
@@ -139,8 +139,9 @@ def _decode(text: str) -> tuple[dict[str, object], dict[str, object]]:
 
 
 def _object(part: str, name: str) -> dict[str, object]:
+    padded = part.translate(str.maketrans("-_", "+/")) + "=" * (-len(part) % 4)
     try:
-        return msgspec.json.decode(urlsafe_b64decode(part + "=" * (-len(part) % 4)), type=dict[str, object])
+        return msgspec.json.decode(b64decode(padded), type=dict[str, object])
     except ValueError as error:
         _unreadable(f"its {name} is not base64url of a JSON object ({type(error).__name__})")
 

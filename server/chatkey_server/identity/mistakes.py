@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -53,7 +53,7 @@ def _decoded(secret: bytes) -> Iterator[tuple[str, bytes]]:
     padded = text + "=" * (-len(text) % 4)
     for name, decode, written in (
         ("base64", b64decode, padded),
-        ("base64url", urlsafe_b64decode, padded),
+        ("base64url", b64decode, padded.translate(str.maketrans("-_", "+/"))),
         ("hex", bytes.fromhex, text),
     ):
         try:

@@ -140,6 +140,7 @@ def test_inspect_of_an_unknown_provider_explains_but_does_not_judge(run: Run) ->
         ("a", "it has 1 part, but a token has three"),
         ("a.b", "it has 2 parts"),
         ("e30.!!.x", "its payload is not base64url of a JSON object"),
+        ("e30.+/+/.x", "its payload is not base64url of a JSON object"),
         ("WzFd.e30.x", "its header is not base64url of a JSON object"),
         ("e30.é.x", "its payload is not base64url"),
     ],

@@ -138,8 +138,9 @@ def test_every_result_code_of_sqlite_has_a_verdict() -> None:
         for verdict, names in VERDICTS["sqlite"].items()
         for name in names
     }
-    codes = {name: code for name, code in vars(sqlite3).items() if name.startswith("SQLITE_")}
-    extended = {code & 0xFF for name, code in codes.items() if code > 0xFF and "_DBCONFIG_" not in name}
+    numbers = {name: code for name, code in vars(sqlite3).items() if isinstance(code, int)}
+    codes = {name: code for name, code in numbers.items() if name.startswith("SQLITE_") and "_DBCONFIG_" not in name}
+    extended = {code & 0xFF for code in codes.values() if code > 0xFF}
 
     assert expected == SQLITE_OUTAGES
     assert extended <= SQLITE_OUTAGES.keys()
