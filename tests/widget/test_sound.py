@@ -327,6 +327,31 @@ def test_a_short_interruption_does_not_end_the_call(caller: Caller) -> None:
     assert (caller.driver.errors(), caller.is_silent()) == ([], False)
 
 
+@pytest.mark.parametrize("seconds", [1, LOST_SECONDS - 1])
+def test_a_browser_that_reports_a_second_failure_gets_no_more_time(caller: Caller, seconds: float) -> None:
+    """F244: The browser reports `disconnected`, and `failed` some seconds later."""
+    caller.connect()
+    caller.driver.feed(events.SoundChanged(caller.ref, "interrupted"))
+    caller.driver.advance(seconds)
+
+    caller.driver.feed(events.SoundChanged(caller.ref, "interrupted"))
+    caller.driver.advance(LOST_SECONDS - seconds)
+
+    assert len(caller.driver.all(effects.InspectSound)) == 1
+
+
+def test_a_browser_that_reports_a_failure_early_gets_no_more_time_to_connect(caller: Caller) -> None:
+    """F244: The sound must connect within 15 seconds."""
+    caller.begin()
+    caller.offer()
+    caller.driver.advance(CONNECT_SECONDS - 1)
+
+    caller.driver.feed(events.SoundChanged(caller.ref, "interrupted"))
+    caller.driver.advance(1)
+
+    assert len(caller.driver.all(effects.InspectSound)) == 1
+
+
 def test_a_sound_that_needs_a_click_is_played_by_a_click(caller: Caller) -> None:
     """F245: The browser may refuse to play sound without a click."""
     caller.connect()

@@ -310,7 +310,8 @@ class Sound:
             if call.verified:
                 self._ctx.cancel_timer("sound")
         elif state == "interrupted":
-            self._ctx.set_timer("sound", LOST_SECONDS)
+            if "sound" not in self._ctx.timers:  # otherwise the call connects, or is interrupted already
+                self._ctx.set_timer("sound", LOST_SECONDS)
         elif state == "silent":
             self.call = replace(call, silent=True)
         elif state == "microphone_lost":
