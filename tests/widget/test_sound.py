@@ -1,5 +1,7 @@
 """Tests of the sound of a call: the widget's side of the negotiation, its proof, and when the sound must stop."""
 
+import asyncio
+
 import pytest
 from tests.widget.driver import KEY, Driver, claims_of
 from tests.widget.world import World, run
@@ -10,6 +12,7 @@ from chatkey_protocol.storage_keys import CALL_LOCK_PREFIX
 from chatkey_widget import call_proof, effects, events
 from chatkey_widget.errors import Fault
 from chatkey_widget.ports import MicrophoneRefused
+from chatkey_widget.runtime import Runtime
 from chatkey_widget.sound import CONNECT_SECONDS, LOST_SECONDS
 from chatkey_widget.view import Device
 
@@ -497,18 +500,57 @@ async def test_the_runtime_asks_the_browser_why_the_sound_is_not_connected(*, bl
     """F244, F250: The browser's answer decides which code ends the call."""
     world = World()
     world.call_sound.blocked = blocked
-    runtime = run(world)
-    await world.until(lambda: "ready" in world.names())
-    runtime.feed(events.CallAsked("start"))
-    await world.call_sound.opened.wait()
-    world.receive({"type": "call", "call_id": CALL_ID, "state": "ringing", "id": world.call_started})
-    world.receive({"type": "call", "call_id": CALL_ID, "state": "active"})
+    runtime = await accepted_call(world)
 
     runtime.feed(events.TimerFired("sound"))
     await world.until(lambda: "error" in world.names())
 
     assert world.errors() == [code]
     runtime.feed(events.ShutdownAsked())
+
+
+async def test_a_call_ends_although_the_browser_does_not_say_why_it_is_not_connected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F244: `getStats` may never answer."""
+    monkeypatch.setattr("chatkey_widget.runtime.INSPECT_SECONDS", 0.0)
+    world = World()
+    world.call_sound.blocked = None
+    runtime = await accepted_call(world)
+
+    runtime.feed(events.TimerFired("sound"))
+    await world.until(lambda: "error" in world.names())
+
+    assert world.errors() == [Fault.CALL_UNCONNECTED]
+    assert world.call_sound.done[-1] == "close"
+    runtime.feed(events.ShutdownAsked())
+
+
+async def test_a_bug_in_the_inspection_of_the_sound_does_not_keep_the_call_connecting() -> None:
+    """The call must end, and the page must get both errors."""
+    world = World()
+    world.call_sound.blocked = ValueError("a bug")
+    runtime = await accepted_call(world)
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: reported.append(context.get("exception")))
+
+    runtime.feed(events.TimerFired("sound"))
+    await world.until(lambda: Fault.WIDGET_FAILED in world.errors())
+
+    assert world.errors() == [Fault.CALL_UNCONNECTED, Fault.WIDGET_FAILED]
+    assert reported == [world.call_sound.blocked]
+    runtime.feed(events.ShutdownAsked())
+
+
+async def accepted_call(world: World) -> Runtime:
+    """Start a call, and let the agent accept it."""
+    runtime = run(world)
+    await world.until(lambda: "ready" in world.names())
+    runtime.feed(events.CallAsked("start"))
+    await world.call_sound.opened.wait()
+    world.receive({"type": "call", "call_id": CALL_ID, "state": "ringing", "id": world.call_started})
+    world.receive({"type": "call", "call_id": CALL_ID, "state": "active"})
+    return runtime
 
 
 async def test_the_runtime_reports_a_refused_microphone() -> None:

@@ -45,7 +45,7 @@ class Sound:
         self.done: list[str] = []
         self.refuse: MicrophoneRefused | None = None
         self.listener: SoundListener | None = None
-        self.blocked = False
+        self.blocked: bool | Exception | None = False  # None: the browser does not answer
         self.opened = asyncio.Event()
 
     async def open_microphone(self, listener: SoundListener) -> None:
@@ -74,7 +74,11 @@ class Sound:
         self.done.append("play")
 
     async def is_blocked(self) -> bool:
-        return self.blocked
+        if self.blocked is None:
+            await asyncio.Event().wait()
+        if isinstance(self.blocked, Exception):
+            raise self.blocked
+        return bool(self.blocked)
 
     def close(self) -> None:
         self.done.append("close")

@@ -39,6 +39,7 @@ Other tabs receive the change of localStorage a moment later. They must know the
 
 KEY_SECONDS: Final = 15.0
 HTTP_SECONDS: Final = 15.0
+INSPECT_SECONDS: Final = 2.0
 LONGEST_TIMER: Final = 86_400.0
 """The longest timer, in seconds.
 
@@ -340,7 +341,15 @@ class Runtime:
         self.feed(events.CallAnswered(ref, await self._ports.sound.answer(sdp, ice_servers)))
 
     async def _inspect_sound(self, ref: int) -> None:
-        self.feed(events.SoundInspected(ref, await self._ports.sound.is_blocked()))
+        """Find out why the sound is not connected. The call must also end if the browser fails or does not answer."""
+        blocked = False
+        try:
+            async with asyncio.timeout(INSPECT_SECONDS):
+                blocked = await self._ports.sound.is_blocked()
+        except TimeoutError:
+            return
+        finally:
+            self.feed(events.SoundInspected(ref, blocked))
 
     def _send(self, ref: int, frame: Mapping[str, object]) -> None:
         wire = self._wires.get(ref)

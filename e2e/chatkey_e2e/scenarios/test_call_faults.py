@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, FrameLocator, Page, expect
 
 from chatkey_e2e import tone
+from chatkey_e2e.annotations import NewContext
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ShopPage
@@ -26,6 +27,11 @@ REFUSE: Final = """([name, message]) => {
 }"""
 
 REMOVE_WEBRTC: Final = "delete window.RTCPeerConnection;"
+
+NEVER_CONNECTS: Final = """const Peer = RTCPeerConnection;
+window.RTCPeerConnection = class extends Peer {
+  constructor(given) { super({ ...given, iceTransportPolicy: "relay" }); }  // no server relays the sound
+};"""
 
 PLAY_ONLY_IN_A_CLICK: Final = """let inClick = false;
 addEventListener("click", () => { inClick = true; setTimeout(() => { inClick = false; }); }, { capture: true });
@@ -159,6 +165,31 @@ def test_sound_that_may_not_play_yet_plays_after_a_click(shop: ShopPage, agent: 
     assert widget.events("error") == []
 
 
+@pytest.mark.needs("agent", "calls", "kit")
+@pytest.mark.parametrize(
+    "answer", ["Promise.reject(new DOMException('', 'InvalidStateError'))", "new Promise(() => {})"]
+)
+def test_a_call_that_does_not_connect_ends_although_the_browser_gives_no_statistics(
+    shop: ShopPage, agent: AgentPage, answer: str
+) -> None:
+    """F244: `getStats` tells why a call does not connect. It may fail, or never answer."""
+    shop.page.add_init_script(NEVER_CONNECTS)
+    shop.page.add_init_script(f"RTCPeerConnection.prototype.getStats = () => {answer};")
+    tone.play_instead_of_microphone(agent.page, 880)
+    shop.page.clock.install()
+    agent.sign_in()
+    widget = shop.open()
+    widget.call()
+    agent.take_call(widget.uid)
+    widget.wait_for_event("call:proof")
+
+    shop.page.clock.fast_forward(15_000)
+    widget.wait_for_error("call_unconnected")
+
+    expect(shop.page.get_by_role("alert")).to_contain_text("The sound could not be connected")
+    expect(agent.page.get_by_role("button", name="Hang up")).to_be_hidden()
+
+
 def begin(shop: ShopPage, agent: AgentPage) -> WidgetPage:
     """Begin a call with a tone on both sides, and wait until the agent hears the customer."""
     tone.play_instead_of_microphone(shop.page, 440)
@@ -178,6 +209,6 @@ def call(frame: FrameLocator) -> None:
 
 
 @pytest.fixture
-def agent(context: BrowserContext, business: Business) -> AgentPage:
-    """An agent's page that is not signed in yet."""
-    return AgentPage(context.new_page(), business.stack.service.browser_url)
+def agent(new_context: NewContext, business: Business) -> AgentPage:
+    """An agent's page that is not signed in yet, with a clock of its own."""
+    return AgentPage(new_context().new_page(), business.stack.service.browser_url)

@@ -178,7 +178,10 @@ class BrowserSound:
         """
         if self._peer is None:
             return False
-        stats = js.Array.from_((await self._peer.getStats()).values())
+        try:
+            stats = js.Array.from_((await self._peer.getStats()).values())
+        except JsException:
+            return False  # without statistics, the reason stays unknown
         used = {stat.port for stat in stats if stat.type == "remote-candidate"}
         for address in dropped(self._given, used):
             if await self._local_block(f"http://[{address}]" if ":" in address else f"http://{address}") == "denied":
