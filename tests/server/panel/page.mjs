@@ -3,18 +3,34 @@
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 
+import { Media } from "./media.mjs";
+
 const read = (name) => readFileSync(`${process.env.PANEL}/${name}`, "utf8");
 const TEMPLATE = read("pages/panel.html");
 const bare = (name) => read(name).replaceAll(/^export /gm, "");
 const CALL = `const Sound = (() => {${bare("static/call.js")}; return Call; })();`; // as the panel names it
 const SCRIPT = bare("static/addresses.js") + CALL + read("static/panel.js").replaceAll(/^import .*$/gm, "");
 
+export const NOW = 1_800_000_000;
+
+/** A message of a conversation, by default from the person. */
+export function entry(seq, { id = `m${seq}`, body = String(seq), sender = "customer", sent_at = NOW + seq } = {}) {
+  return { id, seq, sender, name: null, body, sent_at };
+}
+
+/** A row of the list, whose last message came so many milliseconds after the others'. */
+export function item(id, after, { last = entry(1) } = {}) {
+  const who = { uid: `v_${id}`, provider: "shop", login: "visitor", auth_provider: null, name: null, email: null };
+  return { id, ...who, last_at: NOW * 1000 + after, last, call: null };
+}
+
 export class Page {
+  media = new Media();
   sockets = [];
   window = new EventTarget();
   isMute = false; // the server answers no ping
   reloads = 0;
-  #now = 1_800_000_000_000;
+  #now = NOW * 1000;
   #timers = new Map();
   #ids = 0;
   #elements = new Map();
@@ -43,13 +59,16 @@ export class Page {
       document: this.document,
       location: { href: "https://chat.example/agent", reload: () => this.reloads++ },
       localStorage: { getItem: () => null, setItem: () => {} },
-      crypto: { randomUUID: () => `id-${++this.#ids}` },
+      crypto: { randomUUID: () => `id-${++this.#ids}`, getRandomValues: (bytes) => bytes.fill(++this.#ids) },
       setTimeout: (callback, milliseconds = 0) => this.#wait(callback, milliseconds),
       clearTimeout: (timer) => this.#timers.delete(timer),
+      setInterval: (callback, milliseconds) => this.#repeat(callback, milliseconds),
+      clearInterval: (timer) => this.#timers.delete(timer),
       addEventListener: (name, listener) => this.window.addEventListener(name, listener),
       CSS: { escape: String },
-      Option: class {},
+      Option: Choice,
       URL,
+      ...this.media.globals,
       WebSocket: class extends Socket {
         constructor(url) {
           super();
@@ -117,6 +136,15 @@ export class Page {
     return timer;
   }
 
+  #repeat(callback, milliseconds) {
+    const again = () => {
+      this.#timers.set(timer, { due: this.#now + milliseconds, callback: again });
+      callback();
+    };
+    const timer = this.#wait(again, milliseconds);
+    return timer;
+  }
+
   #next(until) {
     const due = [...this.#timers].filter(([, timer]) => timer.due <= until);
     return due.sort(([, one], [, other]) => one.due - other.due)[0];
@@ -170,8 +198,15 @@ class Socket extends EventTarget {
   }
 }
 
+class Choice {
+  constructor(label, value, _isDefault, isSelected) {
+    Object.assign(this, { label, value, isSelected });
+  }
+}
+
 class Element extends EventTarget {
   attributes = new Map();
+  style = { setProperty: () => {} };
   classList = { add: () => {}, remove: () => {} };
   className = "";
   hidden = false;

@@ -3,20 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Page } from "./page.mjs";
-
-const NOW = 1_800_000_000;
-
-/** A message of a conversation, by default from the person. */
-function entry(seq, { id = `m${seq}`, body = String(seq), sender = "customer", sent_at = NOW + seq } = {}) {
-  return { id, seq, sender, name: null, body, sent_at };
-}
-
-/** A row of the list, whose last message came so many milliseconds after the others'. */
-function item(id, after, { last = entry(1) } = {}) {
-  const who = { uid: `v_${id}`, provider: "shop", login: "visitor", auth_provider: null, name: null, email: null };
-  return { id, ...who, last_at: NOW * 1000 + after, last, call: null };
-}
+import { NOW, Page, entry, item } from "./page.mjs";
 
 /** A panel in which conversation `a` is open, with these messages. */
 function opened(...seqs) {

@@ -11,7 +11,13 @@
 const GATHER_MS = 1_000;
 const CONNECT_MS = 15_000;
 const LOST_MS = 20_000;
+const INSPECT_MS = 2_000;
 const LEVEL_MS = 100;
+const LOCAL_NETWORK = ["local-network", "loopback-network", "local-network-access"]; // the last one before Chrome 145
+const UNCONNECTED = "The sound could not be connected.";
+const BLOCKED =
+  "The sound did not connect. Your browser keeps this page from your local network, which may be the cause. " +
+  "Allow access in the site settings.";
 
 /** One accepted call. It lives until the call has ended, also while the page's socket is lost. */
 export class Call {
@@ -25,6 +31,7 @@ export class Call {
     this.nonce = "";
     this.asked = /** @type {string | undefined} */ ("");
     this.peer = /** @type {RTCPeerConnection | null} */ (null);
+    this.given = /** @type {string[]} */ ([]); // the answer to the last offer, and candidates
     this.stream = /** @type {MediaStream | null} */ (null);
     this.audio = new Audio();
     this.due = /** @type {number | undefined} */ (undefined);
@@ -53,7 +60,7 @@ export class Call {
     try {
       if (signal.action === "ask") await this.offer(signal.id);
       else if (signal.action === "answer") await this.accept(signal);
-      else if (signal.candidate) await this.peer?.addIceCandidate({ candidate: signal.candidate, sdpMLineIndex: 0 });
+      else if (signal.candidate) await this.add(signal.candidate);
     } catch (error) {
       this.fail(`The sound could not be connected (${error}).`);
     }
@@ -65,6 +72,8 @@ export class Call {
     this.asked = id;
     await this.microphone;
     if (this.isOver || !this.stream) return;
+    this.expect(CONNECT_MS);
+    this.given = [];
     this.peer?.close();
     const peer = (this.peer = new RTCPeerConnection({ iceServers: this.servers }));
     for (const track of this.stream.getTracks()) peer.addTrack(track, this.stream);
@@ -86,8 +95,15 @@ export class Call {
       this.fail("The answer of the caller does not fit. Something interferes with the call.");
       return;
     }
+    this.given.push(sdp);
     this.page.show("verified");
     await this.peer.setRemoteDescription({ type: "answer", sdp });
+  }
+
+  /** @param {string} candidate */
+  async add(candidate) {
+    this.given.push(candidate);
+    await this.peer?.addIceCandidate({ candidate, sdpMLineIndex: 0 });
   }
 
   /** @param {boolean} isMuted */
@@ -122,17 +138,41 @@ export class Call {
     if (this.isOver || peer !== this.peer) return;
     if (peer.connectionState === "connected") {
       clearTimeout(this.due);
+      this.due = undefined;
       this.page.show("connected");
     } else if (peer.connectionState === "disconnected" || peer.connectionState === "failed") {
       this.page.show("interrupted");
-      this.expect(LOST_MS);
+      if (this.due === undefined) this.expect(LOST_MS); // otherwise it connects, or is interrupted already
     }
   }
 
   /** @param {number} ms */
   expect(ms) {
     clearTimeout(this.due);
-    this.due = setTimeout(() => this.fail("The sound could not be connected."), ms);
+    this.due = setTimeout(() => this.late(), ms);
+  }
+
+  /** Find out why the sound is not connected. The call must also end if the browser fails or does not answer. */
+  async late() {
+    const due = (this.due = setTimeout(() => this.fail(UNCONNECTED), INSPECT_MS));
+    const text = (await this.isBlocked()) ? BLOCKED : UNCONNECTED;
+    if (due === this.due) this.fail(text); // otherwise it has connected, or there is a new offer
+  }
+
+  /**
+   * Return whether the browser keeps the call from the caller's candidates in the local network. Without the
+   * permission, a browser drops such candidates and reports no error. Other reasons also drop candidates, so the
+   * permission must be denied.
+   */
+  async isBlocked() {
+    try {
+      const stats = [...((await this.peer?.getStats())?.values() ?? [])];
+      const used = new Set(stats.filter(({ type }) => type === "remote-candidate").map(({ port }) => port));
+      if (!hostPorts(this.given).some((port) => !used.has(port))) return false;
+    } catch {
+      return false; // without statistics, the reason stays unknown
+    }
+    return (await Promise.all(LOCAL_NETWORK.map(permission))).includes("denied");
   }
 
   /** @param {string} text */
@@ -199,6 +239,21 @@ function gathered(peer) {
 function token() {
   const bytes = crypto.getRandomValues(new Uint8Array(24));
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+}
+
+/** The ports of the host candidates over UDP (RFC 8839 section 5.1). @param {string[]} texts */
+function hostPorts(texts) {
+  const candidate = /candidate:\S+ \d+ udp \d+ \S+ (\d+) typ host(?=\s|$)/gi;
+  return texts.flatMap((text) => [...text.matchAll(candidate)].map(([, port]) => Number(port)));
+}
+
+/** The state of a permission, or null if the browser does not know it. @param {string} name */
+async function permission(name) {
+  try {
+    return (await navigator.permissions.query({ name: /** @type {PermissionName} */ (name) })).state;
+  } catch {
+    return null;
+  }
 }
 
 /** @param {unknown} error */
