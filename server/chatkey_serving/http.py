@@ -229,8 +229,8 @@ class HttpConnection(asyncio.Protocol):
     # Inside
 
     def _scope(self, kind: str, version: str) -> Scope:
-        url = httptools.parse_url(self._url)
-        path = url.path.decode("ascii")
+        raw_path, query = _split(self._url)
+        path = raw_path.decode("ascii")
         return {
             "type": kind,
             "asgi": {"version": "3.0", "spec_version": "2.3" if kind == "http" else "2.4"},
@@ -240,8 +240,8 @@ class HttpConnection(asyncio.Protocol):
             "scheme": SCHEMES[kind, self._is_secure],
             "root_path": "",
             "path": unquote(path) if "%" in path else path,
-            "raw_path": url.path,
-            "query_string": url.query or b"",
+            "raw_path": raw_path,
+            "query_string": query,
             "headers": self._headers,
             "state": self.site.state.copy(),
             "extensions": {CONNECTION: self},
@@ -354,6 +354,15 @@ class HttpConnection(asyncio.Protocol):
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
+
+
+def _split(target: bytes) -> tuple[bytes, bytes]:
+    """Return the path and the query of a request's target. The usual form needs no parser, which would cost more."""
+    if target.startswith(b"/") and target.isascii() and b"#" not in target:
+        path, _, query = target.partition(b"?")
+        return path, query
+    url = httptools.parse_url(target)
+    return url.path, url.query or b""
 
 
 def _address(transport: asyncio.Transport, name: str) -> Address | None:
