@@ -20,9 +20,9 @@ LIKE_A_TOKEN: Final = re.compile(r"ey[A-Za-z0-9_-]+\.ey[A-Za-z0-9_-]+\.")
 BOM: Final = b"\xef\xbb\xbf"
 SHA256_BYTES: Final = 32
 MOST_BRACKETS: Final = 1_000
+"""How many arrays and objects readable claims have. Newer Pythons parse deeper ones, which take minutes to indent."""
 TO_BASE64: Final = str.maketrans("-_", "+/")
 """From base64url's alphabet to base64's. Python 3.15 warns about + and / in base64url."""
-"""How many arrays and objects readable claims have. Newer Pythons parse deeper ones, which take minutes to indent."""
 
 
 class Unreadable(ValueError):
