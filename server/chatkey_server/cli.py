@@ -64,7 +64,8 @@ class Commands(click.Group):
             return None
         if lacking := missing(found):
             extras = ",".join(sorted(found.extras))
-            needs = f"`chatkey {cmd_name}` needs {', '.join(lacking)}, which is not installed here"
+            others = " and other packages, which are" if lacking[1:] else ", which is"
+            needs = f"`chatkey {cmd_name}` needs {lacking[0]}{others} not installed here"
             raise click.ClickException(f"{needs}: pip install 'chatkey[{extras}]'")
         return cast("click.Command", found.load())
 

@@ -55,15 +55,16 @@ def test_the_sentence_of_a_command_that_is_not_installed_says_so() -> None:
 
 
 class Announced(Distribution):
-    """The metadata of a package with two extras. `here` is complete; `away` lacks one of two packages."""
+    """The metadata of a package with extras. `here` is complete, `away` lacks one of two packages, and `far` two."""
 
     TEXTS: ClassVar = {
         "METADATA": "Metadata-Version: 2.4\nName: announced\nVersion: 1\n"
         "Requires-Dist: no-such-base\nRequires-Dist: click<9; extra == 'here'\n"
         "Requires-Dist: click; extra == 'away'\nRequires-Dist: no-such.one[more]>=1; extra == \"away\"\n"
-        "Requires-Dist: chatkey-assets==9; extra == 'checkout'\n",
+        "Requires-Dist: chatkey-assets==9; extra == 'checkout'\n"
+        "Requires-Dist: no-such.one; extra == 'far'\nRequires-Dist: no-such.two; extra == 'far'\n",
         "entry_points.txt": f"[{GROUP}]\nbase={__name__}:said\n"
-        f"here={__name__}:said [here]\naway={__name__}:said [away]\n"
+        f"here={__name__}:said [here]\naway={__name__}:said [away]\nfar={__name__}:said [far]\n"
         f"checkout={__name__}:said [checkout]",
     }
 
@@ -86,12 +87,18 @@ def test_a_command_runs_whose_extra_is_installed_or_that_needs_none(name: str) -
     assert CliRunner().invoke(commands, [name]).output == "said\n"
 
 
-def test_a_command_whose_extra_is_not_installed_says_what_to_type() -> None:
-    result = CliRunner().invoke(Commands("chatkey", find=lambda: Announced().entry_points), ["away"])
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [
+        ("away", "no-such.one, which is not installed"),
+        ("far", "no-such.one and other packages, which are not installed"),
+    ],
+)
+def test_a_command_whose_extra_is_not_installed_says_what_to_type(name: str, lacking: str) -> None:
+    result = CliRunner().invoke(Commands("chatkey", find=lambda: Announced().entry_points), [name])
 
     assert result.exit_code == 1
-    said = "`chatkey away` needs no-such.one, which is not installed here: pip install 'chatkey[away]'"
-    assert result.output == f"Error: {said}\n"
+    assert result.output == f"Error: `chatkey {name}` needs {lacking} here: pip install 'chatkey[{name}]'\n"
 
 
 def test_commands_at_hand_are_those_of_the_project(pytestconfig: pytest.Config) -> None:
