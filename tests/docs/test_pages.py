@@ -346,7 +346,22 @@ PASSED_ON = {
 """Options that `chatkey e2e` passes on to pytest and pytest-playwright."""
 
 
-PROGRAMS = {"cp", "export", "mkdir", "sed", "pip", "pipx", "uvx", "python", "python3", "nox", "pytest", "cd", "curl"}
+PROGRAMS = {
+    "cp",
+    "export",
+    "mkdir",
+    "sed",
+    "set",
+    "pip",
+    "pipx",
+    "uvx",
+    "python",
+    "python3",
+    "nox",
+    "pytest",
+    "cd",
+    "curl",
+}
 
 
 def check_chatkey(words: list[str]) -> None:
