@@ -65,11 +65,11 @@ def duplicate_of(page: Page, stored: list[list[str]]) -> Page:
     return duplicate
 
 
-def silence(agent: AgentPage, what: Callable[[], None]) -> float:
-    """Do something that stops the sound of the customer, and return the milliseconds until the agent hears nothing."""
+def silence(hearing: Page, what: Callable[[], None]) -> float:
+    """Do something that stops the other side's sound, and return the milliseconds until this page hears nothing."""
     since = time.time() * 1000
     what()
-    return tone.silent_after(agent.page, since=since, timeout=WAIT)
+    return tone.silent_after(hearing, since=since, timeout=WAIT)
 
 
 @pytest.mark.needs("kit")
@@ -84,10 +84,10 @@ def test_both_sides_of_a_call_hear_each_other(
     report("hertz_at_agent", tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT))
     expect(agent_with_tone.page.get_by_text("Verified", exact=True)).to_be_visible()
 
-    muted = silence(agent_with_tone, widget.panel.get_by_role("button", name="Mute").click)
+    muted = silence(agent_with_tone.page, widget.panel.get_by_role("button", name="Mute").click)
     widget.panel.get_by_role("button", name="Unmute").click()
     tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
-    hung_up = silence(agent_with_tone, widget.panel.get_by_role("button", name="Hang up").click)
+    hung_up = silence(agent_with_tone.page, widget.panel.get_by_role("button", name="Hang up").click)
 
     widget.wait_for_call("ended")
     report("milliseconds_mute", round(muted))
@@ -104,9 +104,24 @@ def test_the_sound_ends_when_the_customer_logs_out(
     widget = shop_with_tone.sign_in()
     talk(widget, agent_with_tone, "Ada")
 
-    report("milliseconds_logout", round(silence(agent_with_tone, widget.sign_out)))
+    report("milliseconds_logout", round(silence(agent_with_tone.page, widget.sign_out)))
 
     expect(agent_with_tone.page.get_by_role("button", name="Hang up")).to_be_hidden()
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.contract("D-22/ends")
+def test_the_sound_ends_when_the_agent_signs_out(
+    shop_with_tone: ShopPage, agent_with_tone: AgentPage, report: Report
+) -> None:
+    """After the agent has signed out, the customer must hear nothing, and the call must be over."""
+    widget = shop_with_tone.open()
+    talk(widget, agent_with_tone, widget.uid)
+
+    sign_out = agent_with_tone.page.get_by_role("button", name="Sign out").click
+    report("milliseconds_sign_out", round(silence(widget.page, sign_out)))
+
+    widget.wait_for_call("ended")
 
 
 @pytest.mark.needs("kit")
@@ -152,13 +167,41 @@ def test_the_person_chooses_the_microphone_with_the_keyboard(shop: ShopPage, age
     widget.call()
     agent_with_tone.take_call(widget.uid)
     expect(agent_with_tone.page.get_by_text("Verified", exact=True)).to_be_visible()
-    choice = widget.panel.get_by_role("combobox", name="Microphone")
-    before = choice.evaluate("(select) => select.selectedOptions[0].label")
 
-    choice.focus()
-    choice.press("ArrowDown")
-    chosen = choice.evaluate("(select) => select.selectedOptions[0].label")
+    chosen = choose_another_microphone(widget.page)
 
     widget.page.wait_for_function("(label) => peer.getSenders()[0].track.label === label", arg=chosen)
-    assert chosen != before
     expect(widget.panel.get_by_role("combobox", name="Speaker")).to_be_visible()
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.only_browser("chromium", because="Firefox has one fake microphone only")
+def test_the_agent_chooses_the_microphone_with_the_keyboard(
+    shop_with_tone: ShopPage, new_context: NewContext, stack: Stack
+) -> None:
+    """The chosen microphone must be used in the call that goes on."""
+    page = new_context().new_page()
+    page.add_init_script(KEEP_PEER)
+    agent = AgentPage(page, stack.service.browser_url)
+    agent.sign_in()
+    widget = shop_with_tone.open()
+    widget.call()
+    agent.take_call(widget.uid)
+
+    chosen = choose_another_microphone(page)
+
+    page.wait_for_function("(label) => peer.getSenders()[0].track.label === label", arg=chosen)
+    expect(page.get_by_role("combobox", name="Speaker")).to_be_visible()
+    expect(page.get_by_text("You are on a call.")).to_be_visible()
+
+
+def choose_another_microphone(page: Page) -> str:
+    """Choose the next microphone of the list with the keyboard, and return its name."""
+    choice = page.get_by_role("combobox", name="Microphone")
+    expect(choice).to_be_visible()
+    before = choice.evaluate("(select) => select.selectedOptions[0].label")
+    choice.focus()
+    choice.press("ArrowDown")
+    chosen = str(choice.evaluate("(select) => select.selectedOptions[0].label"))
+    assert chosen != before
+    return chosen

@@ -196,8 +196,8 @@ def test_a_sign_in_window_needs_no_permission(public: ShopPage, business: Busine
 # calls
 
 
-class FarAgent:
-    """A relay that moves the agent to an address in the local network at which nobody answers."""
+class FarPeer:
+    """A relay that moves the other side of a call to an address in the local network at which nobody answers."""
 
     def between(self, socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()
@@ -253,7 +253,7 @@ def test_a_call_without_a_connection_names_the_local_network_only_if_it_is_the_c
     """F244, F250: without the permission, Chromium drops the candidate. With it, Chromium tries it in vain."""
     page = public.page
     page.clock.install()
-    page.route_web_socket("**/v1/socket*", FarAgent().between)
+    page.route_web_socket("**/v1/socket*", FarPeer().between)
     decide(page, "granted")
     widget = public.open()
     decide(page, decision)
@@ -266,3 +266,27 @@ def test_a_call_without_a_connection_names_the_local_network_only_if_it_is_the_c
 
     expect(page.get_by_role("alert")).to_have_text(sentence)
     expect(agent.page.get_by_role("button", name="Hang up")).to_be_hidden()
+
+
+@pytest.mark.needs("agent", "calls", "kit")
+def test_an_agent_whose_browser_blocks_the_local_network_is_told_so(
+    launch_browser: Callable[..., Browser], stack: Stack, browser_context_args: Members, shop: ShopPage
+) -> None:
+    """F250: the service is public, the caller is in the agent's local network, and the permission is denied."""
+    port = urlsplit(stack.service.browser_url).port
+    with launch_browser(args=[f"--ip-address-space-overrides=127.0.0.1:{port}=public", CHECK_CALLS]) as browser:
+        page = browser.new_context(**browser_context_args).new_page()
+        page.clock.install()
+        page.route_web_socket("**/agent/socket", FarPeer().between)
+        agent = AgentPage(page, stack.service.browser_url)
+        agent.sign_in()
+        decide(page, "denied")
+        widget = shop.open()
+
+        widget.call()
+        agent.take_call(widget.uid)
+        expect(page.get_by_text("Verified", exact=True)).to_be_visible()
+        page.clock.fast_forward(15_000)
+
+        expect(page.get_by_text("Your browser keeps this page from your local network")).to_be_visible()
+        widget.wait_for_call("ended")

@@ -213,6 +213,88 @@ test("a microphone that is taken away ends the call", async () => {
   assert.deepEqual(ended(page), ["Your microphone was disconnected.", 1, true]);
 });
 
+const DEVICES = [
+  { kind: "audioinput", deviceId: "built-in", label: "Built-in" },
+  { kind: "audioinput", deviceId: "headset", label: "Headset" },
+  { kind: "audiooutput", deviceId: "default", label: "Speakers" },
+  { kind: "audiooutput", deviceId: "headset", label: "Headset" },
+  { kind: "videoinput", deviceId: "camera", label: "Camera" },
+];
+
+async function withDevices(devices = DEVICES) {
+  const page = await connected();
+  page.media.devices = devices;
+  page.media.dispatchEvent(new Event("devicechange"));
+  await settled();
+  return page;
+}
+
+async function choose(page, name, value) {
+  page.$(name).value = value;
+  page.$(name).dispatchEvent(new Event("change"));
+  await settled();
+}
+
+const choices = (page, name) =>
+  page.$(name).children.map(({ label, isSelected }) => (isSelected ? `*${label}` : label));
+
+test("the devices that the browser lists can be chosen", async () => {
+  const page = await withDevices();
+
+  assert.deepEqual(choices(page, "microphone"), ["*Built-in", "Headset"]);
+  assert.deepEqual(choices(page, "speaker"), ["*Speakers", "Headset"]);
+  assert.deepEqual([page.$("microphone").hidden, page.$("speaker").hidden], [false, false]);
+});
+
+test("a single device is no choice", async () => {
+  const page = await withDevices(DEVICES.slice(1, 3));
+
+  assert.deepEqual([page.$("microphone").hidden, page.$("speaker").hidden], [true, true]);
+});
+
+test("another microphone is used in the call that goes on, and stays muted", async () => {
+  const page = await withDevices();
+  const former = page.media.track;
+  page.$("mute").click();
+
+  await choose(page, "microphone", "headset");
+
+  const { track } = page.media;
+  assert.deepEqual([track.deviceId, track.enabled, page.media.peer.senders[0].track], ["headset", false, track]);
+  assert.deepEqual([former.isStopped, ends(page)], [true, 0]);
+  assert.deepEqual(choices(page, "microphone"), ["Built-in", "*Headset"]);
+});
+
+test("another speaker is used", async () => {
+  const page = await withDevices();
+
+  await choose(page, "speaker", "headset");
+
+  assert.equal(page.media.audio.sinkId, "headset");
+  assert.deepEqual(choices(page, "speaker"), ["Speakers", "*Headset"]);
+});
+
+test("a microphone that cannot be used does not end the call", async () => {
+  const page = await withDevices();
+  page.media.refusal = new DOMException("", "NotReadableError");
+
+  await choose(page, "microphone", "headset");
+
+  assert.deepEqual(ended(page), ["Another program is using the microphone.", 0, false]);
+  assert.deepEqual(choices(page, "microphone"), ["*Built-in", "Headset"]);
+});
+
+test("a microphone that is chosen at the very end is closed", async () => {
+  const page = await withDevices();
+  page.$("microphone").value = "headset";
+  page.$("microphone").dispatchEvent(new Event("change"));
+
+  page.hear({ type: "call", ...CALL, state: "ended" });
+  await settled();
+
+  assert.deepEqual([page.media.track.deviceId, page.media.track.isStopped], ["headset", true]);
+});
+
 // the end, and the sound
 
 test("the end of the call closes the microphone and the connection", async () => {

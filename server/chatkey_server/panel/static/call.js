@@ -4,8 +4,9 @@
  * @typedef {{ call_id: string, action: "ask" | "answer" | "candidate", sdp?: string, nonce?: string,
  *   fingerprint?: string, jkt?: string, candidate?: string, id?: string }} Signal
  * @typedef {"connecting" | "verified" | "connected" | "interrupted" | "silent"} State
+ * @typedef {{ kind: MediaDeviceKind, id: string, label: string, isUsed: boolean }} Device
  * @typedef {{ send: (frame: object) => void, show: (state: State) => void, fail: (text: string) => void,
- *   level: (level: number) => void }} Page
+ *   warn: (text: string) => void, level: (level: number) => void, devices: (devices: Device[]) => void }} Page
  */
 
 const GATHER_MS = 1_000;
@@ -37,6 +38,7 @@ export class Call {
     this.due = /** @type {number | undefined} */ (undefined);
     this.measuring = /** @type {number | undefined} */ (undefined);
     this.context = /** @type {AudioContext | null} */ (null);
+    this.list = this.list.bind(this);
     this.microphone = this.open();
     this.expect(CONNECT_MS);
     page.show("connecting");
@@ -44,15 +46,48 @@ export class Call {
 
   async open() {
     try {
-      const stream = await microphone();
-      if (this.isOver) return stop(stream);
-      this.stream = stream;
-      this.mute(this.isMuted);
-      for (const track of stream.getTracks()) track.addEventListener("ended", () => this.fail("Your microphone was disconnected."));
-      this.measure(stream);
+      this.take(await microphone());
     } catch (error) {
-      this.fail(reason(error));
+      return this.fail(reason(error));
     }
+    navigator.mediaDevices.addEventListener("devicechange", this.list);
+    this.list(); // the call must not wait for the list, which Firefox may not send
+  }
+
+  /** Use this stream as the microphone. @param {MediaStream} stream */
+  take(stream) {
+    if (this.isOver) return stop(stream);
+    stop(this.stream);
+    this.stream = stream;
+    this.mute(this.isMuted);
+    const [track] = stream.getAudioTracks();
+    track.addEventListener("ended", () => this.fail("Your microphone was disconnected."));
+    for (const sender of this.peer?.getSenders() ?? []) sender.replaceTrack(track);
+    this.measure(stream);
+  }
+
+  /** Use another microphone or speaker. @param {Device["kind"]} kind @param {string} id */
+  async use(kind, id) {
+    try {
+      if (kind === "audiooutput") await this.audio.setSinkId(id);
+      else this.take(await navigator.mediaDevices.getUserMedia({ audio: { deviceId: { exact: id } } }));
+    } catch (error) {
+      this.page.warn(reason(error));
+    }
+    this.list();
+  }
+
+  /** Show the devices to choose from. Some browsers list no speakers, or cannot use another one. */
+  async list() {
+    const found = await navigator.mediaDevices.enumerateDevices();
+    if (this.isOver || !this.stream) return;
+    /** @type {Partial<Record<MediaDeviceKind, string>>} */
+    const used = {
+      audioinput: this.stream.getAudioTracks()[0].getSettings().deviceId,
+      audiooutput: "setSinkId" in this.audio ? this.audio.sinkId || "default" : undefined,
+    };
+    const usable = found.filter(({ kind, label }) => label && used[kind] !== undefined);
+    this.page.devices(usable.map(({ kind, deviceId: id, label }) => ({ kind, id, label, isUsed: id === used[kind] })));
   }
 
   /** @param {Signal} signal */
@@ -130,6 +165,7 @@ export class Call {
     this.audio.pause();
     this.audio.srcObject = null;
     this.context?.close();
+    navigator.mediaDevices?.removeEventListener("devicechange", this.list);
     stop(this.stream);
   }
 
@@ -187,6 +223,8 @@ export class Call {
 
   /** @param {MediaStream} stream */
   measure(stream) {
+    clearInterval(this.measuring);
+    this.context?.close();
     this.context = new AudioContext();
     const analyser = this.context.createAnalyser();
     analyser.fftSize = 256;

@@ -4,7 +4,7 @@ import { pieces } from "./addresses.js";
 import { Call as Sound } from "./call.js";
 
 /** @import { Piece } from "./addresses.js" */
-/** @import { Signal, State } from "./call.js" */
+/** @import { Device, Signal, State } from "./call.js" */
 /**
  * @typedef {{ id: string, seq: number, sender: "customer" | "agent", name: string | null, body: string, sent_at: number }} Entry
  * @typedef {{ last_at: number, id: string }} Place `last_at` in milliseconds
@@ -297,6 +297,8 @@ function openSound(callId) {
       send({ type: "call", conversation: accepted.conversation, action: "end" });
       closeSound();
     },
+    warn: showProblem,
+    devices: showDevices,
     level(level) {
       const percent = Math.round(100 * level);
       $("level").setAttribute("aria-valuenow", String(percent));
@@ -321,6 +323,23 @@ function showElapsed() {
   $("elapsed").textContent = connectedAt ? `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}` : "";
 }
 
+/** With a single device, there is no choice. @param {Device[]} devices */
+function showDevices(devices) {
+  for (const [kind, select] of choices()) {
+    const options = devices.filter((device) => device.kind === kind);
+    select.replaceChildren(...options.map(({ id, label, isUsed }) => new Option(label, id, isUsed, isUsed)));
+  }
+  showPerson();
+}
+
+/** @returns {[Device["kind"], HTMLElement & { value: string }][]} */
+function choices() {
+  return [
+    ["audioinput", $("microphone")],
+    ["audiooutput", $("speaker")],
+  ];
+}
+
 /** @param {Item} item */
 function callText({ id, call }) {
   if (call?.state !== "active") return "Incoming call";
@@ -336,6 +355,7 @@ function showSound(item) {
   if ($("call-state").textContent !== text) $("call-state").textContent = text; // each change is read out
   $("verified").hidden = !(isHere && isVerified);
   $("level").hidden = $("mute").hidden = $("elapsed").hidden = !(isHere && connectedAt);
+  for (const [, select] of choices()) select.hidden = !(isHere && connectedAt && select.children.length > 1);
   $("play").hidden = !(isHere && soundState === "silent");
   $("mute").setAttribute("aria-pressed", String(sound?.isMuted ?? false));
   $("mute").textContent = sound?.isMuted ? "Unmute" : "Mute";
@@ -755,6 +775,7 @@ $("play").addEventListener("click", () => {
   sound?.play();
   showPerson();
 });
+for (const [kind, select] of choices()) select.addEventListener("change", () => sound?.use(kind, select.value));
 $("hang-up").addEventListener("click", () => send({ type: "call", conversation: current, action: "end" }));
 $("older").addEventListener("click", () => {
   send({ type: "thread", conversation: current, before: Math.min(...messages.keys()) });
