@@ -305,6 +305,18 @@ test("the end of the call closes the microphone and the connection", async () =>
   assert.deepEqual([page.media.track.isStopped, page.media.peer.isClosed], [true, true]);
 });
 
+test("hanging up closes the microphone at once, although the socket is lost", async () => {
+  const page = await connected();
+  page.lose();
+
+  page.$("hang-up").click();
+  page.pass(2_000);
+  page.open();
+
+  assert.deepEqual([page.media.track.isStopped, page.$("call").hidden], [true, true]);
+  assert.deepEqual(page.sent("call"), []);
+});
+
 test("a click plays the sound that the browser did not play", async () => {
   const page = await accepted();
   page.media.isPlaying = false;

@@ -776,7 +776,13 @@ $("play").addEventListener("click", () => {
   showPerson();
 });
 for (const [kind, select] of choices()) select.addEventListener("change", () => sound?.use(kind, select.value));
-$("hang-up").addEventListener("click", () => send({ type: "call", conversation: current, action: "end" }));
+$("hang-up").addEventListener("click", () => {
+  if (!current) return;
+  send({ type: "call", conversation: current, action: "end" });
+  if (!sound || accepted.conversation !== current) return;
+  for (const item of known(current)) item.call = null;
+  closeSound(); // at once, also while the socket is lost
+});
 $("older").addEventListener("click", () => {
   send({ type: "thread", conversation: current, before: Math.min(...messages.keys()) });
 });
