@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import secrets
+from collections import Counter
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -29,21 +30,24 @@ broken = register(BROKEN)
 
 
 class Workers(Backend):
-    """A site with two workers. The second worker is faulty, and creates one of every two tokens, or one of `every`."""
+    """A site with a faulty worker, which creates one of every two tokens of a person, or one of `every`.
+
+    If the tokens of all people were counted together, the order in which simultaneous calls arrive would decide whose
+    tokens are faulty.
+    """
 
     every = 2
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.made = 0
+        self.made = Counter[str]()
+        self.other = False
 
     def token(self, person: Claims, jkt: Any) -> Any:
-        self.made += 1
+        uid = str(person["uid"])
+        self.made[uid] += 1
+        self.other = self.made[uid] % self.every == 0
         return super().token(person, jkt)
-
-    @property
-    def other(self) -> bool:
-        return self.made % self.every == 0
 
 
 @broken("worker-old-secret")
