@@ -128,6 +128,7 @@ class Widget:
             "iat": int(time.time()),
             "htm": "GET",
             "htu": f"ws://localhost:{port}{SOCKET_PATH}",
+            "nonce": "",
             "ath": b64(hashlib.sha256(self._token.encode()).digest()),
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
@@ -11,13 +11,12 @@ from chatkey_protocol.names import CALL_PROOF_TYP
 from chatkey_server.identity import proofs
 from chatkey_server.identity.errors import Refused
 
-_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
-
 
 class _Claims(proofs.Common, frozen=True, kw_only=True):
-    call_id: _Text
-    fingerprint: _Text
-    peer_fingerprint: _Text
+    call_id: proofs.Short
+    nonce: proofs.Short
+    fingerprint: proofs.Short
+    peer_fingerprint: proofs.Short
 
 
 _read_claims: Final = msgspec.json.Decoder(_Claims)

@@ -7,6 +7,8 @@ from typing import Annotated, Final, TypeVar
 
 import msgspec
 
+from chatkey_server.identity import encoding
+
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=9_999_999_999)]
 """Seconds since the epoch. Ten digits are enough until 2286; thirteen digits are milliseconds."""
 
@@ -17,6 +19,8 @@ T = TypeVar("T")
 
 _PATH: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
 _MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
+
+_write: Final = msgspec.json.Encoder().encode
 
 
 class WrongClaim(ValueError):
@@ -36,6 +40,18 @@ def read(decoder: msgspec.json.Decoder[T], raw: bytes) -> T:
         raise _explained(str(wrong)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise WrongClaim("", "is not a JSON object in UTF-8") from None
+
+
+def read_strictly(decoder: msgspec.json.Decoder[T], raw: bytes) -> T:
+    """Decode a claims set as `read` does. Raises `Malformed` too, if the text is not the strict JSON of an object."""
+    try:
+        found = read(decoder, raw)
+    except WrongClaim:
+        encoding.json_object(raw)
+        raise
+    if raw != _write(found):  # our own tokens and proofs are equal, and what msgspec writes is strict JSON
+        encoding.json_object(raw)
+    return found
 
 
 def _explained(message: str) -> WrongClaim:

@@ -28,15 +28,14 @@ _ADDRESS: Final = re.compile(
 )
 _DEFAULT_PORTS: Final = {"wss": 443, "ws": 80}
 
-_Short = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+Short = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 
 
-class Common(msgspec.Struct, frozen=True, kw_only=True):
-    """The claims that every proof has."""
+class Common(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The claims that every proof has, beside the nonce. Reading is fastest in the order in which our widget writes."""
 
-    jti: _Short
+    jti: Short
     iat: Seconds
-    nonce: _Short
     exp: Seconds | None = None
     nbf: Seconds | None = None
 
@@ -44,7 +43,8 @@ class Common(msgspec.Struct, frozen=True, kw_only=True):
 class _Claims(Common, frozen=True, kw_only=True):
     htm: str
     htu: Annotated[str, msgspec.Meta(min_length=1, max_length=2048)]
-    ath: _Short
+    nonce: Short
+    ath: Short
 
 
 C = TypeVar("C", bound=Common)
@@ -133,18 +133,17 @@ def _split(proof: str) -> encoding.Compact:
         raise Refused(Code.PROOF_MALFORMED, f"The proof is not a compact JWS: {wrong}.") from None
 
 
-def _object(segment: str, name: str) -> tuple[bytes, dict[str, object]]:
-    try:
-        raw = encoding.decode(segment)
-        return raw, encoding.json_object(raw)
-    except encoding.Malformed as wrong:
-        raise Refused(Code.PROOF_MALFORMED, f"The proof's {name} is malformed: {wrong}.", member=name) from None
+def _malformed(name: str, wrong: encoding.Malformed) -> Refused:
+    return Refused(Code.PROOF_MALFORMED, f"The proof's {name} is malformed: {wrong}.", member=name)
 
 
 @lru_cache(maxsize=KEPT_KEYS)
 def _key_of(segment: str, typ: str) -> keys.PublicKey:
     # A widget sends the same header in every proof, and parsing it costs as much as verifying the signature.
-    _, header = _object(segment, "header")
+    try:
+        header = encoding.json_object(encoding.decode(segment))
+    except encoding.Malformed as wrong:
+        raise _malformed("header", wrong) from None
     if header.get("typ") != typ:
         raise Refused(Code.PROOF_TYP, f"The proof's typ must be {typ!r}.", member="typ")
     if header.get("alg") != "ES256":
@@ -164,9 +163,10 @@ def _key_of(segment: str, typ: str) -> keys.PublicKey:
 
 
 def _claims_of(compact: encoding.Compact, decoder: msgspec.json.Decoder[C], now: float) -> C:
-    raw, _ = _object(compact.payload, "payload")
     try:
-        read = claims.read(decoder, raw)
+        read = claims.read_strictly(decoder, encoding.decode(compact.payload))
+    except encoding.Malformed as wrong:
+        raise _malformed("payload", wrong) from None
     except claims.WrongClaim as wrong:
         milliseconds = "9999999999" in wrong.what
         raise Refused(
