@@ -40,6 +40,19 @@ def test_the_proof_of_a_well_behaved_widget_holds(key: BrowserKey) -> None:
     assert check(prove(key), key) == proofs.Proof(jkt=key.jkt, skew=0)
 
 
+def test_a_proof_in_the_widgets_order_needs_no_second_json_reader(
+    key: BrowserKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proof = prove(key)
+    check(proof, key)  # from now on, the key in the header is cached
+    read: list[bytes] = []
+    monkeypatch.setattr(encoding, "json_object", read.append)
+
+    check(proof, key)
+
+    assert not read
+
+
 @pytest.mark.parametrize(
     "htu",
     ["ws://chat.example/v1/socket", "https://chat.example/v1/socket", "wss://chat.example:8443/v1/socket"],
