@@ -64,7 +64,10 @@ class Shape:
         return PLACE in self.body
 
     def content(self, jkt: object, more: Mapping[str, object]) -> bytes:
-        """Return the body with the given members added. `jkt` may have any type, or be left out."""
+        """Return the body with the given members added. `jkt` may have any type, or be left out.
+
+        JSON is written without spaces, as `JSON.stringify` in a page writes it.
+        """
         if not self.body:
             return b""
         if not self.json:
@@ -74,9 +77,9 @@ class Shape:
         if not self.in_body and isinstance(filled, dict):
             filled |= more
         try:
-            return json.dumps(filled, ensure_ascii=False).encode()
+            return json.dumps(filled, ensure_ascii=False, separators=(",", ":")).encode()
         except UnicodeEncodeError:  # half of a surrogate pair
-            return json.dumps(filled).encode()
+            return json.dumps(filled, separators=(",", ":")).encode()
 
     def address(self, url: str, jkt: object, more: Sequence[Pair]) -> str:
         """Return the address with the configured query and the pairs of `more` added."""
@@ -92,7 +95,7 @@ class Shape:
         query = "&".join(f"{quote(name)}={quote(value, safe='{}')}" for name, value in self.query)
         return {
             "method": self.method,
-            "body": self.body,
+            "body": self.content(PLACE, {}).decode() if self.json else self.body,
             "query": query,
             "type": self.content_type,
             "tokenAt": self.token_at,

@@ -114,3 +114,17 @@ class FormAnyJkt(FormShape):
 @broken("own-place-is-wrong")
 class OwnPlaceIsWrong(Backend):
     options = {"shape": Shape(token_at=("data", "token"))}
+
+
+@unusual("ReadsJsonByPattern")
+class ReadsJsonByPattern(Backend):
+    pattern = re.compile(rb'"jkt":"([^"]*)"')
+
+    def jkt(self, request: Request, body: Any) -> Any:
+        found = self.pattern.search(request.body)
+        return found[1].decode() if found and isinstance(body, dict) and isinstance(body.get("jkt"), str) else None
+
+
+@broken("reads-json-by-pattern-with-space")
+class ReadsJsonByPatternWithSpace(ReadsJsonByPattern):
+    pattern = re.compile(rb'"jkt": "([^"]*)"')
