@@ -69,6 +69,7 @@ class Broken(StrEnum):
     """The reasons why there is no response."""
 
     TIMEOUT = "no answer in time"
+    UNENDED = "the answer did not end in time"
     CUT = "the connection was closed without an answer"
     GARBLED = "the answer is not HTTP"
     FRAMES = "the server speaks only HTTP/2"
@@ -122,6 +123,10 @@ class Exchange:
     def fails(self) -> bool:
         """Whether the status is 5xx or the connection was closed. Timeouts and rate limits do not count as failures."""
         return (self.status >= SERVER_FAILS and not self.throttled) or self.broken is Broken.CUT
+
+    @property
+    def timed_out(self) -> bool:
+        return self.broken in {Broken.TIMEOUT, Broken.UNENDED}
 
     @property
     def throttled(self) -> bool:

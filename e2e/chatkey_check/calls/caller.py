@@ -19,7 +19,7 @@ from chatkey_check.calls.record import Record
 from chatkey_check.calls.requests import FORM_TYPE, Variation, plain, varied
 from chatkey_check.calls.sessions import Session
 from chatkey_check.evidence.masks import Masks
-from chatkey_check.exchange import BUSY, Broken, Exchange, Header, Request, origin
+from chatkey_check.exchange import BUSY, Exchange, Header, Request, origin
 from chatkey_check.model import Skipped
 from chatkey_check.target import Target
 from chatkey_check.wire.http import Wire
@@ -155,7 +155,7 @@ class Caller:
             if done.fails and not company.there:
                 done = self._again(done)
             self.record.count(done)
-        if company.there and (done.fails or (done.broken is Broken.TIMEOUT and not self.record.hung)):
+        if company.there and (done.fails or (done.timed_out and not self.record.hung)):
             done = self._without_company(done)
         return self._with_patience(done) if done.throttled else done
 
@@ -175,7 +175,7 @@ class Caller:
         """
         with self.lanes.alone():
             done = self.wire.send(failed.request)
-        if done.broken is Broken.TIMEOUT:
+        if done.timed_out:
             self.record.hung.append(done)
         elif not done.fails:
             self.lanes.narrow()

@@ -14,7 +14,7 @@ from chatkey_check.calls.record import BANS, ahead
 from chatkey_check.calls.requests import PLAIN, Variation
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.token import Token
-from chatkey_check.exchange import BUSY, SERVER_FAILS, Broken, Exchange, Request
+from chatkey_check.exchange import BUSY, SERVER_FAILS, Exchange, Request
 from chatkey_check.model import Blocked, Skipped
 from chatkey_check.target import Login
 
@@ -127,7 +127,7 @@ class Calls(Caller):
 
     def ask(self, label: str, session: Session, **how: Unpack[Variation]) -> Exchange:
         """Call the endpoint as a session. Raises `Blocked` if anonymous calls have timed out before."""
-        if session is self.nobody and self.anonymous.broken is Broken.TIMEOUT:
+        if session is self.nobody and self.anonymous.timed_out:
             raise Blocked("anon.no-5xx")
         return super().ask(label, session, **how)
 

@@ -16,6 +16,10 @@ from chatkey_check.run import Run
 SLOW = 1.0
 TOO_SLOW = 5.0
 SAMPLES = 5
+END = (
+    "If the body is complete, Content-Length is too large, or it is missing and the connection stays open. Let the "
+    "framework count the bytes."
+)
 
 
 @check(
@@ -38,7 +42,9 @@ def latency(run: Run) -> Finding:
     samples: list[Exchange] = []
     for sample in islice(_calls(run.calls), SAMPLES):
         samples.append(sample)
-        if sample.broken is Broken.TIMEOUT:
+        if sample.broken is Broken.UNENDED:
+            return failed(f"The answer began, but did not end within {run.calls.target.timeout:g} s.", sample, hint=END)
+        if sample.timed_out:
             return failed(f"No answer arrived within {run.calls.target.timeout:g} s.", sample)
         if len(samples) > 1 and _decided(samples):
             break

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from chatkey_check.calls.requests import Variation
 from chatkey_check.calls.shared import Calls
-from chatkey_check.exchange import Broken
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import passed, warned
 from chatkey_check.judging.shapes import without_body
@@ -54,6 +53,6 @@ def _judged(calls: Calls) -> Finding:
             return warned(f"{what[:1].upper()}{what[1:]} gets a token: the size is not limited.", answer)
         if answer.status >= 500:
             return warned(f"{what[:1].upper()}{what[1:]} gets {answer.status}.", answer)
-        if answer.broken is Broken.TIMEOUT or answer.seconds > QUICK:
+        if answer.timed_out or answer.seconds > QUICK:
             return warned(f"{what[:1].upper()}{what[1:]} keeps the server busy for {answer.seconds:.1f} s.", answer)
     return passed()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from chatkey_check.evidence.leaks import whole
-from chatkey_check.exchange import Broken
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed, warned
 from chatkey_check.judging.shapes import of_own_shape
@@ -48,7 +47,7 @@ def get_refused(run: Run) -> Finding:
     if holds_token(script.text) and CALLBACK in script.text:
         hint = "Remove JSONP: a page of any site can load this script and gets your customer's token."
         return failed("GET with ?callback= returns a script with a token (JSONP).", script, hint=hint)
-    if script.broken is Broken.TIMEOUT:
+    if script.timed_out:
         return warned("GET gets no answer.", script)
     answer = calls.ask("by GET", calls.member, method="GET", query=(jkt,))
     if holds_token(answer.text):

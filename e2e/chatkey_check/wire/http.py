@@ -27,6 +27,8 @@ LARGEST: Final = 16 * 1024 * 1024
 HTTP2_FRAME: Final = "illegal request line"
 """What h11 says of an answer that begins with a control character. An HTTP/2 frame begins with a zero byte."""
 STREAM_ENDED: Final = ("<StreamReset", "<ConnectionTerminated")
+BEGUN: Final = frozenset({Broken.SHORT, Broken.UNPACKABLE})
+"""What is wrong with an answer that was cut in its body."""
 LOOPBACK: Final = ("127.0.0.1", "::1")
 
 
@@ -175,7 +177,7 @@ class HttpWire:
         with Deadline(self._target.timeout) as deadline:
             outcome = self._answer(transport, line, deadline, request)
             if deadline.over:
-                outcome = Broken.TIMEOUT
+                outcome = Broken.UNENDED if outcome in BEGUN or isinstance(outcome, Response) else Broken.TIMEOUT
         seconds = self._monotonic() - start
         if isinstance(outcome, Broken):
             return Exchange(request, None, outcome, sent_at, seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import json
 import re
 from typing import Any
 from urllib.parse import quote
@@ -120,6 +121,27 @@ class DripsContinue(Drips):
 @broken("drips-body")
 class DripsBody(Drips):
     begin, drips = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{", b" "
+
+
+class Open(Backend):
+    """Announces a wrong `length`, or none, and keeps the connection open."""
+
+    options = {"timeout": 0.3}
+    length = b""
+
+    def answer(self, request: Request, token: Any) -> Answer:
+        body = json.dumps({"token": token}).encode()
+        return Answer(raw=b"HTTP/1.1 200 OK\r\n" + self.length % (len(body) + 2) + b"\r\n" + body, stays_open=True)
+
+
+@broken("length-too-large")
+class LengthTooLarge(Open):
+    length = b"Content-Length: %d\r\n"
+
+
+@broken("no-length")
+class NoLength(Open):
+    length = b"X-Length: %d\r\n"
 
 
 @broken("gzip-bomb")

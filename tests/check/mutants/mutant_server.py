@@ -35,8 +35,8 @@ class Request:
 class Answer:
     """A response.
 
-    `raw` replaces the complete response, `chunked` sends the body in chunks, and `drips` is sent repeatedly after the
-    body, without end.
+    `raw` replaces the complete response, after which the connection closes unless it `stays_open`. `chunked` sends the
+    body in chunks, and `drips` is sent repeatedly after the body, without end.
     """
 
     status: int = 200
@@ -46,6 +46,7 @@ class Answer:
     chunked: bool = False
     version: str = "HTTP/1.1"
     closes: bool = False
+    stays_open: bool = False
     drips: bytes = b""
     date: float | None = None
     """The Unix time for the Date header. None omits the header."""
@@ -138,7 +139,8 @@ class Server:
                     await asyncio.sleep(0.02)
                     writer.write(answer.drips)
                     await writer.drain()
-                if answer.closes or answer.raw is not None or request.headers.get("connection") == "close":
+                ends = answer.closes or (answer.raw is not None and not answer.stays_open)
+                if ends or request.headers.get("connection") == "close":
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
             return
