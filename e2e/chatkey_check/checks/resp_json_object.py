@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chatkey_check.exchange import Exchange
 from chatkey_check.judging.alternating import alternating
 from chatkey_check.judging.check import check
@@ -9,6 +11,8 @@ from chatkey_check.judging.findings import failed, passed
 from chatkey_check.mistakes.answers import wrong_with
 from chatkey_check.model import ANSWERS, Finding, Severity, Verdict
 from chatkey_check.run import Run
+
+ONE_OF_TWO = "The answers to the first login are correct, but those to the second login are not."
 
 
 @check(
@@ -40,8 +44,12 @@ def json_object(run: Run) -> Finding:
     if found.verdict is not Verdict.PASS and _judged(calls.second).verdict is not Verdict.PASS:
         return found
     people = [calls.member, *([calls.other] if calls.target.login_b else [])]
-    answers = [answer for person in people for answer in calls.answers_to(person) if answer.succeeded]
-    return alternating(answers, _judged) or found
+    answers = [[answer for answer in calls.answers_to(person) if answer.succeeded] for person in people]
+    verdicts = [{_judged(answer).verdict for answer in of_person} for of_person in answers]
+    if verdicts == [{Verdict.PASS}, {Verdict.FAIL}]:
+        wrong = _judged(answers[1][0])
+        return replace(wrong, message=f"{ONE_OF_TWO} {wrong.message}")
+    return alternating([answer for of_person in answers for answer in of_person], _judged) or found
 
 
 def _judged(answer: Exchange) -> Finding:

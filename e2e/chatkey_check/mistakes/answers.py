@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -20,6 +22,9 @@ class Wrong(NamedTuple):
 
 UNASKED = frozenset({"br", "zstd", "compress"})
 """Content codings that this program does not accept. Browsers accept br and zstd over https only."""
+GZIP = b"\x1f\x8b"
+"""The first bytes of a gzip file."""
+JSON_BEGINS = re.compile(r'\{\s*"token"')
 BOT_WALLS = ("just a moment", "captcha", "challenge-platform", "are you human", "bot detection", "_incapsula_")
 """Texts in the pages with which bot protections answer programs."""
 BOT_WALL = "Bot protection in front of the endpoint blocks this program. Add an exception for this program."
@@ -69,10 +74,16 @@ def _not_json(answer: Exchange, reason: str) -> Wrong:
     if coding in UNASKED:
         hint = "Compress only with a coding that the request's Accept-Encoding names, or do not compress this answer."
         return Wrong(f"The answer is compressed with {coding}, which the request does not accept.", hint)
+    if answer.response and answer.response.body.startswith(GZIP):
+        hint = "Send Content-Encoding: gzip, or do not compress this answer."
+        return Wrong("The answer is compressed with gzip, but Content-Encoding does not say so.", hint)
     if not text:
         return Wrong(f"The answer has status {answer.status} and no body.")
     if text.startswith("<") and any(sign in text.lower() for sign in BOT_WALLS):
         return Wrong("The answer is a page of a bot protection, not JSON.", BOT_WALL)
+    around = _around(text)
+    if around:
+        return around
     if text.startswith("<"):
         return Wrong("The answer is HTML, not JSON.", "This may be a login page or an error page. " + HTML)
     if JWT.match(text):
@@ -84,7 +95,34 @@ def _not_json(answer: Exchange, reason: str) -> Wrong:
             "The answer looks like JSON, but is not valid JSON.",
             "Encode the answer with your JSON library, not with str().",
         )
+    if text.startswith("{"):
+        return _almost(text, reason)
     return Wrong(f"The answer is not JSON: {reason}.")
+
+
+def _around(text: str) -> Wrong | None:
+    """Return the message about text before or after the JSON, or None. A page with JSON in it has both."""
+    begin = JSON_BEGINS.search(text)
+    if begin is None:
+        return None
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, begin.start())
+    except (ValueError, RecursionError):
+        return None
+    if end == len(text):
+        hint = "Remove it. It may be a warning, a log line, or a prefix such as `)]}'`, which browsers do not remove."
+        return Wrong("The answer has other text before the JSON.", hint)
+    if not begin.start():
+        return Wrong("The answer has other text after the JSON.", "Remove it. It may be a warning or a debug bar.")
+    return None
+
+
+def _almost(text: str, reason: str) -> Wrong:
+    if not text.endswith("}"):
+        hint = "Content-Length may count characters instead of bytes, or the program stops while it writes the answer."
+        return Wrong(f"The JSON of the answer is cut off: {reason}.", hint)
+    hint = "Encode the answer with your JSON library, not with a template."
+    return Wrong(f"The answer looks like JSON, but is not valid JSON: {reason}.", hint)
 
 
 HTML = "Return JSON in all cases: scripts call this endpoint."

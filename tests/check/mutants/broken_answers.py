@@ -10,7 +10,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from tests.check.mutants.mutant_backend import BROKEN, SECRET, Backend, compact, register, with_answer
+from tests.check.mutants.mutant_backend import BROKEN, SECRET, SESSIONS, Backend, compact, register, with_answer
 from tests.check.mutants.mutant_server import Answer, Request
 
 broken = register(BROKEN)
@@ -142,6 +142,17 @@ class LengthTooLarge(Open):
 @broken("no-length")
 class NoLength(Open):
     length = b"X-Length: %d\r\n"
+
+
+@broken("counts-characters")
+class CountsCharacters(Backend):
+    """Answers Bo alone with a letter that has two bytes."""
+
+    def answer(self, request: Request, token: Any) -> Answer:
+        bo = request.cookies.get("sid") == SESSIONS["bo"]
+        answer, text = super().answer(request, token), compact({"token": token, "hello": "Grüezi" if bo else "Hi"})
+        answer.body = text[: len(text.decode())]
+        return answer
 
 
 @broken("gzip-bomb")
@@ -287,6 +298,8 @@ body_of("json-prefix", lambda token: b")]}',\n" + compact({"token": token}))
 body_of("in-a-list", lambda token: compact([{"token": token}]))
 body_of("trailing-comma", lambda token: b'{"token": "' + token.encode() + b'",}')
 body_of("twice-encoded", lambda token: compact(compact({"token": token}).decode()))
+body_of("debug-bar-after", lambda token: compact({"token": token}) + b"\n<script>debugBar()</script>")
+body_of("gzip-unnamed", lambda token: gzip.compress(compact({"token": token})))
 body_of("warning-before", lambda token: b"<br />\n<b>Warning</b>: Undefined index\n" + compact({"token": token}))
 body_of("empty-200", lambda token: b"")
 body_of("error-200", lambda token: compact({"error": "not allowed"}))
