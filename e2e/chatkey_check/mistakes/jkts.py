@@ -49,6 +49,7 @@ def _changes(sent: str) -> Iterator[tuple[str, str]]:
     yield "URL-encoded", quote(sent, safe="").replace("-", "%2D").replace("_", "%5F")
     yield "URL-decoded", unquote(sent)
     yield "without its - and _", sent.replace("-", "").replace("_", "")
+    yield "without its --, as after a filter against SQL injection", sent.replace("--", "")
     yield "without the - and _ at its beginning", sent.lstrip("-_")
     yield "without the - and _ at its end", sent.rstrip("-_")
     yield "without the - and _ at both ends", sent.strip("-_")

@@ -57,6 +57,7 @@ with_jkt(BROKEN, "jkt-quoted", json.dumps)
 with_jkt(BROKEN, "jkt-undefined", lambda jkt: "undefined")
 with_jkt(BROKEN, "jkt-object-text", lambda jkt: "[object Object]")
 with_jkt(BROKEN, "jkt-body-text", lambda jkt: json.dumps({"jkt": jkt}))
+with_jkt(BROKEN, "jkt-filtered", lambda jkt: jkt.replace("--", ""))
 with_jkt(BROKEN, "jkt-alnum", lambda jkt: "".join(filter(str.isalnum, jkt)))
 
 
