@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from chatkey_check import reading
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
@@ -28,6 +30,9 @@ from chatkey_check.run import Run
 def uid_stable(run: Run) -> Finding:
     """With a new uid, the member can no longer see earlier conversations."""
     calls, token = run.calls, run.calls.token
+    if calls.second.uid != token.uid and _composed(calls.second.uid) == _composed(token.uid):
+        hint = "Use the id of the account, or bring the text into one form (NFC) wherever you read it."
+        return failed("uid changes between two Unicode forms of the same text.", calls.second, hint=hint)
     if calls.second.uid != token.uid:
         seen = f"{reading.shown(token.uid)}, then {reading.shown(calls.second.uid)}"
         return failed(f"uid changes with every call: {seen}.", calls.second)
@@ -39,3 +44,7 @@ def uid_stable(run: Run) -> Finding:
         return passed("the same in two calls and two logins")
     seen = f"{reading.shown(again.uid)}, then {reading.shown(token.uid)}"
     return failed(f"uid changes with every login: {seen}.", again)
+
+
+def _composed(uid: object) -> object:
+    return unicodedata.normalize("NFC", uid) if isinstance(uid, str) else uid

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import unicodedata
 from typing import Any
 from urllib.parse import unquote
 
@@ -433,3 +434,10 @@ class SwitchUser(Backend):
         named = request.query.get("_switch_user")
         known = next((dict(one) for one in PEOPLE.values() if named == one["uid"]), None)
         return known or super().person(request, body)
+
+
+@broken("uid-in-two-forms")
+class UidInTwoForms(Backend):
+    def claims(self, person: Claims, jkt: Any) -> Claims:
+        uid = unicodedata.normalize("NFC" if self.calls % 2 else "NFD", f"zoé-{person['uid']}")
+        return {**super().claims(person, jkt), "uid": uid}
