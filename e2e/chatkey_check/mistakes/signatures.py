@@ -286,6 +286,7 @@ def _signed_otherwise(token: str, compact: reading.Compact, secret: bytes) -> Wr
         ),
         ("payload and header in the wrong order", f"{payload}.{header}".encode()),
         ("both segments followed by a newline", compact.signed + b"\n"),
+        *(("the claims in other JSON than the token has", other) for other in _rewritten(header, compact.payload)),
     )
     for what, signed in inputs:
         if hmac.compare_digest(compact.signature, reading.hs256(secret, signed)):
@@ -294,6 +295,19 @@ def _signed_otherwise(token: str, compact: reading.Compact, secret: bytes) -> Wr
         if hmac.compare_digest(compact.signature, signature):
             return Wrong(f"The secret is right, but the signature is {what}.", SIGN_SEGMENTS)
     return None
+
+
+def _rewritten(header: str, payload: bytes) -> Iterator[bytes]:
+    """Yield what would be signed if the same claims were written by another JSON library."""
+    try:
+        claims = json.loads(payload)
+    except (ValueError, RecursionError):
+        return
+    for separators in ((",", ":"), (", ", ": ")):
+        for ascii_only in (True, False):
+            text = json.dumps(claims, separators=separators, ensure_ascii=ascii_only)
+            for written in (text, text.replace("/", "\\/")):
+                yield f"{header}.{reading.encoded(written.encode(errors='replace'))}".encode()
 
 
 def _other_signatures(compact: reading.Compact, secret: bytes) -> Iterator[tuple[str, bytes]]:

@@ -258,3 +258,11 @@ with_key(BROKEN, "key-without-prefix", lambda secret: secret.removeprefix("sk_")
 with_key(BROKEN, "key-literal-newline", lambda secret: rf"{secret}\n".encode())
 with_key(BROKEN, "key-masked-in-full", lambda secret: b"*" * len(secret))
 with_key(BROKEN, "key-numbers", lambda secret: ",".join(map(str, secret.encode())).encode())
+
+
+@broken("signs-other-json")
+class SignsOtherJson(Backend):
+    def signed(self, header: Claims, claims: Claims) -> Any:
+        head = b64(compact(header))
+        signature = self.signature(f"{head}.{b64(compact(claims))}")
+        return f"{head}.{b64(json.dumps(claims).encode())}.{signature}"
