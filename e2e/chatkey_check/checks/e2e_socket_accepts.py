@@ -24,6 +24,7 @@ from chatkey_check.run import Run
     needs=(
         "jwt.signature",
         "jwt.header-clean",
+        "jwt.size",
         "claim.jkt-follows",
         "claim.pid",
         "claim.type",
