@@ -46,6 +46,14 @@ class Draft(NamedTuple):
     signature: Callable[[bytes], bytes]
 
 
+class Key(NamedTuple):
+    """A signing key with its id and its algorithm: RS256 or ES256."""
+
+    kid: str
+    private: PrivateKey
+    algorithm: str
+
+
 class KeyRing:
     """The signing keys of one provider, newest first. Only the public halves are published.
 
@@ -58,32 +66,32 @@ class KeyRing:
         self._make = make
         self._first = first
         self._kid = kid
-        self._keys: list[tuple[str, PrivateKey]] = []
+        self._keys: list[Key] = []
 
     def rotate(self) -> str:
         """Switch to a new signing key, and return its `kid`. The earlier keys stay published."""
         key = self._make()
         jwk = public_jwk("", key)
         kid = self._kid(sha256(jwk.get("n", jwk.get("x", "")).encode()).digest())
-        self._keys = [(kid, key), *self._keys][:KEYS]
+        self._keys = [Key(kid, key, jwk["alg"]), *self._keys][:KEYS]
         return kid
 
     @property
-    def keys(self) -> list[tuple[str, PrivateKey]]:
-        """The keys with their `kid`, newest first. The keys are generated at the first access."""
+    def keys(self) -> list[Key]:
+        """The keys, newest first. They are generated at the first access."""
         while len(self._keys) < self._first:
             self.rotate()
         return self._keys
 
     def jwks(self) -> dict[str, list[dict[str, str]]]:
         """Return the public keys as a JWK set (RFC 7517 5)."""
-        return {"keys": [public_jwk(kid, key) for kid, key in self.keys]}
+        return {"keys": [public_jwk(key.kid, key.private) for key in self.keys]}
 
     def draft(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> Draft:
         """Return an unsigned JWT that will be signed with the newest key."""
-        kid, key = self.keys[0]
-        header = {"alg": public_jwk(kid, key)["alg"], "kid": kid} | ({"typ": typ} if typ else {})
-        return Draft(header, claims, partial(signature, key))
+        kid, key, algorithm = self.keys[0]
+        header = {"alg": algorithm, "kid": kid} | ({"typ": typ} if typ else {})
+        return Draft(header, claims, partial(SIGNATURES[algorithm], key))
 
     def sign(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> str:
         """Return a signed JWT in compact form."""
@@ -98,7 +106,7 @@ class KeyRing:
             header, claims = (
                 msgspec.json.decode(from_base64url(part), type=dict[str, Any]) for part in signed.split(".")
             )
-            key = dict(self.keys)[header["kid"]]
+            key = {key.kid: key.private for key in self.keys}[header["kid"]]
             verify(key, from_base64url(signed_with), signed.encode())
         except (ValueError, KeyError, TypeError, RecursionError, InvalidSignature):
             return None
@@ -111,20 +119,13 @@ class KeyRing:
         """
         from chatkey_oauth.engine.certificates import certificate
 
-        return {kid: certificate(key, now) for kid, key in self.keys}
+        return {key.kid: certificate(key.private, now) for key in self.keys}
 
 
 def seal(draft: Draft) -> str:
     """Sign a JWT and return it in compact form (RFC 7515 3.1)."""
     signed = f"{base64url(msgspec.json.encode(draft.header))}.{base64url(msgspec.json.encode(draft.claims))}"
     return f"{signed}.{base64url(draft.signature(signed.encode()))}"
-
-
-def signature(key: PrivateKey, signed: bytes) -> bytes:
-    """Return the signature with the algorithm of the key: RS256 or ES256."""
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-
-    return rs256(key, signed) if isinstance(key, RSAPrivateKey) else es256(key, signed)
 
 
 def verify(key: PrivateKey, given: bytes, signed: bytes) -> None:
@@ -157,6 +158,10 @@ def rs256(key: RSAPrivateKey, signed: bytes) -> bytes:
     from cryptography.hazmat.primitives.hashes import SHA256
 
     return key.sign(signed, PKCS1v15(), SHA256())
+
+
+SIGNATURES: Final[Mapping[str, Callable[[Any, bytes], bytes]]] = {"RS256": rs256, "ES256": es256}
+"""The functions that sign, by algorithm."""
 
 
 def public_numbers(key: RSAPrivateKey) -> tuple[str, str]:
