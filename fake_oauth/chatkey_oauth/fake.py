@@ -16,7 +16,7 @@ from chatkey_oauth.engine.http import Answer, text_answer
 from chatkey_oauth.engine.pages import index_page
 from chatkey_oauth.engine.people import People
 from chatkey_oauth.engine.switches import Switches
-from chatkey_oauth.engine.world import Addresses, World
+from chatkey_oauth.engine.world import Addresses, Random, World
 from chatkey_oauth.posting import Outbox
 from chatkey_oauth.providers import NAMES, check_client, declared_switches, load
 from chatkey_oauth.request_log import RequestLog
@@ -64,7 +64,8 @@ class Fake:
         approval = Approval(people, settings.auto_approve or None)
         clients = Clients(settings.clients, check_client, takes_any=settings.any_client)
         self.outbox = Outbox()
-        self.world = World(clock, clients, people, switches, approval, settings.lifetimes, post=self.outbox.post)
+        lives, post = settings.lifetimes, self.outbox.post
+        self.world = World(clock, Random(), clients, people, switches, approval, lives, post=post)
         self.log = RequestLog(clock)
         self._providers: dict[str, Provider] = {}
         if settings.lab and settings.faults:
@@ -80,7 +81,7 @@ class Fake:
         from chatkey_oauth.faults.watch import Watch
 
         clock, random = self.world.clock, self.world.random
-        return Watch(Flows(clock, random), Faults(clock, random, NAMES, FAULTS))
+        return Watch(Flows(clock, random), Faults(clock, random, NAMES, FAULTS), self.world.make_key)
 
     @property
     def flows(self) -> Flows:
@@ -213,7 +214,7 @@ def provider_path(path: str) -> tuple[str, str]:
 
     A client may also request metadata at a well-known path before the path of the issuer (RFC 8414 3.1).
     """
-    if found := WELL_KNOWN.fullmatch(path):
+    if path.startswith("/.well-known/") and (found := WELL_KNOWN.fullmatch(path)):
         document, name, rest = found.groups("")
         return name, f"/.well-known/{document}{rest}"
     name, _, rest = path.removeprefix("/").partition("/")

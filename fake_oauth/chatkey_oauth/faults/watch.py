@@ -5,11 +5,12 @@ Finds the request's flow and step, applies faults, and records the result.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chatkey_oauth.engine.credentials import basic_pairs
 from chatkey_oauth.engine.flows import COOKIE, Flow, Flows, Leg
+from chatkey_oauth.engine.hooks import UNTOUCHED
 from chatkey_oauth.engine.refusals import Refusal
 from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults import menu, verdicts
@@ -17,7 +18,7 @@ from chatkey_oauth.faults.misbehaviour import APPROVED, DECLINED, Misbehaviour
 from chatkey_oauth.faults.moment import Moment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
@@ -49,10 +50,15 @@ class Attended(NamedTuple):
 
 
 class Watch:
-    def __init__(self, flows: Flows, faults: Faults) -> None:
+    """Lets the armed faults act on every request, and records the requests in flows.
+
+    `make_key` makes the key that is never published. The key is made once.
+    """
+
+    def __init__(self, flows: Flows, faults: Faults, make_key: Callable[[], RSAPrivateKey]) -> None:
         self.flows = flows
         self.faults = faults
-        self._stranger: RSAPrivateKey | None = None
+        self._stranger = cache(make_key)
 
     def attend(self, provider: Provider, call: Call, route: Route) -> Attended:
         """Let a provider answer while the armed faults act. Record the step in the timeline of the flow."""
@@ -61,7 +67,11 @@ class Watch:
             return Attended(provider.answer(handler, call))
         misbehaviour = self._page(provider, leg, call) if leg in PAGES else self._back_channel(provider, leg, call)
         attended = self._attended(misbehaviour, leg, handler)
-        answer = misbehaviour.answer(provider.answer(attended, call.watched(misbehaviour)))
+        call.hooks = misbehaviour
+        try:
+            answer = misbehaviour.answer(provider.answer(attended, call))
+        finally:
+            call.hooks = UNTOUCHED
         misbehaviour.record(answer)
         return Attended(answer, misbehaviour.flow_id)
 
@@ -105,14 +115,7 @@ class Watch:
     def _moment(
         self, provider: Provider, leg: Leg, call: Call, flow: Flow | None, client_id: str | None = None
     ) -> Moment:
-        stranger = partial(self._make_stranger, provider)
-        return Moment(provider, leg, call, flow=flow, flows=self.flows, stranger=stranger, client_id=client_id)
-
-    def _make_stranger(self, provider: Provider) -> RSAPrivateKey:
-        """Return a key that is never published. The key is created once."""
-        if self._stranger is None:
-            self._stranger = provider.world.make_key()
-        return self._stranger
+        return Moment(provider, leg, call, flow=flow, flows=self.flows, stranger=self._stranger, client_id=client_id)
 
     def _asking(self, provider: Provider, leg: Leg, call: Call) -> Flow | None:
         """Return the flow of a submitted consent form.
