@@ -5,6 +5,7 @@ The pages work without their scripts, which only search and copy. They load noth
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
@@ -22,7 +23,7 @@ from chatkey_protocol.logos import LOGOS
 if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.dialect import Dialect
-    from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.people import People, Person
     from chatkey_oauth.engine.refusals import ShownToPerson
     from chatkey_oauth.engine.requests import AuthorizationRequest
     from chatkey_protocol.logos import Shape
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 FOLDER: Final = Path(__file__).parent.parent / "pages"
 HUES: Final = 12
 GAP: Final = "\0"
+NAME: Final = re.compile(r"\$(\w+)")
 
 
 def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *, selected: Person | None) -> Answer:
@@ -65,39 +67,50 @@ def approval_page(
 
     The account `selected` is the first in the list and is preselected. `leads` and `lab` are HTML.
     """
-    people = sorted(provider.world.people.all(), key=lambda person: person != selected)
-    content = template("consent.html").substitute(
-        client=escape(clean(request.client.title)),
-        action=escape(clean(action)),
-        accounts="\n".join(account(person, checked=person is people[0]) for person in people),
-        shares="\n".join(share(provider, request, scope) for scope in request.scopes)
+    people = provider.world.people
+    values = {
+        "client": escape(clean(request.client.title)),
+        "action": escape(clean(action)),
+        "shares": "\n".join(share(provider, request, scope) for scope in request.scopes)
         or "<li><span>Public details</span></li>",
-        choices=provider.choices(request),
-        lab=lab,
-        leads=leads,
-    )
+        "choices": provider.choices(request),
+        "lab": lab,
+        "leads": leads,
+    }
+    before, after = consent_form()
+    listed = accounts(people, people.changes, selected.id if selected else None)
+    content = b"".join(((before % values).encode(), listed, (after % values).encode()))
     return page(provider, content, title=f"Sign in with {escape(provider.label)}", code=plain("search.js"))
 
 
+@cache
+def consent_form() -> list[str]:
+    """Return the template of the consent form in two halves: before and after the list of accounts.
+
+    The halves are for the operator `%`, which is faster than `Template`.
+    """
+    return NAME.sub(r"%(\1)s", plain("consent.html").replace("%", "%%")).split("%(accounts)s")
+
+
+@lru_cache(maxsize=64)
+def accounts(people: People, changes: int, selected: str | None) -> bytes:
+    """Return the list of accounts.
+
+    The result is cached until `changes` is another number, because the list is most of the page and rarely changes.
+    """
+    del changes
+    listed = sorted(people.all(), key=lambda person: person.id != selected)
+    return "\n".join(account(person, checked=person is listed[0]) for person in listed).encode()
+
+
 def account(person: Person, *, checked: bool) -> str:
-    who = account_words(person.id, person.name or person.login, person.email or f"@{person.login}", person.note)
+    name, email = person.name or person.login, person.email or f"@{person.login}"
+    noted = f" <i>· {escape(person.note)}</i>" if person.note else ""
     return (
         f'<label class="account"><input type="radio" name="account" value="{person.id}"{" checked" * checked} required>'
-        f"{who}</label>"
-    )
-
-
-@lru_cache(maxsize=256)
-def account_words(person_id: str, name: str, email: str, note: str) -> str:
-    """Return the text of an account's entry.
-
-    The result is cached, because the list of accounts is most of the page and rarely changes.
-    """
-    noted = f" <i>· {escape(note)}</i>" if note else ""
-    return (
-        f'<span class="face hue-{hue(person_id)}" aria-hidden="true">{escape(initial(name))}</span>'
+        f'<span class="face hue-{hue(person.id)}" aria-hidden="true">{escape(initial(name))}</span>'
         f'<span class="who"><bdi class="name">{escape(clean(name))}</bdi>'
-        f'<span class="email"><bdi>{escape(clean(email))}</bdi>{noted}</span></span>'
+        f'<span class="email"><bdi>{escape(clean(email))}</bdi>{noted}</span></span></label>'
     )
 
 
@@ -154,7 +167,7 @@ def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
     submit = template("form_post.js").template.rstrip()
     body = template("form_post.html").substitute(action=escape(redirect_uri), inputs=inputs, script=submit)
     content_policy = f"default-src 'none'; script-src '{digest(submit)}'; base-uri 'none'; frame-ancestors 'none'"
-    return html(body, content_policy, referrer="strict-origin")
+    return html(body.encode(), content_policy, referrer="strict-origin")
 
 
 def index_page(places: Iterable[tuple[str, str, Iterable[tuple[str, str]]]], *, lab: bool) -> Answer:
@@ -169,7 +182,7 @@ def index_page(places: Iterable[tuple[str, str, Iterable[tuple[str, str]]]], *, 
     css = style(("#3b5bdb", "#5c7cfa"))
     more = '<p class="leads"><a href="/lab">The lab</a>: applications, flows, faults</p>' if lab else ""
     body = template("index.html").substitute(style=css, bases=bases, more=more, script=plain("copy.js"))
-    return html(body, policy(css, plain("copy.js")))
+    return html(body.encode(), policy(css, plain("copy.js")))
 
 
 def copied_line(name: str, value: str) -> str:
@@ -201,15 +214,16 @@ def avatar(person: Person) -> Answer:
 # Parts of pages
 
 
-def page(provider: Dialect, content: str, *, title: str = "", status: int = 200, code: str = "") -> Answer:
+def page(provider: Dialect, content: str | bytes, *, title: str = "", status: int = 200, code: str = "") -> Answer:
     """Return a page of a provider with its logo and name. The default title is the name. `code` is a script."""
     css, label = style(provider.accent), escape(provider.label)
     before, after = frame(provider.name, label, css, title or label, code)
-    return html(f"{before}{content}{after}", policy(css, code), status)
+    middle = content if isinstance(content, bytes) else content.encode()
+    return html(b"".join((before, middle, after)), policy(css, code), status)
 
 
 @lru_cache(maxsize=256)
-def frame(name: str, label: str, css: str, title: str, code: str) -> tuple[str, str]:
+def frame(name: str, label: str, css: str, title: str, code: str) -> tuple[bytes, bytes]:
     """Return the HTML before and after the content of a provider's page. `label` and `title` are HTML."""
     whole = template("frame.html").substitute(
         mark=mark(name, label),
@@ -219,11 +233,11 @@ def frame(name: str, label: str, css: str, title: str, code: str) -> tuple[str, 
         content=GAP,
         script=f"<script>{code}</script>\n" if code else "",
     )
-    before, _, after = whole.partition(GAP)
+    before, _, after = whole.encode().partition(GAP.encode())
     return before, after
 
 
-def html(body: str, content_security_policy: str, status: int = 200, referrer: str = "no-referrer") -> Answer:
+def html(body: bytes, content_security_policy: str, status: int = 200, referrer: str = "no-referrer") -> Answer:
     """Return an HTML response that must not be cached. `content_security_policy` must forbid embedding."""
     headers = (
         ("content-type", "text/html; charset=utf-8"),
@@ -232,7 +246,7 @@ def html(body: str, content_security_policy: str, status: int = 200, referrer: s
         ("referrer-policy", referrer),
         ("x-content-type-options", "nosniff"),
     )
-    return Answer(status, body.encode(), headers)
+    return Answer(status, body, headers)
 
 
 @cache

@@ -100,16 +100,19 @@ class People:
     """Everyone who can sign in, by id, in the order of the consent page.
 
     `more` are people besides the seeded ones, or instead of those with the same ids. `claims` maps the id of a person,
-    or `*` for everybody who is there at the start, to claims at `oidc`.
+    or `*` for everybody who is there at the start, to claims at `oidc`. `changes` counts the changes, so that a list of
+    people can be cached.
     """
 
     def __init__(self, claims: Mapping[str, Mapping[str, Any]] | None = None, more: Iterable[Person] = ()) -> None:
         self._claims = claims or {}
         self._more = tuple(more)
         self._people: dict[str, Person] = {}
+        self.changes = 0
         self.reset()
 
     def reset(self) -> None:
+        self.changes += 1
         self._people = {person.id: self._claiming(person) for person in (*SEEDED, *self._more)}
 
     def _claiming(self, person: Person) -> Person:
@@ -118,12 +121,14 @@ class People:
 
     def put(self, person: Person) -> None:
         """Add a person. A person with the same id is replaced."""
+        self.changes += 1
         self._people[person.id] = person
 
     def get(self, person_id: str) -> Person | None:
         return self._people.get(person_id)
 
     def remove(self, person_id: str) -> bool:
+        self.changes += 1
         return self._people.pop(person_id, None) is not None
 
     def all(self) -> list[Person]:
@@ -131,4 +136,6 @@ class People:
 
     def find(self, hint: str) -> Person | None:
         """Return the person that a login hint names by id, user name or e-mail address."""
+        if not hint:
+            return None
         return next((p for p in self._people.values() if hint in (p.id, p.login, p.email)), None)

@@ -325,7 +325,7 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def page(name: str, **parts: str) -> Answer:
-    return html(template(name).substitute(parts, style=style()), policy(style(), parts.get("script", "")))
+    return html(template(name).substitute(parts, style=style()).encode(), policy(style(), parts.get("script", "")))
 
 
 @cache
