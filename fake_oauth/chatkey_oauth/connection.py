@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
@@ -278,9 +278,14 @@ class Connection(asyncio.Protocol):
 
 def head_bytes(answer: Answer, *, keep_alive: bool) -> bytes:
     """Return the status line and the headers of a response."""
-    lines = [f"{name}: ".encode("latin-1") + header_bytes(value) + b"\r\n" for name, value in answer.headers]
+    lines = [header_line(name, value) for name, value in answer.headers]
     ending = b"content-length: %d\r\n%b\r\n" % (len(answer.body), b"" if keep_alive else b"connection: close\r\n")
     return b"".join((status_line(answer.status), b"date: %b\r\n" % http_date(int(time.time())), *lines, ending))
+
+
+@lru_cache(maxsize=256)
+def header_line(name: str, value: str) -> bytes:
+    return f"{name}: ".encode("latin-1") + header_bytes(value) + b"\r\n"
 
 
 @cache

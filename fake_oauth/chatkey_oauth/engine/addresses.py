@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -28,6 +29,7 @@ def is_uri(text: str) -> bool:
     return "@" not in parts.netloc and (parts.scheme not in WEB or bool(parts.hostname))
 
 
+@lru_cache(maxsize=256)
 def is_redirect_uri(text: str) -> bool:
     """Return whether this can be a redirect URI: a web or app URI without a fragment (RFC 6749 3.1.2).
 

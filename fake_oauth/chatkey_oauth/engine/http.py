@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, Literal
-from urllib.parse import urlencode
+from urllib.parse import quote_plus
 
 import msgspec
 
@@ -13,10 +15,11 @@ from chatkey_oauth.engine.text import clean
 Headers = tuple[tuple[str, str], ...]
 
 NO_STORE: Final[Headers] = (("cache-control", "no-store"), ("pragma", "no-cache"))
+UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]*")
 CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """A response. The content length is added when the response is sent.
 
     `delay` is in seconds. If `delay` is None, the response is never sent. `cut` closes the connection before the
@@ -35,9 +38,20 @@ def header_bytes(value: str) -> bytes:
     return (value if value.isprintable() else value.translate(CONTROLS)).encode("latin-1", "replace")
 
 
-def encode(params: Mapping[str, str]) -> str:
+def encode(params: Mapping[str, object]) -> str:
     """Form-encode parameters. `call.pairs` does the opposite."""
-    return urlencode(params, errors="surrogateescape")
+    return "&".join(f"{encoded(name)}={encoded(str(value))}" for name, value in params.items())
+
+
+def encoded(text: str) -> str:
+    """Form-encode one name or value."""
+    return text if UNRESERVED.fullmatch(text) else quoted(text)
+
+
+@lru_cache(maxsize=64)
+def quoted(text: str) -> str:
+    """Form-encode text. The result is cached, because `scope` and `iss` are the same in most callbacks."""
+    return quote_plus(text, errors="surrogateescape")
 
 
 def json_answer(data: Any, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> Answer:

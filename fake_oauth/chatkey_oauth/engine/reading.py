@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from chatkey_oauth.engine import advice
@@ -96,6 +97,7 @@ def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) 
     return scopes
 
 
+@lru_cache(maxsize=256)
 def split_scopes(text: str) -> tuple[str, ...]:
     """Split scopes at spaces, commas or plus signs, and remove duplicates."""
     return tuple(dict.fromkeys(part for part in re.split(r"[ ,+]+", text) if part))

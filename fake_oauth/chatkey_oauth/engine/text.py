@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, urlsafe_b64encode
+from base64 import b64decode
+from binascii import b2a_base64
+from functools import lru_cache
 from hashlib import sha256
 from hmac import compare_digest
+from typing import Final
+
+URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
 
 def clean(text: str) -> str:
@@ -19,7 +24,7 @@ def same(known: str, offered: str) -> bool:
 
 def base64url(raw: bytes) -> str:
     """Encode bytes as base64url without padding (RFC 7515 2)."""
-    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+    return b2a_base64(raw, newline=False).translate(URL_SAFE, b"=").decode()
 
 
 def from_base64url(text: str) -> bytes:
@@ -27,6 +32,7 @@ def from_base64url(text: str) -> bytes:
     return b64decode(text.translate(str.maketrans("-_", "+/")) + "=" * (-len(text) % 4))
 
 
+@lru_cache(maxsize=256)
 def digits(seed: str, length: int) -> str:
     """Derive a number with `length` digits from a seed."""
     smallest: int = 10 ** (length - 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -112,7 +112,7 @@ class Common:
     @property
     def browser_path(self) -> str:
         """The path of the base address that browsers use for this provider."""
-        return urlsplit(self.addresses.browser).path
+        return path_of(self.addresses.browser)
 
     def alphanumeric(self, length: int, alphabet: str = ALPHANUMERIC) -> str:
         return letters(self.world.random(length), alphabet)
@@ -123,6 +123,11 @@ class Common:
     def number(self, person: Person, length: int, *more: str) -> str:
         """Return a number with `length` digits. For the same person at this provider, the number is always the same."""
         return digits(" ".join((self.name, person.id, *more)), length)
+
+
+@lru_cache(maxsize=64)
+def path_of(address: str) -> str:
+    return urlsplit(address).path
 
 
 def letters(raw: bytes, alphabet: str = ALPHANUMERIC) -> str:
