@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 from chatkey_oauth.engine.flows import Leg, Step, Verdict
 from chatkey_oauth.engine.hooks import Hooks
@@ -12,7 +11,7 @@ from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults import menu, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from chatkey_oauth.engine.http import Answer
     from chatkey_oauth.engine.people import Person
@@ -143,7 +142,7 @@ class Misbehaviour(Hooks):
 
     # Rules
 
-    def _armed(self) -> Iterator[tuple[Rule, Fault]]:
+    def _armed(self) -> list[tuple[Rule, Fault]]:
         moment = self._moment
         return self._faults.armed(moment.provider.name, moment.client_id, moment.flow)
 
@@ -161,4 +160,4 @@ class Misbehaviour(Hooks):
 
 
 def without_query(uri: str) -> str:
-    return urlsplit(uri)._replace(query="", fragment="").geturl()
+    return uri.partition("#")[0].partition("?")[0]

@@ -13,7 +13,7 @@ from chatkey_oauth.faults.errors import FaultError
 from chatkey_oauth.faults.fault import Fault, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 RULES: Final = 1000
 """The maximum number of stored rules, including spent rules. A new rule then replaces the oldest rule."""
@@ -157,12 +157,15 @@ class Faults:
         """Whether any fault can still act."""
         return bool(self._armed)
 
-    def armed(self, provider: str, client_id: str | None, flow: Flow | None) -> Iterator[tuple[Rule, Fault]]:
-        """Yield the rules that apply to a request, in the order in which they were armed."""
-        for rule, fault in tuple(self._armed.values()):
-            meant = rule.scope.matches(flow) if flow else rule.scope.matches_request(provider, client_id)
-            if meant:
-                yield rule, fault
+    def armed(self, provider: str, client_id: str | None, flow: Flow | None) -> list[tuple[Rule, Fault]]:
+        """Return the rules that apply to a request, in the order in which they were armed."""
+        if not self._armed:
+            return []
+        return [
+            (rule, fault)
+            for rule, fault in self._armed.values()
+            if (rule.scope.matches(flow) if flow else rule.scope.matches_request(provider, client_id))
+        ]
 
     def hit(self, rule: Rule) -> None:
         """Count a hit of a rule. If the fault has acted `times` times, disarm the rule."""
