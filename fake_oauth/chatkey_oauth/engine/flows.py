@@ -35,14 +35,14 @@ class Leg(StrEnum):
     REVOKE = "revoke"
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """The result of checking one protection: a mark, and the reason in words."""
 
     mark: Mark
     words: str
 
 
-class Step(msgspec.Struct, kw_only=True):
+class Step(msgspec.Struct, kw_only=True, gc=False):
     """One recorded step of a flow. `at` is in seconds. `faults` names the faults that acted on this step.
 
     The keys of the verdicts are `pkce`, `state`, `nonce`, `client` and `redirect_uri`. No field contains a secret, a
@@ -59,7 +59,7 @@ class Step(msgspec.Struct, kw_only=True):
     note: str = ""
 
 
-class Flow(msgspec.Struct, kw_only=True):
+class Flow(msgspec.Struct, kw_only=True, gc=False):
     """One login attempt. The lab finds flows by `state`, but shows only a fingerprint of `state`."""
 
     id: str

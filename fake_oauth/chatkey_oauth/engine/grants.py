@@ -14,14 +14,14 @@ RING: Final = 4096
 V = TypeVar("V")
 
 
-class Challenge(msgspec.Struct, frozen=True):
+class Challenge(msgspec.Struct, frozen=True, gc=False):
     """The PKCE challenge in the authorization request (RFC 7636 4.3)."""
 
     value: str
     method: str
 
 
-class Consent(msgspec.Struct):
+class Consent(msgspec.Struct, gc=False):
     """The scopes that one person has allowed one client so far.
 
     If the person withdraws the consent, all tokens that the client has received under this consent become invalid.
@@ -33,7 +33,7 @@ class Consent(msgspec.Struct):
     chosen: Mapping[str, str] = {}
 
 
-class Grant(msgspec.Struct):
+class Grant(msgspec.Struct, gc=False):
     """One approval by one person for one client.
 
     If a grant is revoked, all tokens that were issued for the grant become invalid. `first` says whether this was the
@@ -69,7 +69,7 @@ class Grant(msgspec.Struct):
         return whole if set(scopes) == set(whole.scopes) else msgspec.structs.replace(self, scopes=scopes, whole=whole)
 
 
-class Code(msgspec.Struct):
+class Code(msgspec.Struct, gc=False):
     """An authorization code. Used codes stay stored, so that a second use can be recognised."""
 
     grant: Grant
@@ -77,7 +77,7 @@ class Code(msgspec.Struct):
     used: bool = False
 
 
-class Issued(msgspec.Struct):
+class Issued(msgspec.Struct, gc=False):
     """An access token, and the refresh token that was issued with it.
 
     If `expires_at` is None, the access token never expires. `refreshed` is true if the tokens were issued for a refresh

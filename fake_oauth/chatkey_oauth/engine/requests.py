@@ -12,7 +12,7 @@ from chatkey_oauth.engine.http import Answer
 from chatkey_oauth.engine.people import Person
 
 
-class AuthorizationRequest(msgspec.Struct, frozen=True):
+class AuthorizationRequest(msgspec.Struct, frozen=True, gc=False):
     """A valid authorization request for the consent page. `query` has all parameters of the request, unchanged."""
 
     client: Client
@@ -23,7 +23,7 @@ class AuthorizationRequest(msgspec.Struct, frozen=True):
     query: Mapping[str, str]
 
 
-class Decision(msgspec.Struct, frozen=True):
+class Decision(msgspec.Struct, frozen=True, gc=False):
     """The person who approves, and the approved scopes. `chose` is stored with the first approval of this person."""
 
     person: Person
@@ -31,7 +31,7 @@ class Decision(msgspec.Struct, frozen=True):
     chose: Mapping[str, str]
 
 
-class Callback(msgspec.Struct, frozen=True):
+class Callback(msgspec.Struct, frozen=True, gc=False):
     """The callback to the client: redirect URI, parameters and mode.
 
     If there is a `page`, the browser gets this page instead.
