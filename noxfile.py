@@ -269,7 +269,7 @@ def release(session: nox.Session) -> None:
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     room = Path(session.create_tmp())
     made = str(session.run("git", "log", "-1", "--format=%ct", external=True, silent=True)).strip()
-    pythons = [_needed_python(session, version) for version in (OLDEST_PYTHON, NEWEST_PYTHON)]
+    pythons = (_needed_python(session, OLDEST_PYTHON), _needed_python(session, NEWEST_PYTHON))
     for name in ("first", "second"):
         shutil.rmtree(room / name, ignore_errors=True)
         session.run("git", "clone", "--quiet", str(ROOT), str(room / name), external=True)
