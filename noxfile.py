@@ -269,11 +269,11 @@ def release(session: nox.Session) -> None:
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     room = Path(session.create_tmp())
     made = str(session.run("git", "log", "-1", "--format=%ct", external=True, silent=True)).strip()
-    pythons = (_needed_python(session, OLDEST_PYTHON), _needed_python(session, NEWEST_PYTHON))
+    oldest, latest = _needed_python(session, OLDEST_PYTHON), _needed_python(session, NEWEST_PYTHON)
     for name in ("first", "second"):
         shutil.rmtree(room / name, ignore_errors=True)
         session.run("git", "clone", "--quiet", str(ROOT), str(room / name), external=True)
-        build = ("uv", "build", "--quiet", "--python", pythons[0], "--out-dir", str(room / name / "dist"))
+        build = ("uv", "build", "--quiet", "--python", oldest, "--out-dir", str(room / name / "dist"))
         for project in PROJECTS:
             session.run(*build, str(room / name / project.relative_to(ROOT)), env={"SOURCE_DATE_EPOCH": made})
     shutil.copytree(room / "first" / "dist", ROOT / "dist", ignore=shutil.ignore_patterns(".gitignore"))
@@ -281,7 +281,7 @@ def release(session: nox.Session) -> None:
     for file in (*wheels, *sdists):
         if file.read_bytes() != (room / "second" / "dist" / file.name).read_bytes():
             session.error(f"two builds of {file.name} differ: compare the files of that name below {room}")
-    for python in pythons:
+    for python in (oldest, latest):
         for files in (sdists, wheels):
             fresh = _try(session, files, wheels, python)
     session.run("uv", "tool", "run", "--from", str(wheels[0]), "chatkey", "--version")
