@@ -63,8 +63,6 @@ class Caller:
     record: Record = field(default_factory=Record)
     lanes: Lanes = field(default_factory=Lanes)
     memo: Memo = field(default_factory=Memo)
-    unserved: list[Exchange] = field(default_factory=list[Exchange])
-    """A call that showed that no backend runs behind nginx. Further calls do not wait."""
 
     @once
     def masks(self) -> Masks:
@@ -188,7 +186,7 @@ class Caller:
 
         No other call is made during the wait. Afterwards, calls are made one at a time.
         """
-        if self.unserved:
+        if self.record.unserved:
             return refused
         self.lanes.narrow()
         done = refused
@@ -201,7 +199,7 @@ class Caller:
                     self.wait(missing, f"the endpoint limits the rate of calls ({refused.status})")
                 done = self.wire.send(refused.request)
         if done.throttled and self._root_is_refused(done):
-            self.unserved.append(done)
+            self.record.unserved.append(done)
             return done
         if done.throttled:
             self.record.log.append(done)

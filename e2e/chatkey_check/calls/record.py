@@ -31,6 +31,8 @@ class Record:
     """Calls that failed among many that were made at the same moment on purpose."""
     hung: list[Exchange] = field(default_factory=_none)
     """Calls that timed out even while no other call was in progress."""
+    unserved: list[Exchange] = field(default_factory=_none)
+    """Calls that nginx refused because no backend runs behind it. Afterwards, no call is repeated after a wait."""
     answered: list[Exchange] = field(default_factory=_none)
     """The calls that were not refused because of a rate limit."""
     waits: list[float] = field(default_factory=list[float])
