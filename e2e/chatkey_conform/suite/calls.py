@@ -404,10 +404,9 @@ def a_call_that_nobody_answers_ends_after_a_minute(subject: Subject) -> None:
     with ringing(subject) as phone:
         subject.advance(50)
         same = phone.peer.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
+        expect((same["call_id"], same["state"]), (phone.call_id, "ringing"), "call_id and state after 50 seconds")
         subject.advance(16)
         phone.ends("call_unanswered")
-
-    expect((same["call_id"], same["state"]), (phone.call_id, "ringing"), "call_id and state after 50 seconds")
 
 
 @judges(ENDS)
