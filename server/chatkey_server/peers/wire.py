@@ -31,6 +31,9 @@ class Wire:
         return (self.scope.get("extensions") or {}).get(SAY)  # type: ignore[return-value]  # it is ours
 
     async def say(self, frame: bytes) -> None:
+        """Send a frame, once the peer has read enough of the earlier ones."""
+        if (say_at_once := self.say_at_once) is not None and say_at_once(frame):
+            return
         await self.send({"type": "websocket.send", "bytes": None, "text": frame.decode()})
 
     async def close(self, code: int, reason: str) -> None:
