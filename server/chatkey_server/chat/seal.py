@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import count
 from secrets import token_bytes
 from typing import Final, NamedTuple
@@ -18,6 +19,8 @@ NUMBER_BYTES: Final = 12
 HEAD_BYTES: Final = SESSION_BYTES + NUMBER_BYTES
 MOST_SESSIONS: Final = 1000
 """How many sessions' keys are kept in memory."""
+MOST_NAMES: Final = 4096
+"""How many channels' names are kept in memory. The least recently used ones are dropped."""
 
 
 class Opened(NamedTuple):
@@ -40,6 +43,7 @@ class Seal:
         self._keys = tuple(keys)
         self._ciphers: dict[bytes, AESGCM] = {}
         self._numbers = count()
+        self._cached_names = lru_cache(MOST_NAMES)(self._names)
         self.session = token_bytes(SESSION_BYTES)
         self.prefixes = tuple(f"chatkey:{_mac(key, b'channel').hex()}" for key in self._keys)
         """The prefix of all channel names that belong to a key: the deployment's own part of a shared Redis."""
@@ -49,10 +53,7 @@ class Seal:
 
         Publish on the first name, and listen on all names.
         """
-        return tuple(
-            f"{prefix}:{_mac(key, f'channel:{name}'.encode()).hex()}"
-            for prefix, key in zip(self.prefixes, self._keys, strict=True)
-        )
+        return self._cached_names(name)
 
     def close(self, payload: bytes) -> bytes:
         """Encrypt a payload under the next number of this session."""
@@ -73,6 +74,12 @@ class Seal:
                 self._keep(session, cipher)
                 return Opened(session, int.from_bytes(number, "big"), payload)
         return None
+
+    def _names(self, name: str) -> tuple[str, ...]:
+        return tuple(
+            f"{prefix}:{_mac(key, f'channel:{name}'.encode()).hex()}"
+            for prefix, key in zip(self.prefixes, self._keys, strict=True)
+        )
 
     def _keep(self, session: bytes, cipher: AESGCM) -> None:
         if len(self._ciphers) >= MOST_SESSIONS:
