@@ -172,8 +172,13 @@ class RedisLink:
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Redis]:
         # No retries in redis-py: a connection that it reopens silently has missed messages in between.
+        # No timeout in redis-py: it would cost a task for each message, and a heartbeat that fails to arrive says more.
         redis = Redis.from_url(
-            self._url, protocol=2, retry=Retry(NoBackoff(), 0), socket_connect_timeout=CONNECT_SECONDS
+            self._url,
+            protocol=2,
+            retry=Retry(NoBackoff(), 0),
+            socket_connect_timeout=CONNECT_SECONDS,
+            socket_timeout=None,
         )
         try:
             yield redis

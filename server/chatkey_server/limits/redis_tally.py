@@ -71,7 +71,7 @@ class RedisTally:
             max_connections=CONNECTIONS,
             timeout=PATIENCE_SECONDS,
             socket_connect_timeout=PATIENCE_SECONDS,
-            socket_timeout=PATIENCE_SECONDS,
+            socket_timeout=None,  # each use has a timeout around it; a timeout in redis-py would cost a task
             retry=Retry(NoBackoff(), 0),
         )
         redis = Redis.from_pool(pool)
