@@ -201,6 +201,15 @@ def test_the_report_can_go_to_a_file(invoke: Run, url: str, tmp_path: Path) -> N
     assert "jwt.signature" in file.read_text()
 
 
+def test_a_report_that_cannot_be_written_ends_with_status_4(invoke: Run, url: str, tmp_path: Path) -> None:
+    folder = invoke(url, *GIVEN, "--output", str(tmp_path))
+    device = invoke(url, *GIVEN, "--format", "json", "--output", "/dev/full")
+
+    assert (folder.exit_code, device.exit_code) == (4, 4)
+    assert f"--output {tmp_path} is a folder. Add the name of the file." in folder.output
+    assert "Cannot write --output /dev/full: No space left on device" in device.output
+
+
 def test_a_form_goes_to_standard_output_and_nothing_else_does(invoke: Run, endpoints: Server, clock: Clock) -> None:
     result = invoke(broken_url(endpoints, clock, "key-newline"), *GIVEN, "--format", "json")
 

@@ -76,12 +76,19 @@ class Invocation:
         form, output = self.given.format, self.given.output
         if output is not None and not output.parent.is_dir():
             raise OptionError(f"--output {output}: the folder {output.parent} does not exist.")
+        if output is not None and output.is_dir():
+            raise OptionError(f"--output {output} is a folder. Add the name of the file.")
         shown = Screen(sys.stdout if form == reports.TERMINAL and output is None else sys.stderr)
         screen = Terminal(shown, total=len(checks.ORDER), verbose=self.given.verbose)
         quiet = form != reports.TERMINAL and output is None and not shown.live
         with opened(self.target, on_wait=screen.waiting) as run:
             report = self._judged(run) if quiet else self._shown(run, screen)
-        self._write(report)
+        try:
+            self._write(report)
+        except OSError as error:
+            if output is None:
+                raise
+            raise OptionError(f"Cannot write --output {output}: {error.strerror or error}") from error
         return status(report, strict=self.given.strict)
 
     def watch(self) -> Exit:
