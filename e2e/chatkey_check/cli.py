@@ -101,7 +101,7 @@ def _type(option: Option) -> click.ParamType[Any] | type:
         case Kind.PATH:
             return click.Path(path_type=Path)
         case Kind.SECONDS:
-            return click.FloatRange(min=option.least)
+            return float
         case Kind.CHOICE:
             return click.Choice(option.choices)
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,9 @@ def test_headers_and_secrets_can_stand_in_files(tmp_path: Path) -> None:
         ({"page_origin": "https://shop.localhost:8443/shop"}, "--page-origin must be an origin"),
         ({"whoami": "https://elsewhere.example/me"}, "--whoami must be on the host of the endpoint"),
         ({"connect_to": ("shop.localhost",)}, "--connect-to must look like"),
+        ({"timeout": math.nan}, "--timeout must be from 0.1 to 600 seconds, not nan"),
+        ({"timeout": math.inf}, "--timeout must be from 0.1 to 600 seconds, not inf"),
+        ({"timeout": 0.0}, "--timeout must be from 0.1 to 600 seconds, not 0"),
         ({"ca": Path("/nowhere/ca.pem")}, "--ca /nowhere/ca.pem is not a file"),
     ],
     ids=lambda value: str(value)[:40],

@@ -53,7 +53,6 @@ class Option:
     many: bool = False
     """Whether the option may be given more than once."""
     choices: tuple[str, ...] = ()
-    least: float | None = None
     short: str = ""
     in_pytest: bool = True
     """Whether the pytest plugin offers the option, too."""
@@ -109,7 +108,7 @@ class OfTarget:
     ca: Path | None = one(Kind.PATH, "PEM file of a certificate authority to trust besides the system's.")
     insecure_tls: bool = flag("Accept any certificate.")
     connect_to: tuple[str, ...] = many(Kind.ADDRESS, "Connect to ADDRESS for the host name HOST. Repeatable.")
-    timeout: float = one(Kind.SECONDS, "Seconds to wait for an answer.", TIMEOUT, least=0.1, in_report=False)
+    timeout: float = one(Kind.SECONDS, "Seconds to wait for an answer, from 0.1 to 600.", TIMEOUT, in_report=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,8 @@ from chatkey_check.options.table import Given
 from chatkey_check.options.texts import address, checked_origin, checked_url, content, headers, pair, variable
 from chatkey_check.target import BrowserMissing, LiveOptions, Login, OptionError, Target
 
+SHORTEST: Final = 0.1
+LONGEST: Final = 600.0
 INSTALL: Final = "pip install 'chatkey[browser]'"
 
 
@@ -22,6 +24,8 @@ def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
     """Return what to check. Raises `OptionError`, or `BrowserMissing` if Playwright is needed but not installed."""
     if given.login_url and not (given.login_field or given.login_field_env):
         raise OptionError("--login-url needs fields: --login-field user=ada --login-field-env password=VARIABLE.")
+    if not SHORTEST <= given.timeout <= LONGEST:  # NaN is not between them either
+        raise OptionError(f"--timeout must be from {SHORTEST:g} to {LONGEST:g} seconds, not {given.timeout:g}.")
     made = Target(
         url=checked_url(given.url, "URL"),
         provider_id=given.provider_id,
