@@ -127,6 +127,25 @@ async def test_a_body_that_the_client_announces_is_requested_when_the_applicatio
     await line.lose()
 
 
+@pytest.mark.parametrize(
+    ("target", "path", "query"),
+    [
+        (b"/a?b?c", b"/a", b"b?c"),
+        (b"/a?", b"/a", b""),
+        (b"//a", b"//a", b""),
+        (b"/a?b#c", b"/a", b"b"),
+        (b"http://localhost/a?b", b"/a", b"b"),
+    ],
+)
+async def test_a_target_has_a_path_and_a_query(target: bytes, path: bytes, query: bytes) -> None:
+    line = Line(answering([LENGTH], b"abcd"))
+
+    await line.hear(GET.replace(b"/ ", target + b" ", 1))
+
+    assert (line.scopes[0]["raw_path"], line.scopes[0]["query_string"]) == (path, query)
+    await line.lose()
+
+
 async def test_every_request_is_logged_if_the_site_says_so(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "chatkey.requests")
     line = Line(answering([LENGTH], b"abcd"))
