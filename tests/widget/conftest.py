@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.widget.caller import Caller
 from tests.widget.driver import PID, Driver, MakeWidget, click, post
 
 from chatkey_widget import events
@@ -35,6 +36,18 @@ def member(make_widget: MakeWidget) -> Driver:
     driver = make_widget(custom_login=True)
     driver.page = lambda call: events.GetTokenReturned(call.ref, driver.custom())
     return driver.start()
+
+
+@pytest.fixture
+def caller(visitor: Driver) -> Caller:
+    return Caller(visitor)
+
+
+@pytest.fixture(params=["visitor", "member"])
+def anyone(request: pytest.FixtureRequest) -> Driver:
+    """A connected widget. Each test runs once as the visitor and once as a member."""
+    driver: Driver = request.getfixturevalue(request.param)
+    return driver
 
 
 @pytest.fixture

@@ -332,3 +332,13 @@ def click(widget: Driver, social: str = "google") -> dict[str, object]:
 
 def post(widget: Driver, message: object, *, origin: str = "https://chat.test", from_popup: bool = True) -> None:
     widget.feed(events.PopupMessage(origin, from_popup, message))
+
+
+def entry(seq: int, body: str, sender: str = "customer", **more: object) -> dict[str, object]:
+    """Return a message as the server sends it."""
+    return {"id": f"m{seq}", "seq": seq, "sender": sender, "name": None, "body": body, "sent_at": 100 + seq, **more}
+
+
+def bodies(widget: Driver) -> list[tuple[str, str]]:
+    """Return the text and the state of each message on the screen."""
+    return [(line.body, line.state) for line in widget.view.lines]
