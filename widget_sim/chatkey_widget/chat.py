@@ -1,15 +1,14 @@
 """The conversation: messages, history, search and calls. It works in the same way for visitors and members."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import Final, Literal, assert_never
 
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import CallAction, Kind
 from chatkey_widget import unsent
 from chatkey_widget.context import Context
+from chatkey_widget.conversation import Conversation, line_of
 from chatkey_widget.effects import GiveBack, KeepUnsent
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import MicrophoneFailed, SoundEvent, SoundInspected
@@ -62,7 +61,6 @@ CALL_ENDED_SECONDS: Final = 5.0
 OF_ANOTHER: Final[Notice] = "message_lost"
 """The notice of `message_dropped` for a member who did not write the message."""
 
-_LAST: Final = 1 << 60
 _CALLS: Final[dict[str, CallShown]] = {"ringing": "ringing", "active": "active", "ended": "ended"}
 
 ChatKind = Literal[Kind.MESSAGE, Kind.ACK, Kind.HISTORY, Kind.SEARCH, Kind.CALL, Kind.SIGNAL, Kind.ERROR]
@@ -70,53 +68,6 @@ ChatKind = Literal[Kind.MESSAGE, Kind.ACK, Kind.HISTORY, Kind.SEARCH, Kind.CALL,
 
 An `error` belongs to them if its `id` is the id of a frame from the widget.
 """
-
-
-@dataclass(slots=True)
-class Conversation:
-    """The messages and calls of one identity in this page."""
-
-    lines: dict[str, Line] = field(default_factory=dict)
-    flying: dict[str, None] = field(default_factory=dict)
-    """The ids of the messages that were sent on this connection and are not answered yet, in order."""
-    tries: Counter[str] = field(default_factory=Counter)
-    """How many connections in a row broke while a message was the only one that was not answered."""
-    more: bool = False
-    loaded: bool = False
-    unread: int = 0
-    query: str = ""
-    found: tuple[Line, ...] | None = None
-    call: CallShown = "none"
-    answered_at: float = 0.0
-    history_id: str = ""
-    search_id: str = ""
-    call_id: str = ""
-
-    @property
-    def unsent(self) -> tuple[Line, ...]:
-        """The messages that the server has not acknowledged, oldest first."""
-        return tuple(line for line in self.lines.values() if line.state == "sending")
-
-    @property
-    def is_searching(self) -> bool:
-        """Whether a search is not answered yet."""
-        return bool(self.query) and self.found is None
-
-    def call_seconds(self, now: float) -> int | None:
-        """Return the seconds since the call was answered, or None if there is no active call."""
-        return max(0, int(now - self.answered_at)) if self.call == "active" else None
-
-    def numbers(self) -> list[int]:
-        """Return the numbers of the known messages, newest first."""
-        return sorted((line.seq for line in self.lines.values() if line.seq is not None), reverse=True)
-
-    def gap(self) -> int | None:
-        """Return the number just above the newest gap, or None. The server numbers messages without gaps."""
-        return next((above for above, below in pairwise(self.numbers()) if below < above - 1), None)
-
-    def in_order(self) -> tuple[Line, ...]:
-        """Return the messages in the server's order. Unacknowledged messages come last."""
-        return tuple(sorted(self.lines.values(), key=lambda line: _LAST if line.seq is None else line.seq))
 
 
 class Chat:
@@ -395,13 +346,13 @@ class Chat:
 
     def _found(self, frame: Mapping[str, object]) -> None:
         if frame.get("id") == self._conversation.search_id:
-            self._conversation.found = tuple(map(_line, objects(frame, "messages")))
+            self._conversation.found = tuple(map(line_of, objects(frame, "messages")))
 
     def _history(self, frame: Mapping[str, object]) -> None:
         conversation = self._conversation
         if frame.get("id") != conversation.history_id:
             return  # a newer request replaced this one
-        page = [_line(entry) for entry in objects(frame, "messages")]
+        page = [line_of(entry) for entry in objects(frame, "messages")]
         is_news = not {line.seq for line in page} <= {*conversation.numbers()}
         conversation.lines |= {line.id: line for line in page}
         for line in page:
@@ -414,7 +365,7 @@ class Chat:
             self.fill_gap()
 
     def _received(self, frame: Mapping[str, object], *, panel_open: bool) -> None:
-        line = _line(frame)
+        line = line_of(frame)
         known = line.id in self._conversation.lines
         self._conversation.lines[line.id] = line
         self._answered(line.id)
@@ -496,18 +447,6 @@ def _name(principal: Principal) -> Owner:
 
 def _of_close(code: int) -> str:
     return Code.FRAME_TOO_LARGE if code == Close.TOO_BIG else Code.FRAME_INVALID
-
-
-def _line(entry: Mapping[str, object]) -> Line:
-    name = entry.get("name")
-    return Line(
-        id=text(entry, "id"),
-        sender="agent" if text(entry, "sender") == "agent" else "customer",
-        body=text(entry, "body"),
-        sent_at=number(entry, "sent_at"),
-        name=name if isinstance(name, str) else None,
-        seq=int(number(entry, "seq")),
-    )
 
 
 def _why(event: SoundEvent) -> str:
