@@ -168,7 +168,8 @@ def upcoming(session: nox.Session) -> None:
     project = nox.project.load_toml("pyproject.toml")
     extras = project["project"]["optional-dependencies"]
     asked = [*project["project"]["dependencies"], *(name for extra in extras for name in extras[extra])]
-    room = Path(session.create_tmp())
+    room = _beside(session, "lists")
+    room.mkdir(exist_ok=True)
     listed = [line for line in [*asked, *project["dependency-groups"]["dev"]] if not line.startswith(KNOWN_TO_BREAK)]
     unbounded = (re.sub(r",?<[\w.]+", "", line) for line in listed)
     (room / "unbounded.txt").write_text("\n".join(line for line in unbounded if not line.startswith("chatkey")))
@@ -395,7 +396,7 @@ def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
 def _tests_elsewhere(session: nox.Session, python: str, versions: Path) -> None:
     """Run our own tests in an environment with another Python or other versions of the dependencies."""
     session.install("uv")
-    home = Path(session.bin).parent / "environment"  # not nox's own tmp: there pytest would read our settings
+    home = _beside(session, "environment")
     session.run("uv", "venv", "--quiet", "--clear", "--python", python, str(home))
     at = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     install = ("uv", "pip", "install", "--quiet", "--python", str(at))
@@ -404,6 +405,14 @@ def _tests_elsewhere(session: nox.Session, python: str, versions: Path) -> None:
     if not session.posargs:
         session.run(str(at.with_name("chatkey")), *INSTALL_BROWSER[1:], external=True)
     session.run(str(at), "-m", "pytest", *(session.posargs or PARALLEL), external=True)
+
+
+def _beside(session: nox.Session, name: str) -> Path:
+    """Return the path of a folder in the session's environment.
+
+    `session.create_tmp` would be the `TMPDIR` of tests, too. There, pytest reads our settings.
+    """
+    return Path(session.bin).parent / name
 
 
 def _python(version: str) -> str | None:
