@@ -7,6 +7,7 @@ import re
 from chatkey_check import reading
 from chatkey_check.calls.sessions import random_like
 from chatkey_check.calls.shared import Calls
+from chatkey_check.exchange import SERVER_FAILS, Exchange
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.judging.forgeries import guessed
@@ -14,6 +15,8 @@ from chatkey_check.model import NOBODY, Finding, Severity, Skipped
 from chatkey_check.run import Run
 
 SIGNED = re.compile(r"(ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+LONG = 16
+"""A quarter of a shorter session could be a session by chance."""
 NONE = b'{"alg":"none","typ":"JWT"}'
 
 
@@ -22,7 +25,8 @@ NONE = b'{"alg":"none","typ":"JWT"}'
     group=NOBODY,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with a made-up value in every cookie of the login, and with empty cookies; if a cookie is a JWT, "
+    sent="the call with a made-up value in every cookie of the login, also with a quote at its end, with the beginning "
+    "of every value, and with empty cookies; if a cookie is a JWT, "
     "also with another signature, and with none; if a value contains readable details, also these with everything else "
     "made up, in every encoding that frameworks use",
     passes="no token, and no status of 500 or above",
@@ -32,6 +36,7 @@ NONE = b'{"alg":"none","typ":"JWT"}'
         "a session that is a JWT is decoded, but its signature is not verified",
         "a signed cookie is read without checking the part after `--`, `.`, `:` or `|`",
         "an unknown session makes the handler crash",
+        "the session is a part of an SQL statement, or is compared with LIKE",
     ),
     mend={
         "Python": 'try:\n    session = jwt.decode(cookie, session_key, algorithms=["HS256"])\n'
@@ -58,7 +63,34 @@ def garbage_session(run: Run) -> Finding:
     empty = calls.ask("an empty session", calls.member.replaced(lambda _: ""))
     if empty.minted:
         return failed(f"An empty cookie gets a token for {reading.shown(empty.uid)}.", empty)
-    return _forged(calls) or _guessed(calls) or passed()
+    return _shortened(calls) or _quoted(calls) or _forged(calls) or _guessed(calls) or passed()
+
+
+def _shortened(calls: Calls) -> Finding | None:
+    """Call with only the beginning of each value of the session. Return the failure, if any."""
+    answer = calls.ask("the beginning of the session", calls.member.replaced(_beginning))
+    if not answer.minted:
+        return None
+    hint = "Compare the whole session. SQL's LIKE, for example, also finds a session by its beginning."
+    return failed(f"The beginning of a session gets a token for {reading.shown(answer.uid)}.", answer, hint=hint)
+
+
+def _beginning(value: str) -> str:
+    return value[: len(value) // 4] if len(value) >= LONG else random_like(value)
+
+
+def _quoted(calls: Calls) -> Finding | None:
+    """Call with a made-up session that ends with a quote. Return the failure, if any."""
+    quoted = calls.member.replaced(lambda value: f"{random_like(value)}'")
+    answer = calls.ask("a made-up session that ends with a quote", quoted)
+    if not answer.minted and answer.status < SERVER_FAILS:
+        return None
+    hint = "The session may become part of an SQL statement: pass it to the database as a parameter."
+    return failed(f"A made-up session that ends with a quote gets {_got(answer)}.", answer, hint=hint)
+
+
+def _got(answer: Exchange) -> str:
+    return "a token" if answer.minted else f"status {answer.status}"
 
 
 def _guessed(calls: Calls) -> Finding | None:

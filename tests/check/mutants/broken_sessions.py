@@ -208,3 +208,19 @@ class CrashesAfterLogout(Backend):
         if request.cookies.get("sid") in self.ended:
             return Answer(500, [], b"Internal Server Error")
         return await super().endpoint(request)
+
+
+@broken("session-by-beginning")
+class SessionByBeginning(Backend):
+    def person(self, request: Request, body: Any) -> Claims | None:
+        begin = request.cookies.get("sid") or "nobody"
+        found = next((name for session, name in self.sessions.items() if session.startswith(begin)), None)
+        return dict(PEOPLE[found]) if found else None
+
+
+@broken("session-in-sql")
+class SessionInSql(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        if "'" in request.cookies.get("sid", ""):
+            return Answer(500, [("Content-Type", "text/plain")], b'unterminated quoted string at or near "\'"')
+        return await super().endpoint(request)
