@@ -8,7 +8,7 @@ from chatkey_protocol.frames import Kind
 from chatkey_protocol.names import CALL_PROOF_TYP
 from chatkey_widget import call_proof, effects, events
 from chatkey_widget.errors import Fault
-from chatkey_widget.sound import CONNECT_SECONDS
+from chatkey_widget.sound import CONNECT_SECONDS, LOST_SECONDS
 from chatkey_widget.view import Device
 
 
@@ -63,6 +63,33 @@ def test_nothing_is_heard_or_sent_while_a_relay_keeps_the_answer_back(caller: Ca
     assert shown == "connecting"
     assert [*caller.driver.all(effects.SendSound), *caller.driver.all(effects.PlaySound)] == []
     assert (asked, caller.driver.errors(), caller.is_silent()) == (1, [Fault.CALL_UNCONNECTED], True)
+
+
+def test_a_sound_that_connects_while_the_browser_says_why_it_did_not_goes_on(caller: Caller) -> None:
+    caller.connect()
+    caller.driver.feed(events.SoundChanged(caller.ref, "interrupted"))
+    caller.driver.advance(LOST_SECONDS)
+    asked = len(caller.driver.all(effects.InspectSound))
+
+    caller.driver.feed(
+        events.SoundChanged(caller.ref, "connected"),
+        events.SoundInspected(caller.ref, blocked=False),
+    )
+
+    assert (asked, caller.driver.errors(), caller.is_silent()) == (1, [], False)
+
+
+def test_a_failure_while_the_browser_says_why_gives_no_more_time(caller: Caller) -> None:
+    caller.connect()
+    caller.driver.feed(events.SoundChanged(caller.ref, "interrupted"))
+    caller.driver.advance(LOST_SECONDS)
+
+    caller.driver.feed(
+        events.SoundChanged(caller.ref, "interrupted"),
+        events.SoundInspected(caller.ref, blocked=False),
+    )
+
+    assert (caller.driver.errors(), caller.is_silent()) == ([Fault.CALL_UNCONNECTED], True)
 
 
 @pytest.mark.contract("D-22/bound")

@@ -75,6 +75,8 @@ class Call:
     devices: tuple[Device, ...] = ()
     silent: bool = False
     """Whether the browser refuses to play the sound until the person presses a button."""
+    late: bool = False
+    """Whether the time in which the sound must connect is over, and the browser was asked why."""
 
 
 class Sound:
@@ -135,13 +137,14 @@ class Sound:
             self.close()
             return
         self.call = replace(call, active=True)
-        self._ctx.set_timer("sound", CONNECT_SECONDS)
+        self._expect(CONNECT_SECONDS)
         self._open_microphone()
         self._ask()
 
     def late(self) -> None:
-        """Ask the browser why the sound is not connected. Its answer ends the call."""
+        """Ask the browser why the sound is not connected. Its answer ends the call, unless the sound connects first."""
         if self.call is not None:
+            self.call = replace(self.call, late=True)
             self._ctx.do(InspectSound(self.call.ref))
 
     def close(self) -> None:
@@ -237,11 +240,24 @@ class Sound:
                 self._ctx.report(WidgetError(refused, reason))
             case SoundChanged(_, state):
                 return self._changed(call, state)
-            case SoundInspected(_, blocked):
+            case SoundInspected(_, blocked) if call.late:
                 return Fault.CALL_LOCAL_NETWORK if blocked else Fault.CALL_UNCONNECTED
+            case SoundInspected():
+                pass  # the sound has connected, or there is a new offer
             case _:
                 assert_never(event)
         return None
+
+    def _expect(self, seconds: float) -> None:
+        """Give the sound this time to connect."""
+        if self.call is not None:
+            self.call = replace(self.call, late=False)
+            self._ctx.set_timer("sound", seconds)
+
+    def _works(self) -> None:
+        if self.call is not None:
+            self.call = replace(self.call, late=False)
+            self._ctx.cancel_timer("sound")
 
     def _open_microphone(self) -> None:
         if self.call is not None and self.call.microphone == "closed":
@@ -263,9 +279,9 @@ class Sound:
             self._ctx.report(WidgetError(Fault.CALL_UNSAFE, "The offer has another fingerprint than the server says."))
             self._end()
             return
-        self._ctx.set_timer("sound", CONNECT_SECONDS)
         nonce = text(frame, "nonce")
         self.call = replace(call, nonce=nonce, peer=vouched, proof=None, answer_id="", verified=False, connected=False)
+        self._expect(CONNECT_SECONDS)
         self._ctx.do(AnswerOffer(call.ref, sdp, servers))
 
     def _prove(self, call: Call, sdp: str) -> None:
@@ -298,7 +314,7 @@ class Sound:
         """Let the sound through in both directions, because the server has verified the answer."""
         self.call = replace(call, verified=True)
         if call.connected:
-            self._ctx.cancel_timer("sound")
+            self._works()
         self._ctx.emit("call:verified", call_id=call.call_id)
         self._ctx.do(SendSound(not call.muted))
         self._ctx.do(PlaySound())
@@ -308,10 +324,10 @@ class Sound:
         if state == "connected":
             self.call = replace(call, connected=True)
             if call.verified:
-                self._ctx.cancel_timer("sound")
+                self._works()
         elif state == "interrupted":
-            if "sound" not in self._ctx.timers:  # otherwise the call connects, or is interrupted already
-                self._ctx.set_timer("sound", LOST_SECONDS)
+            if "sound" not in self._ctx.timers and not call.late:  # otherwise its time runs, or is over
+                self._expect(LOST_SECONDS)
         elif state == "silent":
             self.call = replace(call, silent=True)
         elif state == "microphone_lost":
