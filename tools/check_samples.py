@@ -84,7 +84,7 @@ def _same(text: str) -> str:
         (r"http://127\.0\.0\.1:\d+(/[\w-]+(?=/chat))?", SHOP),
         (r"shop\.localhost:1\b", "shop.localhost:8443"),
         (r"Date: .*", f"Date: {DATE}"),
-        (r'(?<="jkt": ")[^"]{43}(?=")', JKT),
+        (r'(?<="jkt":")[^"]{43}(?=")', JKT),
     )
     for pattern, instead in rules:
         text = re.sub(pattern, instead, text)
