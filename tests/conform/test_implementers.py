@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]  # it brings no types
-from tests.conform.nodes import NODE
+from tests.node import NODE
 
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import free_ports

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conform.nodes import NODE, OFFERED, Wishes, node_service, places
+from tests.conform.nodes import OFFERED, Wishes, node_service, places
+from tests.node import NODE
 
 from chatkey_stack.applications import new_application
 from chatkey_stack.lab import ServiceLab

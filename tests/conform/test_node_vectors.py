@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.conform.nodes import HOME, NODE
+from tests.conform.nodes import HOME
+from tests.node import NODE
 
 from chatkey_stack.patience import PATIENCE
 

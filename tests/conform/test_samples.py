@@ -13,7 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.conform.nodes import NODE, Wishes, node_service
+from tests.conform.nodes import Wishes, node_service
+from tests.node import NODE
 
 from chatkey_protocol.names import CONFIG_PATH
 from chatkey_stack.patience import PATIENCE

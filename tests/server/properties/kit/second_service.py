@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
-from tests.conform.nodes import NODE
+from tests.node import NODE
 
 _SCRIPT: Final = Path(__file__).with_name("verdicts.mjs")
 
