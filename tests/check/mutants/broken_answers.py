@@ -124,9 +124,12 @@ class DripsBody(Drips):
 
 
 class Open(Backend):
-    """Announces a wrong `length`, or none, and keeps the connection open."""
+    """Announces a wrong `length`, or none, and keeps the connection open.
 
-    options = {"timeout": 0.3}
+    The timeout leaves a loaded machine the time to begin an answer.
+    """
+
+    options = {"timeout": 2.0}
     length = b""
 
     def answer(self, request: Request, token: Any) -> Answer:
