@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
+from chatkey_check.reading import TO_BASE64
+
 SHORTEST: Final = 4
 """A shorter part could be decoded by chance."""
 DEPTH: Final = 6
@@ -128,7 +130,7 @@ PACKED: Final[tuple[tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]], .
 def _unbase64(value: str) -> bytes:
     if len(value) < SHORTEST:
         raise ValueError("too short to be told from a word")
-    text = value.translate(str.maketrans("-_", "+/")).rstrip("=")
+    text = value.translate(TO_BASE64).rstrip("=")
     return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
 
 

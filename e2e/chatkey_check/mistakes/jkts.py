@@ -38,8 +38,8 @@ def _changes(sent: str) -> Iterator[tuple[str, str]]:
     yield "in lower case", sent.lower()
     yield "in upper case", sent.upper()
     yield "padded with `=`", f"{sent}="
-    yield "in the standard base64 alphabet", sent.translate(str.maketrans("-_", "+/"))
-    yield "in the standard base64 alphabet, padded", sent.translate(str.maketrans("-_", "+/")) + "="
+    yield "in the standard base64 alphabet", sent.translate(reading.TO_BASE64)
+    yield "in the standard base64 alphabet, padded", sent.translate(reading.TO_BASE64) + "="
     yield "followed by a newline", f"{sent}\n"
     yield "with white space around it", f" {sent}"
     yield "with white space around it", f"{sent} "

@@ -200,7 +200,7 @@ def _changed(secret: str) -> Iterator[tuple[str, str]]:
     yield "HTML-escaped", html.escape(secret)
     yield "HTML-unescaped", html.unescape(secret)
     yield "escaped as JSON", json.dumps(secret)[1:-1]
-    yield "with + and / instead of - and _", secret.translate(str.maketrans("-_", "+/"))
+    yield "with + and / instead of - and _", secret.translate(reading.TO_BASE64)
     yield "with - and _ instead of + and /", secret.translate(str.maketrans("+/", "-_"))
     yield "hashed with SHA-256, as hex", hashlib.sha256(raw).hexdigest()
     yield "hashed with SHA-512, as hex", hashlib.sha512(raw).hexdigest()
@@ -344,4 +344,4 @@ def _padded(segment: str) -> str:
 
 
 def _standard(text: str) -> str:
-    return text.translate(str.maketrans("-_", "+/"))
+    return text.translate(reading.TO_BASE64)

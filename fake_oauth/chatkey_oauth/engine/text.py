@@ -10,6 +10,7 @@ from hmac import compare_digest
 from typing import Final
 
 URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
+STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def clean(text: str) -> str:
@@ -29,7 +30,7 @@ def base64url(raw: bytes) -> str:
 
 def from_base64url(text: str) -> bytes:
     """Decode base64url without padding. Raises `ValueError`."""
-    return b64decode(text.translate(str.maketrans("-_", "+/")) + "=" * (-len(text) % 4))
+    return b64decode(text.translate(STANDARD) + "=" * (-len(text) % 4))
 
 
 @lru_cache(maxsize=256)
