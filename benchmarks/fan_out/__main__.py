@@ -119,7 +119,7 @@ def main() -> None:
                     ours = ending.enter_context(our_processes(folder, processes, database, link))
                     command = [node, str(SERVER), "PORT", database, link.removeprefix("unix://")]
                     theirs = ending.enter_context(their_processes(folder, processes, command))
-                    services = uvloop.run(measure(ours, theirs, pages, rounds, seconds))
+                    services = uvloop.run(measure(ours, theirs, uid=case, pages=pages, rounds=rounds, seconds=seconds))
                 figures[case] = compared(*services)
                 said = ", ".join(f"{what} {value}" for what, value in figures[case].items())
                 print(f"  {case:<16} {said} (target of each ratio: {TARGET})", flush=True)
@@ -198,12 +198,18 @@ def their_processes(folder: Path, count: int, command: Sequence[str]) -> Iterato
         )
 
 
-async def measure(ours: Running, theirs: Running, pages: int, rounds: int, seconds: float) -> tuple[Service, Service]:
-    """Open the pages of both services, and measure the services in alternating rounds."""
+async def measure(
+    ours: Running, theirs: Running, *, uid: str, pages: int, rounds: int, seconds: float
+) -> tuple[Service, Service]:
+    """Open the pages of both services, and measure the services in alternating rounds.
+
+    Each case has a member of its own, because a new page is sent the recent messages of its conversation.
+    """
     processes, ports, base_url = ours
     address = f"{base_url.replace('http', 'ws', 1)}{SOCKET_PATH}"
     mine = Service(
-        processes, [await Ours.opened(ports[number % len(ports)], address=address) for number in range(pages + 1)]
+        processes,
+        [await Ours.opened(ports[number % len(ports)], address=address, uid=uid) for number in range(pages + 1)],
     )
     processes, ports, _ = theirs
     peer = Service(processes, [await SocketIo.opened(ports[number % len(ports)]) for number in range(pages + 1)])

@@ -127,13 +127,14 @@ class Page(asyncio.Protocol):
 
 
 class Ours(Page):
-    """A tab of the one member whose conversation is measured."""
+    """A tab of the member `uid`, whose conversation is measured."""
 
     PATH = SOCKET_PATH
     PROTOCOL = f"Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\n"
 
-    def __init__(self, port: int, *, address: str) -> None:
+    def __init__(self, port: int, *, address: str, uid: str) -> None:
         super().__init__(port)
+        self._uid = uid
         self._key = BrowserKey()
         self._address = address
 
@@ -144,7 +145,7 @@ class Ours(Page):
             token = mint_custom(
                 Secrets(SECRET.encode()),
                 pid=PROVIDER,
-                uid="ada",
+                uid=self._uid,
                 jkt=self._key.jkt,
                 profile=Profile(name="Ada"),
                 now=time.time(),
