@@ -36,11 +36,11 @@ STORE: Final = f"WITH stored AS ({WRITE}) {NOTE} AND EXISTS (SELECT 1 FROM store
 POST: Final = """
     WITH noted AS (
         UPDATE conversation SET last_seq = last_seq + 1, last_at = $1, waiting = TRUE
-        WHERE id = $2 AND (login = 'visitor' OR EXISTS (
-            SELECT FROM chat_customer AS known WHERE known.id = conversation.customer
-            AND known.name IS NOT DISTINCT FROM COALESCE($3, known.name)
+        WHERE id = $2 AND (login = 'visitor' OR (
+            SELECT known.name IS NOT DISTINCT FROM COALESCE($3, known.name)
             AND known.email IS NOT DISTINCT FROM COALESCE($4, known.email)
             AND known.avatar IS NOT DISTINCT FROM COALESCE($5, known.avatar)
+            FROM chat_customer AS known WHERE known.id = conversation.customer
         ))
         RETURNING last_seq
     )
@@ -49,7 +49,7 @@ POST: Final = """
     RETURNING seq
 """
 """Stores a person's message in an existing conversation, if the member's record needs no change. The update locks the
-conversation.
+conversation. The subquery selects a value, because PostgreSQL may compute an `EXISTS` for all members at once.
 """
 
 
