@@ -144,7 +144,9 @@ class Calls(Caller):
     @once
     def second(self) -> Exchange:
         """The normal call from another browser, which has another jkt."""
-        jkt = f"--{self.new_jkt()[2:]}"  # some patterns refuse `-` at the beginning, and some firewalls refuse `--`
+        jkt = self.new_jkt()
+        # Some patterns refuse or strip `-` at the beginning, and some firewalls refuse or remove every `--`.
+        jkt = f"--{jkt[2:20]}--{jkt[22:]}"
         return self.ask("the same call from another browser (another jkt)", self.member, jkt=jkt)
 
     @once

@@ -35,9 +35,14 @@ class SeventhAnswerWrapped(Backend):
 
 @broken("seventh-answer-html")
 class SeventhAnswerHtml(Backend):
+    """Counts the answers to Ada, because the order of simultaneous calls is chance."""
+
+    answers_to_ada = 0
+
     def answer(self, request: Request, token: Any) -> Answer:
         made = super().answer(request, token)
-        return made.set("Content-Type", "text/html") if self.calls % 7 == 0 else made
+        self.answers_to_ada += self.person(request, None) == PEOPLE["ada"]
+        return made.set("Content-Type", "text/html") if self.answers_to_ada % 7 == 0 else made
 
 
 @broken("firewall-refuses-dashes")
