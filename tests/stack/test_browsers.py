@@ -19,15 +19,15 @@ OWN: dict[Kind, Path] = {
 
 
 class Commands:
-    """A replacement for running commands. It records each command, and reports whether the command succeeds."""
+    """A replacement for running commands. It records each command, and reports whether the command fails."""
 
     def __init__(self, succeed: bool) -> None:
         self.ran: list[str] = []
         self._succeed = succeed
 
-    def __call__(self, command: list[str], seconds: float) -> bool:
+    def __call__(self, command: list[str], seconds: float) -> str | None:
         self.ran.append(" ".join(command[-2:]))
-        return self._succeed
+        return None if self._succeed else "no network"
 
 
 @pytest.fixture

@@ -17,18 +17,23 @@ APT = "/usr/bin/apt-get"
 class Shelf:
     """The installable browsers: Playwright's builds, and Debian packages with the command that each provides."""
 
-    def __init__(self, *, has_playwrights: bool = False, version: int = 143, **packages: str | None) -> None:
+    def __init__(
+        self, *, has_playwrights: bool = False, version: int = 143, expired: str | None = None, **packages: str | None
+    ) -> None:
         self.version = version
+        self._expired = expired
         self.ran: list[str] = []
         self._has_playwrights = has_playwrights
         self._packages = {name.replace("_", "-"): command for name, command in packages.items() if command}
 
-    def run(self, command: list[str], seconds: float) -> bool:
-        """Record a command, and return whether the command succeeds."""
+    def run(self, command: list[str], seconds: float) -> str | None:
+        """Record a command, and return why the command fails, if it does."""
         self.ran.append(" ".join(command[-2:]))
         if "playwright" in command:
-            return self._has_playwrights
-        return command[-1] == "update" or (command[1] == "install" and command[-1] in self._packages)
+            return None if self._has_playwrights else "there is no network"
+        if command[-1] == "update":
+            return self._expired
+        return None if command[-1] in self._packages else f"E: Unable to locate package {command[-1]}"
 
     def which(self, name: str) -> str | None:
         """Find `apt-get` and the commands of installed packages."""
@@ -75,6 +80,17 @@ def test_root_on_debian_gets_chromium_and_the_headless_shell_if_available(shell:
     ]
 
 
+def test_a_list_of_packages_that_cannot_be_updated_does_not_prevent_the_installation() -> None:
+    shelf = Shelf(expired="E: Release file is expired", chromium="/usr/bin/chromium")
+
+    assert install(shelf.machine()).executable == "/usr/bin/chromium"
+
+
+def test_a_failed_update_is_reported_if_the_package_is_not_found_either() -> None:
+    with pytest.raises(NoBrowserError, match=r"update` failed: E: Release file is expired\. `.* failed: E: Unable to"):
+        install(Shelf(expired="E: Release file is expired").machine())
+
+
 def test_root_on_debian_gets_the_package_of_firefox() -> None:
     shelf = Shelf(firefox_esr="/usr/bin/firefox-esr")
 
@@ -93,9 +109,13 @@ def test_a_package_that_is_too_old_is_reported() -> None:
 @pytest.mark.parametrize(
     ("wanted", "is_root", "said"),
     [
-        ("", True, r"`python -m playwright install chromium` failed, and so did `apt-get install chromium`\. Set CHAT"),
-        ("firefox", False, r"only root can install Debian's\. Set CHATKEY_BROWSER=/path/to/firefox to use another\.$"),
-        ("webkit", True, r"install webkit` failed, and there is no other build that Playwright can drive\.$"),
+        ("", True, r"playwright install chromium` failed: there is no network\. `.* chromium` failed: E: Unable"),
+        (
+            "firefox",
+            False,
+            r"Only root can install Debian's package\. Set CHATKEY_BROWSER=/path/to/firefox to use anoth",
+        ),
+        ("webkit", True, r"install webkit` failed: .* There is no other build that Playwright can drive\. Set CHATKEY"),
     ],
 )
 def test_a_failed_installation_is_reported_with_what_was_tried(wanted: str, is_root: bool, said: str) -> None:
@@ -138,4 +158,4 @@ class TestTheCommand:
         done = CliRunner().invoke(command.browser, ["firefox", "--install"])
 
         assert done.exit_code == NO_BROWSER
-        assert "`python -m playwright install firefox` failed" in done.stderr
+        assert "-m playwright install firefox` failed: there is no network" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -24,33 +25,40 @@ def install(machine: Machine) -> Found:
     kind = kind_of(machine.wanted)
     if installed(machine, kind) or (machine.wanted and machine.wanted not in KINDS):
         return find(machine)
+    failures: list[str] = []
     for get in (_playwrights, _debians):
-        get(machine, kind)
+        failures.append(get(machine, kind))
         if found := installed(machine, kind):
             return found
-    raise NoBrowserError(" ".join(filter(None, (too_old(machine, kind), _why_not(machine, kind)))))
+    another = f"Set CHATKEY_BROWSER=/path/to/{kind} to use another."
+    said = (too_old(machine, kind), f"No {NAMES[kind]} could be installed.", *failures, another)
+    raise NoBrowserError(" ".join(filter(None, said)))
 
 
-def _playwrights(machine: Machine, kind: Kind) -> None:
-    machine.run([sys.executable, "-m", "playwright", "install", kind], SECONDS)
+def _playwrights(machine: Machine, kind: Kind) -> str:
+    """Install Playwright's build. Return why this failed, or an empty text."""
+    return _failed(machine, [sys.executable, "-m", "playwright", "install", kind])
 
 
-def _debians(machine: Machine, kind: Kind) -> None:
+def _debians(machine: Machine, kind: Kind) -> str:
+    """Install Debian's package. Return why this failed, or an empty text.
+
+    If the list of packages cannot be updated, the package is often known from before.
+    """
     apt, package = machine.which("apt-get"), DEBIAN_PACKAGES.get(kind)
-    if not (machine.is_root and apt and package):
-        return
+    if package is None:
+        return "There is no other build that Playwright can drive."
+    if not (machine.is_root and apt):
+        return "Only root can install Debian's package."
     get = [apt, "install", "--yes", "--no-install-recommends"]
-    if not (machine.run([apt, "update"], SECONDS) and machine.run([*get, package], SECONDS)):
-        return
+    not_updated = _failed(machine, [apt, "update"])
+    if failed := _failed(machine, [*get, package]):
+        return f"{not_updated} {failed}".strip()
     if kind == "chromium":
         machine.run([*get, SHELL], SECONDS)  # missing in older Debians; only faster, not required
+    return ""
 
 
-def _why_not(machine: Machine, kind: Kind) -> str:
-    own = f"No {NAMES[kind]} could be installed: `python -m playwright install {kind}` failed, and "
-    package = DEBIAN_PACKAGES.get(kind)
-    if package is None:
-        return f"{own}there is no other build that Playwright can drive."
-    if machine.is_root and machine.which("apt-get"):
-        return f"{own}so did `apt-get install {package}`. Set CHATKEY_BROWSER=/path/to/{kind} to use another."
-    return f"{own}only root can install Debian's. Set CHATKEY_BROWSER=/path/to/{kind} to use another."
+def _failed(machine: Machine, command: list[str]) -> str:
+    reason = machine.run(command, SECONDS)
+    return "" if reason is None else f"`{shlex.join(command)}` failed: {reason.rstrip('.')}."

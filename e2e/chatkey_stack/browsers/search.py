@@ -88,12 +88,14 @@ class Found:
         return f"{self.executable or f'the {self.kind} of Playwright'}{beside} ({self.how})"
 
 
-def _succeeds(command: list[str], seconds: float) -> bool:
+def _failure(command: list[str], seconds: float) -> str | None:
+    """Run a command. Return None if it succeeds, and otherwise the last line of its error output."""
     try:
-        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)  # noqa: S603  (ours)
-    except (subprocess.TimeoutExpired, OSError):
-        return False
-    return done.returncode == 0
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)  # noqa: S603  (ours)
+    except (subprocess.TimeoutExpired, OSError) as error:
+        return str(error)
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    return None if done.returncode == 0 else (lines or [f"exit status {done.returncode}"])[-1]
 
 
 def _version(executable: str) -> int | None:
@@ -114,7 +116,7 @@ class Machine:
     own: Mapping[Kind, Path]
     which: Callable[[str], str | None] = shutil.which
     is_file: Callable[[str], bool] = os.path.isfile
-    run: Callable[[list[str], float], bool] = _succeeds
+    run: Callable[[list[str], float], str | None] = _failure
     is_root: bool = hasattr(os, "geteuid") and os.geteuid() == 0
     version: Callable[[str], int | None] = _version
     oldest_firefox: int = OLDEST_FIREFOX
