@@ -105,7 +105,7 @@ def served(copy: Path | None, folder: Path, settings: Mapping[str, str] | None =
     }
     target = folder / "target.toml"
     target.write_text(TARGET.format(port=port))
-    command = (sys.executable, "-m", "chatkey_server", "serve")
+    command = (sys.executable, "-m", "chatkey", "serve")
     with Process("service", command, environ=environ, log=folder / "service.log"):
         yield target
 

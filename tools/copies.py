@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = {
-    "server": ("chatkey_server", "chatkey_serving", "chatkey_lab"),
+    "server": ("chatkey", "chatkey_server", "chatkey_serving", "chatkey_lab"),
     "widget_sim": ("chatkey_widget", "chatkey_build"),
 }
 """The packages in each component's folder. A test must import at least one of them, from the copy."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from tools import checks_page, codes_page, contract, declarations, limits_page, parts, refusals_page, schemas, vectors
 
-from chatkey_server.cli import GROUP
+from chatkey.cli import GROUP
 from chatkey_server.settings import SETTINGS
 
 ROOT = Path(__file__).parents[1]

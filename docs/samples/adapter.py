@@ -52,7 +52,7 @@ def remove(_: Given) -> None:
 
 def run(*arguments: str, **environ: str) -> str:
     """Run the service's command and return its standard output. Raises `AdapterError`."""
-    command = [sys.executable, "-m", "chatkey_server", *arguments]
+    command = [sys.executable, "-m", "chatkey", *arguments]
     done = subprocess.run(command, env={**os.environ, **environ}, capture_output=True, text=True, check=False)
     if done.returncode:
         raise AdapterError(f"chatkey {' '.join(arguments[:2])} failed: {done.stderr.strip()}")

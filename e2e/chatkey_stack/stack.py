@@ -212,7 +212,7 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
 
     service = process(
         "service",
-        "chatkey_server",
+        "chatkey",
         "serve",
         extra={
             "CHATKEY_BASE_URL": service_url,
@@ -230,7 +230,7 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
     write_private(clients, json.dumps([_client(application, service_url) for application in applications]))
     provider = process(
         "provider",
-        *("chatkey_server", "fake-oauth", "--lab", "--port", str(provider_port), "--clients", str(clients)),
+        *("chatkey", "fake-oauth", "--lab", "--port", str(provider_port), "--clients", str(clients)),
         *("--browser-url", provider_url, "--server-url", plan.local_url(provider_port)),
         *tls,
     )

@@ -15,12 +15,12 @@ import click
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from chatkey.docs import Pages, address_of
 from chatkey_build import build_site
 from chatkey_build.sources import pack
 from chatkey_check import checks
 from chatkey_e2e import axe
 from chatkey_protocol.codes import Code
-from chatkey_server.commands.docs import Pages, address_of
 from chatkey_server.settings import SETTINGS
 from chatkey_stack.browsers import find, launch, machine
 from chatkey_stack.patience import PATIENCE

@@ -30,7 +30,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "CHATKEY_LIMIT_TOKEN_RATE": "0",
         "CHATKEY_LIMIT_OAUTH_RATE": "0",
     }
-    command = (sys.executable, "-m", "chatkey_server", "serve")
+    command = (sys.executable, "-m", "chatkey", "serve")
     with Process("service", command, environ=environ, log=folder / "service.log"):
         made = Served(f"http://localhost:{port}", folder)
         os.environ["ADAPTER_LAB"] = made.lab

@@ -40,7 +40,7 @@ class Judge:
         text = (SAMPLES / sample).read_text().replace("http://localhost:8800", self.address)
         text = text.replace("https://chat.staging.example", self.address).replace('"node"', json.dumps(NODE))
         (self.folder / sample).write_text(text + "\n[limits]\ntoken_rate = 0\noauth_rate = 0\n")
-        command = (sys.executable, "-m", "chatkey_server", "conform", sample, "--output", "out", *options)
+        command = (sys.executable, "-m", "chatkey", "conform", sample, "--output", "out", *options)
 
         done = subprocess.run(
             command,

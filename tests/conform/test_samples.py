@@ -103,7 +103,7 @@ def test_the_adapter_in_python_makes_a_business(by_python: Ask, tmp_path: Path) 
     keys = {"key_source": "own", "client_id": "an-id", "client_secret": "a-secret"}
     made = by_python("provision", domains=["shop.example"], socials={"google": keys})["data"]
 
-    show = (sys.executable, "-m", "chatkey_server", "provider", "show", made["id"], "--json")
+    show = (sys.executable, "-m", "chatkey", "provider", "show", made["id"], "--json")
     environ = {**os.environ, "CHATKEY_DATA_DIR": str(tmp_path)}
     shown = subprocess.run(show, env=environ, capture_output=True, text=True, check=True).stdout
 

@@ -86,7 +86,7 @@ def test_a_missing_capability_has_the_words_that_cases_use() -> None:
 def test_the_sentences_of_the_scenarios_are_those_scored(tmp_path: Path) -> None:
     """The lists for a service with scenarios and for a widget must be those of the scenarios' marks."""
     results = tmp_path / "results.json"
-    command = (sys.executable, "-m", "chatkey_server", "e2e", "--list", "--chatkey-results", str(results))
+    command = (sys.executable, "-m", "chatkey", "e2e", "--list", "--chatkey-results", str(results))
     subprocess.run((*command, "-p", "no:cacheprovider"), check=True, capture_output=True)
 
     found = read_scenarios(results)

@@ -190,7 +190,7 @@ def test_without_a_wanted_browser_there_is_no_message_about_it() -> None:
 
 
 def test_it_starts_over_tls_with_a_ca_to_trust_and_ends_cleanly_at_ctrl_c() -> None:
-    command = (sys.executable, "-m", "chatkey_server", "demo", "--tls", "--no-browser", "--port", "0")
+    command = (sys.executable, "-m", "chatkey", "demo", "--tls", "--no-browser", "--port", "0")
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     with child, child.stdout or io.StringIO() as output:
         url = output.readline().strip().removeprefix("ready ")

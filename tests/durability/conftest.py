@@ -189,7 +189,7 @@ class Server:
     def command(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         """Run a `chatkey` command on the server's data, in a separate process, with `typed` as a line of input."""
         return subprocess.run(
-            [sys.executable, "-c", "from chatkey_server.cli import main; main()", *arguments],
+            [sys.executable, "-c", "from chatkey.cli import main; main()", *arguments],
             env={**os.environ, **self.environ},
             input=f"{typed}\n",
             capture_output=True,

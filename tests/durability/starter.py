@@ -11,8 +11,8 @@ import json
 import os
 import sys
 
+from chatkey.cli import main
 from chatkey_server.app import create_app
-from chatkey_server.cli import main
 from chatkey_server.commands import db, provider  # noqa: F401
 from chatkey_server.commands.serve import _check_stores, site_of
 from chatkey_server.settings import load

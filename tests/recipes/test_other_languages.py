@@ -31,7 +31,7 @@ BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 @pytest.fixture(scope="module")
 def stack() -> Iterator[dict[str, Any]]:
     """Run `chatkey stack`, and yield its first line of output as JSON."""
-    command = [sys.executable, "-m", "chatkey_server", "stack"]
+    command = [sys.executable, "-m", "chatkey", "stack"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environ()) as running:
         assert running.stdout is not None
         told: dict[str, Any] = json.loads(running.stdout.readline())

@@ -85,7 +85,7 @@ def provider(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iter
     ]
     (folder / "clients.json").write_text(json.dumps(clients))
     local = f"http://{LOOPBACK}:{service.provider_port}"
-    command = (sys.executable, "-m", "chatkey_server", "fake-oauth", "--lab", "--port", str(service.provider_port))
+    command = (sys.executable, "-m", "chatkey", "fake-oauth", "--lab", "--port", str(service.provider_port))
     addresses = ("--browser-url", f"http://localhost:{service.provider_port}", "--server-url", local)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     with (

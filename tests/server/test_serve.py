@@ -30,7 +30,7 @@ from chatkey_stack.ports import free_ports
 
 PROGRAM = """
 from importlib.metadata import EntryPoint
-from chatkey_server.cli import Commands
+from chatkey.cli import Commands
 Commands(find=lambda: [EntryPoint("serve", "chatkey_server.commands.serve:serve", "chatkey.commands")])()
 """
 """The command line with only the tested command. It also runs if the package is not installed."""

@@ -19,7 +19,7 @@ RUN = """
 import runpy, signal
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` and a shell's background jobs begin with these two ignored
 signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("chatkey_server", run_name="__main__")
+runpy.run_module("chatkey", run_name="__main__")
 """
 FAKE_OAUTH = ("fake-oauth", "--tls", "--port", "0")
 COMMANDS = [

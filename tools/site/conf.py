@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-VERSION: Final = Path(__file__).parents[2] / "server" / "chatkey_server" / "__init__.py"
+VERSION: Final = Path(__file__).parents[2] / "server" / "chatkey" / "__init__.py"
 LISTS: Final = ("docs/index", "docs/tutorials", "docs/how-to", "docs/reference", "docs/background")
 """The pages of links."""
 SOURCE_LINK: Final = re.compile(

@@ -113,6 +113,6 @@ class ReferenceServer:
         settings = {"BASE_URL": url, "HOST": LOOPBACK, "PORT": str(port), "DATA_DIR": str(folder / "data"), "LAB": "1"}
         environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
         environ |= {f"CHATKEY_{name}": value for name, value in settings.items()}
-        command = (sys.executable, "-m", "chatkey_server", "serve")
+        command = (sys.executable, "-m", "chatkey", "serve")
         self._process.enter_context(Process(REFERENCE, command, environ=environ, log=folder / "output.log"))
         return url

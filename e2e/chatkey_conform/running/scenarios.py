@@ -82,7 +82,7 @@ def _ran(file: Path, selection: Selection, folder: Path | None) -> list[Outcome]
         options = ("--target", str(file), "--chatkey-results", str(results), "--output", str(saved.resolve()))
         chosen = ("-k", selection.expression) if selection.expression else ()
         sys.stdout.flush()
-        command = (sys.executable, "-m", "chatkey_server", "e2e", *options, *chosen, *QUIET)
+        command = (sys.executable, "-m", "chatkey", "e2e", *options, *chosen, *QUIET)
         done = subprocess.run(command, check=False)  # noqa: S603 - our own command
         if done.returncode not in {Exit.CLEAN, Exit.FAILED, Exit.NOTHING_JUDGED, INTERRUPTED} or not results.exists():
             raise HarnessError(f"the browser scenarios ended with status {done.returncode}; see the lines above")

@@ -85,7 +85,7 @@ class _Around:
         """Start a service of ours that only serves the widget files. The files name the target as their service."""
         process = self._start(
             "files",
-            *("chatkey_server", "serve"),
+            *("chatkey", "serve"),
             extra={
                 "CHATKEY_BASE_URL": self._target.base_url,
                 "CHATKEY_HOST": LOOPBACK,
@@ -113,7 +113,7 @@ class _Around:
         )
         process = self._start(
             "provider",
-            *("chatkey_server", "fake-oauth", "--lab", "--port", str(split.port), "--clients", str(clients)),
+            *("chatkey", "fake-oauth", "--lab", "--port", str(split.port), "--clients", str(clients)),
             *("--browser-url", url, "--server-url", local, *cert),
         )
         return Server(process, url, local)

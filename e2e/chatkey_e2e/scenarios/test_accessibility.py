@@ -171,7 +171,7 @@ def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBu
     """axe must find no serious problem in a complete HTML report of `chatkey check` that contains a failure."""
     business = make_business()
     report = tmp_path / "report.html"
-    command = [sys.executable, "-m", "chatkey_server", "check", f"{business.url}chat/token", "--ca"]
+    command = [sys.executable, "-m", "chatkey", "check", f"{business.url}chat/token", "--ca"]
     command += [str(business.stack.ca), "--provider-id", "another", "--secret-env", "CHAT_SECRET"]
     command += ["--login-url", f"{business.url}login", "--login-field", "person=u-1001"]
     command += ["--format", "html", "--output", str(report)]

@@ -26,7 +26,7 @@ def environ(business: Business) -> Mapping[str, str]:
 def check(business: Business, *options: str) -> Sequence[str]:
     """Return the command that checks the shop's token endpoint with the login of a customer."""
     service, shop = business.stack, business.url
-    command = [sys.executable, "-m", "chatkey_server", "check", f"{shop}chat/token", *options]
+    command = [sys.executable, "-m", "chatkey", "check", f"{shop}chat/token", *options]
     command += ["--provider-id", business.provider.id, "--secret-env", SECRET, "--ca", str(service.ca)]
     return [*command, "--login-url", f"{shop}login", "--login-field", "person=u-1001"]
 

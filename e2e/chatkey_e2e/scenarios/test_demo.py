@@ -23,7 +23,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the demo, which is started with its command on free ports."""
-    command = (sys.executable, "-m", "chatkey_server", "demo", "--no-browser", "--port", "0")
+    command = (sys.executable, "-m", "chatkey", "demo", "--no-browser", "--port", "0")
     log = tmp_path_factory.mktemp("demo") / "demo.log"
     with Process("demo", command, environ=os.environ, log=log, ready_within=2 * PATIENCE) as process:
         yield process.output().splitlines()[0].removeprefix("ready ")

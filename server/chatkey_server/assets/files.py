@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from chatkey_server import __version__
+from chatkey import __version__
 from chatkey_server.assets.encoding import IDENTITY
 from chatkey_server.assets.manifest import Manifest
 from chatkey_server.public.answers import ANY_ORIGIN, Header

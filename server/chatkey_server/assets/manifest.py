@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from chatkey_server import __version__
+from chatkey import __version__
 
 DISTRIBUTION: Final = "chatkey-assets"
 INSTALL: Final = f"pip install 'chatkey[server]=={__version__}'"

@@ -9,11 +9,12 @@ from functools import partial
 import click
 
 from chatkey_server.commands.administration import administration, read_secret
+from chatkey_server.commands.errors import ServiceGroup
 from chatkey_server.storage import accounts
 from chatkey_server.storage.tables import Administrator
 
 
-@click.group()
+@click.group(cls=ServiceGroup)
 def admin() -> None:
     """Manage the people who may sign in to the admin panel."""
 

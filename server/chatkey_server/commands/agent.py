@@ -11,6 +11,7 @@ import click
 
 from chatkey_server.chat.events import AGENT_SESSIONS
 from chatkey_server.commands.administration import administration, link_to_servers, read_secret, tell_servers
+from chatkey_server.commands.errors import ServiceGroup
 from chatkey_server.storage import accounts, agents
 from chatkey_server.storage.agents import AgentEntry
 from chatkey_server.storage.tables import Agent
@@ -20,7 +21,7 @@ ALL: Final = "all businesses"
 only = click.option("--provider", "providers", metavar="ID", multiple=True, help="Only for this business. Repeatable.")
 
 
-@click.group()
+@click.group(cls=ServiceGroup)
 def agent() -> None:
     """Manage the people who answer in the agent panel."""
 

@@ -7,13 +7,14 @@ import asyncio
 import click
 
 from chatkey_server.commands.administration import log_errors
+from chatkey_server.commands.errors import ServiceGroup
 from chatkey_server.settings import load
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.reseal import reseal
 from chatkey_server.storage.vault import Vault
 
 
-@click.group()
+@click.group(cls=ServiceGroup)
 def db() -> None:
     """Migrate the database, and renew its encryption."""
     log_errors()

@@ -10,6 +10,7 @@ import click
 from chatkey_server.chat import erasure
 from chatkey_server.chat.erasure import Login, Person, Stored
 from chatkey_server.commands.administration import administration, link_to_servers, printable, tell_servers
+from chatkey_server.commands.errors import ServiceGroup
 
 STAY_OPEN: Final = (
     "Open sockets of this person stay open. To close them, restart the servers, or erase the person in "
@@ -17,7 +18,7 @@ STAY_OPEN: Final = (
 )
 
 
-@click.group()
+@click.group(cls=ServiceGroup)
 def member() -> None:
     """Erase a person's data."""
 

@@ -27,6 +27,7 @@ from chatkey_server.commands.administration import (
     read_secret,
     tell_servers,
 )
+from chatkey_server.commands.errors import ServiceGroup
 from chatkey_server.settings import load
 from chatkey_server.storage import admin
 from chatkey_server.storage.engine import transaction
@@ -39,7 +40,7 @@ secret_from = click.option(
 )
 
 
-@click.group()
+@click.group(cls=ServiceGroup)
 def provider() -> None:
     """Add, show and change providers, the businesses that embed the widget."""
 

@@ -23,6 +23,7 @@ from chatkey_server.app import create_app
 from chatkey_server.assets import AssetsError
 from chatkey_server.chat.hub import Link
 from chatkey_server.chat.links import link_of
+from chatkey_server.commands.errors import ServiceCommand
 from chatkey_server.commands.listeners import listen, listeners
 from chatkey_server.commands.workers import Workers, check_workers, end_with_parent
 from chatkey_server.identity.errors import MEANINGS
@@ -52,7 +53,7 @@ LAST_SECONDS = 9.0
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
 
 
-@click.command()
+@click.command(cls=ServiceCommand)
 @click.option("--host", help="The address to listen on. Default: CHATKEY_HOST.")
 @click.option("--port", type=click.IntRange(1, 65535), help="The port to listen on. Default: CHATKEY_PORT.")
 @click.option(

@@ -18,6 +18,7 @@ from rich.text import Text
 from chatkey_protocol.codes import Code
 from chatkey_server.clock import moment
 from chatkey_server.commands.administration import administration, database_exists, printable
+from chatkey_server.commands.errors import ServiceGroup
 from chatkey_server.identity import keys, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Profile, Secrets
@@ -44,7 +45,7 @@ TIMES: Final = ("iat", "nbf", "exp")
 UNITS: Final = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 
-@click.group()
+@click.group(cls=ServiceGroup)
 def token() -> None:
     """Create a member token for testing, or explain any token."""
 

@@ -28,7 +28,7 @@ from litestar.openapi.spec import (
 from litestar.openapi.spec import Parameter as OpenAPIParameter
 from litestar.types import ASGIApp
 
-from chatkey_server import __version__
+from chatkey import __version__
 from chatkey_server.public.answers import Answer, ErrorBody
 from chatkey_server.public.parameters import Parameter, Query
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from chatkey_server import __version__
+from chatkey import __version__
 from chatkey_server.social.authlib_client import open_client, posted_as
 from chatkey_server.social.exchanged_login import ExchangedLogin
 from chatkey_server.social.failures import told

@@ -98,7 +98,7 @@ def test_a_backend_passes_every_check_without_a_warning(reports: Reports, name: 
 def test_a_backend_passes_the_command_with_a_real_widget(start: Callable[[str], Backend]) -> None:
     """The test runs the command as an integrator does: with all checks, a socket and a browser."""
     backend = start("FastAPI")
-    command = [sys.executable, "-m", "chatkey_server", "check", f"{backend.origin}/chat/token", "--browser"]
+    command = [sys.executable, "-m", "chatkey", "check", f"{backend.origin}/chat/token", "--browser"]
     command += ["--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET_KEY", "--verbose", "--strict"]
     command += ["--login-url", f"{backend.origin}/login", "--login-field", "user=ada"]
     command += ["--login-field-env", "password=LOGIN_PASSWORD"]

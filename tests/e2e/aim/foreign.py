@@ -99,7 +99,7 @@ def foreign(folder: Path, *, socials: Sequence[str] = ("google",)) -> Iterator[F
         for social in socials:
             environ[f"CHATKEY_{social.upper()}_BROWSER_URL"] = f"{social_url}/{social}"
             environ[f"CHATKEY_{social.upper()}_SERVER_URL"] = f"https://{LOOPBACK}:{social_port}/{social}"
-        command = (sys.executable, "-m", "chatkey_stack.tied", "chatkey_server", "serve")
+        command = (sys.executable, "-m", "chatkey_stack.tied", "chatkey", "serve")
         process = Process("foreign", command, environ=environ, log=folder / "service.log", tied=True)
         ending.enter_context(process)
         restart_port = ending.enter_context(restarting(process))

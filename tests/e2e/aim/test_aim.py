@@ -30,7 +30,7 @@ origins = ["https://shop.example", "https://shop.localhost:9443"]
 
 def e2e(target: Path, *more: str, secrets: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
     """Run `chatkey e2e --target` in the folder of the TARGET.toml."""
-    command = [sys.executable, "-m", "chatkey_server", "e2e", "--target", str(target), *more]
+    command = [sys.executable, "-m", "chatkey", "e2e", "--target", str(target), *more]
     environ = {**os.environ, **secrets}
     return subprocess.run(command, cwd=target.parent, env=environ, capture_output=True, text=True, check=False)
 

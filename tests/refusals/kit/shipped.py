@@ -140,7 +140,7 @@ class Service:
     def run(self, *command: str, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run a `chatkey` command on the service's data, as an administrator would."""
         return subprocess.run(
-            [sys.executable, "-m", "chatkey_server", *command],
+            [sys.executable, "-m", "chatkey", *command],
             env={**self.environ, **environ},
             capture_output=True,
             text=True,
@@ -149,7 +149,7 @@ class Service:
         )
 
 
-SERVE: Final = ("-m", "chatkey_server", "serve")
+SERVE: Final = ("-m", "chatkey", "serve")
 
 
 @contextmanager

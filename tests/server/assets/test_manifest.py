@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chatkey_server import __version__
+from chatkey import __version__
 from chatkey_server.assets import AssetsError, manifest, router
 from chatkey_server.settings import Settings
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chatkey_server import __version__
+from chatkey import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path

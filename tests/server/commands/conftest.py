@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from chatkey_server.cli import GROUP, Commands
+from chatkey.cli import GROUP, Commands
 
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 MASTER_KEY = "m" * 32

@@ -14,9 +14,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from chatkey import __version__
+from chatkey.cli import AT_HAND, GROUP, Commands, summary
 from chatkey_protocol.codes import Code
-from chatkey_server import __version__
-from chatkey_server.cli import AT_HAND, GROUP, Commands, summary
+from chatkey_server.commands.errors import ServiceCommand
 from chatkey_server.identity.errors import Refused
 
 Run = Callable[..., Result]
@@ -24,7 +25,7 @@ Run = Callable[..., Result]
 HELP = """
 import contextlib, io, sys, tomllib
 from importlib.metadata import EntryPoint
-from chatkey_server.cli import GROUP, Commands
+from chatkey.cli import GROUP, Commands
 announced = tomllib.load(open(sys.argv[1], "rb"))["project"]["entry-points"][GROUP]
 commands = Commands("chatkey", find=lambda: [EntryPoint(name, value, GROUP) for name, value in announced.items()])
 with contextlib.redirect_stdout(io.StringIO()):
@@ -127,7 +128,7 @@ def test_an_unknown_command_gets_a_suggestion(typed: str, hint: str, commands: C
 
 
 def test_the_version_is_told(pytestconfig: pytest.Config) -> None:
-    program = "from chatkey_server.cli import main; main()"
+    program = "from chatkey.cli import main; main()"
 
     printed = subprocess.run(
         [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True
@@ -149,13 +150,10 @@ def test_a_setting_that_cannot_be_used_ends_with_status_2_and_one_line(
 
 @pytest.mark.parametrize(("cause", "shown"), [(None, ""), ("it is a PEM key", " (it is a PEM key)")])
 def test_a_refusal_ends_with_status_1_and_one_line(cause: str | None, shown: str) -> None:
-    refused = Commands("chatkey", find=lambda: [EntryPoint("no", f"{__name__}:no", "g")])
-
-    @click.command()
+    @click.command(cls=ServiceCommand)
     def no() -> None:
         raise Refused(Code.PARAMETER_INVALID, "No.", cause=cause)
 
-    refused.get_command = lambda ctx, cmd_name: no  # type: ignore[method-assign]
-    result = CliRunner().invoke(refused, ["no"])
+    result = CliRunner().invoke(no)
 
     assert (result.exit_code, result.output) == (1, f"Error: No.{shown}\n")

@@ -17,8 +17,8 @@ from urllib.parse import quote
 import pytest
 from tests.postgres import execute
 
+from chatkey.cli import chatkey
 from chatkey_server import logs
-from chatkey_server.cli import chatkey
 from chatkey_server.commands import serve
 from chatkey_server.settings import SETTINGS
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from chatkey_server import __version__
+from chatkey import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,17 +30,8 @@ def installed() -> Iterable[EntryPoint]:
     return entry_points(group=GROUP)
 
 
-class SettingsFailure(click.ClickException):
-    """A setting has an unusable value. The command ends with status 2."""
-
-    exit_code = 2
-
-
 class Commands(click.Group):
-    """Finds the commands that installed distributions provide as entry points. A command is imported only when it runs.
-
-    An unusable setting ends the command with status 2, and a refusal with status 1. Both print one sentence.
-    """
+    """Finds the commands that installed distributions provide as entry points, and imports only the one that runs."""
 
     def __init__(
         self,
@@ -89,42 +80,9 @@ class Commands(click.Group):
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
 
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command. Print an error that the user can fix as one sentence, without a traceback."""
-        try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except Exception as error:
-            told = in_a_sentence(error)
-            if told is None:
-                raise
-            raise told from error
-
     @cached_property
     def _found(self) -> dict[str, EntryPoint]:
         return {found.name: found for found in self._find()}
-
-
-def in_a_sentence(error: Exception) -> click.ClickException | None:
-    """Return the command-line error for an error of the server, or None for any other error.
-
-    The server's modules are imported only here, so that `fake-oauth` and `check` start without them.
-    """
-    from chatkey_protocol.codes import Code  # noqa: PLC0415 - see above
-    from chatkey_server.identity.errors import Refused  # noqa: PLC0415 - see above
-    from chatkey_server.settings import SettingsError  # noqa: PLC0415 - see above
-
-    if isinstance(error, SettingsError):
-        return SettingsFailure(str(error))
-    if isinstance(error, Refused) and error.code is Code.UNAVAILABLE:
-        from chatkey_server.storage import engine  # noqa: PLC0415 - an outage comes from there
-
-        return SettingsFailure(engine.unusable(engine.bound(), error.__cause__))
-    if isinstance(error, Refused):
-        cause = f" ({error.cause})" if error.cause else ""
-        return click.ClickException(f"{error.message}{cause}")
-    return None
 
 
 def missing(command: EntryPoint) -> list[str]:

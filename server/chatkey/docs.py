@@ -16,7 +16,7 @@ from zipfile import ZipFile
 
 import click
 
-PLACES = (Path(__file__).parents[1] / "site.zip", Path(__file__).parents[3] / "build" / "site.zip")
+PLACES = (Path(__file__).with_name("site.zip"), Path(__file__).parents[2] / "build" / "site.zip")
 """The site in an installation, and in a checkout."""
 ENTRIES = ("settings", "codes", "checks", "faults", "refusals", "limits", "alerts", "decisions")
 """The pages whose entries have names."""

@@ -1,0 +1,5 @@
+"""Runs the command `chatkey` as `python -m chatkey`."""
+
+from chatkey.cli import main
+
+main()
