@@ -18,9 +18,9 @@ import nox
 
 ROOT = Path(__file__).parent
 COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo")
-PROJECTS = (ROOT, ROOT / "widget_sim")
-"""The folders of the distributions: `chatkey`, and `chatkey-assets` with the files for browsers."""
-TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
+PROJECTS = (ROOT, ROOT / "kit")
+"""The folders of the distributions: `chatkey`, and `chatkey-kit` with what only its extras need."""
+TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py", "kit")
 PYPI_PEER = "oidc-provider-mock==0.3.4"  # 0.4 brings httpx2, which Authlib takes before httpx
 BENCHES = ("boot", "tokens", "connect", "fan-out", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
@@ -59,10 +59,10 @@ KNOWN_TO_BREAK = ("httpx",)
 FLAKY = ROOT / ".nox" / "flaky.txt"
 """Lists the tests of this run that failed at first and passed when run alone."""
 
-NOT_OURS = ("--no-emit-package", "chatkey-assets")
+NOT_OURS = ("--no-emit-package", "chatkey-kit")
 """Keeps our own distribution, which no index has before a release, out of a list of requirements."""
 
-REINSTALL = ("--reinstall-package=chatkey", "--reinstall-package=chatkey-assets")
+REINSTALL = ("--reinstall-package=chatkey", "--reinstall-package=chatkey-kit")
 """Every build has the same version, so an installed one would be kept."""
 
 _built: list[Path] = []
@@ -292,7 +292,7 @@ def release(session: nox.Session) -> None:
 def _try(session: nox.Session, files: Sequence[Path], wheels: Sequence[Path], python: str) -> str:
     """Install chatkey in an empty environment, first alone and then with all extras, and check it. Return this Python.
 
-    `files` and `wheels` have chatkey first, and chatkey-assets second.
+    `files` and `wheels` have chatkey first, and chatkey-kit second.
     """
     fresh = Path(session.create_tmp()) / "fresh"
     session.run("uv", "venv", "--quiet", "--clear", "--python", python, str(fresh))

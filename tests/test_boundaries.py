@@ -77,6 +77,13 @@ def test_a_component_imports_only_the_components_below_it(package: str) -> None:
     assert not wrong
 
 
+def test_what_is_installed_without_extras_needs_only_itself() -> None:
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    base = {Path(package).name for package in wheel["packages"]}
+
+    assert base == {package for package in base if OURS_ALLOWED[package] <= base}
+
+
 @pytest.mark.parametrize("package", ["chatkey", "chatkey_oauth", "chatkey_check", "chatkey_peer", "chatkey_serving"])
 def test_the_fake_and_the_checks_need_only_what_is_installed_without_extras(package: str) -> None:
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]

@@ -26,7 +26,7 @@ CHATKEY: Final = str(Path(sysconfig.get_path("scripts")) / "chatkey")
 ASSETS: Final = "chatkey_assets/built/"
 SITE: Final = "chatkey/site.zip"
 UNWANTED: Final = ("node_modules/", "chatkey_build/", "tests/", "__pycache__/", ".pyc", ".map")
-MOST_BYTES: Final = {"chatkey": 5_000_000, "chatkey_assets": 30_000_000}
+MOST_BYTES: Final = {"chatkey": 5_000_000, "chatkey_kit": 30_000_000}
 """The largest size of each wheel. If a wheel is larger, it probably contains files twice."""
 
 
@@ -35,18 +35,18 @@ class WheelError(Exception):
 
 
 def main() -> None:
-    """Check the wheels named on the command line, chatkey and chatkey-assets. This Python must have both."""
-    wheel, with_assets = map(Path, sys.argv[1:])
+    """Check the wheels named on the command line, chatkey and chatkey-kit. This Python must have both."""
+    wheel, kit = map(Path, sys.argv[1:])
     if SITE not in check_contents(wheel):
         raise WheelError(f"the wheel contains no documentation: there is no {SITE}")
-    names = [name.removeprefix(ASSETS) for name in check_contents(with_assets) if name.startswith(ASSETS)]
+    names = [name.removeprefix(ASSETS) for name in check_contents(kit) if name.startswith(ASSETS)]
     assets = [name for name in names if not name.endswith((".gz", ".zst", "manifest.json"))]
     with tempfile.TemporaryDirectory(prefix="chatkey-wheel-") as folder:
         # So that nothing is imported from the checkout.
         os.chdir(folder)
         check_commands(version=wheel.name.split("-")[1])
         check_server(Path(folder), assets)
-    sizes = " and ".join(f"{each.name} has {each.stat().st_size / 1e6:.1f} MB" for each in (wheel, with_assets))
+    sizes = " and ".join(f"{each.name} has {each.stat().st_size / 1e6:.1f} MB" for each in (wheel, kit))
     sys.stdout.write(f"{sizes}; {len(assets)} assets were served\n")
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[1]
 BUNDLED: Final = {
     "chatkey": ("@mermaid-js/tiny", "MIT", "tools/site"),
-    "chatkey-assets": ("pyodide", "MPL-2.0", "widget_sim/pyodide"),
+    "chatkey-kit": ("pyodide", "MPL-2.0", "widget_sim/pyodide"),
 }
 """The package of npm whose files are in each wheel, with licence and folder. NOTICE.md says more about them."""
 UNPACKED: Final = {"pip", "setuptools", "uv"}
@@ -24,17 +24,17 @@ UNPACKED: Final = {"pip", "setuptools", "uv"}
 
 
 def main() -> None:
-    """Write the list beside the wheels that the command line names, chatkey and chatkey-assets."""
+    """Write the list beside the wheels that the command line names, chatkey and chatkey-kit."""
     wheels = [Path(argument) for argument in sys.argv[1:]]
     found = {each.name.lower(): each for each in distributions()}
-    itself, assets = (_ours(found.pop(name), wheel) for name, wheel in zip(BUNDLED, wheels, strict=True))
+    itself, kit = (_ours(found.pop(name), wheel) for name, wheel in zip(BUNDLED, wheels, strict=True))
     needed = [_installed(found[name]) for name in sorted(found.keys() - UNPACKED)]
     listed = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": itself},
-        "components": [assets, *needed],
+        "components": [kit, *needed],
     }
     file = wheels[0].with_name(f"{itself['name']}-{itself['version']}.cdx.json")
     file.write_text(json.dumps(listed, indent=2, sort_keys=True) + "\n", "utf-8")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 GROUP = "chatkey.commands"
 
+KIT: Final = ("chatkey-kit", "chatkey_server")
+"""The distribution with most of the commands, and one of its packages. Both distributions have the same version."""
+
 AT_HAND: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({"fake-oauth": ("chatkey_oauth.cli", "fake_oauth")})
 """Commands that are found without searching the installed distributions. The search takes a fifth of their start."""
 
@@ -96,27 +99,32 @@ def missing(command: EntryPoint) -> list[str]:
         return []
     asked = re.compile(rf"([\w.-]+).*\bextra == ['\"]({'|'.join(command.extras)})['\"]")
     names = [found[1] for line in command.dist.requires or [] if (found := asked.match(line))]
-    return [name for name in names if not any(Distribution.discover(name=name)) and not _in_checkout(name)]
+    kit, package = KIT
+    lacking = [name for name in names if name != kit and not any(Distribution.discover(name=name))]
+    return lacking if kit not in names or _in_this_version(kit, package) else [f"{kit} {__version__}", *lacking]
 
 
-def _in_checkout(name: str) -> bool:
-    """Return whether this is a package of a checkout, which is on the path without a distribution."""
+def _in_this_version(name: str, package: str) -> bool:
+    """Return whether our own distribution is installed in this version, or its package is in this checkout."""
+    from importlib.metadata import Distribution  # noqa: PLC0415 - see `AT_HAND`
     from importlib.util import find_spec  # noqa: PLC0415 - see `AT_HAND`
 
-    return name.startswith("chatkey-") and find_spec(name.replace("-", "_")) is not None
+    installed = next(iter(Distribution.discover(name=name)), None)
+    return find_spec(package) is not None if installed is None else installed.version == __version__
 
 
 def summary(command: EntryPoint) -> str:
-    """Return the first sentence of a command's docstring without importing the command.
+    """Return the first sentence of a command's docstring without importing the command, or how to install the command.
 
     The list of commands must not wait for web frameworks and browsers that only some commands need.
     """
     import ast  # noqa: PLC0415 - only the listing needs it
     from importlib.util import find_spec  # noqa: PLC0415 - see above
 
-    spec = find_spec(command.module)
+    package = find_spec(command.module.partition(".")[0])
+    spec = package and find_spec(command.module)
     if spec is None or spec.origin is None:
-        return "(not installed)"
+        return f"(not installed: pip install 'chatkey[{','.join(sorted(command.extras))}]')"
     for statement in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and statement.name == command.attr:
             return (ast.get_docstring(statement) or "").split("\n\n")[0].split(". ")[0].removesuffix(".")

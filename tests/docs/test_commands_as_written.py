@@ -109,13 +109,13 @@ def locked(file: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder with the wheels of chatkey and chatkey-assets. One process of the run builds them for all."""
+    """A folder with the wheels of chatkey and chatkey-kit. One process of the run builds them for all."""
     own = tmp_path_factory.getbasetemp()
     folder = (own if worker_id == "master" else own.parent) / "wheels"
     with locked(folder.with_suffix(".lock")):
         if not folder.exists():
             made = tmp_path_factory.mktemp("built")
-            for project in (ROOT, ROOT / "widget_sim"):
+            for project in (ROOT, ROOT / "kit"):
                 _done(["uv", "build", "--quiet", "--wheel", "--out-dir", str(made), str(project)])
             made.rename(folder)
     return folder

@@ -12,7 +12,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 COMPONENTS: Final = ("server", "widget_sim", "fake_oauth", "demo", "e2e")
-FOLDERS: Final = (*COMPONENTS, "tests", "tools", "docs")
+FOLDERS: Final = (*COMPONENTS, "kit", "tests", "tools", "docs")
 Recipe = Mapping[str, Mapping[str, str]]
 """The replacements of a recipe, by file. Each replaced text must occur exactly once; of a new file, it is empty."""
 

@@ -17,7 +17,7 @@ VERSION: Final = Path(__file__).parents[2] / "server" / "chatkey" / "__init__.py
 LISTS: Final = ("docs/index", "docs/tutorials", "docs/how-to", "docs/reference", "docs/background")
 """The pages of links."""
 SOURCE_LINK: Final = re.compile(
-    r"\[(?P<text>[^\]]+)\]\((?:\.\./)*(?:(?:tests|e2e|templates|widget_sim|\.github)/[^)\s]*|deploy|LICENSE|action\.yml)\)"
+    r"\[(?P<text>[^\]]+)\]\((?:\.\./)*(?:(?:tests|e2e|templates|widget_sim|kit|\.github)/[^)\s]*|deploy|LICENSE|action\.yml)\)"
 )
 """A link to a file of the source tree, which the site does not contain."""
 DIAGRAM: Final = re.compile(r"^```mermaid\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

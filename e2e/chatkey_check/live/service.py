@@ -65,7 +65,7 @@ class ReferenceServer:
     @cached_property
     def installed(self) -> bool:
         """Whether the reference server is installed. It is an optional extra of chatkey."""
-        return find_spec("piccolo") is not None
+        return all(map(find_spec, ("chatkey_server", "piccolo")))
 
     def expect(self, target: Target) -> None:
         """Start the server in the background if a run against this target needs it. Starting takes a second or two."""

@@ -1,9 +1,7 @@
-"""Finds the built files, and reads their manifest."""
+"""Reads the manifest of the built files."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +9,6 @@ import msgspec
 
 from chatkey import __version__
 
-DISTRIBUTION: Final = "chatkey-assets"
 INSTALL: Final = f"pip install 'chatkey[server]=={__version__}'"
 REMEDY: Final = f"In a checkout, run `python widget_sim/build_assets.py`. Otherwise: {INSTALL}"
 
@@ -28,18 +25,6 @@ class Manifest(msgspec.Struct, frozen=True):
     sources: str
     lock: dict[str, str]
     sizes: dict[str, int]
-
-
-def installed() -> Path:
-    """Return the folder of the built files. Raises `AssetsError` if their distribution does not match this server."""
-    try:
-        from chatkey_assets import BUILT  # noqa: PLC0415 - another distribution, which can be missing
-    except ModuleNotFoundError:
-        raise AssetsError(f"The widget's files are not installed: {INSTALL}") from None
-    with suppress(PackageNotFoundError):  # in a checkout, the package is on the path without a distribution
-        if (found := version(DISTRIBUTION)) != __version__:
-            raise AssetsError(f"{DISTRIBUTION} {found} does not belong to chatkey {__version__}: {INSTALL}")
-    return BUILT
 
 
 def read_manifest(built: Path) -> Manifest:

@@ -9,10 +9,11 @@ from litestar import HttpMethod, Router, route
 from litestar.openapi import ResponseSpec
 from litestar.types import ASGIApp, Scope
 
+from chatkey_assets import BUILT
 from chatkey_protocol.codes import Code
 from chatkey_server.assets.encoding import IDENTITY, choose
 from chatkey_server.assets.files import File, fixed_files, hashed_files, pinned_files
-from chatkey_server.assets.manifest import installed, read_manifest
+from chatkey_server.assets.manifest import read_manifest
 from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, PREFLIGHT, Answer, error_body
 from chatkey_server.public.documentation import operation, responses
 from chatkey_server.public.parameters import FILE
@@ -30,9 +31,8 @@ MISSING: Final = Answer(
 ANY_FILE: Final = ResponseSpec(bytes, description="The file.", generate_examples=False, media_type="*/*")
 
 
-def router(settings: Settings, built: Path | None = None) -> Router:
+def router(settings: Settings, built: Path = BUILT) -> Router:
     """Return the routes of the built files, usually of `chatkey_assets`. Raises `AssetsError` if a file is missing."""
-    built = built or installed()
     manifest = read_manifest(built)
     made = (built, manifest, settings)
     files = hashed_files(built, manifest) | fixed_files(*made) | pinned_files(*made)

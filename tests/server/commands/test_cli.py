@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from chatkey import __version__
-from chatkey.cli import AT_HAND, GROUP, Commands, summary
+from chatkey.cli import AT_HAND, GROUP, KIT, Commands, missing, summary
 from chatkey_protocol.codes import Code
 from chatkey_server.commands.errors import ServiceCommand
 from chatkey_server.identity.errors import Refused
@@ -51,8 +51,11 @@ def test_help_imports_no_framework(pytestconfig: pytest.Config) -> None:
     assert printed == "[]\n"
 
 
-def test_the_sentence_of_a_command_that_is_not_installed_says_so() -> None:
-    assert summary(EntryPoint("x", "chatkey_server.no_such_module:x", "g")) == "(not installed)"
+@pytest.mark.parametrize("module", ["chatkey_server.no_such_module", "no_such_package.module"])
+def test_instead_of_the_sentence_of_a_command_that_is_not_installed_the_list_says_what_to_type(module: str) -> None:
+    absent = EntryPoint("x", f"{module}:x [server,browser]", "g")
+
+    assert summary(absent) == "(not installed: pip install 'chatkey[browser,server]')"
 
 
 class Announced(Distribution):
@@ -62,11 +65,12 @@ class Announced(Distribution):
         "METADATA": "Metadata-Version: 2.4\nName: announced\nVersion: 1\n"
         "Requires-Dist: no-such-base\nRequires-Dist: click<9; extra == 'here'\n"
         "Requires-Dist: click; extra == 'away'\nRequires-Dist: no-such.one[more]>=1; extra == \"away\"\n"
-        "Requires-Dist: chatkey-assets==9; extra == 'checkout'\n"
+        "Requires-Dist: no-such-base; extra == 'kit'\n"
+        f"Requires-Dist: chatkey-kit=={__version__}; extra == 'checkout'\n"
         "Requires-Dist: no-such.one; extra == 'far'\nRequires-Dist: no-such.two; extra == 'far'\n",
         "entry_points.txt": f"[{GROUP}]\nbase={__name__}:said\n"
         f"here={__name__}:said [here]\naway={__name__}:said [away]\nfar={__name__}:said [far]\n"
-        f"checkout={__name__}:said [checkout]",
+        f"checkout={__name__}:said [checkout]\nkit={__name__}:said [kit]",
     }
 
     def read_text(self, filename: str) -> str | None:
@@ -100,6 +104,27 @@ def test_a_command_whose_extra_is_not_installed_says_what_to_type(name: str, lac
 
     assert result.exit_code == 1
     assert result.output == f"Error: `chatkey {name}` needs {lacking} here: pip install 'chatkey[{name}]'\n"
+
+
+def test_a_command_of_our_other_distribution_needs_the_same_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatkey.cli.__version__", "9.9.9")
+    monkeypatch.setattr("chatkey.cli.KIT", ("click", "click"))  # is installed, in another version
+    (command,) = Announced().entry_points.select(name="here")
+
+    assert missing(command) == ["click 9.9.9"]
+
+
+def test_without_our_other_distribution_its_commands_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatkey.cli.KIT", ("no-such-base", "no_such_base"))
+    (command,) = Announced().entry_points.select(name="kit")
+
+    assert missing(command) == [f"no-such-base {__version__}"]
+
+
+def test_the_extra_of_the_service_requires_this_version_of_our_other_distribution(pytestconfig: pytest.Config) -> None:
+    project = tomllib.loads((pytestconfig.rootpath / "pyproject.toml").read_text())["project"]
+
+    assert f"{KIT[0]}=={__version__}" in project["optional-dependencies"]["server"]
 
 
 def test_commands_at_hand_are_those_of_the_project(pytestconfig: pytest.Config) -> None:
