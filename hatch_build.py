@@ -27,4 +27,4 @@ class Files(BuildHookInterface[Any]):
         if version == "editable":
             build(ROOT / "widget_sim")
         else:
-            build_data["force_include"][str(pack_site(ROOT))] = "chatkey/site.zip"
+            build_data["force_include"][str(pack_site(ROOT))] = "chatkey/site.tar.xz"

@@ -24,7 +24,7 @@ PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf
 COMMANDS: Final = PROJECT["entry-points"]["chatkey.commands"]
 CHATKEY: Final = str(Path(sysconfig.get_path("scripts")) / "chatkey")
 ASSETS: Final = "chatkey_assets/built/"
-SITE: Final = "chatkey/site.zip"
+SITE: Final = "chatkey/site.tar.xz"
 UNWANTED: Final = ("node_modules/", "chatkey_build/", "tests/", "__pycache__/", ".pyc", ".map")
 MOST_BYTES: Final = {"chatkey": 5_000_000, "chatkey_kit": 30_000_000}
 """The largest size of each wheel. If a wheel is larger, it probably contains files twice."""

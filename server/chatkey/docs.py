@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tarfile
 import webbrowser
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -12,11 +14,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from zipfile import ZipFile
 
 import click
 
-PLACES = (Path(__file__).with_name("site.zip"), Path(__file__).parents[2] / "build" / "site.zip")
+PLACES = (Path(__file__).with_name("site.tar.xz"), Path(__file__).parents[2] / "build" / "site.tar.xz")
 """The site in an installation, and in a checkout."""
 ENTRIES = ("settings", "codes", "checks", "faults", "refusals", "limits", "alerts", "decisions")
 """The pages whose entries have names."""
@@ -35,13 +36,13 @@ def docs(*, entry: str | None, port: int, browser: bool) -> None:
     place = next((place for place in PLACES if place.is_file()), None)
     if place is None:
         raise click.ClickException("This checkout has no built documentation: run `nox -s docs -- --site`.")
-    site = ZipFile(place)
+    site = unpack(place)
     page = address_of(site, entry) if entry else "index.html"
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), partial(Pages, site))
     except OSError as error:
         raise click.ClickException(f"Port {port} cannot be used: {error.strerror}. Choose another --port.") from error
-    with site, server, suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop
+    with server, suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop
         address = f"http://127.0.0.1:{server.server_port}/docs/{page}"
         click.echo(f"The documentation is at {address}. Ctrl-C stops.")
         if browser:
@@ -49,11 +50,20 @@ def docs(*, entry: str | None, port: int, browser: bool) -> None:
         server.serve_forever()
 
 
-def address_of(site: ZipFile, entry: str) -> str:
+def unpack(packed: Path) -> dict[str, bytes]:
+    """Return the files of the site by name. Raises `ClickException` if this Python was built without lzma."""
+    try:
+        with tarfile.open(packed, "r:xz") as site:
+            return {member.name: content.read() for member in site if (content := site.extractfile(member))}
+    except tarfile.CompressionError as error:
+        raise click.ClickException(f"The documentation cannot be read here: {error}. Use another Python.") from error
+
+
+def address_of(site: Mapping[str, bytes], entry: str) -> str:
     """Return the page and the anchor of an entry. Raises `ClickException` if there is no such entry."""
     anchor = re.sub(r"[^a-z0-9]+", "-", entry.lower())
     for page in ENTRIES:
-        if f'id="{anchor}"' in site.read(f"docs/{page}.html").decode():
+        if f'id="{anchor}"' in site[f"docs/{page}.html"].decode():
             return f"{page}.html#{anchor}"
     raise click.ClickException(f"The documentation has no entry {entry!r}. Start `chatkey docs`, and search there.")
 
@@ -61,7 +71,7 @@ def address_of(site: ZipFile, entry: str) -> str:
 class Pages(SimpleHTTPRequestHandler):
     """Serves the files of the packed site, without a log."""
 
-    def __init__(self, site: ZipFile, *args: Any) -> None:
+    def __init__(self, site: Mapping[str, bytes], *args: Any) -> None:
         self._site = site
         super().__init__(*args)
 
@@ -69,7 +79,7 @@ class Pages(SimpleHTTPRequestHandler):
         """Send the headers of a file, and return its content."""
         name = unquote(urlsplit(self.path).path).removeprefix("/") or "index.html"
         try:
-            content = self._site.read(name)
+            content = self._site[name]
         except KeyError:
             self.send_error(HTTPStatus.NOT_FOUND)
             return None

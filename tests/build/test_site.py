@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from functools import partial
 from http.server import ThreadingHTTPServer
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from zipfile import ZipFile
 
 import click
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from chatkey.docs import Pages, address_of
+from chatkey.docs import Pages, address_of, unpack
 from chatkey_build import build_site
-from chatkey_build.sources import pack
+from chatkey_build.site import pack
 from chatkey_check import checks
 from chatkey_e2e import axe
 from chatkey_protocol.codes import Code
@@ -45,14 +44,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def packed(site: Path) -> ZipFile:
-    """The site as the wheel contains it."""
-    return ZipFile(BytesIO(pack(site, (file for file in site.rglob("*") if file.is_file()))))
+def served(site: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The site as `chatkey docs` reads it from the wheel."""
+    packed = tmp_path_factory.mktemp("packed") / "site.tar.xz"
+    packed.write_bytes(pack(site))
+    return unpack(packed)
 
 
 @pytest.fixture(scope="module")
-def address(packed: ZipFile) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Pages, packed)) as server:
+def address(served: dict[str, bytes]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Pages, served)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -141,16 +142,23 @@ def test_a_block_of_code_has_a_button_that_copies_it(page: Page, address: str) -
         ("D-10.2", "decisions.html#d-10-2"),
     ],
 )
-def test_the_command_finds_the_entry_of_a_name(packed: ZipFile, entry: str, place: str) -> None:
-    assert address_of(packed, entry) == place
+def test_the_command_finds_the_entry_of_a_name(served: dict[str, bytes], entry: str, place: str) -> None:
+    assert address_of(served, entry) == place
 
 
-def test_every_setting_code_and_check_has_an_entry(packed: ZipFile) -> None:
+def test_every_setting_code_and_check_has_an_entry(served: dict[str, bytes]) -> None:
     names = [*(setting.name for setting in SETTINGS), *Code, *checks.ORDER]
 
-    assert {address_of(packed, name).partition(".")[0] for name in names} == {"settings", "codes", "checks"}
+    assert {address_of(served, name).partition(".")[0] for name in names} == {"settings", "codes", "checks"}
 
 
-def test_an_unknown_entry_is_refused(packed: ZipFile) -> None:
+def test_an_unknown_entry_is_refused(served: dict[str, bytes]) -> None:
     with pytest.raises(click.ClickException, match="no entry 'nonsense'"):
-        address_of(packed, "nonsense")
+        address_of(served, "nonsense")
+
+
+def test_a_python_without_lzma_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "lzma", None)
+
+    with pytest.raises(click.ClickException, match=r"lzma module is not available\. Use another Python"):
+        unpack(tmp_path / "site.tar.xz")

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import tempfile
+from io import BytesIO
 from pathlib import Path
 
 from chatkey_build.node import BuildError, run
-from chatkey_build.sources import pack
 
 
 def pack_site(root: Path) -> Path:
     """Build the site of the checkout at `root`, and return it as one file. `chatkey docs` of this checkout finds it."""
-    packed = root / "build" / "site.zip"
+    packed = root / "build" / "site.tar.xz"
     packed.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="chatkey-site-") as room:
-        made = build_site(root, Path(room) / "site")
-        packed.write_bytes(pack(made, (file for file in made.rglob("*") if file.is_file())))
+        packed.write_bytes(pack(build_site(root, Path(room) / "site")))
     return packed
+
+
+def pack(site: Path) -> bytes:
+    """Pack the folder in a format that stores only once what its pages have in common.
+
+    The same files always give the same bytes.
+    """
+    buffer = BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:xz") as archive:
+        for file in sorted(each for each in site.rglob("*") if each.is_file()):
+            member = tarfile.TarInfo(file.relative_to(site).as_posix())
+            member.size = file.stat().st_size
+            with file.open("rb") as content:
+                archive.addfile(member, content)
+    return buffer.getvalue()
 
 
 def build_site(root: Path, made: Path) -> Path:
@@ -32,6 +47,6 @@ def build_site(root: Path, made: Path) -> Path:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise BuildError(f"the documentation site cannot be built:\n{done.stderr}")
-    for unused in (*made.rglob("*.map"), made / ".buildinfo"):
+    for unused in (*made.rglob("*.map"), *made.rglob("fa-brands-*"), made / ".buildinfo"):
         unused.unlink()
     return made
