@@ -37,6 +37,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="chatkey-base-") as folder:
         os.chdir(folder)  # so that nothing is imported from the checkout
         check_extras()
+        _expect(0, "(not installed: pip install 'chatkey[server]')", "--help")
+        _expect(1, "The documentation has no entry 'nonsense'", "docs", "nonsense")
         check_fake_oauth(Path(folder))
         check_check()
 
