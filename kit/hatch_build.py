@@ -47,7 +47,7 @@ class Kit(BuildHookInterface[Any]):
         forced: dict[str, str] = build_data["force_include"]
         if self.target_name == "sdist":
             sources = (file for name in (*PACKAGES, *JUDGED_BY, *SOURCES) for file in _sources(ROOT / name))
-            forced |= {str(file): str(file.relative_to(ROOT)) for file in sources}
+            forced |= {str(file): file.relative_to(ROOT).as_posix() for file in sources}
             return
         build(ROOT / "widget_sim")
         forced |= {str(ROOT / name): Path(name).name for name in PACKAGES}
