@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal
-from urllib.parse import quote_plus
 
 import msgspec
 
@@ -15,7 +14,7 @@ from chatkey_oauth.engine.text import clean
 Headers = tuple[tuple[str, str], ...]
 
 NO_STORE: Final[Headers] = (("cache-control", "no-store"), ("pragma", "no-cache"))
-UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]*")
+RESERVED: Final = re.compile(rb"[^A-Za-z0-9._~-]")
 CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
 
 
@@ -43,15 +42,15 @@ def encode(params: Mapping[str, object]) -> str:
     return "&".join(f"{encoded(name)}={encoded(str(value))}" for name, value in params.items())
 
 
-def encoded(text: str) -> str:
-    """Form-encode one name or value."""
-    return text if UNRESERVED.fullmatch(text) else quoted(text)
-
-
 @lru_cache(maxsize=64)
-def quoted(text: str) -> str:
-    """Form-encode text. The result is cached, because `scope` and `iss` are the same in most callbacks."""
-    return quote_plus(text, errors="surrogateescape")
+def encoded(text: str) -> str:
+    """Form-encode one name or value. The result is cached, because most of them are the same in all callbacks."""
+    return RESERVED.sub(escaped, text.encode("utf-8", "surrogateescape")).decode()
+
+
+def escaped(found: re.Match[bytes]) -> bytes:
+    """Return the form-encoding of one byte."""
+    return b"+" if found[0] == b" " else b"%%%02X" % ord(found[0])
 
 
 def json_answer(data: Any, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> Answer:
