@@ -14,7 +14,7 @@ from chatkey_oauth.engine.http import text_answer
 from chatkey_oauth.fake import Fake
 from chatkey_oauth.settings import Settings
 
-LAB: Final = "lab"
+LAB: Final = "/lab/"
 BODY_BYTES: Final = 64 * 1024
 
 
@@ -37,7 +37,7 @@ class App(Fake):
             await self._serve(scope, receive, send)
 
     def is_for_lab(self, path: str) -> bool:
-        return self.settings.lab and first_segment(path) == LAB
+        return self.settings.lab and f"{path}/".startswith(LAB)
 
     @cached_property
     def control(self) -> Asgi:
@@ -58,8 +58,3 @@ class App(Fake):
 
 def create_app(settings: Settings | None = None, clock: Clock | None = None) -> App:
     return App(settings or Settings(), clock or Clock())
-
-
-def first_segment(path: str) -> str:
-    """Return the part of a path between its first two slashes."""
-    return path.removeprefix("/").partition("/")[0]

@@ -21,7 +21,7 @@ from chatkey_serving.site import LOG, reset
 if TYPE_CHECKING:
     from chatkey_oauth.app import App
     from chatkey_oauth.engine.asgi import Message
-    from chatkey_oauth.engine.http import Answer
+    from chatkey_oauth.engine.http import Answer, Headers
     from chatkey_serving.site import Site
 
 MOST_BYTES: Final = 1024 * 1024
@@ -32,6 +32,9 @@ IDLE_SECONDS: Final = 75.0
 
 WAITING: Final = 16
 """The maximum number of requests that may wait for the response to an earlier request."""
+
+HEAD: Final = b"%bdate: %b\r\ncontent-length: %d\r\n\r\n"
+LAST_HEAD: Final = b"%bdate: %b\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
 
 
 class Request:
@@ -278,14 +281,16 @@ class Connection(asyncio.Protocol):
 
 def head_bytes(answer: Answer, *, keep_alive: bool) -> bytes:
     """Return the status line and the headers of a response."""
-    lines = [header_line(name, value) for name, value in answer.headers]
-    ending = b"content-length: %d\r\n%b\r\n" % (len(answer.body), b"" if keep_alive else b"connection: close\r\n")
-    return b"".join((status_line(answer.status), b"date: %b\r\n" % http_date(int(time.time())), *lines, ending))
+    known = known_head(answer.status, answer.headers)
+    return (HEAD if keep_alive else LAST_HEAD) % (known, http_date(int(time.time())), len(answer.body))
 
 
-@lru_cache(maxsize=256)
-def header_line(name: str, value: str) -> bytes:
-    return f"{name}: ".encode("latin-1") + header_bytes(value) + b"\r\n"
+@lru_cache(maxsize=64)
+def known_head(status: int, headers: Headers) -> bytes:
+    """Return the part of a head that is the same for all responses with this status and these headers."""
+    return status_line(status) + b"".join(
+        [b"%b: %b\r\n" % (name.encode(), header_bytes(value)) for name, value in headers]
+    )
 
 
 @cache
