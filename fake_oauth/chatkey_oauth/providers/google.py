@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatkey_oauth.engine.advice import advised, unknown_scope
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.requests import AuthorizationRequest
+    from chatkey_oauth.engine.world import Addresses
 
 SCOPE_URLS = {
     "email": "https://www.googleapis.com/auth/userinfo.email",
@@ -169,38 +171,12 @@ class Imitated(Provider):
     def discovery(self, call: Call) -> Answer:
         """The discovery document (OpenID Connect Discovery 4)."""
         del call
-        browser, _, issuer = self.addresses
-        tokens = self.at_host("oauth2.googleapis.com")
-        return json_answer(
-            {
-                "issuer": issuer,
-                "authorization_endpoint": f"{browser}/o/oauth2/v2/auth",
-                "device_authorization_endpoint": f"{tokens}/device/code",
-                "token_endpoint": f"{tokens}/token",
-                "userinfo_endpoint": f"{self.at_host('openidconnect.googleapis.com')}/v1/userinfo",
-                "revocation_endpoint": f"{tokens}/revoke",
-                "jwks_uri": f"{self.at_host('www.googleapis.com')}/oauth2/v3/certs",
-                "response_types_supported": [
-                    *("code", "token", "id_token", "code token", "code id_token", "token id_token"),
-                    *("code token id_token", "none"),
-                ],
-                "response_modes_supported": list(self.response_modes),
-                "subject_types_supported": ["public"],
-                "id_token_signing_alg_values_supported": ["RS256"],
-                "scopes_supported": ["openid", "email", "profile"],
-                "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
-                "claims_supported": [
-                    *("aud", "email", "email_verified", "exp", "family_name", "given_name"),
-                    *("iat", "iss", "name", "picture", "sub"),
-                ],
-                "code_challenge_methods_supported": ["plain", "S256"],
-                "grant_types_supported": [
-                    *("authorization_code", "refresh_token"),
-                    *("urn:ietf:params:oauth:grant-type:device_code", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
-                ],
-                "authorization_response_iss_parameter_supported": self.on("advertise-iss"),
-            },
-            headers=(("cache-control", "public, max-age=3600"),),
+        return document(
+            self.addresses,
+            self.at_host("oauth2.googleapis.com"),
+            self.at_host("openidconnect.googleapis.com"),
+            self.at_host("www.googleapis.com"),
+            advertises_iss=self.on("advertise-iss"),
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
@@ -246,11 +222,9 @@ class Imitated(Provider):
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
         """Add the scopes in both forms, and parameters that clients must tolerate: `authuser`, `prompt`, `hd`."""
-        names = short(grant.scopes)
-        expanded = names | {SCOPE_URLS.get(scope, scope) for scope in names}
         person = self.person(grant)
         return {
-            "scope": " ".join(sorted(expanded)),
+            "scope": " ".join(sorted({*short(grant.scopes), *long(grant.scopes)})),
             "authuser": "0",
             **({"hd": person.hosted_domain} if person.hosted_domain else {}),
             "prompt": "none" if silent(request) or not (first or forced(request)) else "consent",
@@ -276,8 +250,7 @@ class Imitated(Provider):
         return asked or grant.scopes
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        scope = " ".join(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes))
-        return super().token_body(issued, id_token) | {"scope": scope}
+        return super().token_body(issued, id_token) | {"scope": " ".join(long(issued.grant.scopes))}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Name the refused grant type in the error. A missing grant type counts as an empty one."""
@@ -426,6 +399,42 @@ class Imitated(Provider):
         return self.number(person, 21)
 
 
+@lru_cache(maxsize=64)
+def document(addresses: Addresses, tokens: str, profiles: str, keys: str, *, advertises_iss: bool) -> Answer:
+    """Return the discovery document. The result is cached, because clients of some tests request nothing else."""
+    return json_answer(
+        {
+            "issuer": addresses.issuer,
+            "authorization_endpoint": f"{addresses.browser}/o/oauth2/v2/auth",
+            "device_authorization_endpoint": f"{tokens}/device/code",
+            "token_endpoint": f"{tokens}/token",
+            "userinfo_endpoint": f"{profiles}/v1/userinfo",
+            "revocation_endpoint": f"{tokens}/revoke",
+            "jwks_uri": f"{keys}/oauth2/v3/certs",
+            "response_types_supported": [
+                *("code", "token", "id_token", "code token", "code id_token", "token id_token"),
+                *("code token id_token", "none"),
+            ],
+            "response_modes_supported": Imitated.response_modes,
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "scopes_supported": ["openid", "email", "profile"],
+            "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+            "claims_supported": [
+                *("aud", "email", "email_verified", "exp", "family_name", "given_name"),
+                *("iat", "iss", "name", "picture", "sub"),
+            ],
+            "code_challenge_methods_supported": ["plain", "S256"],
+            "grant_types_supported": [
+                *("authorization_code", "refresh_token"),
+                *("urn:ietf:params:oauth:grant-type:device_code", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+            ],
+            "authorization_response_iss_parameter_supported": advertises_iss,
+        },
+        headers=(("cache-control", "public, max-age=3600"),),
+    )
+
+
 def invalid_value() -> Answer:
     return json_answer({"error": "invalid_token", "error_description": "Invalid Value"}, 400)
 
@@ -449,9 +458,16 @@ def none_at_all(scopes: Iterable[str]) -> list[str]:
     return [scope for scope in scopes if not may_be(scope)]
 
 
-def short(scopes: Iterable[str]) -> set[str]:
+@lru_cache(maxsize=64)
+def short(scopes: tuple[str, ...]) -> frozenset[str]:
     """Return the scopes in their short form, without duplicates."""
-    return {SCOPE_NAMES.get(scope, scope) for scope in scopes}
+    return frozenset(SCOPE_NAMES.get(scope, scope) for scope in scopes)
+
+
+@lru_cache(maxsize=64)
+def long(scopes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the scopes in their long form, without duplicates."""
+    return tuple(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in scopes))
 
 
 def forced(request: AuthorizationRequest) -> bool:
