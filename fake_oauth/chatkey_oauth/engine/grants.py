@@ -121,10 +121,12 @@ class Ring(Generic[V]):
         return len(self._entries)
 
     def put(self, key: str, value: V) -> None:
-        self._entries.pop(key, None)
-        if len(self._entries) >= self._size:
-            self._entries.popitem(last=False)
-        self._entries[key] = value
+        entries = self._entries
+        if key in entries:
+            del entries[key]
+        elif len(entries) >= self._size:
+            entries.popitem(last=False)
+        entries[key] = value
 
     def get(self, key: str) -> V | None:
         return self._entries.get(key)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class Hooks:
     """Hooks that change nothing. Subclasses override some of the methods."""
 
+    __slots__ = ()
+
     @property
     def flow_id(self) -> str | None:
         """The id of the request's flow, which is stored with the grant. None if there is no flow."""

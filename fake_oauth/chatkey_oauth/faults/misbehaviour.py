@@ -39,6 +39,8 @@ class Misbehaviour(Hooks):
     `judged` has the verdicts on the protections of the request. `note` is a further remark for the timeline.
     """
 
+    __slots__ = ("_faults", "_hits", "_judged", "_moment", "note")
+
     def __init__(self, faults: Faults, moment: Moment, judged: dict[str, Verdict], note: str = "") -> None:
         self._faults = faults
         self._moment = moment
@@ -62,6 +64,8 @@ class Misbehaviour(Hooks):
 
     def before(self) -> Answer | None:
         """Return a response to send instead of calling the endpoint, or None. Raises `Refusal`."""
+        if not self._faults.are_armed:
+            return None
         for rule, fault in self._armed():
             if self._moment.leg in fault.acts_on and (outcome := fault.instead(self._moment)) is not None:
                 self._hit(rule)
@@ -123,8 +127,10 @@ class Misbehaviour(Hooks):
         moment, flow = self._moment, self._moment.flow
         if flow is None:
             return
-        before = flow.steps[-1].verdicts if flow.steps else {}
-        judged = {name: verdict for name, verdict in before.items() if name in STANDING} | self._judged
+        judged = self._judged
+        if flow.steps:
+            before = flow.steps[-1].verdicts
+            judged = {name: verdict for name, verdict in before.items() if name in STANDING} | judged
         step = Step(
             leg=moment.leg,
             at=moment.at,
@@ -147,6 +153,8 @@ class Misbehaviour(Hooks):
         return self._faults.armed(moment.provider.name, moment.client_id, moment.flow)
 
     def _bend(self, value: T, act: Callable[[Fault, T], T | None]) -> T:
+        if not self._faults.are_armed:
+            return value
         for rule, fault in self._armed():
             bent = act(fault, value)
             if bent is not None:

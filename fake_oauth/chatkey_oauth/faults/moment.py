@@ -23,6 +23,8 @@ class Moment:
     the browser is redirected. `stranger` returns a key that does not belong to the provider.
     """
 
+    __slots__ = ("at", "call", "client_id", "flow", "flows", "leg", "provider", "request", "stranger", "way_back")
+
     def __init__(
         self,
         provider: Dialect,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from chatkey_oauth.engine.flows import Leg, Verdict
@@ -74,19 +75,20 @@ def of_state(state: str | None) -> Verdict:
     """Judge `state`, the protection against login CSRF (RFC 6749 10.12)."""
     if not state:
         return absent("no state: login CSRF is possible, unless PKCE or a nonce is tied to this browser")
-    return of_chance("state", state)
+    return of_chance("state", len(state))
 
 
-def of_chance(name: str, value: str) -> Verdict:
+@lru_cache(maxsize=64)
+def of_chance(name: str, length: int) -> Verdict:
     """Judge whether a value is too long to be guessed. The verdict does not consider whether the value is random."""
-    words = f"{name} of {len(value)} character{'s' * (len(value) != 1)}"
-    return good(words) if len(value) >= GUESSABLE else odd(f"{words}: short enough to be guessed")
+    words = f"{name} of {length} character{'s' * (length != 1)}"
+    return good(words) if length >= GUESSABLE else odd(f"{words}: short enough to be guessed")
 
 
 def of_nonce(provider: Dialect, query: Mapping[str, str]) -> Verdict | None:
     """Judge the nonce (OpenID Connect Core 3.1.2.1). Return None if there is no nonce and none is needed."""
     if nonce := query.get("nonce"):
-        return of_chance("nonce", nonce)
+        return of_chance("nonce", len(nonce))
     if not provider.signs(split_scopes(query.get("scope", ""))):
         return None
     return absent("no nonce: the id_token of another login could be injected")

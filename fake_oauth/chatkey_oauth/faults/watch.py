@@ -6,7 +6,7 @@ Finds the request's flow and step, applies faults, and records the result.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from chatkey_oauth.engine.credentials import basic_pairs
 from chatkey_oauth.engine.flows import COOKIE, Flow, Flows, Leg
@@ -42,13 +42,6 @@ STAND_FOR_GRANTS: Final = ("refresh_token", "token", "access_token", "input_toke
 """Parameters that carry a token."""
 
 
-class Attended(NamedTuple):
-    """A response, with the flow of the login to which the request belongs, if any."""
-
-    answer: Answer
-    flow: str | None = None
-
-
 class Watch:
     """Lets the armed faults act on every request, and records the requests in flows.
 
@@ -60,11 +53,14 @@ class Watch:
         self.faults = faults
         self._stranger = cache(make_key)
 
-    def attend(self, provider: Provider, call: Call, route: Route) -> Attended:
-        """Let a provider answer while the armed faults act. Record the step in the timeline of the flow."""
+    def attend(self, provider: Provider, call: Call, route: Route) -> tuple[Answer, str | None]:
+        """Let a provider answer while the armed faults act. Record the step in the timeline of the flow.
+
+        Return the response, and the id of the flow to which the request belongs, if any.
+        """
         leg, handler = route
         if leg is None:
-            return Attended(provider.answer(handler, call))
+            return provider.answer(handler, call), None
         misbehaviour = self._page(provider, leg, call) if leg in PAGES else self._back_channel(provider, leg, call)
         attended = self._attended(misbehaviour, leg, handler)
         call.hooks = misbehaviour
@@ -73,7 +69,7 @@ class Watch:
         finally:
             call.hooks = UNTOUCHED
         misbehaviour.record(answer)
-        return Attended(answer, misbehaviour.flow_id)
+        return answer, misbehaviour.flow_id
 
     def clear(self) -> None:
         self.flows.clear()
@@ -125,11 +121,12 @@ class Watch:
         flow = self.flows.get(call.form.get("flow", "")) if leg is Leg.CONSENT else None
         if flow is not None and flow.provider == provider.name:
             return flow
+        query = call.query
         return self.flows.begin(
             provider.name,
-            clean(call.query.get(provider.client_parameter, "")[:LONGEST_ID]),
-            state=call.query.get("state"),
-            login_hint=clean(call.query[provider.hint]) if provider.hint in call.query else None,
+            clean(query.get(provider.client_parameter, "")[:LONGEST_ID]),
+            state=query.get("state"),
+            login_hint=clean(query[provider.hint]) if provider.hint in query else None,
             cookie=call.cookie(COOKIE),
         )
 
