@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -209,8 +209,9 @@ class Fake:
         return self.provider(name).label, self.addresses(name).browser, keys
 
 
+@lru_cache(maxsize=64)
 def provider_path(path: str) -> tuple[str, str]:
-    """Return the name of the provider in the path, and the rest of the path.
+    """Return the name of the provider in the path, and the rest of the path. The result is cached.
 
     A client may also request metadata at a well-known path before the path of the issuer (RFC 8414 3.1).
     """

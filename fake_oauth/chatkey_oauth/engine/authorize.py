@@ -138,7 +138,10 @@ def already_allowed(provider: Dialect, request: AuthorizationRequest, person: Pe
 
 def shared(provider: Dialect, request: AuthorizationRequest, call: Call) -> tuple[str, ...]:
     """Return the requested scopes, without optional scopes that the person has deselected."""
-    offered = {value for name, value in call.form_pairs if name == "offered"} & provider.may_decline(request)
+    declinable = provider.may_decline(request)
+    if not declinable:
+        return request.scopes
+    offered = {value for name, value in call.form_pairs if name == "offered"} & declinable
     ticked = {value for name, value in call.form_pairs if name == "share"}
     return tuple(scope for scope in request.scopes if scope not in offered - ticked)
 

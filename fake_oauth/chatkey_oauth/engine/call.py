@@ -50,14 +50,16 @@ class Call:
     def form_pairs(self) -> list[tuple[str, str]]:
         """The parameters of a form body, in order and with repetitions."""
         if self._form_pairs is None:
-            self._form_pairs = [] if self.is_json else pairs(self.body.decode("ascii", "surrogateescape"))
+            self._form_pairs = (
+                [] if not self.body or self.is_json else pairs(self.body.decode("ascii", "surrogateescape"))
+            )
         return self._form_pairs
 
     @property
     def form(self) -> dict[str, str]:
         """The parameters of the body. For a JSON object, these are the string members that are valid Unicode."""
         if self._form is None:
-            self._form = self._json_members() if self.is_json else dict(self.form_pairs)
+            self._form = self._json_members() if self.body and self.is_json else dict(self.form_pairs)
         return self._form
 
     @property
@@ -97,20 +99,15 @@ def pairs(text: str) -> list[tuple[str, str]]:
     for part in text.split("&"):
         if part:
             name, _, value = part.partition("=")
-            found.append((decoded(name), decoded(value) if value else ""))
+            found.append((decoded(name), decoded(value)) if "%" in part or "+" in part else (name, value))
     return found
 
 
-def decoded(text: str) -> str:
-    if "+" in text:
-        text = text.replace("+", " ")
-    return unquoted(text) if "%" in text else text
-
-
 @lru_cache(maxsize=64)
-def unquoted(text: str) -> str:
-    """Decode percent-encoding. The result is cached, because a client sends its redirect URI twice at each login."""
-    return unquote_to_bytes(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+def decoded(text: str) -> str:
+    """Decode a name or value. The result is cached, because a client sends its redirect URI twice at each login."""
+    raw = text.replace("+", " ").encode("utf-8", "surrogateescape")
+    return unquote_to_bytes(raw).decode("utf-8", "surrogateescape")
 
 
 @lru_cache(maxsize=64)

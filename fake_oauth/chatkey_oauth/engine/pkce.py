@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -23,8 +24,9 @@ def check_verifier(challenge: Challenge | None, verifier: str | None) -> None:
         raise TokenRefused(Reason.VERIFIER_WRONG, "code_verifier")
 
 
+@lru_cache(maxsize=64)
 def s256(verifier: str) -> str:
-    """Return the S256 challenge of a verifier (RFC 7636 4.2)."""
+    """Return the S256 challenge of a verifier (RFC 7636 4.2). The result is cached, because the lab needs it, too."""
     return base64url(sha256(verifier.encode("utf-8", "surrogateescape")).digest())
 
 

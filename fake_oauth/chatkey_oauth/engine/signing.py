@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -13,7 +13,9 @@ from chatkey_oauth.engine.text import base64url, from_base64url
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.hashes import SHA256
 
     PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey
 
@@ -154,10 +156,16 @@ def es256(key: EllipticCurvePrivateKey, signed: bytes) -> bytes:
 
 def rs256(key: RSAPrivateKey, signed: bytes) -> bytes:
     """Return the RS256 signature (RFC 7518 3.3)."""
+    return key.sign(signed, *pkcs1_with_sha256())
+
+
+@cache
+def pkcs1_with_sha256() -> tuple[PKCS1v15, SHA256]:
+    """Return the padding and the hash of RS256. They are created once, because each import takes a microsecond."""
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
 
-    return key.sign(signed, PKCS1v15(), SHA256())
+    return PKCS1v15(), SHA256()
 
 
 SIGNATURES: Final[Mapping[str, Callable[[Any, bytes], bytes]]] = {"RS256": rs256, "ES256": es256}
