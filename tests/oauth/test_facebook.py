@@ -91,6 +91,12 @@ def test_a_profile_has_only_the_fields_asked_for(facebook: Visitor) -> None:
     }
 
 
+def test_a_profile_has_the_id_even_if_the_request_does_not_name_it(facebook: Visitor) -> None:
+    token = facebook.access_token()
+
+    assert content(facebook.profile(token, fields="name")) == {"name": "Rhea Quill", "id": facebook.subject(token)}
+
+
 def test_a_person_without_a_picture_gets_a_silhouette(facebook: Visitor) -> None:
     profile = content(facebook.profile(facebook.access_token("noname"), fields="picture"))
 
@@ -132,7 +138,7 @@ def test_a_ticked_email_is_shared(facebook: Visitor) -> None:
     params = parameters(facebook.decide(also="offered=email&share=email"))
     token = content(facebook.redeem(params["code"]))["access_token"]
 
-    assert content(facebook.profile(token, fields="email")) == {"email": "rhea@example.com"}
+    assert content(facebook.profile(token, fields="email"))["email"] == "rhea@example.com"
 
 
 def test_the_public_profile_is_granted_even_if_only_the_email_was_requested(facebook: Visitor) -> None:

@@ -5,6 +5,8 @@ Sources:
 - The error for a missing client id: github.com/facebookarchive/php-graph-sdk/issues/50,
   github.com/nov/fb_graph/issues/204.
 - Clients use the host without www, too: github.com/fastify/fastify-oauth2 `index.js`.
+- The profile has the id, even if the request does not name it: github.com/laravel/socialite FacebookProvider.php,
+  github.com/puneetkay/Facebook-PHP-CodeIgniter/issues/14.
 """
 
 from __future__ import annotations
@@ -233,13 +235,13 @@ class Imitated(Provider):
         return self.graph_error("Invalid OAuth access token - Cannot parse access token", 190)
 
     def me(self, call: Call) -> Answer:
-        """The profile endpoint. It returns only the requested fields, and omits fields without a value."""
+        """The profile endpoint. It returns the requested fields and the id, and omits fields without a value."""
         issued = self.bearer(call)
         if refusal := self._proof_refused(call, issued):
             return refusal
         profile = self.profile(issued)
         silhouette = not self.person(issued.grant).picture
-        asked = dict(FIELD.findall(call.query.get("fields", "id,name")))
+        asked = {**dict(FIELD.findall(call.query.get("fields", "id,name"))), "id": ""}
         if "picture" in asked:
             profile["picture"] = picture_of(profile["picture"], asked["picture"], silhouette=silhouette)
         return graph_json(
