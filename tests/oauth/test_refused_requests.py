@@ -80,6 +80,10 @@ def test_an_error_stays_on_the_providers_page(visitor: Visitor, row: Row) -> Non
 
 PLAIN = {"code_challenge": "x", "code_challenge_method": "plain"}
 FACEBOOK = {"error_code": "100", "error_message": ""}
+LINKEDIN_SCOPE = {
+    "error": "unauthorized_scope_error",
+    "error_description": "Scope &quot;r_email&quot; is not authorized",
+}
 GITLAB_SCOPE = "The requested scope is invalid, unknown, or malformed."
 
 
@@ -93,7 +97,7 @@ GITLAB_SCOPE = "The requested scope is invalid, unknown, or malformed."
         ("discord", PLAIN, {"error": "invalid_request", "error_description": "S256"}),
         ("tiktok", {"scope": "user.info.basic,video.list"}, {"error": "invalid_scope", "error_description": ""}),
         ("tiktok", {"response_type": "token"}, {"error": "unsupported_response_type", "error_description": ""}),
-        ("linkedin", {"scope": "openid r_email"}, {"error": "unauthorized_scope_error", "error_description": ""}),
+        ("linkedin", {"scope": "openid r_email"}, LINKEDIN_SCOPE),
     ],
 )
 def test_an_error_is_sent_back_with_the_state(visitor: Visitor, changes: dict[str, str], error: dict[str, str]) -> None:

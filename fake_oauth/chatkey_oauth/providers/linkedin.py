@@ -13,6 +13,8 @@ Sources:
   github.com/linkedin-developers/linkedin-api-js-client/issues/35.
 - The access token may be in the query as `oauth2_access_token`, and is refused if it is missing:
   passport-linkedin-oauth2, lib/oauth2.js.
+- The message for an unknown scope: github.com/cuongdevjs/reactjs-social-login/issues/178 and
+  github.com/decioferreira/omniauth-linkedin-oauth2/issues/45.
 - Parameters in a Basic header are ignored, and reported as missing from the form:
   github.com/scribejava/scribejava/issues/822 and github.com/badgateway/oauth2-client/issues/141.
 """
@@ -20,14 +22,17 @@ Sources:
 from __future__ import annotations
 
 from hashlib import sha256
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from chatkey_oauth.engine.advice import advised, unknown_scope
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.dialect.common import letters
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import Answer, json_answer
 from chatkey_oauth.engine.provider import Provider
+from chatkey_oauth.engine.reading import fault
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
     CODE_REASONS,
@@ -44,6 +49,7 @@ from chatkey_oauth.engine.switches import Switch
 if TYPE_CHECKING:
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 BAD_CODE: Final = Words(
     400,
@@ -77,7 +83,6 @@ class Imitated(Provider):
         "profile": "Your name and picture",
         "email": "Your e-mail address",
     }
-    strict_scopes = True
     scope_separator = ","
     basic_auth = False
     refreshes = False
@@ -141,8 +146,16 @@ class Imitated(Provider):
             }
         )
 
+    def check_request(self, request: AuthorizationRequest) -> None:
+        """Refuse the first scope that LinkedIn does not know. The message is HTML."""
+        strange = next((scope for scope in request.scopes if scope not in self.scopes), None)
+        if strange is not None:
+            words = escape(f'Scope "{strange}" is not authorized for your application')
+            refusal = fault(self, request.query, request.redirect_uri, "unauthorized_scope_error", words)
+            raise advised(refusal, unknown_scope(self.label, self.scopes, request.query["scope"]))
+
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """Return LinkedIn's wording for an invalid scope, and the engine's wording for other errors."""
+        """Return LinkedIn's wording for a malformed scope, and the engine's wording for other errors."""
         if error == "invalid_scope":
             error, description = "unauthorized_scope_error", "Scope is not authorized for your application"
         return super().fault_params(error, description)
