@@ -255,7 +255,7 @@ def announce(settings: Settings, own: Certified | None = None) -> None:
 def guide(settings: Settings) -> str:
     """Return the text that is shown on a terminal at the start: addresses, client ids and secrets."""
     from chatkey_oauth.providers import NAMES
-    from chatkey_oauth.ready_made import shown_secret
+    from chatkey_oauth.ready_made import shown_keys
 
     lab = f"{settings.listens_at}/lab" if settings.lab else "off"
     approval = f"automatic, as {settings.auto_approve}" if settings.auto_approve else "on a page, by the chosen account"
@@ -265,6 +265,5 @@ def guide(settings: Settings) -> str:
         rows.append((name, settings.browser_base(name)))
         for client in settings.clients:
             if client.provider == name:
-                rows.append(("", f"id      {client.client_id}"))
-                rows += [("", f"secret  {secret}")] if (secret := shown_secret(client)) else []
+                rows += [("", f"{key:<7} {value}") for key, value in shown_keys(client)]
     return "\n".join(["", *(f"  {name:<9} {what}" for name, what in rows), "", "Press Ctrl+C to stop."])

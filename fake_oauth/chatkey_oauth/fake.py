@@ -199,13 +199,10 @@ class Fake:
 
     def _place(self, name: str) -> tuple[str, str, list[tuple[str, str]]]:
         """Return the name and address of a provider, with the ids and secrets that are public."""
-        from chatkey_oauth.ready_made import shown_secret
+        from chatkey_oauth.ready_made import shown_keys
 
-        keys: list[tuple[str, str]] = []
-        for client in self.world.clients.all():
-            if client.provider == name:
-                keys.append(("id", client.client_id))
-                keys += [("secret", secret)] if (secret := shown_secret(client)) else []
+        clients = (client for client in self.world.clients.all() if client.provider == name)
+        keys = [key for client in clients for key in shown_keys(client)]
         return self.provider(name).label, self.addresses(name).browser, keys
 
 

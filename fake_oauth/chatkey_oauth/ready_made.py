@@ -51,11 +51,14 @@ class ReadyMade(Sequence[Client]):
 READY_MADE: Final = ReadyMade()
 
 
-def shown_secret(client: Client) -> str:
-    """Return the secret of a ready-made client, which is public. For any other client, return an empty string."""
+def shown_keys(client: Client) -> list[tuple[str, str]]:
+    """Return the id of a client. For a ready-made client, also return the secret or the key, which are public."""
+    keys = [("id", client.client_id)]
     if client not in READY_MADE:
-        return ""
-    return client.client_secret or f"team {client.team_id}, key {client.key_id}, /lab/ready-made/apple.p8"
+        return keys
+    if client.client_secret:
+        return [*keys, ("secret", client.client_secret)]
+    return [*keys, ("team", client.team_id), ("key id", client.key_id), ("key", "/lab/ready-made/apple.p8")]
 
 
 def apple_p8() -> str:

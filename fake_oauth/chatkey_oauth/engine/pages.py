@@ -186,13 +186,12 @@ def index_page(places: Iterable[tuple[str, str, Iterable[tuple[str, str]]]], *, 
 
 
 def copied_line(name: str, value: str) -> str:
-    return f'<div><span class="soft">{name}</span>{copied(clean(value))}</div>'
-
-
-def copied(value: str) -> str:
-    """Return a value with a button that copies it."""
-    shown = escape(value)
-    return f'<code>{shown}</code> <button data-copy="{shown}" aria-label="Copy {shown}">Copy</button>'
+    """Return a value with its name, and with a button that copies the value."""
+    shown = escape(clean(value))
+    return (
+        f'<div class="copied"><span class="soft">{name}</span><code>{shown}</code>'
+        f'<button data-copy="{shown}" aria-label="Copy {shown}">Copy</button></div>'
+    )
 
 
 def avatar(person: Person) -> Answer:

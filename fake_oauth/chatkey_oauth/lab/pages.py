@@ -16,15 +16,16 @@ import msgspec
 
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import Answer
-from chatkey_oauth.engine.pages import copied, html, policy, template
+from chatkey_oauth.engine.pages import copied_line, html, policy, template
 from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults.catalogue import FAMILIES
 from chatkey_oauth.faults.misbehaviour import DECLINED, REFUSED
+from chatkey_oauth.ready_made import shown_keys
 from chatkey_oauth.request_log import stand_in
 from chatkey_oauth.timeline import steps_with_news
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.clients import Client
@@ -68,10 +69,10 @@ class Lists(NamedTuple):
     logouts: Sequence[Message]
 
 
-def lab_page(found: Overview, lists: Lists, address: str, secrets: Callable[[Client], str]) -> Answer:
+def lab_page(found: Overview, lists: Lists, address: str, clients: Sequence[Client]) -> Answer:
     """Return the overview page of the lab at this address. The script of the page keeps its lists up to date.
 
-    `secrets` returns the secret of a client whose secret is public.
+    Unlike the clients of the overview, `clients` have their secrets. The page shows only secrets that are public.
     """
     flows, requests, people, sessions, logouts = lists
     armed, spent = ([rule for rule in found.rules if rule.spent is is_spent] for is_spent in (False, True))
@@ -99,8 +100,7 @@ def lab_page(found: Overview, lists: Lists, address: str, secrets: Callable[[Cli
         sessions="\n".join((*map(session_row, sessions[:NEWEST]), *map(logout_row, logouts[:NEWEST])))
         or nothing("Nobody is signed in."),
         switches="\n".join(map(switch_row, found.switches)),
-        clients="\n".join(client_row(client, secrets(client)) for client in found.clients)
-        or nothing("No application is registered."),
+        clients="\n".join(map(client_row, clients)) or nothing("No application is registered."),
         people="\n".join(map(person_row, people)) or nothing("There are no people who can sign in."),
         approve=asking + "".join(option(who.id, who.id, selected=who.id == found.auto_approve) for who in people),
         scopes="".join(option(name, name, selected=False) for name in found.providers),
@@ -210,13 +210,11 @@ def person_row(person: Person) -> str:
     return f'<li><b>{text(person.id)}</b><span class="soft"><bdi>{text(what)}</bdi></span>{forget}</li>'
 
 
-def client_row(client: Client, secret: str) -> str:
-    """Return the line of a client, with the id and secret for a developer to copy."""
-    proof = f'<span class="soft">secret</span> {copied(secret)}' if secret else ""
-    return (
-        f'<li><b>{text(client.provider)}</b><span><span class="soft">{text(client.name)}</span> '
-        f"{copied(clean(client.client_id))} {proof}</span></li>"
-    )
+def client_row(client: Client) -> str:
+    """Return the line of a client, with the id and the public keys for a developer to copy."""
+    name = f'<span class="soft">{text(client.name)}</span>' if client.name else ""
+    keys = "".join(copied_line(*key) for key in shown_keys(client))
+    return f"<li><b>{text(client.provider)}</b><div>{name}{keys}</div></li>"
 
 
 def scope_value(rule: Rule, name: str) -> str | None:

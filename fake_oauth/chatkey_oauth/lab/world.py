@@ -16,7 +16,6 @@ from chatkey_oauth.lab.endpoints import Endpoint, get, post
 from chatkey_oauth.lab.flows import sessions_of
 from chatkey_oauth.lab.lab_wire import Advance, Data, Overview, Place, SwitchShown, Time
 from chatkey_oauth.providers import NAMES
-from chatkey_oauth.ready_made import shown_secret
 from chatkey_oauth.seed import exported
 
 if TYPE_CHECKING:
@@ -33,11 +32,10 @@ def world_handlers(fake: Fake) -> list[Endpoint]:
             return json_answer(Data(found), headers=(pages.VARY,))
         scheme = urlsplit(fake.settings.listens_at).scheme
         address = f"{scheme}://{clean(call.headers.get('host', ''))}/lab"
-        known = {(client.provider, client.client_id): shown_secret(client) for client in fake.world.clients.all()}
         lists = pages.Lists(
             fake.flows.all(), fake.log.find(), fake.world.people.all(), sessions_of(fake), fake.outbox.all()
         )
-        page = pages.lab_page(found, lists, address, lambda client: known[client.provider, client.client_id])
+        page = pages.lab_page(found, lists, address, fake.world.clients.all())
         return replace(page, headers=(*page.headers, pages.VARY))
 
     @get("/clock", "The fake's time")
