@@ -205,9 +205,10 @@ def rule_row(rule: Rule) -> str:
 
 def person_row(person: Person) -> str:
     """Return the line of a person, with what is special about the person."""
-    what = " · ".join(filter(None, (person.name or "no name", person.email or "no e-mail", person.note)))
+    parts = filter(None, (person.name or "no name", person.email or "no e-mail", person.note))
+    what = " · ".join(f"<bdi>{text(part)}</bdi>" for part in parts)
     forget = action("Forget", "DELETE", f"/lab/people/{person.id}")
-    return f'<li><b>{text(person.id)}</b><span class="soft"><bdi>{text(what)}</bdi></span>{forget}</li>'
+    return f'<li><b>{text(person.id)}</b><span class="soft">{what}</span>{forget}</li>'
 
 
 def client_row(client: Client) -> str:
