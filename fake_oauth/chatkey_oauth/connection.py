@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 import httptools
+import msgspec
 
 from chatkey_oauth.app import BODY_BYTES
 from chatkey_oauth.engine.call import Call
@@ -37,18 +38,15 @@ HEAD: Final = b"%bdate: %b\r\ncontent-length: %d\r\n\r\n"
 LAST_HEAD: Final = b"%bdate: %b\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
 
 
-class Request:
+class Request(msgspec.Struct, gc=False):
     """A request that is being received."""
 
-    __slots__ = ("body", "headers", "is_complete", "keep_alive", "method", "url", "version")
-
-    def __init__(self) -> None:
-        self.url = b""
-        self.headers: list[tuple[bytes, bytes]] = []
-        self.body = b""
-        self.method = ""
-        self.version = "1.1"
-        self.keep_alive = True
+    url: bytes = b""
+    headers: list[tuple[bytes, bytes]] = []
+    body: bytes = b""
+    method: str = ""
+    version: str = "1.1"
+    keep_alive: bool = True
 
 
 class Connection(asyncio.Protocol):

@@ -166,10 +166,11 @@ class Grants:
 
     def consent(self, client_id: str, person_id: str, asked: Iterable[str], allowed: Iterable[str]) -> Consent:
         """Record which of the requested scopes this person has allowed this client."""
-        consent = self.consented(client_id, person_id) or Consent(frozenset(), frozenset())
+        key = f"{client_id} {person_id}"
+        consent = self._consents.get(key) or Consent(frozenset(), frozenset())
         consent.allowed |= frozenset(allowed)
         consent.declined = (consent.declined | frozenset(asked)) - consent.allowed
-        self._consents.put(f"{client_id} {person_id}", consent)
+        self._consents.put(key, consent)
         return consent
 
     def waiting(self, signs: str) -> Device | None:

@@ -39,7 +39,7 @@ def header_bytes(value: str) -> bytes:
 
 def encode(params: Mapping[str, object]) -> str:
     """Form-encode parameters. `call.pairs` does the opposite."""
-    return "&".join(f"{encoded(name)}={encoded(str(value))}" for name, value in params.items())
+    return "&".join([f"{encoded(name)}={encoded(str(value))}" for name, value in params.items()])
 
 
 @lru_cache(maxsize=64)

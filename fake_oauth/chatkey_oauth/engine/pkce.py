@@ -20,8 +20,10 @@ def check_verifier(challenge: Challenge | None, verifier: str | None) -> None:
         return
     if not verifier:
         raise TokenRefused(Reason.VERIFIER_MISSING, "code_verifier")
-    if not any(same(form(verifier), challenge.value) for form in FORMS[challenge.method]):
-        raise TokenRefused(Reason.VERIFIER_WRONG, "code_verifier")
+    for form in FORMS[challenge.method]:
+        if same(form(verifier), challenge.value):
+            return
+    raise TokenRefused(Reason.VERIFIER_WRONG, "code_verifier")
 
 
 @lru_cache(maxsize=64)

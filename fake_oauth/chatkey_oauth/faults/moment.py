@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.requests import AuthorizationRequest
 
 
-class Moment:
+class Moment(msgspec.Struct):
     """One request that is being answered.
 
     `flow` is the login to which the request belongs, and `flows` are all logins. `request` is set after the
@@ -23,26 +25,13 @@ class Moment:
     the browser is redirected. `stranger` returns a key that does not belong to the provider.
     """
 
-    __slots__ = ("at", "call", "client_id", "flow", "flows", "leg", "provider", "request", "stranger", "way_back")
-
-    def __init__(
-        self,
-        provider: Dialect,
-        leg: Leg,
-        call: Call,
-        *,
-        flow: Flow | None,
-        flows: Flows,
-        stranger: Callable[[], RSAPrivateKey],
-        client_id: str | None = None,
-    ) -> None:
-        self.provider = provider
-        self.leg = leg
-        self.call = call
-        self.flow = flow
-        self.flows = flows
-        self.stranger = stranger
-        self.client_id = client_id
-        self.at = provider.world.clock()
-        self.request: AuthorizationRequest | None = None
-        self.way_back: Step | None = None
+    provider: Dialect
+    leg: Leg
+    call: Call
+    at: float
+    flow: Flow | None
+    flows: Flows
+    stranger: Callable[[], RSAPrivateKey]
+    client_id: str | None
+    request: AuthorizationRequest | None = None
+    way_back: Step | None = None

@@ -99,7 +99,7 @@ class Watch:
 
     def _back_channel(self, provider: Provider, leg: Leg, call: Call) -> Misbehaviour:
         """Return the hooks for a back-channel request of a client, with the flow of the code or token."""
-        params = call.query | call.form
+        params = call.query | call.form if call.query_string else call.form
         grant = grant_of(provider, call, params)
         flow = self.flows.get(grant.flow) if grant is not None and grant.flow is not None else None
         moment = self._moment(provider, leg, call, flow, client_id_of(provider, call, params))
@@ -111,7 +111,8 @@ class Watch:
     def _moment(
         self, provider: Provider, leg: Leg, call: Call, flow: Flow | None, client_id: str | None = None
     ) -> Moment:
-        return Moment(provider, leg, call, flow=flow, flows=self.flows, stranger=self._stranger, client_id=client_id)
+        at = provider.world.clock()
+        return Moment(provider, leg, call, at, flow, self.flows, self._stranger, client_id)
 
     def _asking(self, provider: Provider, leg: Leg, call: Call) -> Flow | None:
         """Return the flow of a submitted consent form.
