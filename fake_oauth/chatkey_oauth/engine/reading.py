@@ -90,7 +90,7 @@ def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) 
         raise advised(missing, advice.unknown_scope(provider.label, provider.scopes, asked))
     scopes = split_scopes(asked)
     known = not provider.strict_scopes or provider.scopes.keys() >= set(scopes)
-    if not known or not all(map(is_visible, scopes)):
+    if not known or not are_visible(scopes):
         description = "The requested scope is invalid, unknown, or malformed."
         unknown = fault(provider, query, redirect_uri, "invalid_scope", description)
         raise advised(unknown, advice.unknown_scope(provider.label, provider.scopes, asked))
@@ -101,6 +101,11 @@ def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) 
 def split_scopes(text: str) -> tuple[str, ...]:
     """Split scopes at spaces, commas or plus signs, and remove duplicates."""
     return tuple(dict.fromkeys(part for part in re.split(r"[ ,+]+", text) if part))
+
+
+@lru_cache(maxsize=256)
+def are_visible(scopes: tuple[str, ...]) -> bool:
+    return all(map(is_visible, scopes))
 
 
 def is_visible(scope: str) -> bool:

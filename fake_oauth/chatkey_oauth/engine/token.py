@@ -11,7 +11,7 @@ from chatkey_oauth.engine import id_tokens
 from chatkey_oauth.engine.credentials import authenticate
 from chatkey_oauth.engine.grants import Code, Consent, Grant, Issued
 from chatkey_oauth.engine.pkce import check_verifier
-from chatkey_oauth.engine.reading import is_visible, split_scopes
+from chatkey_oauth.engine.reading import are_visible, split_scopes
 from chatkey_oauth.engine.refusals import Reason, TokenRefused
 from chatkey_oauth.engine.text import clean
 
@@ -70,7 +70,7 @@ def by_client(provider: Dialect, client: Client, params: Mapping[str, str]) -> I
     if client.is_public:
         raise TokenRefused(Reason.PUBLIC_CLIENT, "client_secret")
     asked = split_scopes(params.get("scope", ""))
-    if not all(map(is_visible, asked)):
+    if not are_visible(asked):
         raise TokenRefused(Reason.SCOPE, clean(" ".join(asked)))
     scopes = provider.machine_scopes(asked)
     grant = Grant(

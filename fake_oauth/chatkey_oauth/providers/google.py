@@ -25,7 +25,6 @@ object as JSON. Sources:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -280,10 +279,13 @@ class Imitated(Provider):
         person, scopes = self.person(grant), short(grant.scopes)
         claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id), "hd": person.hosted_domain}
         if "email" in scopes and person.email:
-            claims |= {"email": person.email, "email_verified": person.email_verified}
+            claims["email"] = person.email
+            claims["email_verified"] = person.email_verified
         if "profile" in scopes:
-            claims |= {"name": person.name, "picture": self.picture(person)}
-            claims |= {"given_name": person.given_name, "family_name": person.family_name}
+            claims["name"] = person.name
+            claims["picture"] = self.picture(person)
+            claims["given_name"] = person.given_name
+            claims["family_name"] = person.family_name
         return {name: value for name, value in claims.items() if value is not None}
 
     def userinfo(self, call: Call) -> Answer:
@@ -454,8 +456,9 @@ def may_be(scope: str) -> bool:
     return scope in WORDS or scope.startswith(("https://", "http://"))
 
 
-def none_at_all(scopes: Iterable[str]) -> list[str]:
-    return [scope for scope in scopes if not may_be(scope)]
+@lru_cache(maxsize=64)
+def none_at_all(scopes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(scope for scope in scopes if not may_be(scope))
 
 
 @lru_cache(maxsize=64)
