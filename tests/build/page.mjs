@@ -5,23 +5,24 @@ import vm from "node:vm";
 
 const SOURCE = readFileSync(process.env.SDK ?? new URL("../../widget_sim/page/sdk.js", import.meta.url), "utf8");
 
+/** A snapshot: two parts, at 8 and at 40, of four bytes each, behind a head of eight. The heap begins at 36. */
+const FILE = Uint8Array.from([
+  ...new Uint8Array(Uint32Array.of(2, 8, 36, 8, 4, 40, 4).buffer),
+  ...[1, 2, 3, 4, 5, 6, 7, 8],
+  ...[21, 22, 23, 24],
+  ...[31, 32, 33, 34],
+]);
+
 export const SERVED = {
   version: "1.0",
   baseUrl: "https://chat.example",
   pyodide: "https://cdn.example/pyodide-1/",
   snapshot: "https://cdn.example/widget-1.snapshot",
+  snapshotSize: FILE.length,
   sources: "https://cdn.example/widget-1.zip",
   lock: { version: "1" },
 };
 export const CONFIG = { providerId: "shop" };
-
-/** A snapshot: two parts, at 8 and at 40, of four bytes each, behind a head of eight. */
-const FILE = Uint8Array.from([
-  ...new Uint8Array(Uint32Array.of(2, 8, 8, 4, 40, 4).buffer),
-  ...[1, 2, 3, 4, 5, 6, 7, 8],
-  ...[21, 22, 23, 24],
-  ...[31, 32, 33, 34],
-]);
 
 /** The WebAssembly's module, and where CPython's helper for calls is in it. */
 function newModule() {
@@ -44,7 +45,7 @@ function newElement(page) {
 export const settled = () => new Promise((resolve) => setTimeout(resolve, 2));
 
 export class Page {
-  requests = []; // addresses that were fetched, imported or preloaded
+  requests = []; // addresses that were fetched or imported
   started = []; // how Python was started: "snapshot" or "sources"
   hosts = []; // what the Python widget was handed, one per start
   calls = []; // what the Python widget was asked to do
@@ -58,8 +59,9 @@ export class Page {
   missing = new Set(); // addresses that cannot be loaded
   pyodide = newModule();
   heard = new EventTarget(); // what the window hears of
-  exports = null; // of the WebAssembly, as Pyodide gets them
-  instantiateWasm = (imports, receive) => receive({ exports: {} });
+  wasm = {}; // the exports of the WebAssembly
+  exports = null; // the same, as Pyodide gets them
+  bytes = true; // whether the browser can read a file into a buffer
   destroyed = []; // which of the Python widget's functions were let go
 
   constructor({
@@ -76,7 +78,6 @@ export class Page {
       prerendering,
       body: { append: (element) => this.shown.push(element) },
       createElement: () => newElement(this),
-      head: { append: (link) => this.preload(link) },
     });
     for (const type of ["service:ready", "service:error"]) {
       this.document.addEventListener(type, (event) => this.dom.push([type, event.detail]));
@@ -102,6 +103,7 @@ export class Page {
         Module: wasm ? WebAssembly.Module : refuseToCompile,
         Instance: twoFunctions ? InstanceOfWebKit : WebAssembly.Instance,
         compileStreaming: async (response) => response,
+        instantiate: async () => ({ exports: this.wasm }),
         validate: (bytes) => !lacks.includes(bytes.at(-1)) && WebAssembly.validate(bytes),
       },
       ...window,
@@ -126,15 +128,11 @@ export class Page {
     return this.events.filter(([name]) => name === "error").map(([, detail]) => detail.code);
   }
 
-  preload(link) {
-    this.requests.push(link.href);
-    queueMicrotask(() => link.onload());
-  }
-
   async fetch(url) {
     this.requests.push(url);
     if (this.missing.has(url)) return { ok: false, status: 404 };
-    return { ok: true, arrayBuffer: async () => FILE.slice().buffer };
+    const body = this.bytes ? new Response(FILE).body : { getReader: refuseToRead };
+    return { ok: true, body, arrayBuffer: async () => FILE.slice().buffer };
   }
 
   async importFile(url) {
@@ -145,14 +143,14 @@ export class Page {
 
   /** Without its WebAssembly, Pyodide never comes back. */
   async instantiate({ instantiateWasm }) {
-    if (this.missing.has(`${SERVED.pyodide}pyodide.asm.wasm`)) return new Promise(() => {});
-    instantiateWasm({}, ({ exports }) => Object.assign(this, { exports }));
+    const { exports } = await new Promise((resolve) => instantiateWasm({ env: {} }, resolve));
+    this.exports = exports;
     return this.pyodide;
   }
 
   async loadPyodide({ indexURL, jsglobals, _loadSnapshot, createPyodideModule }) {
     this.globals = jsglobals; // what Python finds in `js`
-    if (createPyodideModule) await createPyodideModule({ preRun: [() => {}], instantiateWasm: this.instantiateWasm });
+    if (createPyodideModule) await createPyodideModule({ preRun: [() => {}] });
     else await this.importFile(`${indexURL}pyodide.asm.mjs`);
     this.started.push(_loadSnapshot ? "snapshot" : "sources");
     this.head = _loadSnapshot;
@@ -191,6 +189,10 @@ class Permissions {
 /** Where an exported function and the same one in a table are two objects. */
 class InstanceOfWebKit {
   exports = { f: () => {}, t: { get: () => () => {} } };
+}
+
+function refuseToRead() {
+  throw new TypeError("The mode 'byob' is not supported.");
 }
 
 function refuseToCompile() {

@@ -74,6 +74,41 @@ test("Python starts from the snapshot, with random seeded anew", async () => {
   assert.equal(page.seeded, 1);
 });
 
+test("a browser that cannot read bytes into a buffer starts from the snapshot, too", async () => {
+  const page = new Page();
+  page.bytes = false;
+  page.load();
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  assert.deepEqual(page.started, ["snapshot"]);
+  assert.deepEqual([...page.pyodide.HEAPU8.slice(40, 44)], [31, 32, 33, 34]);
+});
+
+test("a snapshot that ends too early is not used", async () => {
+  const page = new Page();
+  page.load({ ...SERVED, snapshotSize: SERVED.snapshotSize + 1 });
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  assert.deepEqual(page.started, ["sources"]);
+  assert.match(page.console[0], /widget-1\.snapshot is incomplete/);
+});
+
+test("the heap is zero between the parts of the snapshot, and the memory below it stays", async () => {
+  const page = new Page();
+  page.pyodide.HEAPU8.fill(9, 12, 60);
+  page.load();
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  const memory = [...page.pyodide.HEAPU8.slice(8, 60)];
+  assert.deepEqual(memory, [21, 22, 23, 24, ...Array(24).fill(9), 0, 0, 0, 0, 31, 32, 33, 34, ...Array(16).fill(9)]);
+});
+
 test("Pyodide gets the snapshot's head, behind which there is nothing that it could copy", async () => {
   const page = new Page();
   page.load();
@@ -92,7 +127,7 @@ test("where a function in WebAssembly's table is another object, Pyodide gets th
   const table = { length: 3, get: (place) => placed[place] };
   const [exported, alone, memory] = [named("8"), named("9"), { buffer: 1 }];
   const exports = { __indirect_function_table: table, exported, alone, memory };
-  page.instantiateWasm = (imports, receive) => receive({ exports });
+  page.wasm = exports;
   page.load();
 
   page.window.initService(CONFIG);
@@ -105,7 +140,7 @@ test("where a function in WebAssembly's table is another object, Pyodide gets th
 test("where they are one object, Pyodide gets the exports as they are", async () => {
   const page = new Page();
   const exports = {};
-  page.instantiateWasm = (imports, receive) => receive({ exports });
+  page.wasm = exports;
   page.load();
 
   page.window.initService(CONFIG);
@@ -561,14 +596,12 @@ test("F078: without Pyodide's runtime it is boot_failed, and the file is named",
   assert.match(page.events.at(-1)[1].message, /pyodide\.asm\.mjs/);
 });
 
-test("F078: a WebAssembly that came and was not taken is looked at after two seconds, and boot_failed names it", async () => {
+test("F078: a WebAssembly that cannot be loaded is boot_failed, which names it", async () => {
   const page = new Page();
   page.missing.add(`${SERVED.pyodide}pyodide.asm.wasm`);
   const handle = page.load();
-  page.window.initService(CONFIG);
-  await settled();
 
-  page.pass(2000);
+  page.window.initService(CONFIG);
   await assert.rejects(handle.ready, { code: "boot_failed" });
 
   assert.match(page.events.at(-1)[1].message, /pyodide\.asm\.wasm answered with status 404/);
@@ -577,15 +610,12 @@ test("F078: a WebAssembly that came and was not taken is looked at after two sec
 
 test("F078: a WebAssembly that is spoilt is boot_failed, in the browser's words", async () => {
   const page = new Page();
-  page.instantiate = () => new Promise(() => {});
   page.window.WebAssembly.compileStreaming = async () => {
     throw new Error("expected magic word");
   };
   const handle = page.load();
-  page.window.initService(CONFIG);
-  await settled();
 
-  page.pass(2000);
+  page.window.initService(CONFIG);
   await assert.rejects(handle.ready, { code: "boot_failed" });
 
   assert.match(page.events.at(-1)[1].message, /expected magic word/);
@@ -594,30 +624,31 @@ test("F078: a WebAssembly that is spoilt is boot_failed, in the browser's words"
 test("F078: a WebAssembly that the browser takes slowly is waited for", async () => {
   const page = new Page();
   const compiler = Promise.withResolvers();
-  page.instantiate = () => compiler.promise;
+  page.window.WebAssembly.compileStreaming = () => compiler.promise;
   page.load();
   page.window.initService(CONFIG);
   await settled();
+  const before = [...page.hosts];
 
-  page.pass(2000);
-  await settled();
   compiler.resolve({});
   await settled();
 
+  assert.deepEqual(before, []);
   assert.deepEqual(page.codes, []);
   assert.equal(page.hosts.length, 1);
 });
 
-test("F078: a WebAssembly that comes slowly is not asked for again", async () => {
+test("F078: a WebAssembly that the browser cannot instantiate is boot_failed, in the browser's words", async () => {
   const page = new Page();
-  page.preload = (link) => page.requests.push(link.href);
-  page.instantiate = () => new Promise(() => {});
-  page.load();
+  page.window.WebAssembly.instantiate = async () => {
+    throw new Error("out of memory");
+  };
+  const handle = page.load();
 
   page.window.initService(CONFIG);
-  await settled();
+  await assert.rejects(handle.ready, { code: "boot_failed" });
 
-  assert.deepEqual(page.timers.map((timer) => timer.milliseconds), [30000]);
+  assert.match(page.events.at(-1)[1].message, /out of memory/);
 });
 
 test("what is asked of a widget that started leaves no timer behind", async () => {
@@ -787,8 +818,6 @@ test("a failed start may be tried again after shutdown", async () => {
   page.missing.add(`${SERVED.pyodide}pyodide.asm.wasm`);
   const handle = page.load();
   page.window.initService(CONFIG);
-  await settled();
-  page.pass(2000);
   await assert.rejects(handle.ready, { code: "boot_failed" });
 
   page.missing.clear();

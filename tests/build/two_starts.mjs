@@ -11,12 +11,15 @@ const file = readFileSync(snapshot);
 /** Put the parts where they belong, and the head where Pyodide looks for it, as sdk.js does. */
 function restore({ HEAPU8 }, head) {
   const words = new Uint32Array(Uint8Array.from(file).buffer);
-  let read = 4 * (2 + 2 * words[0]);
+  let read = 4 * (3 + 2 * words[0]);
+  let end = words[2]; // the heap
   file.copy(head, 0, read, (read += words[1]));
   new Uint32Array(head.buffer)[1] = head.length;
   for (let part = 1; part <= words[0]; part += 1) {
-    const [address, length] = words.subarray(2 * part);
+    const [address, length] = words.subarray(1 + 2 * part);
+    if (address > end) HEAPU8.fill(0, end, address);
     HEAPU8.set(file.subarray(read, (read += length)), address);
+    end = Math.max(end, address + length);
   }
 }
 

@@ -9,14 +9,17 @@
 
   const ENTRY = "chatkey_widget.browser.main";
   const LOADED = Symbol.for("chatkey.sdk");
+  const LOADER = `${served.pyodide}pyodide.mjs`;
   const WASM = `${served.pyodide}pyodide.asm.wasm`;
   const WASM_HEAD = [0, 97, 115, 109, 1, 0, 0, 0]; // the head of every module; alone, it is the smallest module
   // A module with an externref and a tag, as Python's has: browsers have both since Chrome 96, Firefox 100, Safari 15.2.
   const WASM_NEEDS = [...WASM_HEAD, 1, 8, 2, 96, 0, 1, 111, 96, 0, 0, 13, 3, 1, 0, 1];
   const WASM_VECTOR = [...WASM_HEAD, 1, 5, 1, 96, 0, 1, 123];
+  // Pyodide requests its WebAssembly file itself, relative to this address. With the loader's, which is there already, it
+  // does not request the file a second time.
+  const NO_WASM = { indexURL: `${LOADER}#`, stdLibURL: `${served.pyodide}python_stdlib.zip` };
   const HEAD = 1024; // bytes; more than Pyodide writes before the memory
-  const STALLED = 2_000; // milliseconds
-  const SLOW = 30_000;
+  const SLOW = 30_000; // milliseconds
   const AGAIN = 60_000;
   const LONGEST = 3_600_000;
 
@@ -261,9 +264,8 @@
    */
   function startAgain(failed) {
     failed.failures += 1;
-    const again = async () => {
+    const again = () => {
       failed.giveUp();
-      await fetch(WASM, { credentials: "same-origin" }).catch(() => {}); // Chromium would use the failed preload again
       if (failed === widget) start(Object.assign(failed, { running: deferred(), ready: deferred() }));
     };
     const waiting = setTimeout(again, Math.min(AGAIN * 2 ** (failed.failures - 1), LONGEST));
@@ -361,21 +363,15 @@
   function download() {
     /** @type {sdk.Deferred<never>} */
     const blocked = deferred(); // rejected if a file is blocked, because Pyodide would wait for ever
-    const wasm = Object.assign(document.createElement("link"), {
-      rel: "preload",
-      as: "fetch",
-      crossOrigin: "anonymous",
-      href: WASM,
-    });
     const again = attempt ? `#${attempt}` : "";
-    const arrived = new Promise((resolve) => Object.assign(wasm, { onload: resolve, onerror: resolve }));
-    document.head.append(wasm);
-    const loader = Promise.race([blocked.promise, import(`${served.pyodide}pyodide.mjs${again}`)]);
+    const wasm = WebAssembly.compileStreaming(request(WASM));
+    wasm.catch((reason) => blocked.reject(bootFailed(reason)));
+    const loader = Promise.race([blocked.promise, import(`${LOADER}${again}`)]);
     const runtime = import(`${served.pyodide}pyodide.asm.mjs${again}`);
-    const snapshot = read(served.snapshot);
+    const snapshot = readSnapshot();
     for (const file of [loader, runtime, snapshot]) file.catch(() => {}); // the failure is handled where the file is used
     warmUp();
-    return { arrived, blocked, loader, runtime, snapshot };
+    return { blocked, loader, runtime, snapshot, wasm };
   }
 
   /** Use the browser's key store once, because the first use takes as long as creating a key. */
@@ -396,27 +392,13 @@
     const head = new Uint8Array(HEAD);
     const createPyodideModule = async (/** @type {sdk.ModuleSettings} */ settings) => {
       const { default: createModule } = await loading.runtime;
-      const creating = createModule(withOneFunctionEach(withoutWaiting(settings)));
-      loading.arrived.then(() => inspectUnlessDone(creating));
-      const module = await creating;
+      const module = await createModule(withModule(loading, withoutWaiting(settings)));
       restore(module, await loading.snapshot, head);
       return module;
     };
-    const python = await loadPyodide({ ...options(), _loadSnapshot: head, createPyodideModule });
+    const python = await loadPyodide({ ...options(), ...NO_WASM, _loadSnapshot: head, createPyodideModule });
     boot.from = "snapshot";
     return python;
-  }
-
-  /**
-   * Pyodide waits for ever for a WebAssembly file that cannot be used. If it still waits after the file has arrived, find
-   * the reason.
-   * @param {Promise<sdk.Module>} creating
-   */
-  async function inspectUnlessDone(creating) {
-    const inspect = () =>
-      WebAssembly.compileStreaming(request(WASM)).catch((reason) => files?.blocked.reject(bootFailed(reason)));
-    const waiting = setTimeout(inspect, STALLED);
-    await creating.finally(() => clearTimeout(waiting)).catch(() => {}); // its failure is handled where it is awaited
   }
 
   /**
@@ -431,16 +413,31 @@
   }
 
   /**
+   * Use the module that is being compiled since the script runs. Pyodide itself would start to compile it after the
+   * runtime's script has run.
+   * @param {sdk.Files} loading @param {sdk.ModuleSettings} settings
+   */
+  function withModule(loading, settings) {
+    /** @type {sdk.ModuleSettings["instantiateWasm"]} */
+    const instantiateWasm = (imports, receive) => {
+      const marker = Symbol("error"); // Pyodide's own value for a failed call, as in browsers without WebAssembly's GC
+      const isMarker = (/** @type {unknown} */ value) => value === marker;
+      Object.assign(imports.env, { Jsv_GetError_import: () => marker, JsvError_Check: isMarker });
+      loading.wasm
+        .then(async (module) => receive(oneFunctionEach(await WebAssembly.instantiate(module, imports)), module))
+        .catch((reason) => loading.blocked.reject(bootFailed(reason)));
+      return {};
+    };
+    return { ...settings, instantiateWasm };
+  }
+
+  /**
    * The snapshot refers to functions by their place in the table, where Pyodide looks up each exported function. WebKit
    * has two objects for one function: Pyodide would not find it, and later places would shift.
-   * @param {sdk.ModuleSettings} settings
+   * @param {WebAssembly.Instance} instance
    */
-  function withOneFunctionEach(settings) {
-    if (hasOneFunctionEach()) return settings;
-    /** @type {sdk.ModuleSettings["instantiateWasm"]} */
-    const instantiateWasm = (imports, receive) =>
-      settings.instantiateWasm(imports, (instance, module) => receive({ exports: fromTable(instance.exports) }, module));
-    return { ...settings, instantiateWasm };
+  function oneFunctionEach(instance) {
+    return hasOneFunctionEach() ? instance : { exports: fromTable(instance.exports) };
   }
 
   /** Return whether this browser has one object per function. The test module has a function `f` in a table `t`. */
@@ -476,13 +473,19 @@
     const { HEAPU8, HEAP32, __PyRuntime: runtime, __PyEM_EMSCRIPTEN_TRAMPOLINE_OFFSET: offset } = module;
     const trampoline = (runtime + HEAP32[offset / 4]) / 4;
     const kept = HEAP32[trampoline];
-    const [count, headLength] = new Uint32Array(snapshot.buffer, 0, 2);
-    const places = new Uint32Array(snapshot.buffer, 8, 2 * count);
-    let read = 8 + places.byteLength;
+    const [count, headLength, heap] = new Uint32Array(snapshot.buffer, 0, 3);
+    const places = new Uint32Array(snapshot.buffer, 12, 2 * count);
+    let read = 12 + places.byteLength;
+    let end = heap;
     const next = (/** @type {number} */ length) => snapshot.subarray(read, (read += length));
     head.set(next(headLength));
     new Uint32Array(head.buffer)[1] = HEAD; // the start of the memory, set to its end: nothing is left to copy
-    for (let i = 0; i < places.length; i += 2) HEAPU8.set(next(places[i + 1]), places[i]);
+    for (let i = 0; i < places.length; i += 2) {
+      const [address, length] = places.subarray(i, i + 2);
+      if (address > end) HEAPU8.fill(0, end, address); // only between parts of the heap
+      HEAPU8.set(next(length), address);
+      end = Math.max(end, address + length);
+    }
     HEAP32[trampoline] = kept;
   }
 
@@ -516,6 +519,30 @@
         return typeof value === "function" && !value.prototype ? value.bind(page) : value; // except classes
       },
     });
+  }
+
+  /** Read the snapshot into a buffer of its size, where browsers can: they would collect it in pieces, and copy these. */
+  async function readSnapshot() {
+    const response = await request(served.snapshot);
+    const reader = byteReader(response);
+    if (!reader) return new Uint8Array(await response.arrayBuffer());
+    let snapshot = new Uint8Array(served.snapshotSize);
+    for (let read = 0; read < snapshot.length; ) {
+      const { done, value } = await reader.read(snapshot.subarray(read));
+      if (done) throw new Error(`${served.snapshot} is incomplete.`);
+      read += value.length;
+      snapshot = new Uint8Array(value.buffer);
+    }
+    return snapshot;
+  }
+
+  /** @param {Response} response */
+  function byteReader({ body }) {
+    try {
+      return body?.getReader({ mode: "byob" });
+    } catch {
+      return null; // Safari
+    }
   }
 
   /** @param {string} url */

@@ -7,6 +7,7 @@ declare namespace sdk {
     baseUrl: string;
     pyodide: string;
     snapshot: string;
+    snapshotSize: number;
     sources: string;
     lock: Record<string, string>;
   }
@@ -86,11 +87,11 @@ declare namespace sdk {
 
   /** The files that are being downloaded. */
   interface Files {
-    arrived: Promise<unknown>;
     blocked: Deferred<never>;
     loader: Promise<{ loadPyodide: LoadPyodide }>;
     runtime: Promise<{ default: CreateModule }>;
     snapshot: Promise<Uint8Array>;
+    wasm: Promise<WebAssembly.Module>;
   }
 
   interface Boot {

@@ -40,16 +40,17 @@ function memoryOfFreshModule() {
 }
 
 /**
- * The snapshot without what it has in common with a fresh module: of the memory below the heap the blocks that differ, and
- * the heap to its last byte. The order: how many parts, bytes of Pyodide's head; address and length of each; head; parts.
+ * The snapshot without what it has in common with a fresh module: only blocks that differ, in the heap from zeros. The
+ * order: how many parts, bytes of Pyodide's head, address of the heap; address and length of each part; head; parts.
  */
 function packed(snapshot, pristine, heapBase) {
   const head = new Uint32Array(snapshot.buffer, 0, 2)[1];
   const memory = snapshot.subarray(head);
   const heap = heapBase - (heapBase % BLOCK);
-  const end = memory.findLastIndex((byte) => byte !== 0) + 1;
-  const parts = [...changed(memory.subarray(0, heap), pristine), [heap, Math.ceil((end - heap) / BLOCK) * BLOCK]];
-  const index = Uint32Array.of(parts.length, head, ...parts.flat());
+  const fresh = new Uint8Array(memory.length);
+  fresh.set(pristine.subarray(0, heap));
+  const parts = changed(memory, fresh);
+  const index = Uint32Array.of(parts.length, head, heap, ...parts.flat());
   const contents = parts.map(([address, length]) => memory.subarray(address, address + length));
   return Buffer.concat([new Uint8Array(index.buffer), snapshot.subarray(0, head), ...contents]);
 }

@@ -117,6 +117,7 @@ def _sdk(built: Path, manifest: Manifest, settings: Settings) -> bytes:
         "baseUrl": settings.base_url,
         "pyodide": f"{settings.assets}/{manifest.pyodide}/",
         "snapshot": f"{settings.assets}/{manifest.snapshot}",
+        "snapshotSize": manifest.sizes[manifest.snapshot],
         "sources": f"{settings.assets}/{manifest.sources}",
         "lock": manifest.lock,
     }

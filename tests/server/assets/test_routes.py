@@ -43,6 +43,7 @@ def test_sdk_js_is_served_with_the_addresses_written_in(client: Client) -> None:
         "baseUrl": "http://localhost:8800",
         "pyodide": "http://localhost:8800/assets/pyodide-1/",
         "snapshot": "http://localhost:8800/assets/widget-1.snapshot",
+        "snapshotSize": 6,
         "sources": "http://localhost:8800/assets/widget-1.zip",
         "lock": {"version": "1"},
     }
