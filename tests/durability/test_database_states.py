@@ -317,7 +317,8 @@ def read_only(folder: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            subprocess.run(["umount", str(folder)], check=True)
+            # Lazily, because the server may read the database at this moment.
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
         return
     files = list(folder.iterdir())
     for file in files:
