@@ -137,6 +137,11 @@ class DrivenWidget:
         """Return the requests whose path ends with `ending`, oldest first."""
         return [request for request in self.witness.requests if urlsplit(request.url).path.endswith(ending)]
 
+    def wait_for_answer(self, ending: str) -> None:
+        """Wait until the page has requested a path that ends with `ending`, and has received an answer."""
+        self.until(lambda: bool(self.requests(ending)), f"a request of {ending}")
+        self.requests(ending)[-1].response()
+
     # the cached member token
 
     def stored_token(self) -> str | None:

@@ -48,7 +48,7 @@ def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Bus
 def test_null_from_get_token_leaves_a_visitor_who_can_chat(driven: DrivenWidget) -> None:
     """`getToken` must receive an object with the key's `jkt`. After null, the visitor must stay and can chat."""
     uid = driven.visit()
-    driven.until(lambda: driven.business.token_calls > 0, "a call of getToken")
+    driven.wait_for_answer("/chat/token")
 
     driven.send("Is anybody there?")
     driven.wait_until_stored()
@@ -64,7 +64,7 @@ def test_after_a_failed_get_token_the_visitor_can_chat(driven: DrivenWidget) -> 
     """If the page's backend answers with an error, the visitor must stay and can chat."""
     driven.page.route(TOKEN_URL, lambda route: route.fulfill(status=503))
     uid = driven.visit()
-    driven.until(lambda: bool(driven.requests("/chat/token")), "a call of getToken")
+    driven.wait_for_answer("/chat/token")
 
     driven.send("Is anybody there?")
     driven.wait_until_stored()
