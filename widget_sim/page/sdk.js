@@ -15,8 +15,8 @@
   // A module with an externref and a tag, as Python's has: browsers have both since Chrome 96, Firefox 100, Safari 15.2.
   const WASM_NEEDS = [...WASM_HEAD, 1, 8, 2, 96, 0, 1, 111, 96, 0, 0, 13, 3, 1, 0, 1];
   const WASM_VECTOR = [...WASM_HEAD, 1, 5, 1, 96, 0, 1, 123];
-  // Pyodide requests its WebAssembly file itself, relative to this address. With the loader's, which is there already, it
-  // does not request the file a second time.
+  // Pyodide itself requests its WebAssembly file: it appends the file's name to `indexURL`. After `#`, the name has no
+  // effect: Pyodide gets the loader from the cache, and does not download the WebAssembly file a second time.
   const NO_WASM = { indexURL: `${LOADER}#`, stdLibURL: `${served.pyodide}python_stdlib.zip` };
   const HEAD = 1024; // bytes; more than Pyodide writes before the memory
   const SLOW = 30_000; // milliseconds

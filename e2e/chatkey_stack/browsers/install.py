@@ -43,7 +43,7 @@ def _playwrights(machine: Machine, kind: Kind) -> str:
 def _debians(machine: Machine, kind: Kind) -> str:
     """Install Debian's package. Return why this failed, or an empty text.
 
-    If the list of packages cannot be updated, the package is often known from before.
+    If the list of packages cannot be updated, the old list is used.
     """
     apt, package = machine.which("apt-get"), DEBIAN_PACKAGES.get(kind)
     if package is None:
