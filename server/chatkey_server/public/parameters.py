@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_plus
 
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
@@ -130,14 +130,14 @@ def read_pairs(query: bytes, *names: str, most: int, form: bytes = b"") -> dict[
                 Code.PARAMETER_INVALID, f"The {name} has {len(text)} bytes; the limit is {most}.", member=name
             )
     together = (b"&".join(filter(None, (query, form))) if form else query).decode(errors="replace")
-    try:
-        pairs = parse_qsl(together, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
-    except ValueError:
-        raise Refused(
-            Code.PARAMETER_INVALID, f"The query has more than {MAX_PARAMETERS} parameters.", member="query"
-        ) from None
+    fields = together.split("&")
+    if len(fields) > MAX_PARAMETERS:
+        raise Refused(Code.PARAMETER_INVALID, f"The query has more than {MAX_PARAMETERS} parameters.", member="query")
     found: dict[str, str] = {}
-    for name, value in pairs:
+    for each in fields:
+        name, _, value = each.partition("=")
+        if "%" in each or "+" in each:
+            name, value = unquote_plus(name), unquote_plus(value)
         if name not in names:
             continue
         if name in found:
