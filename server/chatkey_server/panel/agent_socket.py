@@ -68,6 +68,7 @@ class AgentSocket(Peer):
             await super().run()
         finally:
             self._answering.left(signed_out=self._is_signed_out)
+            del self._answering  # otherwise it and this socket would be a reference cycle
 
     async def refuse(self, refused: Refused) -> None:
         """Send the reason and close. The call of an agent who was signed out ends at once."""

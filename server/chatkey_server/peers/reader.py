@@ -11,10 +11,18 @@ from chatkey_protocol.codes import Code
 from chatkey_server.identity.encoding import Malformed, json_object
 from chatkey_server.identity.errors import Refused
 from chatkey_server.peers.declarations import kind_of, strict
+from chatkey_server.peers.writer import encode
 
 T = TypeVar("T")
 
 _PATH: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`\Z")
+
+
+class _Typed(msgspec.Struct):
+    type: str
+
+
+_read_typed: Final = msgspec.json.Decoder(_Typed).decode
 
 
 class Reader(Generic[T]):
@@ -29,6 +37,21 @@ class Reader(Generic[T]):
         raw = _bytes(text)
         if len(raw) > max_bytes:
             raise Refused(Code.FRAME_TOO_LARGE, f"The frame has {len(raw)} bytes; the limit is {max_bytes}.")
+        frame = self._read_plain(raw)
+        return self._read_any(raw) if frame is None else frame
+
+    def _read_plain(self, raw: bytes) -> T | None:
+        """Decode a frame that is written as msgspec would write it. Returns None for others, and for wrong frames.
+
+        What msgspec writes is strict JSON. Most frames are, and this takes a third of the time of `_read_any`.
+        """
+        try:
+            frame = self._decoders[_read_typed(raw).type].decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, RecursionError):
+            return None
+        return cast("T", frame) if encode(frame) == raw else None
+
+    def _read_any(self, raw: bytes) -> T:
         try:
             kind = json_object(raw).get("type")
         except Malformed as wrong:

@@ -107,6 +107,7 @@ class CustomerSocket(Peer):
         finally:
             self._answers.cancel()
             await self._left()
+            del self._calling  # otherwise it and this socket would be a reference cycle
 
     async def serve(self) -> None:
         """Send the hello and answer frames until the widget leaves or a frame is refused."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import json
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -286,6 +288,21 @@ class TestEnding:
         assert (len(shop.services.sockets.parties), len(shop.services.sockets.addresses)) == (0, 0)
         assert {*shop.services.hub._listeners} == before
         assert shop.services.clock.alarms == alarms
+
+    async def test_a_closed_socket_is_freed_without_garbage_collection(
+        self, shop: Fixture, join: Fixture, browser: Fixture
+    ) -> None:
+        gc.disable()
+        try:
+            socket = await join(browser.custom_token())
+            (served,) = map(weakref.ref, shop.services.sockets._open)
+            assert served() is not None
+
+            await socket.leave()
+
+            assert served() is None
+        finally:
+            gc.enable()
 
     async def test_one_socket_too_many_of_an_address_is_refused_and_leaves_the_others_counted(
         self, make_client: Fixture, open_socket: Fixture
