@@ -218,14 +218,18 @@ SEARCH: Final = {
         """,
     ),
     "postgres": (
-        # The trigrams of a text as an array. The time that this takes grows only linearly with the text.
+        # The trigrams of a text as an array. PL/pgSQL, because PostgreSQL would plan a function in SQL at every insert.
         """
-        CREATE FUNCTION message_trigrams(text) RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-            SELECT array_agg(DISTINCT gram) FROM (
-                SELECT letter || lead(letter) OVER in_order || lead(letter, 2) OVER in_order AS gram
-                FROM unnest(string_to_array($1, NULL)) WITH ORDINALITY AS letters (letter, place)
-                WINDOW in_order AS (ORDER BY place)
-            ) AS grams WHERE gram IS NOT NULL
+        CREATE FUNCTION message_trigrams(text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+            DECLARE
+                letters text[] := string_to_array($1, NULL);
+                grams text[] := '{}';
+            BEGIN
+                FOR place IN 1 .. cardinality(letters) - 2 LOOP
+                    grams[place] := letters[place] || letters[place + 1] || letters[place + 2];
+                END LOOP;
+                RETURN grams;
+            END
         $$
         """,
         # Without fastupdate: otherwise, now and then, one insert would wait until all pending entries are sorted in.
