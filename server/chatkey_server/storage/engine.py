@@ -180,6 +180,7 @@ class Postgres(PostgresEngine):
 
     def __init__(self, url: str) -> None:
         self.outages = Outages()
+        self._returning: set[asyncio.Task[None]] = set()
         # asyncpg accepts it only as an argument; in the URL it would be sent to the server
         prepared = {"statement_cache_size": 0} if UNCACHED in url else {}
         dsn = url.replace(UNCACHED, "")
@@ -232,7 +233,7 @@ class Postgres(PostgresEngine):
 
     @asynccontextmanager
     async def held(self, *, write: bool) -> AsyncIterator[Any]:
-        """Hold a connection from the pool.
+        """Hold a connection from the pool. The caller does not wait until the pool has it back.
 
         With `write`, do not use a connection that the server has reported as read-only. Raises `Busy` if all
         connections are in use, and `OSError` if no server responds.
@@ -248,7 +249,9 @@ class Postgres(PostgresEngine):
         try:
             yield connection
         finally:
-            await pool.release(connection)
+            returning = asyncio.create_task(pool.release(connection))
+            self._returning.add(returning)
+            returning.add_done_callback(self._returning.discard)
 
     async def _run_in_pool(self, query: str, args: Sequence[Any] | None = None) -> Any:
         """Run a query outside a transaction, as Piccolo Admin does."""

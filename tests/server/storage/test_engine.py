@@ -334,9 +334,11 @@ async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_con
     async with engine.opened(postgres_url) as database:
         assert isinstance(database, engine.Postgres)
         assert database.pool is not None
+        await asyncio.gather(*database._returning)
         async with engine.transaction():
             await _add("ada")
             (connection,) = (holder._con for holder in database.pool._holders if holder._con)
+        await asyncio.gather(*database._returning)
         connection._protocol.data_received(ENDED)
 
         with pytest.raises(Refused) as refused:
