@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -64,7 +64,7 @@ class Chat:
         self._check_body(body)
         shown = self._shown_name(name)
         draft = Draft(message_id, "customer", shown or identity.profile.name, body)
-        async with self._counted(identity, address, len(body.encode())):
+        with self._counted(identity, address, len(body.encode())):
             conversation, appended = await self._posting.post(identity, shown, draft, self._now())
         self._tell_message(conversation, appended, source)
         return appended.entry
@@ -115,11 +115,12 @@ class Chat:
     ) -> Changed:
         """Start a call, or return the state of the call in progress."""
         shown = self._shown_name(name)
-        async with self._counted(identity, address, 0), transaction():
-            conversation = await own_conversation(identity, shown, self._now())
-            changed = await calls.ring(conversation.id, self._now(), Caller(started_by, identity.jkt))
-            if changed.fresh:
-                await conversations.note_call(conversation.id, self._now())
+        with self._counted(identity, address, 0):
+            async with transaction():
+                conversation = await own_conversation(identity, shown, self._now())
+                changed = await calls.ring(conversation.id, self._now(), Caller(started_by, identity.jkt))
+                if changed.fresh:
+                    await conversations.note_call(conversation.id, self._now())
         self.callers.began(_channel(conversation), changed.event["call_id"])
         self._tell_call(conversation, changed.event, source)
         return changed
@@ -213,7 +214,7 @@ class Chat:
             # The call may just have ended, or ended in another process. If the database is away, it keeps ringing.
             log.info("call.left", code=refused.code, provider=identity.pid)
 
-    def _counted(self, identity: SocketIdentity, address: str, size: int) -> AbstractAsyncContextManager[None]:
+    def _counted(self, identity: SocketIdentity, address: str, size: int) -> AbstractContextManager[None]:
         """Count a message of `size` bytes while it is stored, if the quotas allow the message."""
         return self._rates.quotas.stored(
             party=_party(identity), address=address, provider=identity.pid, login=identity.login, size=size

@@ -56,6 +56,10 @@ class Allowances:
         if name in self._whole_at:
             self._whole_at[name] -= self._cost(amount)
 
+    def catch_up(self, name: str, whole_at: float) -> None:
+        """Adopt the count of all processes for a name, if it is higher: the time when the allowance is full again."""
+        self._whole_at[name] = max(self._whole_at.get(name, 0.0), whole_at)
+
     def clear(self) -> None:
         """Forget all names, so that every allowance is full again."""
         self._whole_at.clear()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Protocol
 
 from chatkey_server.clock import Now
@@ -22,8 +22,8 @@ class Tally(Protocol):
         """Take all charges, or none if one of the allowances is too small. Raises `RateLimited`."""
         ...
 
-    def give_back(self, charges: Sequence[Charge]) -> None:
-        """Undo `take`, without waiting."""
+    def share(self, charges: Sequence[Charge], now: float) -> None:
+        """Take all charges, without waiting. Then raise the counts of this process to those of all processes."""
         ...
 
     def reset(self) -> None: ...
@@ -48,10 +48,21 @@ class Counting:
             give_all_back(charges)
             raise
 
-    def give_back(self, charges: Sequence[Charge]) -> None:
-        give_all_back(charges)
+    @contextmanager
+    def counted(self, charges: Sequence[Charge]) -> Iterator[None]:
+        """Take all charges or none, without waiting. If the body fails, undo this. Raises `RateLimited`.
+
+        The tally counts afterwards. Until then, other processes may allow more.
+        """
+        now = self._now()
+        take_all(charges, now)
+        try:
+            yield
+        except BaseException:
+            give_all_back(charges)
+            raise
         if self._tally is not None:
-            self._tally.give_back(charges)
+            self._tally.share(charges, now)
 
     def reset(self) -> None:
         """Reset the tally. The allowances of this process are reset elsewhere."""

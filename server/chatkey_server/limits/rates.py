@@ -6,8 +6,6 @@ all processes: password attempts, sign-ins at social providers, and stored data.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from chatkey_server.limits.allowances import Allowances, Charge, take_all
@@ -16,6 +14,8 @@ from chatkey_server.limits.counting import Counting
 from chatkey_server.limits.turns import Turns
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from litestar.types import Scope
 
     from chatkey_server.clock import Now
@@ -115,8 +115,7 @@ class Quotas:
             "provider": _a_day(limits.kilobytes_per_provider * KILOBYTE, "bytes:provider"),
         }
 
-    @asynccontextmanager
-    async def stored(self, *, party: str, address: str, provider: str, login: str, size: int) -> AsyncIterator[None]:
+    def stored(self, *, party: str, address: str, provider: str, login: str, size: int) -> AbstractContextManager[None]:
         """Count a message of `size` bytes while it is stored. If storing fails, the count is undone.
 
         Raises `RateLimited`, which says whose quota is used up.
@@ -134,12 +133,7 @@ class Quotas:
             for allowances, amount in ((self._messages, 1), (self._bytes, size))
             for kind, (name, whose) in names.items()
         ]
-        await self._counting.take(charges)
-        try:
-            yield
-        except BaseException:
-            self._counting.give_back(charges)
-            raise
+        return self._counting.counted(charges)
 
     def reset(self) -> None:
         for allowances in (*self._messages.values(), *self._bytes.values()):

@@ -38,11 +38,16 @@ for i, key in ipairs(KEYS) do
 end
 return {0, '0'}
 """
-GIVE_BACK: Final = """
+# Takes all charges, even if an allowance is too small, and returns the new times.
+ADD: Final = """
+local now = tonumber(ARGV[1])
+local wholes = {}
 for i, key in ipairs(KEYS) do
-  local whole = redis.call('GET', key)
-  if whole then redis.call('SET', key, string.format('%.6f', tonumber(whole) - tonumber(ARGV[i])), 'KEEPTTL') end
+  local whole = math.max(tonumber(redis.call('GET', key) or '0'), now) + tonumber(ARGV[i + 1])
+  wholes[i] = string.format('%.6f', whole)
+  redis.call('SET', key, wholes[i], 'PX', math.ceil((whole - now) * 1000) + 1000)
 end
+return wholes
 """
 
 log = structlog.get_logger("chatkey.limits")
@@ -60,7 +65,7 @@ class RedisTally:
         self._again_at = 0.0
         self._is_away = False
         self._resets = 0
-        self._giving: set[asyncio.Task[None]] = set()
+        self._sharing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -75,13 +80,13 @@ class RedisTally:
             retry=Retry(NoBackoff(), 0),
         )
         redis = Redis.from_pool(pool)
-        self._take, self._give = redis.register_script(TAKE), redis.register_script(GIVE_BACK)
+        self._take, self._add = redis.register_script(TAKE), redis.register_script(ADD)
         try:
             yield
         finally:
             with suppress(*AWAY):
                 async with asyncio.timeout(PATIENCE_SECONDS):
-                    await asyncio.gather(*self._giving)
+                    await asyncio.gather(*self._sharing)
             with suppress(*AWAY):
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     await redis.aclose()
@@ -102,23 +107,31 @@ class RedisTally:
         if at:
             raise RateLimited(math.ceil(float(wait)), counted[at - 1].whose)
 
-    def give_back(self, charges: Sequence[Charge]) -> None:
-        """Undo `take` in the background, if Redis is available."""
+    def share(self, charges: Sequence[Charge], now: float) -> None:
+        """Take all charges in the background, if Redis is available, and learn what other processes have taken."""
         counted = [charge for charge in charges if charge.allowances.is_limit]
         if counted and self._may_ask():
-            giving = asyncio.create_task(self._give_back(counted))
-            self._giving.add(giving)
-            giving.add_done_callback(self._giving.discard)
+            sharing = asyncio.create_task(self._share(counted, now))
+            self._sharing.add(sharing)
+            sharing.add_done_callback(self._sharing.discard)
 
     def reset(self) -> None:
         """Use new key names from now on. The old counts expire."""
         self._resets += 1
 
-    async def _give_back(self, charges: Sequence[Charge]) -> None:
+    async def _share(self, charges: Sequence[Charge], now: float) -> None:
         costs = [charge.allowances.price(charge.amount)[0] for charge in charges]
-        with suppress(*AWAY):  # the next request reports that Redis is away
+        resets = self._resets
+        try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await self._give(keys=self._keys(charges), args=costs)
+                wholes = await self._add(keys=self._keys(charges), args=[now, *costs])
+        except AWAY as error:
+            self._lost(error)
+            return
+        self._back()
+        if resets == self._resets:
+            for charge, whole_at in zip(charges, wholes, strict=True):
+                charge.allowances.catch_up(charge.name, float(whole_at))
 
     def _keys(self, charges: Sequence[Charge]) -> list[str]:
         return [self._name_of(f"limit:{self._resets}:{one.allowances.kind}:{one.name}") for one in charges]
