@@ -66,7 +66,7 @@ class Chat:
         draft = Draft(message_id, "customer", shown or identity.profile.name, body)
         with self._counted(identity, address, len(body.encode())):
             conversation, appended = await self._posting.post(identity, shown, draft, self._now())
-        self._tell_message(conversation, appended, source)
+            self._tell_message(conversation, appended, source)
         return appended.entry
 
     async def answer(self, conversation: UUID, message_id: str, body: str, *, agent: SignedIn) -> Entry:

@@ -15,12 +15,14 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from chatkey_server.identity.errors import RateLimited
-from chatkey_server.limits.allowances import Charge
+from chatkey_server.limits.allowances import Allowances, Charge
 
 PATIENCE_SECONDS: Final = 0.5
 """Timeout for one request to Redis. After that, Redis counts as away."""
 AGAIN_SECONDS: Final = 1.0
 """How long after a failure Redis is asked again."""
+SHARE_SECONDS: Final = 0.1
+"""How long charges are collected before they are shared, so that a message does not wait for this work."""
 CONNECTIONS: Final = 16
 AWAY: Final = (RedisError, OSError, TimeoutError)
 
@@ -65,7 +67,9 @@ class RedisTally:
         self._again_at = 0.0
         self._is_away = False
         self._resets = 0
-        self._sharing: set[asyncio.Task[None]] = set()
+        self._unshared: list[Charge] = []
+        self._unshared_at = 0.0
+        self._sharing: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -86,7 +90,7 @@ class RedisTally:
         finally:
             with suppress(*AWAY):
                 async with asyncio.timeout(PATIENCE_SECONDS):
-                    await asyncio.gather(*self._sharing)
+                    await self.shared()
             with suppress(*AWAY):
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     await redis.aclose()
@@ -99,7 +103,9 @@ class RedisTally:
         costs = [number for charge in counted for number in charge.allowances.price(charge.amount)]
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                at, wait = await self._take(keys=self._keys(counted), args=[now, *costs])
+                at, wait = await self._take(
+                    keys=[self._key(one.allowances, one.name) for one in counted], args=[now, *costs]
+                )
         except AWAY as error:
             self._lost(error)
             return
@@ -108,33 +114,49 @@ class RedisTally:
             raise RateLimited(math.ceil(float(wait)), counted[at - 1].whose)
 
     def share(self, charges: Sequence[Charge], now: float) -> None:
-        """Take all charges in the background, if Redis is available, and learn what other processes have taken."""
-        counted = [charge for charge in charges if charge.allowances.is_limit]
-        if counted and self._may_ask():
-            sharing = asyncio.create_task(self._share(counted, now))
-            self._sharing.add(sharing)
-            sharing.add_done_callback(self._sharing.discard)
+        """Take all charges a moment later, if Redis is available, and then learn what other processes have taken."""
+        self._unshared += [charge for charge in charges if charge.allowances.is_limit]
+        self._unshared_at = now
+        if self._unshared and (self._sharing is None or self._sharing.done()):
+            self._sharing = asyncio.create_task(self._share())
+
+    async def shared(self) -> None:
+        """Wait until everything taken so far is shared."""
+        if self._sharing is not None:
+            await self._sharing
 
     def reset(self) -> None:
         """Use new key names from now on. The old counts expire."""
         self._resets += 1
+        self._unshared.clear()
 
-    async def _share(self, charges: Sequence[Charge], now: float) -> None:
-        costs = [charge.allowances.price(charge.amount)[0] for charge in charges]
+    async def _share(self) -> None:
+        while self._unshared:
+            await asyncio.sleep(SHARE_SECONDS)
+            charges, self._unshared = self._unshared, []
+            await self._add_up(charges, self._unshared_at)
+
+    async def _add_up(self, charges: Sequence[Charge], now: float) -> None:
+        costs: dict[tuple[Allowances, str], float] = {}
+        for allowances, name, amount, _ in charges:
+            costs[allowances, name] = costs.get((allowances, name), 0.0) + allowances.price(amount)[0]
+        if not costs or not self._may_ask():
+            return
         resets = self._resets
+        keys = [self._key(*counted) for counted in costs]
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                wholes = await self._add(keys=self._keys(charges), args=[now, *costs])
+                wholes = await self._add(keys=keys, args=[now, *costs.values()])
         except AWAY as error:
             self._lost(error)
             return
         self._back()
         if resets == self._resets:
-            for charge, whole_at in zip(charges, wholes, strict=True):
-                charge.allowances.catch_up(charge.name, float(whole_at))
+            for (allowances, name), whole_at in zip(costs, wholes, strict=True):
+                allowances.catch_up(name, float(whole_at))
 
-    def _keys(self, charges: Sequence[Charge]) -> list[str]:
-        return [self._name_of(f"limit:{self._resets}:{one.allowances.kind}:{one.name}") for one in charges]
+    def _key(self, allowances: Allowances, name: str) -> str:
+        return self._name_of(f"limit:{self._resets}:{allowances.kind}:{name}")
 
     def _may_ask(self) -> bool:
         return asyncio.get_running_loop().time() >= self._again_at

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, cast
@@ -55,7 +54,7 @@ async def store(rates: Rates, *, fails: bool = False) -> None:
             raise Refused(Code.UNAVAILABLE, "away")
     tally = rates.counting._tally
     assert isinstance(tally, redis_tally.RedisTally)
-    await asyncio.gather(*tally._sharing)
+    await tally.shared()
 
 
 @pytest.mark.parametrize("which", ["oauth", "agent_sign_ins", "admin_sign_ins"])
