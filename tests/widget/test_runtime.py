@@ -231,7 +231,8 @@ async def test_faults_of_the_key_are_reported(world: World, refuse: Exception, c
     await world.until(world.errors)
 
     assert world.errors() == [code]
-    assert str(refuse) in str(world.told[-1][1]["message"])
+    (error,) = [detail for name, detail in world.told if name == "error"]
+    assert str(refuse) in str(error["message"])
     assert driven.machine.debug()["troubles"][0]["detail"]["code"] == code  # type: ignore[index]
     assert len(shown) == (code is Fault.WIDGET_FAILED)
     driven.feed(events.ShutdownAsked())

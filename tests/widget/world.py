@@ -138,7 +138,7 @@ class World:
     # keys, store, locks
 
     async def prepare(self) -> Prepared:
-        if self.refuse is not None:
+        if self.refuse is not None and not isinstance(self.refuse, Unreachable):
             raise self.refuse
         return Prepared(KEY, self.degraded, self.lost)
 

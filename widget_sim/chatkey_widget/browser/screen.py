@@ -1,5 +1,6 @@
 """The widget on the screen: a launcher and a panel in a shadow root. Only changed parts are drawn again."""
 
+import asyncio
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any, Final
@@ -30,6 +31,9 @@ TYPING: Final = (
 )
 """The events of typing that would leave the shadow tree. A page can still listen in the capture phase."""
 
+FIRST_SECONDS: Final = 0.05
+"""Drawing takes the browser as long as the steps of connecting do together, and both need Python."""
+
 PINCHED: Final = 0.01
 """The difference from scale 1 from which a page counts as pinched. Browsers round the scale."""
 
@@ -46,6 +50,8 @@ class BrowserScreen:
         self._feed = feed
         self._listeners = Listeners()
         self._view = View()
+        self._first_view = View()
+        self._first_due: asyncio.TimerHandle | None = None
         self._host: Any = None
         self._root: Any = None
         self._launcher: Any = None
@@ -55,11 +61,14 @@ class BrowserScreen:
         self._draft = ""
 
     def show(self, view: View) -> None:
-        if view.visible and self._host is None:
-            self._build()
+        """Draw a view. The first one is drawn a moment later, so that the widget connects before or meanwhile."""
         if self._host is not None:
             self._draw(view)
-        self._view = view
+            self._view = view
+            return
+        self._first_view = view
+        if view.visible and self._first_due is None:
+            self._first_due = asyncio.get_running_loop().call_later(FIRST_SECONDS, self._show_first)
 
     def give_back(self, text: str) -> None:
         """Put a text that was not sent back into the message box, after the text that is there."""
@@ -74,10 +83,18 @@ class BrowserScreen:
             self._panel.show_level(level)
 
     def remove(self) -> None:
+        if self._first_due is not None:
+            self._first_due.cancel()
         self._listeners.remove_all()
         self._remove_panel()
         if self._host is not None:
             self._host.remove()
+
+    def _show_first(self) -> None:
+        self._first_due = None
+        if self._first_view.visible:
+            self._build()
+            self.show(self._first_view)
 
     def _build(self) -> None:
         self._badge = element("span", class_="badge", hidden="")

@@ -45,8 +45,8 @@ class OnStart:
             return
         if event.fault is not None:
             self._ctx.report(event.fault)
-        self._ctx.do(LoadConfiguration())
         self._ctx.do(PrepareKey())
+        self._ctx.do(LoadConfiguration())
 
     def _key_late(self) -> None:
         """Try again later. Only the first failure is reported to the page."""
