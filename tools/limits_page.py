@@ -25,8 +25,10 @@ person, or per client address. All IPv6 addresses with the same first 64 bits ar
 The limits apply to each process of the service separately, with two exceptions. If Redis is configured, the limits that
 say so in their setting apply to all processes together. The limit on password guesses for agents and administrators
 (ten per minute from one client address) then also applies to all processes together. While Redis is down, these limits
-apply to each process separately, too. Each process then begins with its own previous count. With several processes, a
-quota for messages can be exceeded by a message or two per process.
+apply to each process separately, too. Each process then begins with its own previous count.
+
+Quotas for messages are counted for all processes a moment later. With several processes, a quota can therefore be
+exceeded by a message or two per process.
 
 Next: [codes](codes.md).
 """
