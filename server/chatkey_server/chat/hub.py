@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -98,6 +99,20 @@ class Hub(InitPlugin):
         self.tell_here(channel, payload)
         if self._link is not None:
             self._link.say(channel, payload)
+
+    def publish_all(self, news: Sequence[tuple[str, bytes]]) -> None:
+        """Publish payloads on channels, in this order. The other processes come first, because the way there is longer.
+
+        The listeners in this process are called in the event loop's next round.
+        """
+        if self._link is not None:
+            for channel, payload in news:
+                self._link.say(channel, payload)
+        asyncio.get_running_loop().call_soon(self._tell_all_here, news)
+
+    def _tell_all_here(self, news: Sequence[tuple[str, bytes]]) -> None:
+        for channel, payload in news:
+            self.tell_here(channel, payload)
 
     def tell_here(self, channel: str, payload: bytes) -> None:
         """Send a payload to the channel's listeners in this process, even if one of the listeners fails."""

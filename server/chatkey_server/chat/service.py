@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -234,19 +233,17 @@ class Chat:
         Publish a repeated message too, because the process that stored it may have died before publishing.
         """
         entry, last_at = appended
-        self._hub.publish(_channel(conversation), message_told(entry, source))
         told = {"type": "message", "conversation": str(conversation.id), "message": entry, "last_at": last_at}
-        self._tell_agents(conversation, told)
+        self._tell(conversation, message_told(entry, source), encoded(told))
 
     def _tell_call(self, conversation: Locked, event: CallEvent, source: str) -> None:
-        self._hub.publish(_channel(conversation), call_told(event, source))
-        self._tell_agents(conversation, {**event, "conversation": str(conversation.id)}, event)
+        told = {**event, "conversation": str(conversation.id)}
+        self._tell(conversation, call_told(event, source), encoded(told, call=event))
 
-    def _tell_agents(self, conversation: Locked, frame: Mapping[str, object], call: CallEvent | None = None) -> None:
-        """Publish a frame to the agents of this business and, on another channel, to the agents of all businesses."""
-        told = encoded(frame, call=call)
-        for channel in (AGENTS, agents_channel(conversation.provider)):
-            self._hub.publish(channel, told)
+    def _tell(self, conversation: Locked, for_person: bytes, for_agents: bytes) -> None:
+        """Publish an event to the person, to the agents of all businesses, and to the agents of this business."""
+        agents = (AGENTS, agents_channel(conversation.provider))
+        self._hub.publish_all([(_channel(conversation), for_person), *((channel, for_agents) for channel in agents)])
 
     def _shown_name(self, header: str | None) -> str | None:
         """Return the name from the widget's `headers` as one line of text. Raises `Refused` above the limit."""
