@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -98,6 +99,23 @@ async def test_within_one_process_no_link_is_needed() -> None:
 
     assert heard == [b"hello"]
     assert link.said == [("a", b"hello")]
+
+
+async def test_several_payloads_go_to_the_other_processes_first_and_stay_in_order() -> None:
+    link = Broken()
+    hub = Hub(link)
+    heard: list[tuple[str, bytes]] = []
+    news = [("a", b"1"), ("b", b"2"), ("a", b"3")]
+    with (
+        hub.listen("a", lambda payload: heard.append(("a", payload))),
+        hub.listen("b", lambda payload: heard.append(("b", payload))),
+    ):
+        hub.publish_all(news)
+        assert (link.said, heard) == (news, [])
+
+        await asyncio.sleep(0)
+
+    assert heard == news
 
 
 def test_a_channel_is_subscribed_while_it_has_a_listener() -> None:
