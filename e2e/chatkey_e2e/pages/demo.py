@@ -35,15 +35,9 @@ class DemoPage:
         """Return the value of `uid`, `jkt` or a claim. If several are shown, return the first."""
         return self._fact(name).inner_text()
 
-    def shows_the_proof(self) -> bool:
-        """Return whether the claims of the last proof are visible without scrolling."""
-        inside: bool = self._fact("ath").evaluate(
-            """(claim) => {
-                const { left, bottom } = claim.getBoundingClientRect();
-                return document.elementFromPoint(left + 1, bottom - 1) === claim;
-            }"""
-        )
-        return inside
+    def wait_for_the_proof(self) -> None:
+        """Wait until the claims of the last proof are visible without scrolling."""
+        expect(self._fact("ath")).to_be_in_viewport(ratio=1)
 
     def reset(self) -> None:
         """Press Reset, and wait until the widget is connected with a new key."""

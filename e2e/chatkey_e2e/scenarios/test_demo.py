@@ -47,7 +47,7 @@ def test_every_tab_of_the_demo_reaches_its_identity(demo: DemoPage) -> None:
     The proof must be visible without scrolling, in a window of 1440 by 900 pixels.
     """
     demo.wait_for("Visitor")
-    assert demo.shows_the_proof()
+    demo.wait_for_the_proof()
 
     demo.turn_to(2)
     demo.shop.get_by_role("button", name=ADA).click()
