@@ -37,7 +37,15 @@ class DemoPage:
 
     def wait_for_the_proof(self) -> None:
         """Wait until the claims of the last proof are visible without scrolling."""
-        expect(self._fact("ath")).to_be_in_viewport(ratio=1)
+        self.page.wait_for_function(
+            """(watch) => {
+                const name = [...watch.querySelectorAll("dt")].find((each) => each.textContent === "ath");
+                const claim = name?.nextElementSibling.querySelector("code");
+                const { left, bottom } = claim?.getBoundingClientRect() ?? {};
+                return claim && document.elementFromPoint(left + 1, bottom - 1) === claim;
+            }""",
+            arg=self._watch.element_handle(),
+        )
 
     def reset(self) -> None:
         """Press Reset, and wait until the widget is connected with a new key."""

@@ -65,8 +65,8 @@ class Link(Protocol):
 class Hub(InitPlugin):
     """Publishes small payloads on named channels. The hub is a Litestar plugin.
 
-    Listeners in this process are called at once, even if the link does not work. Payloads of other processes arrive
-    only on channels that have a listener in this process.
+    Listeners in this process are called even if the link does not work. Payloads of other processes arrive only on
+    channels that have a listener in this process.
     """
 
     def __init__(self, link: Link | None = None) -> None:
@@ -95,7 +95,7 @@ class Hub(InitPlugin):
         return self._link is not None and self._link.is_connected
 
     def publish(self, channel: str, payload: bytes) -> None:
-        """Send a payload to every listener of the channel in all processes, without waiting."""
+        """Send a payload to the channel's listeners in all processes. Those in this process are called at once."""
         self.tell_here(channel, payload)
         if self._link is not None:
             self._link.say(channel, payload)

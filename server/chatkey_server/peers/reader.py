@@ -43,7 +43,7 @@ class Reader(Generic[T]):
     def _read_plain(self, raw: bytes) -> T | None:
         """Decode a frame that is written as msgspec would write it. Returns None for others, and for wrong frames.
 
-        What msgspec writes is strict JSON. Most frames are, and this takes a third of the time of `_read_any`.
+        What msgspec writes is strict JSON. Most frames are written so, and `_read_any` takes three times as long.
         """
         try:
             frame = self._decoders[_read_typed(raw).type].decode(raw)

@@ -130,7 +130,7 @@ def read_pairs(query: bytes, *names: str, most: int, form: bytes = b"") -> dict[
                 Code.PARAMETER_INVALID, f"The {name} has {len(text)} bytes; the limit is {most}.", member=name
             )
     together = (b"&".join(filter(None, (query, form))) if form else query).decode(errors="replace")
-    fields = together.split("&")
+    fields = together.split("&")  # not `parse_qsl`, which would cost a token request 3 µs
     if len(fields) > MAX_PARAMETERS:
         raise Refused(Code.PARAMETER_INVALID, f"The query has more than {MAX_PARAMETERS} parameters.", member="query")
     found: dict[str, str] = {}

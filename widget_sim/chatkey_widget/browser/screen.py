@@ -32,7 +32,10 @@ TYPING: Final = (
 """The events of typing that would leave the shadow tree. A page can still listen in the capture phase."""
 
 FIRST_SECONDS: Final = 0.05
-"""Drawing takes the browser as long as the steps of connecting do together, and both need Python."""
+"""How long the first view waits, in seconds, so that the widget connects first.
+
+Drawing takes as long as all steps of connecting together, and both need Python.
+"""
 
 PINCHED: Final = 0.01
 """The difference from scale 1 from which a page counts as pinched. Browsers round the scale."""
@@ -61,7 +64,7 @@ class BrowserScreen:
         self._draft = ""
 
     def show(self, view: View) -> None:
-        """Draw a view. The first one is drawn a moment later, so that the widget connects before or meanwhile."""
+        """Draw a view. The first view is drawn after `FIRST_SECONDS`."""
         if self._host is not None:
             self._draw(view)
             self._view = view
