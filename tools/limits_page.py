@@ -34,7 +34,7 @@ Next: [codes](codes.md).
 """
 
 BEYOND: Final = {
-    "head_bytes": "400, or closed",
+    "head_bytes": "431, or 414 for the first line",
     "query_bytes": "400 `parameter_invalid`",
     "body_bytes": "413 `too_large`",
     "token_bytes": "`token_too_large`",

@@ -5,20 +5,22 @@ from __future__ import annotations
 import socket
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from chatkey_oauth.app import create_app
-from chatkey_oauth.connection import Connection
+from chatkey_oauth.app import MOST_BYTES, create_app
 from chatkey_oauth.settings import Settings, SettingsError
 from chatkey_serving.few_lines import write_few_lines
 from chatkey_serving.server import Server, server_context
-from chatkey_serving.site import Site
+from chatkey_serving.site import Limits, Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Self
+
+
+IDLE_SECONDS: Final = 75.0
+"""How long a connection without requests stays open. Clients keep theirs between the logins of a test."""
 
 
 class Listening:
@@ -68,4 +70,5 @@ class Listening:
 def _server(settings: Settings, ready: Callable[[], None]) -> Server:
     tls = settings.tls or (server_context(settings.tls_cert, settings.tls_key) if settings.tls_cert else None)
     app = create_app(settings)
-    return Server(Site(app=app, has_lifespan=False), ready, tls=tls, connection=partial(Connection, app))
+    limits = Limits(body_bytes=MOST_BYTES, idle_timeout=IDLE_SECONDS)
+    return Server(Site(app=app, answers=app.respond, limits=limits, has_lifespan=False), ready, tls=tls)

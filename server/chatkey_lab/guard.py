@@ -34,9 +34,24 @@ class Denied:
     code: str
     message: str
 
+    @property
+    def body(self) -> bytes:
+        return json.dumps({"data": None, "error": {"code": self.code, "message": self.message}}).encode()
 
-class LabGuard:
-    """An ASGI application that passes requests for paths below `under` to a lab only if the requests are allowed.
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers, without the length of the body."""
+        asking = ("Bearer", "Basic") if self.status == 401 else ()
+        return (
+            ("content-type", JSON),
+            ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            *(("www-authenticate", f'{scheme} realm="lab"') for scheme in asking),
+        )
+
+
+class LabRules:
+    """Decides which requests may use a lab.
 
     Without a token, the peer's address and the `Host` must belong to this machine. The `Host` is checked because
     another name can resolve to this machine (DNS rebinding). A request that a proxy forwarded is refused, because every
@@ -45,29 +60,15 @@ class LabGuard:
     A request that writes must have the media type `takes`. No page can send this media type without a preflight (CORS).
     """
 
-    def __init__(
-        self, app: Asgi, *, under: str = "/lab", takes: str = JSON, token: str = "", origins: Collection[str] = ()
-    ) -> None:
-        self._app = app
-        self._under = under
+    def __init__(self, *, takes: str = JSON, token: str = "", origins: Collection[str] = ()) -> None:
         self._takes = takes
         self._token = token.encode()
         self._origins = frozenset(origins)
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        denied = self.denied(scope) if scope["type"] == "http" and self._is_about(scope["path"]) else None
-        if denied is None:
-            await self._app(scope, receive, send)
-        else:
-            await _refuse(denied, send)
 
     def denied(self, scope: Scope) -> Denied | None:
         """Return why the request is refused, or None if it is allowed."""
         headers = _headers(scope)
         return self._whose(scope, headers) or self._from_where(scope, headers) or self._what(scope, headers)
-
-    def _is_about(self, path: str) -> bool:
-        return path == self._under or path.startswith(f"{self._under}/")
 
     def _whose(self, scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
         if not self._token:
@@ -94,6 +95,27 @@ class LabGuard:
         if types == [self._takes] or not (types or has_body):
             return None
         return Denied(415, "media_type_unsupported", f"Content-Type: this lab accepts only {self._takes}.")
+
+
+class LabGuard:
+    """An ASGI application that passes requests for paths below `under` on only if `LabRules` allow them."""
+
+    def __init__(
+        self, app: Asgi, *, under: str = "/lab", takes: str = JSON, token: str = "", origins: Collection[str] = ()
+    ) -> None:
+        self._app = app
+        self._under = under
+        self._rules = LabRules(takes=takes, token=token, origins=origins)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        denied = self._rules.denied(scope) if scope["type"] == "http" and self._is_about(scope["path"]) else None
+        if denied is None:
+            await self._app(scope, receive, send)
+        else:
+            await _refuse(denied, send)
+
+    def _is_about(self, path: str) -> bool:
+        return path == self._under or path.startswith(f"{self._under}/")
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -160,14 +182,8 @@ def _presented(headers: dict[str, list[str]]) -> str:
 
 
 async def _refuse(denied: Denied, send: Callable[[Any], Awaitable[None]]) -> None:
-    body = json.dumps({"data": None, "error": {"code": denied.code, "message": denied.message}}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(body)),
-        (b"cache-control", b"no-store"),
-        (b"x-content-type-options", b"nosniff"),
-    ]
-    if denied.status == 401:
-        headers += [(b"www-authenticate", b'Bearer realm="lab"'), (b"www-authenticate", b'Basic realm="lab"')]
+    body = denied.body
+    headers = [(name.encode(), value.encode()) for name, value in denied.headers]
+    headers.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": denied.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await send({"type": "http.response.body", "body": body})

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from chatkey_serving.site import LOG, REQUESTS
 
 if TYPE_CHECKING:
+    from chatkey_serving.request import Invalid
     from chatkey_serving.site import App, Headers, Message, Scope, Site
 
 MOST_UNREAD: Final = 64 * 1024
@@ -34,7 +35,12 @@ def head(status: int, headers: Headers) -> bytes:
     if not all(names) or b"".join(names).translate(None, _IN_NAMES) or b"".join(values).translate(None, _IN_VALUES):
         raise ValueError("The application sent a header with a name or value that HTTP does not allow.")
     lines = [name + b": " + value for name, value in headers]
-    return b"\r\n".join((_STATUS_LINES[status], *lines, b"", b""))
+    return b"\r\n".join((status_line(status), *lines, b"", b""))
+
+
+def status_line(status: int) -> bytes:
+    """Return the first line of a response, without the line end."""
+    return _STATUS_LINES[status]
 
 
 class Carrier(Protocol):
@@ -48,26 +54,37 @@ class Carrier(Protocol):
 
     def resume_reading(self) -> None: ...
 
-    def end_exchange(self, exchange: Exchange, /) -> None:
+    def end_exchange(self) -> None:
         """Note that the response is complete."""
+        ...
+
+    def refuse(self, error: Invalid, /) -> None:
+        """Send an error instead of a response, and close the connection."""
         ...
 
 
 class Exchange:
-    """`is_gone` means that the connection is lost, or that the response must be discarded."""
+    """An exchange with `site.app`. `is_gone` means that the connection is lost, or that the response is discarded."""
 
-    def __init__(self, connection: Carrier, scope: Scope, *, closes: bool, awaits_continue: bool) -> None:
+    is_withheld: Final = False
+
+    def __init__(self, connection: Carrier, scope: Scope, closes: bool) -> None:
         self.scope = scope
         self.closes = closes
         self.has_started = self.is_done = self.is_gone = False
         self._connection = connection
-        self._awaits_continue = awaits_continue
+        self._awaits_continue = False
         self._changed = asyncio.Event()
         self._is_complete = False
         self._unread = bytearray()
         self._head: bytes | None = None
         self._left: int | None = None
         self._is_chunked = False
+
+    def begin(self, *, awaits_continue: bool) -> None:
+        """Start the application. If the client `awaits_continue`, it is told when the application reads the body."""
+        self._awaits_continue = awaits_continue
+        self._connection.site.start(self.run(self._connection.site.app))
 
     def add(self, body: bytes) -> None:
         """Add a part of the request's body. If the application does not keep up, the connection stops reading."""
@@ -175,7 +192,7 @@ class Exchange:
         if not more:
             self.is_done = True
             self._changed.set()
-            self._connection.end_exchange(self)
+            self._connection.end_exchange()
 
 
 def log_request(scope: Scope, status: int) -> None:

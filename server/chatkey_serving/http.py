@@ -1,12 +1,10 @@
-"""An HTTP/1.1 connection with a timeout at every stage, and limits on the size of requests."""
+"""An HTTP/1.1 connection with a deadline at every stage, and limits on the size of requests."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections import deque
-from itertools import chain
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -14,27 +12,26 @@ import httptools
 
 from chatkey_protocol.codes import Code
 from chatkey_serving import handshake
-from chatkey_serving.exchange import Exchange, head
+from chatkey_serving.deadline import Deadline
+from chatkey_serving.exchange import MOST_UNREAD, Exchange, head
+from chatkey_serving.request import END, MOST_LINES, Invalid, Request, check_size, check_unfinished, without_offer
 from chatkey_serving.site import CONNECTION, LOG
-from chatkey_serving.websocket import SocketConnection
+from chatkey_serving.whole import WholeExchange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chatkey_serving.site import Address, Headers, Scope, Site
 
-PIPELINED: Final = 16
-"""How many requests may wait behind the current one. One packet can contain hundreds of requests."""
-IDLE_SECONDS: Final = 5.0
-"""How long a connection stays open after a response."""
-HOST: Final = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
-"""The characters allowed in a `Host` (RFC 9110 7.2). Others could be parsed differently by different readers."""
-SCHEMES: Final = {
-    ("http", False): "http",
-    ("http", True): "https",
-    ("websocket", False): "ws",
-    ("websocket", True): "wss",
+SCHEMES: Final = {"http": ("http", "https"), "websocket": ("ws", "wss")}
+"""For each kind of scope, the schemes without and with TLS."""
+ASGI: Final = {
+    "http": {"version": "3.0", "spec_version": "2.3"},
+    "websocket": {"version": "3.0", "spec_version": "2.4"},
 }
+CR: Final = 13
+LEAST_CHECKED: Final = 4 * MOST_LINES
+"""A smaller head cannot have too many lines."""
+LINGERING_SECONDS: Final = 2.0
+"""How long a client may go on sending a request that is already answered with an error."""
 LAST_HEADERS: Final = [
     (b"content-type", b"application/json"),
     (b"cache-control", b"no-store"),
@@ -45,19 +42,12 @@ LAST_HEADERS: Final = [
 """The headers of a response that the application does not see."""
 
 
-class WrongHost(ValueError):
-    """The request has no valid `Host`, or more than one (RFC 9112 3.2)."""
-
-
-class TooMuch(ValueError):
-    """The request line and headers are too large, or too many requests are pipelined."""
-
-
 class HttpConnection(asyncio.Protocol):
-    """The connection breaks if a request is not complete in time, or if the client does not read the response.
+    """Answers one request after the other. Requests that arrive early wait unparsed, and reading pauses.
 
-    The response is 400 if a request is invalid, if its request line and headers are too long, or if too many requests
-    are pipelined. The size of a whole request is limited too, including trailers.
+    The connection breaks if a request is not complete in time, or if the client does not read the response. An invalid
+    or too large request gets a response with an error, without the application. A client that half-closes the
+    connection still gets its responses, except over TLS.
     """
 
     transport: asyncio.Transport
@@ -67,20 +57,19 @@ class HttpConnection(asyncio.Protocol):
         self.site = site
         self.writable = asyncio.Event()
         self.writable.set()
-        self._loop = asyncio.get_running_loop()
-        self._parser = httptools.HttpRequestParser(self)
-        # Otherwise the parser would refuse a whole request because of data behind it that will not be read.
-        self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._parser = self._new_parser()
+        loop = asyncio.get_running_loop()
+        self._deadline, self._unsent = Deadline(loop), Deadline(loop)
         self._most = 2 * (site.limits.head_bytes + site.limits.body_bytes)
-        self._received = 0
-        self._is_awaited = True
-        self._is_reading = True
-        self._upgraded: Scope | None = None
-        self._read: Exchange | None = None
-        self._answered: Exchange | None = None
-        self._waiting: deque[Exchange] = deque()
-        self._deadline: asyncio.TimerHandle | None = None
-        self._unread: asyncio.TimerHandle | None = None
+        self._make_exchange = Exchange if site.answers is None else partial(WholeExchange, site.answers)
+        self._exchange: Exchange | WholeExchange | None = None
+        self._headers: Headers = []
+        self._unparsed = b""
+        self._body_left: int | None = 0
+        self._received = self._counted = 0
+        self._upgrade: tuple[Scope, handshake.Handshake] | None = None
+        self._is_in_head = self._is_timed = self._is_reading = True
+        self._is_answering = self._is_parsing = self._is_last = self._is_over = self._is_head_request = False
 
     # What the transport calls
 
@@ -90,45 +79,47 @@ class HttpConnection(asyncio.Protocol):
         self._server = _address(transport, "sockname")
         self._is_secure = transport.get_extra_info("sslcontext") is not None
         client = _address(transport, "peername")
-        self.site.connections.add(self)
         if client is not None and self.site.door is not None and not self.site.door.admit(client[0]):
             transport.abort()
             return
         self.client = client
-        self._await_rest()
+        self.site.enter(self)
+        self._deadline.start(self.site.limits.request_timeout, self._too_slow)
 
     def data_received(self, data: bytes) -> None:
-        """Parse more data. After a response, the first byte of the next request starts the request timeout."""
-        self._received += len(data)
-        if not self._is_awaited and self._is_done():
-            self._stop_deadline()
-            self._is_awaited = True
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._upgrade()
-        except httptools.HttpParserError:
-            LOG.warning("Invalid HTTP request received.")
-            self._refuse(400, "Invalid HTTP request received.")
-        if not self._is_awaited or self.transport.is_closing():
+        """Parse more data, or keep it until the current response is complete."""
+        if self._is_over:
+            self._received += len(data)
+            if self._received > self._most:
+                self.transport.abort()
             return
-        if self._received > self._most:
-            self._stop_answering()
-            self.transport.close()
-        elif self._deadline is None:
-            self._await_rest()
+        known = len(self._unparsed)
+        if known:
+            data = self._unparsed + data
+        if not self._is_answering:
+            self._read_on(data, known)
+            return
+        self._unparsed = data
+        if len(data) > MOST_UNREAD:
+            self.pause_reading()
+
+    def eof_received(self) -> bool:
+        """Answer what has arrived, and then close. TLS cannot close only one direction."""
+        self._is_last = True
+        if self._is_secure or not self._is_answering:
+            return False
+        self._deadline.start(self.site.limits.request_timeout, self.cut)
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's signature
         """Stop all timers, and stop counting this connection."""
         del self._parser  # otherwise connection and parser would be a reference cycle
         self._stop_answering()
-        for exchange in (*self._waiting, self._read):
-            if exchange is not None:
-                exchange.give_up()
-        self._answered = self._read = None
-        self._stop_deadline()
-        self._stop_looking()
+        self._exchange = None
+        self._unparsed = b""
+        self._stop_timers()
         self.writable.set()
+        self._count(0)
         if self.client is not None and self.site.door is not None:
             self.site.door.release(self.client[0])
         self.site.leave(self)
@@ -140,58 +131,35 @@ class HttpConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Stop the timer for unread data, unless the client has not read the end of the last response."""
         self.writable.set()
-        self._stop_looking()
-        if self._is_done():
+        self._unsent.stop()
+        if self._exchange is None or self._exchange.is_done:
             self._look_at_the_unsent()
+            self._go_on()
 
     # What the parser calls
 
-    def on_message_begin(self) -> None:
-        self._is_awaited = True
-        self._received = 0
-        self._url = b""
-        self._headers: Headers = []
-
-    def on_url(self, url: bytes) -> None:
-        self._url += url
-
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
-
-    def on_headers_complete(self) -> None:
-        """Check the pipeline, `Host`, and the size of the headers, and begin to answer. An exception becomes a 400."""
-        parser = self._parser
-        around = len(self._headers) * len(b": \r\n")
-        size = len(self._url) + sum(map(len, chain.from_iterable(self._headers))) + around
-        if size > self.site.limits.head_bytes or len(self._waiting) >= PIPELINED:
-            raise TooMuch
-        version = parser.get_http_version()
-        hosts = self._values(b"host")
-        if not all(map(HOST.fullmatch, hosts)) or (len(hosts) != 1 and (hosts or version != "1.0")):
-            raise WrongHost
-        if self.site.has_sockets and self._wants_socket():
-            self._read, self._upgraded = None, self._scope("websocket", version)
-            return
-        scope = self._scope("http", version)
-        scope["method"] = parser.get_method().decode("ascii")
-        closes = version == "1.0" or parser.should_upgrade() or not parser.should_keep_alive()
-        awaits_continue = any(value.lower() == b"100-continue" for value in self._values(b"expect"))
-        self._begin(Exchange(self, scope, closes=closes, awaits_continue=awaits_continue))
+        """Note a header. Trailers are dropped: the application has already decided by the headers (RFC 9110 6.5.1)."""
+        if self._is_in_head:
+            self._headers.append((name.lower(), value.rstrip()))
 
     def on_body(self, body: bytes) -> None:
-        if self._read is not None:
-            self._read.add(body)
+        if self._exchange is not None:
+            self._exchange.add(body)
 
     def on_message_complete(self) -> None:
-        """Stop the request timeout, because the request is complete."""
-        self._is_awaited = False
-        self._stop_deadline()
-        if self._read is not None:
-            self._read.complete()
-            if self._read.is_done:
-                self._wait_for_next()
+        """Note the end of a body. A request without a body is complete with its head."""
+        if not self._is_in_head and self._exchange is not None:
+            self._body_left = self._received = 0
+            self._is_in_head = True
+            self._complete(self._exchange)
 
     # What an exchange and the server call
+
+    @property
+    def waits_until(self) -> float | None:
+        """When the connection ends unless its client completes a request, or None if it does not wait for one."""
+        return self._deadline.due
 
     def pause_reading(self) -> None:
         if self._is_reading:
@@ -203,166 +171,266 @@ class HttpConnection(asyncio.Protocol):
             self._is_reading = True
             self.transport.resume_reading()
 
-    def end_exchange(self, exchange: Exchange) -> None:
-        """Close the connection after a last response. Otherwise answer the next request, or wait for one.
-
-        A timer is needed because a small rest of a response does not pause writing.
-        """
-        if exchange.closes:
-            self.transport.close()
-        elif not self.transport.is_closing():
-            self.resume_reading()
-            if self._waiting:
-                self._answer(self._waiting.popleft())
-            elif not self._is_awaited:
-                self._wait_for_next()
-        if self._is_done() and self.transport.get_write_buffer_size():
+    def end_exchange(self) -> None:
+        """Close the connection after a last response. Otherwise answer the next request, or wait for one."""
+        if self._exchange is None or self._exchange.closes:
+            self._close(lingers=not self._is_in_head)
+        else:
+            self._go_on()
+        if self.transport.get_write_buffer_size():  # such a small rest of a response may not pause writing
             self._look_at_the_unsent()
+
+    def refuse(self, error: Invalid, *headers: tuple[bytes, bytes]) -> None:
+        """Send a response without the application (no body for HEAD, RFC 9110 9.3.2), and close the connection.
+
+        A response in progress is broken off.
+        """
+        LOG.warning(str(error))
+        self._stop_answering()
+        self._unparsed = b""
+        code = Code.TOO_LARGE if error.status in {413, 414, 431} else Code.PARAMETER_INVALID
+        refusal = {"data": None, "error": {"code": code, "message": str(error)}}
+        body = json.dumps(refusal, separators=(",", ":")).encode()
+        first = head(error.status, [*LAST_HEADERS, *headers, (b"content-length", b"%d" % len(body))])
+        self.transport.write(first + (b"" if self._is_head_request else body))
+        self._close(lingers=True)
+        self._look_at_the_unsent()
 
     def shut_down(self) -> None:
         """Break an idle connection: over TLS, browsers do not answer a close. Otherwise close after the response."""
-        if self._answered is None or self._answered.is_done:
-            self.transport.abort()
+        if self._exchange is None or self._exchange.is_done or self._exchange.is_withheld:
+            self.cut()
         else:
-            self._answered.closes = True
+            self._exchange.closes = True
 
-    # Inside
+    def cut(self) -> None:
+        """Break the connection at once."""
+        self._is_over = True
+        self._stop_answering()
+        self.transport.abort()
 
-    def _scope(self, kind: str, version: str) -> Scope:
-        raw_path, query = _split(self._url)
-        path = raw_path.decode("ascii")
+    # Reading
+
+    def _go_on(self) -> None:
+        """Read the next request, unless the client does not read the responses."""
+        self._is_answering = not self.writable.is_set()
+        if not (self._is_answering or self._is_parsing or self._is_over):
+            self.resume_reading()
+            self._read_on(self._unparsed)
+
+    def _read_on(self, data: bytes, known: int = 0) -> None:
+        """Parse and answer what has arrived. The first `known` bytes were looked at before.
+
+        The parser gets no byte beyond the end of a message, which is an empty line or known from `Content-Length`.
+        """
+        at = 0
+        self._is_parsing = True
+        try:
+            while at < len(data) and not self._is_answering and not self._is_over:
+                end = self._end_of_body(data, at) if not self._is_in_head else self._end_of_head(data, at, known)
+                if end == at:
+                    break
+                part, at = data[at:end], end
+                if self._is_in_head:
+                    self._read_head(part)
+                else:
+                    self._read_body(part)
+        except httptools.HttpParserError:
+            self.refuse(Invalid())
+        except Invalid as error:
+            self.refuse(error)
+        self._is_parsing = False
+        self._unparsed = b"" if self._is_over else data[at:]
+        if self._upgrade is not None:
+            self._hand_over(*self._upgrade)
+        elif not self._is_answering and not self._is_over:
+            self._settle()
+
+    def _end_of_head(self, data: bytes, at: int, known: int) -> int:
+        """Return where a head ends, or `at` if it is incomplete. Raises `Invalid`."""
+        end = data.find(END, max(at, known - len(END)) if known else at)
+        if end >= 0:
+            return end + len(END)
+        check_unfinished(data[at:], known - at, self.site.limits.head_bytes)
+        return at
+
+    def _end_of_body(self, data: bytes, at: int) -> int:
+        """Return where the next part of a body ends. Without a length, bytes that may belong to its end are kept."""
+        if self._body_left is not None:
+            return min(at + self._body_left, len(data))
+        end = data.find(END, at)
+        if end >= 0:
+            return end + len(END)
+        perhaps_end = next((size for size in (3, 2, 1) if data.endswith(END[:size])), 0)
+        return max(at, len(data) - perhaps_end)
+
+    def _read_head(self, data: bytes) -> None:
+        if len(data) > LEAST_CHECKED:
+            check_size(data, self.site.limits.head_bytes)
+        if data[0] == CR:
+            data = data.lstrip(b"\r\n")  # empty lines before a request are ignored (RFC 9112 2.2)
+            if not data:
+                return
+        self._is_head_request = data.startswith(b"HEAD ")
+        self._headers = []
+        request = Request(data)
+        is_offer = False
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            is_offer = True
+        request.read(self._headers)
+        if request.authority is not None:
+            others = (each for each in self._headers if each[0] != b"host")
+            self._headers = [(b"host", request.authority), *others]
+        if not is_offer:
+            self._begin(request)
+        elif request.offers_socket and self.site.has_sockets:
+            self._open(request)
+        else:
+            self._parser = self._new_parser()
+            self._read_head(without_offer(data))
+
+    def _begin(self, request: Request) -> None:
+        scope = self._scope("http", request)
+        scope["method"] = request.method.decode()
+        self._exchange = exchange = self._make_exchange(self, scope, request.closes)
+        exchange.begin(awaits_continue=request.awaits_continue)
+        if request.body_bytes == 0:
+            self._complete(exchange)
+        else:
+            self._body_left = request.body_bytes
+            self._is_in_head = False
+
+    def _new_parser(self) -> httptools.HttpRequestParser:
+        parser = httptools.HttpRequestParser(self)
+        # Which request is the last one, we decide by its headers. The parser would also believe a trailer.
+        parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        return parser
+
+    def _read_body(self, data: bytes) -> None:
+        """Parse a part of a body. A body that is much larger than the application may read breaks the connection."""
+        self._received += len(data)
+        if self._received > self._most:
+            self.cut()
+            return
+        if self._body_left is not None:
+            self._body_left -= len(data)
+        self._parser.feed_data(data)
+
+    def _complete(self, exchange: Exchange | WholeExchange) -> None:
+        """Note that the request is complete. While it is being answered, its client cannot be too slow."""
+        self._is_timed = False
+        exchange.complete()
+        if not exchange.is_done:
+            self._is_answering = True
+            self._deadline.stop()
+
+    def _settle(self) -> None:
+        """Start the timeout of an unfinished request, or of an idle connection."""
+        unfinished = len(self._unparsed) + self._received
+        if self._is_last:
+            self._close(lingers=False)
+        elif not self._is_timed:
+            self._is_timed = bool(unfinished) or not self._is_in_head
+            if self._is_timed:
+                self._deadline.start(self.site.limits.request_timeout, self._too_slow)
+            else:
+                self._deadline.start(self.site.limits.idle_timeout, self.transport.close)
+        if unfinished != self._counted:
+            self._count(unfinished)
+
+    def _count(self, unfinished: int) -> None:
+        """Tell the door how many bytes of an unfinished request this connection holds."""
+        more, self._counted = unfinished - self._counted, unfinished
+        if self.client is None or self.site.door is None or self.site.door.hold(self.client[0], more):
+            return
+        self.refuse(Invalid("The unfinished requests of this address are too large.", 503))
+
+    def _scope(self, kind: str, request: Request) -> Scope:
+        path = request.path.decode("ascii")
         return {
             "type": kind,
-            "asgi": {"version": "3.0", "spec_version": "2.3" if kind == "http" else "2.4"},
-            "http_version": version,
+            "asgi": ASGI[kind],
+            "http_version": request.version,
             "server": self._server,
             "client": self.client,
-            "scheme": SCHEMES[kind, self._is_secure],
+            "scheme": SCHEMES[kind][self._is_secure],
             "root_path": "",
             "path": unquote(path) if "%" in path else path,
-            "raw_path": raw_path,
-            "query_string": query,
+            "raw_path": request.path,
+            "query_string": request.query,
             "headers": self._headers,
             "state": self.site.state.copy(),
             "extensions": {CONNECTION: self},
         }
 
-    def _begin(self, exchange: Exchange) -> None:
-        self._read = exchange
-        if self._is_done():
-            self._answer(exchange)
-        else:
-            self.pause_reading()
-            self._waiting.append(exchange)
+    # Opening a WebSocket
 
-    def _answer(self, exchange: Exchange) -> None:
-        self._answered = exchange
-        self._stop_looking()
-        self.site.start(exchange.run(self.site.app))
-
-    def _upgrade(self) -> None:
-        """Pass the connection to a WebSocket, which has its own timeouts, or refuse the upgrade (RFC 6455 4.2, 4.4)."""
-        parser = self._parser
-        if self._upgraded is None:  # an upgrade to something else; the application answers, and the connection closes
-            return
-        if self._upgraded["http_version"] == "1.0":
-            self._refuse(400, "A WebSocket requires HTTP/1.1.")
-        elif self._values(b"sec-websocket-version") != [handshake.VERSION]:
+    def _open(self, request: Request) -> None:
+        """Prepare a WebSocket, or refuse the handshake (RFC 6455 4.2, 4.4)."""
+        if request.version == "1.0":
+            raise Invalid("A WebSocket requires HTTP/1.1.")
+        if [value for name, value in self._headers if name == b"sec-websocket-version"] != [handshake.VERSION]:
             upgrade = [(b"Upgrade", b"websocket"), (b"Sec-WebSocket-Version", handshake.VERSION)]
-            self._refuse(426, "This server only supports WebSocket version 13.", upgrade)
-        elif not self._is_done():
-            self._refuse(
-                400, "A WebSocket can only be opened after all earlier requests on its connection are answered."
-            )
-        elif (opening := handshake.read(parser.get_method(), self._url, self._headers)) is None:
-            self._refuse(400, "This is not a valid WebSocket handshake.")
+            self.refuse(Invalid("This server only supports WebSocket version 13.", 426), *upgrade)
+            return
+        opening = handshake.read(request.method, request.target, self._headers)
+        if opening is None:
+            raise Invalid("This is not a valid WebSocket handshake.")
+        self._upgrade = self._scope("websocket", request), opening
+
+    def _hand_over(self, scope: Scope, opening: handshake.Handshake) -> None:
+        """Pass the connection to a WebSocket, which has its own timeouts."""
+        from chatkey_serving.websocket import SocketConnection  # noqa: PLC0415 - the fake has no WebSockets
+
+        self._stop_timers()
+        self._count(0)
+        del self._parser
+        self.site.connections.discard(self)
+        self._exchange = self._upgrade = None
+        socket = SocketConnection(self.site, self.transport, scope, opening)
+        self.transport.set_protocol(socket)
+        if self._unparsed:
+            socket.data_received(self._unparsed)
+
+    # Ending
+
+    def _close(self, *, lingers: bool) -> None:
+        """Close. If the client is still sending, read on for a moment, or TCP would discard the response."""
+        self._is_over = True
+        if lingers and self.transport.can_write_eof():  # TLS cannot close only one direction
+            self.transport.write_eof()
+            self.resume_reading()
+            self._deadline.start(LINGERING_SECONDS, self.transport.close)
         else:
-            self._stop_deadline()
-            self._stop_looking()
-            del self._parser
-            self.site.connections.discard(self)
-            socket = SocketConnection(self.site, self.transport, self._upgraded, opening)
-            self.transport.set_protocol(socket)
-            self._upgraded = self._answered = None
-
-    def _refuse(self, status: int, message: str, headers: Headers | None = None) -> None:
-        """Send a response without the application (no body for HEAD, RFC 9110 9.3.2), and close the connection.
-
-        Earlier requests on the connection get no response any more.
-        """
-        self._stop_answering()
-        refusal = {"data": None, "error": {"code": Code.PARAMETER_INVALID, "message": message}}
-        body = json.dumps(refusal, separators=(",", ":")).encode()
-        length = (b"content-length", b"%d" % len(body))
-        is_head = self._parser.get_method() == b"HEAD"
-        self.transport.write(head(status, [*LAST_HEADERS, *(headers or ()), length]) + (b"" if is_head else body))
-        self.transport.close()
-        self._look_at_the_unsent()
-
-    def _is_done(self) -> bool:
-        """Return whether no response is in progress."""
-        return not self._waiting and (self._answered is None or self._answered.is_done)
-
-    def _values(self, header: bytes) -> list[bytes]:
-        return [value for name, value in self._headers if name == header]
-
-    def _wants_socket(self) -> bool:
-        return self._parser.should_upgrade() and [each.lower() for each in self._values(b"upgrade")] == [b"websocket"]
+            self.transport.close()
 
     def _stop_answering(self) -> None:
-        if self._answered is not None and not self._answered.is_done:
-            self._answered.give_up()
+        if self._exchange is not None and not self._exchange.is_done:
+            self._exchange.give_up()
 
-    def _await_rest(self) -> None:
-        self._start(self.site.limits.request_timeout, self._too_slow)
-
-    def _wait_for_next(self) -> None:
-        self._start(IDLE_SECONDS, self.transport.close)
-
-    def _start(self, seconds: float, act: Callable[[], None]) -> None:
-        self._stop_deadline()
-        self._deadline = self._loop.call_later(seconds, act)
-
-    def _stop_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def _stop_timers(self) -> None:
+        self._deadline.end()
+        self._unsent.end()
 
     def _too_slow(self) -> None:
         if self._is_reading:
-            self._cut()
+            self.cut()
         else:  # the application is slow, not the client
-            self._await_rest()
-
-    def _cut(self) -> None:
-        self._stop_answering()
-        self.transport.abort()
+            self._deadline.start(self.site.limits.request_timeout, self._too_slow)
 
     def _look_at_the_unsent(self) -> None:
         """Break the connection if the client reads nothing within the timeout. A client that reads slowly may go on."""
-        self._stop_looking()
+        self._unsent.stop()
         if unsent := self.transport.get_write_buffer_size():
-            self._unread = self._loop.call_later(self.site.limits.request_timeout, self._look_again, unsent)
+            self._unsent.start(self.site.limits.request_timeout, partial(self._look_again, unsent))
 
     def _look_again(self, unsent: int) -> None:
         if self.transport.get_write_buffer_size() < unsent:
             self._look_at_the_unsent()
         else:
-            self._cut()
-
-    def _stop_looking(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
-
-
-def _split(target: bytes) -> tuple[bytes, bytes]:
-    """Return the path and the query of a request's target. The usual form needs no parser, which would cost more."""
-    if target.startswith(b"/") and target.isascii() and b"#" not in target:
-        path, _, query = target.partition(b"?")
-        return path, query
-    url = httptools.parse_url(target)
-    return url.path, url.query or b""
+            self.cut()
 
 
 def _address(transport: asyncio.Transport, name: str) -> Address | None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from chatkey_serving.http import HttpConnection
 from chatkey_serving.lifespan import started
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 HANDSHAKE_SECONDS: Final = 20.0
 """Default time limit of a TLS handshake, in seconds. asyncio allows a minute."""
 BACKLOG: Final = 2048
+RESERVE: Final = 64
+"""How many file descriptors are not for connections."""
 
 
 async def _nothing() -> None: ...
@@ -33,8 +36,7 @@ class Server:
 
     `ready` is called when the server listens, `told` when the server must shut down, and `leaving` when the server
     accepts no more connections. The server continues until `told` has returned, and breaks no connection before
-    `leaving` has returned. After that, requests in progress have `grace` seconds. `connection` makes the protocol of
-    each connection, which must add itself to the connections of the site. The default is `HttpConnection`.
+    `leaving` has returned. After that, requests in progress have `grace` seconds.
     """
 
     def __init__(
@@ -47,7 +49,6 @@ class Server:
         tls: ssl.SSLContext | None = None,
         grace: float = 3.0,
         handshake_seconds: float = HANDSHAKE_SECONDS,
-        connection: Callable[[Site], asyncio.BaseProtocol] | None = None,
     ) -> None:
         self.site = site
         self._ready = ready
@@ -56,7 +57,6 @@ class Server:
         self._tls = tls
         self._grace = grace
         self._handshake_seconds = handshake_seconds
-        self._connection = connection or _http_connection
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
 
@@ -82,11 +82,12 @@ class Server:
     async def _serve(self, sockets: list[socket.socket]) -> None:
         listen = partial(
             asyncio.get_running_loop().create_server,
-            partial(self._connection, self.site),
+            partial(HttpConnection, self.site),
             backlog=BACKLOG,
             ssl=self._tls,
             ssl_handshake_timeout=self._handshake_seconds if self._tls else None,
         )
+        self.site.most_connections = _most_connections()
         listeners = [await listen(sock=each) for each in sockets]
         self._ready()
         await self._stopping.wait()
@@ -126,10 +127,14 @@ def server_context(certificate: str, key: str) -> ssl.SSLContext:
     return context
 
 
-def _http_connection(site: Site) -> asyncio.BaseProtocol:
-    from chatkey_serving.http import HttpConnection  # noqa: PLC0415 - the fake does not wait for it
-
-    return HttpConnection(site)
+def _most_connections() -> int:
+    """Return how many connections leave enough file descriptors for databases and files. 0 means no limit."""
+    try:
+        import resource  # noqa: PLC0415 - there is none on Windows
+    except ImportError:
+        return 0
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 0 if limit == resource.RLIM_INFINITY else limit - min(RESERVE, limit // 2)
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:

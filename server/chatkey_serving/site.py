@@ -10,7 +10,9 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from heapq import nsmallest
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from chatkey_protocol.codes import Close
 from chatkey_serving.dates import http_date
@@ -24,6 +26,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application. Frameworks declare the types of its parameters differently."""
+Answers = Callable[[Scope, bytes], "Reply | Coroutine[Any, Any, Reply]"]
+"""Answers a request, given as its ASGI scope and its whole body."""
 Headers = list[tuple[bytes, bytes]]
 Address = tuple[str, int]
 
@@ -57,9 +61,37 @@ class Connection(Protocol):
 
     transport: asyncio.Transport
 
+    @property
+    def waits_until(self) -> float | None:
+        """When the connection ends unless its client completes a request, or None if it does not wait for one."""
+        ...
+
     def shut_down(self) -> None:
         """Close the connection as soon as the current response is complete."""
         ...
+
+    def cut(self) -> None:
+        """Break the connection at once."""
+        ...
+
+
+class Reply(Protocol):
+    """A whole response, and what goes wrong with it on purpose.
+
+    `delay` is in seconds; if it is None, the response is never sent. `cut` breaks the connection before the response or
+    in the middle of its body.
+    """
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def body(self) -> bytes: ...
+    @property
+    def delay(self) -> float | None: ...
+    @property
+    def cut(self) -> Literal["", "before", "midway"]: ...
 
 
 class Door(Protocol):
@@ -67,6 +99,10 @@ class Door(Protocol):
 
     def admit(self, address: str, /) -> bool:
         """Count one more connection. Returns False if this address has too many connections."""
+        ...
+
+    def hold(self, address: str, more: int, /) -> bool:
+        """Count the bytes of unfinished requests. Returns False if this address has sent too many of them."""
         ...
 
     def release(self, address: str, /) -> None: ...
@@ -79,6 +115,7 @@ class Limits:
     head_bytes: int = 64 * 1024
     body_bytes: int = 64 * 1024 * 1024
     request_timeout: float = 60.0
+    idle_timeout: float = 5.0
     frame_bytes: int = 64 * 1024 * 1024
     frame_timeout: float = 60.0
     frames_per_second: int = 0
@@ -93,10 +130,15 @@ def _close_code(_: Code) -> int:
 class Site:
     """`door` counts connections, and `refused` returns the close code for a socket that exceeds a limit.
 
-    `limits.body_bytes` protects the connection only. The application itself must refuse a body that is too large.
+    If there is `answers`, it answers requests in place of `app`. Otherwise `limits.body_bytes` protects the connection
+    only, and the application itself must refuse a body that is too large.
+
+    `most_connections` keeps file descriptors free for other purposes; 0 means no limit. If there are more connections,
+    those that have waited longest for a request are broken.
     """
 
     app: App
+    answers: Answers | None = None
     limits: Limits = field(default_factory=Limits)
     door: Door | None = None
     refused: Callable[[Code], int] = _close_code
@@ -104,6 +146,7 @@ class Site:
     has_sockets: bool = False
     has_date: bool = True
     logs_requests: bool = False
+    most_connections: int = 0
     state: dict[str, Any] = field(default_factory=dict, init=False)
     connections: set[Connection] = field(default_factory=set, init=False)
     tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False)
@@ -122,6 +165,16 @@ class Site:
         task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self._end)
+
+    def enter(self, connection: Connection) -> None:
+        """Add a new connection. If there are too many, break some of those whose time to send a request ends first."""
+        self.connections.add(connection)
+        if len(self.connections) > self.most_connections > 0:
+            waiting = [(each.waits_until, each) for each in self.connections if each.waits_until is not None]
+            surplus = nsmallest(1 + len(waiting) // 100, waiting, key=itemgetter(0))
+            LOG.warning("More than %s connections are open. Unfinished requests are cut.", self.most_connections)
+            for _, each in surplus:
+                each.cut()
 
     def leave(self, connection: Connection) -> None:
         """Forget a connection that is lost."""

@@ -152,6 +152,12 @@ class SocketConnection(asyncio.Protocol):
 
     # What the server calls
 
+    waits_until: float | None = None
+
+    def cut(self) -> None:
+        """Break the connection at once."""
+        self.transport.abort()
+
     def shut_down(self) -> None:
         """Close with 1012. A connection that is already closing has its own time limit."""
         if self.transport.is_closing():

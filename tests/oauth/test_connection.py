@@ -8,8 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from chatkey_oauth.app import BODY_BYTES
-from chatkey_oauth.connection import MOST_BYTES
+from chatkey_oauth.app import BODY_BYTES, MOST_BYTES
 from chatkey_oauth.serve import Listening
 from chatkey_oauth.settings import Settings
 from chatkey_stack.patience import PATIENCE
@@ -74,7 +73,6 @@ def statuses(received: bytes) -> list[int]:
         ),
         pytest.param(b"no http\r\n\r\n", [400], id="no HTTP"),
         pytest.param(b"GET //[ HTTP/1.1\r\nHost: fake\r\nConnection: close\r\n\r\n", [404], id="odd path"),
-        pytest.param(b"OPTIONS * HTTP/1.1\r\nHost: fake\r\nConnection: close\r\n\r\n", [404], id="no path"),
     ],
 )
 def test_every_request_gets_one_response(port: int, sent: bytes, expected: list[int]) -> None:

@@ -114,7 +114,7 @@ def test_bytes_beyond_the_content_length_are_a_new_request(service: Service, sho
     keep = get(shop, b"Content-Length: 0").replace(b"Connection: close\r\n", b"")
 
     assert statuses(service.raw(keep + SMUGGLED)) == [200, 404]
-    assert statuses(service.raw(keep + b"rubbish\r\n\r\n")) == [400]
+    assert statuses(service.raw(keep + b"rubbish\r\n\r\n")) == [200, 400]
 
 
 @pytest.mark.row("HTP-022")
@@ -131,7 +131,7 @@ def test_a_broken_request_after_a_good_one_leaves_no_traceback(service: Service,
 @pytest.mark.row("HTP-005")
 @pytest.mark.parametrize(
     "line",
-    [b"nonsense", b"GET", b"GET / HTTP/3.0", b"GET / HTTP/1.1 more", b"\x16\x03\x01\x02"],
+    [b"nonsense", b"GET", b"GET / HTTP/1.1 more", b"\x16\x03\x01\x02"],
 )
 def test_an_invalid_request_line_is_400_and_names_no_software(service: Service, line: bytes) -> None:
     answer = service.raw(line + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n")

@@ -111,6 +111,9 @@ class Uncrowded:
     def admit(self, _: str) -> bool:
         return True
 
+    def hold(self, _: str, __: int) -> bool:
+        return True
+
     def release(self, _: str) -> None:
         self.left.set()
 
@@ -155,7 +158,7 @@ class Stuck(asyncio.Transport):
     def __init__(self, unread: int) -> None:
         super().__init__()
         self.unread = unread
-        self.is_closed = False
+        self.is_answered = self.is_closed = False
         self.aborted = asyncio.Event()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
@@ -164,11 +167,14 @@ class Stuck(asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return self.unread
 
+    def can_write_eof(self) -> bool:
+        return False
+
     def is_closing(self) -> bool:
         return self.is_closed
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        pass
+        self.is_answered = True
 
     def pause_reading(self) -> None:
         pass
@@ -203,7 +209,7 @@ async def test_a_peer_that_leaves_a_refusal_unread_is_cut_off() -> None:
     wire = Stuck(unread=0)
     protocol = connected(wire)
     protocol.data_received(REQUEST)
-    await until(protocol._is_done)
+    await until(lambda: wire.is_answered)
 
     wire.unread = 10
     protocol.data_received(b"no request\r\n\r\n")

@@ -133,7 +133,6 @@ async def test_a_body_that_the_client_announces_is_requested_when_the_applicatio
         (b"/a?b?c", b"/a", b"b?c"),
         (b"/a?", b"/a", b""),
         (b"//a", b"//a", b""),
-        (b"/a?b#c", b"/a", b"b"),
         (b"http://localhost/a?b", b"/a", b"b"),
     ],
 )

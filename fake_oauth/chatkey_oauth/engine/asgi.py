@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatkey_oauth.engine.call import Call
-from chatkey_oauth.engine.http import Answer, header_bytes
+from chatkey_serving.whole import header_bytes
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.http import Answer
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]

@@ -15,26 +15,16 @@ Headers = tuple[tuple[str, str], ...]
 
 NO_STORE: Final[Headers] = (("cache-control", "no-store"), ("pragma", "no-cache"))
 RESERVED: Final = re.compile(rb"[^A-Za-z0-9._~-]")
-CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
-    """A response. The content length is added when the response is sent.
-
-    `delay` is in seconds. If `delay` is None, the response is never sent. `cut` closes the connection before the
-    response or in the middle of the response.
-    """
+    """A response, which is a `Reply` of the server. The content length is added when the response is sent."""
 
     status: int
     body: bytes = b""
     headers: Headers = ()
     delay: float | None = 0.0
     cut: Literal["", "before", "midway"] = ""
-
-
-def header_bytes(value: str) -> bytes:
-    """Encode a header value. Control characters become spaces, because a line break would begin another header."""
-    return (value if value.isprintable() else value.translate(CONTROLS)).encode("latin-1", "replace")
 
 
 def encode(params: Mapping[str, object]) -> str:

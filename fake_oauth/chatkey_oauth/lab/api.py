@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.asgi import call_of, read_body, send_answer
 from chatkey_oauth.engine.http import Answer, json_answer
 from chatkey_oauth.engine.text import clean
 from chatkey_oauth.lab.clients_and_people import client_handlers, people_handlers
@@ -20,16 +19,12 @@ from chatkey_oauth.lab.requests import requests_handler
 from chatkey_oauth.lab.world import world_handlers
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.asgi import Receive, Scope, Send
     from chatkey_oauth.engine.call import Call
     from chatkey_oauth.fake import Fake
 
-MOST_BYTES: Final = 1024 * 1024
-"""The largest body of a request."""
-
 
 class Control:
-    """The control API of one fake whose lab is on, as an ASGI application."""
+    """The control API of one fake whose lab is on."""
 
     def __init__(self, fake: Fake) -> None:
         self.endpoints = (
@@ -42,12 +37,6 @@ class Control:
             requests_handler(fake),
         )
         self._document = get(DOCUMENT.removeprefix("/lab"), "This description")(self.description)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await read_body(receive, MOST_BYTES)
-        call = call_of(scope, body or b"")
-        answer = failure(413, "request_invalid", "body: too large.") if body is None else await self.answer(call)
-        await send_answer(send, answer, with_body=call.method != "HEAD")
 
     async def answer(self, call: Call) -> Answer:
         try:

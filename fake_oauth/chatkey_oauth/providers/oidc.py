@@ -102,6 +102,10 @@ class Imitated(Provider):
     def discovery(self, call: Call) -> Answer:
         """The discovery document, which is also the metadata document (RFC 8414)."""
         del call
+        return self._document
+
+    @cached_property
+    def _document(self) -> Answer:
         browser, server, issuer = self.addresses
         return json_answer(
             {

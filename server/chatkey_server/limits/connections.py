@@ -13,22 +13,29 @@ from chatkey_server.limits.clients import counted_as
 PER_SOCKET: Final = 2
 """How many connections an address may have per allowed socket. A page also makes requests while its socket is open."""
 
+MOST_UNFINISHED: Final = 16 * 1024 * 1024
+"""How many bytes of unfinished requests one address may hold. A request of a page arrives in one packet."""
+
 
 class Connections:
-    """Counts the open connections of each client address. 0 means no limit. Trusted proxies are not counted."""
+    """Counts the open connections of each client address, and the bytes of unfinished requests that they hold.
+
+    0 sockets mean that connections have no limit. Trusted proxies are not counted.
+    """
 
     def __init__(self, sockets: int, ipv6_prefix: int, trusted_proxies: str) -> None:
         self._most = PER_SOCKET * sockets
         self._prefix = ipv6_prefix
         self._proxies = tuple(map(ip_network, filter(None, trusted_proxies.split(","))))
         self._counts: Counter[str] = Counter()
+        self._unfinished: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return self._counts.total()
 
     def admit(self, address: str) -> bool:
         """Count one more connection. Returns False if this address has reached its limit."""
-        if not self._is_counted(address):
+        if not self._most or self._is_proxy(address):
             return True
         client = counted_as(address, self._prefix)
         if self._counts[client] >= self._most:
@@ -38,12 +45,22 @@ class Connections:
         return True
 
     def release(self, address: str) -> None:
-        if not self._is_counted(address):
+        if not self._most or self._is_proxy(address):
             return
         client = counted_as(address, self._prefix)
         self._counts[client] -= 1
         if not self._counts[client]:
             del self._counts[client]
 
-    def _is_counted(self, address: str) -> bool:
-        return bool(self._most) and not any(ip_address(address) in network for network in self._proxies)
+    def hold(self, address: str, more: int) -> bool:
+        """Count bytes of an unfinished request. Returns False if this address has reached its limit."""
+        if self._is_proxy(address):
+            return True
+        client = counted_as(address, self._prefix)
+        self._unfinished[client] += more
+        if not self._unfinished[client]:
+            del self._unfinished[client]
+        return self._unfinished[client] <= MOST_UNFINISHED
+
+    def _is_proxy(self, address: str) -> bool:
+        return any(ip_address(address) in network for network in self._proxies)

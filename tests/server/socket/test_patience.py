@@ -295,4 +295,4 @@ async def test_a_refused_handshake_opens_no_socket() -> None:
     connected(greedy, limits(), pipe, OPENING.replace(b"\r\n\r\n", b"\r\nContent-Length: 4\r\n\r\n"))
 
     assert pipe.written.startswith(b"HTTP/1.1 400 ")
-    assert (pipe.is_closed, pipe.protocol) == (True, None)
+    assert (pipe.shut.is_set(), pipe.protocol) == (True, None)

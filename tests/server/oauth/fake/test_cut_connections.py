@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
-from chatkey_oauth.connection import Connection
 from chatkey_oauth.faults.rules import Order, Scope
 from chatkey_protocol.names import ANNOUNCED_SOCIALS
 from chatkey_server.settings import SocialAddress
@@ -35,7 +33,7 @@ NobodyCameIn = Callable[..., Awaitable[None]]
 async def address(fake: App) -> AsyncIterator[str]:
     listening = socket.create_server(("127.0.0.1", 0))
     ready = asyncio.Event()
-    server = Server(Site(app=fake, has_lifespan=False), ready.set, connection=partial(Connection, fake))
+    server = Server(Site(app=fake, answers=fake.respond, has_lifespan=False), ready.set)
     serving = asyncio.create_task(server.serve([listening]))
     await ready.wait()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"
