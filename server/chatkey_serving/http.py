@@ -15,7 +15,7 @@ from chatkey_serving import handshake
 from chatkey_serving.deadline import Deadline
 from chatkey_serving.exchange import MOST_UNREAD, Exchange, head
 from chatkey_serving.request import END, MOST_LINES, Invalid, Request, check_size, check_unfinished, without_offer
-from chatkey_serving.site import CONNECTION, LOG
+from chatkey_serving.site import CONNECTION, LOG, reset
 from chatkey_serving.whole import WholeExchange
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class HttpConnection(asyncio.Protocol):
         self._server = _address(transport, "sockname")
         self._is_secure = transport.get_extra_info("sslcontext") is not None
         client = _address(transport, "peername")
-        if client is not None and self.site.door is not None and not self.site.door.admit(client[0]):
+        if not self.site.admit(client):
             transport.abort()
             return
         self.client = client
@@ -120,8 +120,7 @@ class HttpConnection(asyncio.Protocol):
         self._stop_timers()
         self.writable.set()
         self._count(0)
-        if self.client is not None and self.site.door is not None:
-            self.site.door.release(self.client[0])
+        self.site.release(self.client)
         self.site.leave(self)
 
     def pause_writing(self) -> None:
@@ -197,9 +196,14 @@ class HttpConnection(asyncio.Protocol):
         self._look_at_the_unsent()
 
     def shut_down(self) -> None:
-        """Break an idle connection: over TLS, browsers do not answer a close. Otherwise close after the response."""
-        if self._exchange is None or self._exchange.is_done or self._exchange.is_withheld:
+        """Break an idle connection: over TLS, browsers do not answer a close. Otherwise close after the response.
+
+        A connection whose response is withheld on purpose is reset.
+        """
+        if self._exchange is None or self._exchange.is_done:
             self.cut()
+        elif self._exchange.is_withheld:
+            reset(self.transport)
         else:
             self._exchange.closes = True
 
@@ -343,9 +347,8 @@ class HttpConnection(asyncio.Protocol):
     def _count(self, unfinished: int) -> None:
         """Tell the door how many bytes of an unfinished request this connection holds."""
         more, self._counted = unfinished - self._counted, unfinished
-        if self.client is None or self.site.door is None or self.site.door.hold(self.client[0], more):
-            return
-        self.refuse(Invalid("The unfinished requests of this address are too large.", 503))
+        if not self.site.hold(self.client, more):
+            self.refuse(Invalid("The unfinished requests of this address are too large.", 503))
 
     def _scope(self, kind: str, request: Request) -> Scope:
         path = request.path.decode("ascii")

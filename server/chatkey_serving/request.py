@@ -18,8 +18,7 @@ MOST_LINES: Final = 100
 
 _VERSIONS: Final = {b"HTTP/1.1": "1.1", b"HTTP/1.0": "1.0"}
 _OTHER_VERSION: Final = re.compile(rb"HTTP/\d\.\d")
-_WRONG: Final = re.compile(rb"(?<!\r)\n|\r(?=[^\n])|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\A[^!-~\r]")
-"""Bytes that no head contains: a line end that is not CRLF, or a control character."""
+_NO_CONTROLS: Final = bytes({*range(256)} - {*range(9), 11, 12, *range(14, 32), 127})
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Za-z:.%]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 """A `Host` (RFC 9110 7.2). Other characters could be parsed differently by different readers."""
 _CLOSE: Final = re.compile(rb"(?:^|,)[ \t]*close[ \t]*(?:,|$)", re.IGNORECASE)
@@ -115,8 +114,12 @@ class Request:
 
 def check_unfinished(head: bytes, since: int, most: int) -> None:
     """Refuse a head that is too large, or wrong, before its end arrives. Bytes before `since` are known to be right."""
-    check_size(head, most)
-    if _WRONG.search(head, max(0, since - 1)):
+    new = head[max(0, since - 1) :]
+    ends = new.count(b"\r\n")
+    if ends or len(head) > most:
+        check_size(head, most)
+    has_bare_end = new.count(b"\n") > ends + (new[:1] == b"\n") or new.count(b"\r") > ends + (new[-1:] == b"\r")
+    if has_bare_end or new.translate(None, _NO_CONTROLS) or head[:1] in (b" ", b"\t", b"\n"):
         raise Invalid
 
 

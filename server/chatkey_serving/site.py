@@ -102,7 +102,7 @@ class Door(Protocol):
         ...
 
     def hold(self, address: str, more: int, /) -> bool:
-        """Count the bytes of unfinished requests. Returns False if this address has sent too many of them."""
+        """Count bytes of unfinished requests and messages. Returns False if this address has sent too many of them."""
         ...
 
     def release(self, address: str, /) -> None: ...
@@ -165,6 +165,19 @@ class Site:
         task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self._end)
+
+    def admit(self, client: Address | None) -> bool:
+        """Count a connection of this client. Returns False if the client has too many."""
+        return self.door is None or client is None or self.door.admit(client[0])
+
+    def hold(self, client: Address | None, more: int) -> bool:
+        """Count what a client has sent of an unfinished request or message. Returns False if it is too much."""
+        return self.door is None or client is None or self.door.hold(client[0], more)
+
+    def release(self, client: Address | None) -> None:
+        """Count a connection less."""
+        if self.door is not None and client is not None:
+            self.door.release(client[0])
 
     def enter(self, connection: Connection) -> None:
         """Add a new connection. If there are too many, break some of those whose time to send a request ends first."""

@@ -58,6 +58,7 @@ class SocketConnection(asyncio.Protocol):
         self._refusal: tuple[int, Headers, bytearray] | None = None
         self._unparsed = bytearray()
         self._fragments: list[bytes] = []
+        self._counted = 0
         self._is_text = self._is_cut = self._is_lost = False
         self._is_reading = True
         self._ping = b""
@@ -102,8 +103,8 @@ class SocketConnection(asyncio.Protocol):
         for timer in (self._slow, self._unread, self._alive, self._closing, self._leaving):
             if timer is not None:
                 timer.cancel()
-        if self._site.door is not None and self._client is not None:
-            self._site.door.release(self._client[0])
+        self._site.hold(self._client, -self._counted)
+        self._site.release(self._client)
         self._site.leave(self)
 
     # What the application calls
@@ -245,6 +246,15 @@ class SocketConnection(asyncio.Protocol):
             self.transport.resume_reading()
         if self._slow is None and (self._unparsed or self._fragments):
             self._wait_for_the_rest()
+        unfinished = len(self._unparsed) + sum(map(len, self._fragments))
+        if unfinished != self._counted:
+            self._count(unfinished)
+
+    def _count(self, unfinished: int) -> None:
+        """Tell the door how many bytes of an unfinished message this connection holds."""
+        more, self._counted = unfinished - self._counted, unfinished
+        if not self._site.hold(self._client, more):
+            self._cut(Code.RATE_LIMITED)
 
     def _parse(self, data: bytes) -> None:
         """Parse one frame. If the frame is wrong, the library writes a close frame and the end of the stream."""

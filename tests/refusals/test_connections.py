@@ -54,7 +54,6 @@ REJECTED: Final[dict[str, Pieces]] = {
     "another method": [SOCKET.replace(b"GET", b"POST") + b"\r\n"],
     "another method, and a body": [SOCKET.replace(b"GET", b"POST") + b"Content-Length: 4\r\n\r\nbody"],
     "a key that is none": [SOCKET.replace(b"dGhlIHNhbXBsZSBub25jZQ==", b"x") + b"\r\n"],
-    "a request before it that is unanswered": [GET + b"\r\n" + SOCKET + b"\r\n"],
 }
 """Upgrade requests that the server answers with 4xx and closes at once."""
 

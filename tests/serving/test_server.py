@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from chatkey_serving.server import Server
+import pytest
+
+from chatkey_serving.server import Server, _most_connections
 from chatkey_serving.site import Site
 from chatkey_stack.patience import PATIENCE
 
@@ -78,6 +81,27 @@ async def test_an_idle_connection_does_not_keep_the_server_from_stopping() -> No
 
     assert await is_cut(reader)
     writer.close()
+
+
+async def test_without_room_the_connection_that_has_waited_longest_for_a_request_is_broken() -> None:
+    async with serving() as (server, port):
+        server.site.most_connections = 3
+        crowd = [await asyncio.open_connection("127.0.0.1", port), await answered(port), await answered(port)]
+        crowd[0][1].write(REQUEST[:20])
+
+        crowd.append(await answered(port))
+
+        assert await is_cut(crowd[1][0])  # an idle connection ends sooner than one with the beginning of a request
+        assert not any(reader.at_eof() for reader, _ in (crowd[0], *crowd[2:]))
+        for _, writer in crowd:
+            writer.close()
+
+
+def test_descriptors_are_kept_for_files_and_databases(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = iter((400, 20, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (next(limits), 0))
+
+    assert [_most_connections() for _ in range(3)] == [336, 10, 0]
 
 
 async def answered(port: int, request: bytes = REQUEST) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -131,7 +131,7 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_HEAD_BYTES",
         partial(read.whole, least=16_384, most=1_048_576),
-        "Bytes of a request's first line and headers.",
+        "Bytes of a request's first line and headers, of which there may be 100.",
     )
     yield Setting(
         "CHATKEY_LIMIT_QUERY_BYTES",
