@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,30 +12,16 @@ import pytest
 from authlib.deprecate import AuthlibDeprecationWarning  # type: ignore[import-untyped]
 from joserfc import jwt
 from joserfc.jwk import KeySet
+from tests.recipes.conftest import blocks
 
 from chatkey_oauth.client import FakeOAuth
-from chatkey_oauth.pytest_plugin import running
 from chatkey_stack.patience import PATIENCE
 
 pytestmark = pytest.mark.long
 
 pytest_plugins = ["pytester"]
 
-PAGE = (Path(__file__).parents[2] / "docs" / "fake-oauth-recipes.md").read_text("utf-8")
 HERE = "http://localhost:8080/login/oauth2/code/fake"
-
-
-def recipe(title: str) -> str:
-    """Return the last code block under a heading."""
-    section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-    return str(re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)[-1])
-
-
-@pytest.fixture(scope="module")
-def fake() -> Iterator[FakeOAuth]:
-    """A fake provider, started as the page describes. The fake approves every request as the person `rhea`."""
-    with running(auto_approve="rhea") as one:
-        yield one
 
 
 async def test_authlib_with_fastapi_logs_in(fake: FakeOAuth, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +30,7 @@ async def test_authlib_with_fastapi_logs_in(fake: FakeOAuth, monkeypatch: pytest
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AuthlibDeprecationWarning)  # it recommends httpx2, but httpx is pinned
-        exec(compile(recipe("Authlib with FastAPI"), "recipe", "exec"), names)
+        exec(compile(blocks("Authlib with FastAPI")[-1], "recipe", "exec"), names)
         application = httpx.ASGITransport(app=names["app"])
         async with (
             httpx.AsyncClient(transport=application, base_url="http://localhost:8000") as browser,
@@ -63,7 +47,7 @@ async def test_authlib_with_fastapi_logs_in(fake: FakeOAuth, monkeypatch: pytest
 @pytest.fixture
 def spring() -> Callable[[str], str]:
     """Return a function that looks up a Spring property by the end of the property's name."""
-    lines = dict(line.split("=", 1) for line in recipe("Any client of OpenID Connect").splitlines())
+    lines = dict(line.split("=", 1) for line in blocks("Any client of OpenID Connect")[-1].splitlines())
     return lambda ending: next(value for name, value in lines.items() if name.endswith(f".{ending}"))
 
 
@@ -97,6 +81,6 @@ def test_a_client_that_only_knows_the_issuer_logs_in_like_spring(
 
 def test_the_test_with_pytest_passes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    pytester.makepyfile(recipe("A test with pytest"))
+    pytester.makepyfile(blocks("A test with pytest")[-1])
 
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)

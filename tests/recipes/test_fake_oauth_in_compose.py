@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx
 import pytest
 import yaml  # type: ignore[import-untyped]
-from tests.recipes.test_fake_oauth import recipe
+from tests.recipes.conftest import blocks
 
 from chatkey_oauth.client import FakeOAuth, LabError
 from chatkey_stack.patience import PATIENCE
@@ -26,7 +26,7 @@ FROM_CONTAINERS: Final = "http://fake:9911"
 
 
 def services() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(recipe("Docker Compose"))["services"]
+    found: dict[str, Any] = yaml.safe_load(blocks("Docker Compose")[-1])["services"]
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client.parser import text_string_to_metric_families
+from tests.listening import program
 from tests.server.test_serve import Served, serving
 
 from chatkey_peer.key import BrowserKey
@@ -34,10 +35,6 @@ SCRAPED: Final = {"up": {"job": {"chatkey"}}}
 """Metrics and labels that Prometheus adds by itself, besides `instance`."""
 VARIABLES: Final = {"$__rate_interval": "5m", "$instance": ".*"}
 """Values for the variables that Grafana fills in."""
-
-promtool: Final = pytest.mark.skipif(
-    not shutil.which("promtool"), reason="promtool is not on this machine: `apt-get install prometheus` brings it"
-)
 
 Exposed = Mapping[str, Mapping[str, set[str]]]
 """The values that were exposed, by metric and label."""
@@ -147,11 +144,11 @@ def test_the_page_shows_the_query_of_each_objective() -> None:
 
 def told(*arguments: str | Path) -> str:
     """Run promtool. Returns the output if promtool finds a fault, and otherwise an empty string."""
-    ran = subprocess.run(["promtool", *map(str, arguments)], capture_output=True, text=True, check=False)
+    command = [program("promtool", "prometheus"), *map(str, arguments)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     return ran.stdout + ran.stderr if ran.returncode else ""
 
 
-@promtool
 def test_each_alert_fires_on_its_trouble_and_not_otherwise() -> None:
     tests = ROOT / "tests" / "deploy" / "alerts_test.yaml"
     tested = set(re.findall(r"alertname: (\w+)", tests.read_text()))
@@ -160,7 +157,6 @@ def test_each_alert_fires_on_its_trouble_and_not_otherwise() -> None:
     assert tested == {rule["alert"] for rule in rules() if "alert" in rule}
 
 
-@promtool
 def test_every_query_can_be_parsed(tmp_path: Path) -> None:
     shown = queries()
     for variable, value in VARIABLES.items():

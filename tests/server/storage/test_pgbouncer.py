@@ -6,10 +6,7 @@ import asyncio
 import os
 import pwd
 import shutil
-import socket
-import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.listening import listening, program
 from tests.server.admin.conftest import PASSWORD, Panel
 
 from chatkey_server.identity.tokens import Profile, SocketIdentity
 from chatkey_server.storage import accounts, admin
 from chatkey_server.storage.engine import UNCACHED
 from chatkey_server.storage.tables import Administrator
-from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK, free_ports
 
 if TYPE_CHECKING:
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
 Fixture = Any
 Pooled = Callable[..., str]
 
-PROGRAM: Final = shutil.which("pgbouncer", path=f"/usr/sbin:{os.environ.get('PATH', '')}") or ""
 PEOPLE: Final = 30
 CONFIGURATION: Final = """
 [databases]
@@ -46,10 +42,6 @@ pool_mode = {mode}
 default_pool_size = {connections}
 logfile = {log}
 """
-
-pytestmark = pytest.mark.skipif(
-    not PROGRAM, reason="pgbouncer is not on this machine: `apt-get install pgbouncer` brings it"
-)
 
 
 @pytest.fixture
@@ -69,23 +61,11 @@ def pooled(postgres_server: PostgresServer, postgres_url: str) -> Iterator[Poole
             )
             file.write_text(written)
             user = ["-u", pwd.getpwuid(owner).pw_name] if os.getuid() == 0 else []
-            process = subprocess.Popen([PROGRAM, "-q", *user, str(file)])
-            ending.callback(process.wait, PATIENCE)
-            ending.callback(process.terminate)
-            _wait_for(port)
+            command = [program("pgbouncer"), "-q", *user, str(file)]
+            ending.enter_context(listening(command, port, folder / "output"))
             return f"postgresql://postgres@{LOOPBACK}:{port}/chatkey"
 
         yield start
-
-
-def _wait_for(port: int) -> None:
-    ends_at = time.monotonic() + PATIENCE
-    while time.monotonic() < ends_at:
-        with socket.socket() as probe:
-            if not probe.connect_ex((LOOPBACK, port)):
-                return
-        time.sleep(0.02)
-    raise TimeoutError("pgbouncer does not listen")
 
 
 @pytest.mark.parametrize(
