@@ -1,9 +1,7 @@
-"""Fixtures for tests of client libraries: the fake in a process with its ready-made applications, and a browser."""
+"""Fixtures for tests of client libraries: the fake with its ready-made applications, and a browser."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,25 +10,18 @@ import pytest
 from tests.oauth.clients.browser import Browser
 
 from chatkey_oauth.engine.clients import Client
+from chatkey_oauth.pytest_plugin import running
 from chatkey_oauth.ready_made import READY_MADE
 from chatkey_stack.patience import PATIENCE
 
-RUN = "from chatkey_oauth.cli import fake_oauth; fake_oauth()"
 CALLBACK = "http://127.0.0.1:4999/callback"
 
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """The base address of the fake. Each provider is at `/NAME` under this address."""
-    command = [sys.executable, "-c", RUN, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        try:
-            assert line.startswith("ready http"), line + (process.stderr.read() if process.stderr else "")
-            yield line.removeprefix("ready ").strip()
-        finally:
-            process.terminate()
+    with running() as fake:
+        yield fake.url
 
 
 @pytest.fixture
