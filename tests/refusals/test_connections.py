@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-import ssl
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 import hypothesis
 import pytest
-import trustme
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
-from tests.server.test_serve import serving
+from tests.server.test_serve import serving, tls_of
 
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK
+from chatkey_stack.tls import issue, trust
 
 if TYPE_CHECKING:
     from tests.refusals.kit.shipped import MakeService, Service
@@ -213,21 +212,13 @@ def test_open_connections_do_not_keep_the_server_from_stopping(tmp_path: Path) -
 
 
 def test_a_tls_handshake_has_the_time_limit_of_a_request(tmp_path: Path) -> None:
-    authority = trustme.CA()
-    files = {"CHATKEY_TLS_CERT": tmp_path / "cert.pem", "CHATKEY_TLS_KEY": tmp_path / "key.pem"}
-    certificate, trust = authority.issue_cert("localhost"), ssl.create_default_context()
-    authority.configure_trust(trust)
-    certificate.private_key_and_cert_chain_pem.write_to_path(files["CHATKEY_TLS_CERT"])
-    certificate.private_key_pem.write_to_path(files["CHATKEY_TLS_KEY"])
     half_a_hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 
-    with serving(
-        tmp_path, CHATKEY_LIMIT_REQUEST_TIMEOUT="1", **{name: str(path) for name, path in files.items()}
-    ) as it:
+    with issue(tmp_path) as made, serving(tmp_path, CHATKEY_LIMIT_REQUEST_TIMEOUT="1", **tls_of(made)) as it:
         with dialled(it.port) as silent, dialled(it.port) as begun:
             begun.sendall(half_a_hello)
             ends = [rest(silent), rest(begun)]
-        with trust.wrap_socket(dialled(it.port), server_hostname="localhost") as honest:
+        with trust(made.ca).wrap_socket(dialled(it.port), server_hostname="localhost") as honest:
             honest.sendall(CLOSING)
             answer = rest(honest)
 

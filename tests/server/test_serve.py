@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import time
@@ -17,16 +15,16 @@ from contextlib import contextmanager
 from http.client import HTTPConnection, RemoteDisconnected
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 
+import httpx
 import pytest
-import trustme
-from websockets.asyncio.client import connect as connect_in_one_thread
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from chatkey_peer.peer import peer
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import free_ports
+from chatkey_stack.tls import Certificates, issue, trust
 
 PROGRAM = """
 from importlib.metadata import EntryPoint
@@ -84,6 +82,10 @@ def until(holds: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
+def tls_of(certificates: Certificates) -> dict[str, str]:
+    return {"CHATKEY_TLS_CERT": str(certificates.chain), "CHATKEY_TLS_KEY": str(certificates.key)}
+
+
 @contextmanager
 def serving(folder: Path, *arguments: str, **settings: str) -> Iterator[Served]:
     (port,), errors = free_ports(1), folder / "stderr.txt"
@@ -137,33 +139,20 @@ def test_mistakes_of_a_peer_leave_no_traceback_in_the_log(served: Served) -> Non
     assert "Traceback" not in served.log
 
 
-async def first_frame(uri: str, trust: ssl.SSLContext) -> dict[str, object]:
-    # The blocking client uses two threads, which TLS does not support.
-    async with connect_in_one_thread(uri, ssl=trust) as wire:
-        frame: dict[str, object] = json.loads(await wire.recv())
-    return frame
-
-
 @pytest.mark.contract("5.6/wss")
 def test_with_a_certificate_it_serves_https_and_wss(tmp_path: Path) -> None:
-    authority = trustme.CA()
-    certificate, trust = authority.issue_cert("localhost"), ssl.create_default_context()
-    authority.configure_trust(trust)
-    files = {"CHATKEY_TLS_CERT": tmp_path / "cert.pem", "CHATKEY_TLS_KEY": tmp_path / "key.pem"}
-    for blob in certificate.cert_chain_pems:
-        blob.write_to_path(files["CHATKEY_TLS_CERT"], append=True)
-    certificate.private_key_pem.write_to_path(files["CHATKEY_TLS_KEY"])
+    with issue(tmp_path) as made, serving(tmp_path, **tls_of(made)) as server:
+        with peer(f"wss://localhost:{server.port}/v1/socket", origin=None, ca=made.ca) as opened:
+            hello = opened.receive()
+        answer = httpx.get(
+            f"https://localhost:{server.port}/v1/public/provider/none",
+            verify=trust(made.ca),
+            trust_env=False,
+            timeout=PATIENCE,
+        )
 
-    with serving(tmp_path, **{name: str(path) for name, path in files.items()}) as server:
-        hello = asyncio.run(first_frame(f"wss://localhost:{server.port}/v1/socket", trust))
-        with pytest.raises(HTTPError) as unknown:
-            urllib.request.urlopen(
-                f"https://localhost:{server.port}/v1/public/provider/none", context=trust, timeout=PATIENCE
-            )
-
-        assert hello["type"] == "hello"
-        assert json.load(unknown.value)["error"]["code"] == "provider_unknown"
-        unknown.value.close()
+    assert hello["type"] == "hello"
+    assert answer.json()["error"]["code"] == "provider_unknown"
 
 
 def test_an_unexpected_body_does_not_affect_the_next_request(served: Served, shop: dict[str, str]) -> None:
