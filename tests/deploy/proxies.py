@@ -1,4 +1,4 @@
-"""nginx with `deploy/nginx`, before a server on this machine."""
+"""Reverse proxies before a server on this machine: nginx with `deploy/nginx`, and HAProxy."""
 
 from __future__ import annotations
 
@@ -30,6 +30,17 @@ http {{
     include {folder}/chatkey.conf;
 }}
 """
+HAPROXY: Final = """
+defaults
+    mode http
+    option forwardfor
+    timeout connect 30s
+    timeout client 30s
+    timeout server 30s
+listen chatkey
+    bind 127.0.0.1:{port}
+    server one 127.0.0.1:{upstream}
+"""
 
 
 @contextmanager
@@ -55,4 +66,13 @@ def nginx(
     (folder / "nginx.conf").write_text(AROUND.format(folder=folder))
     subprocess.run([*command, "-t", "-q"], check=True)
     with listening(command, https, folder / "nginx.log"):
+        yield
+
+
+@contextmanager
+def haproxy(folder: Path, port: int, upstream: int) -> Iterator[None]:
+    """Run HAProxy for http. It forwards the trailers of a request, which nginx removes."""
+    file = folder / "haproxy.cfg"
+    file.write_text(HAPROXY.format(port=port, upstream=upstream))
+    with listening([program("haproxy"), "-db", "-f", str(file)], port, folder / "haproxy.log"):
         yield
