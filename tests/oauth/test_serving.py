@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import time
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-import trustme
 from click.testing import CliRunner
 from tests.oauth.visitor import content
 
@@ -121,23 +119,6 @@ def test_the_lab_can_be_left_out_and_is_where_others_could_reach_it(tmp_path: Pa
     )
 
 
-def test_a_login_without_any_setup_works_with_the_printed_address() -> None:
-    (github,) = (client for client in READY_MADE if client.provider == "github")
-    redirect_uri = "http://localhost:3000/auth/callback"
-    keys = {"client_id": github.client_id, "redirect_uri": redirect_uri}
-
-    with running("--auto-approve", "rhea") as (address, _), httpx.Client(trust_env=False, timeout=PATIENCE) as http:
-        asked = http.get(f"{address}/github/login/oauth/authorize", params=keys | {"scope": "read:user"})
-        location = httpx.URL(asked.headers["location"])
-        exchange = keys | {"client_secret": github.client_secret, "code": location.params["code"]}
-        token = http.post(f"{address}/github/login/oauth/access_token", data=exchange).text
-        bearer = {"authorization": f"Bearer {token.partition('access_token=')[2].partition('&')[0]}"}
-        user = http.get(f"{address}/github/user", headers=bearer).json()
-
-    assert str(location).startswith(redirect_uri)
-    assert user["name"] == "Rhea Quill"
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -188,23 +169,6 @@ def test_a_person_at_a_terminal_is_told_the_ready_made_ids_and_secrets_and_of_ot
         assert (f"secret  {client.client_secret}" if client.client_secret else "team    READYMADE0") in ready
     assert "id      my-app" in mixed
     assert "hush" not in mixed
-
-
-def test_a_process_serves_https(tmp_path: Path) -> None:
-    ca, chain, key = trustme.CA(), tmp_path / "chain.pem", tmp_path / "key.pem"
-    issued = ca.issue_cert("127.0.0.1")
-    issued.private_key_and_cert_chain_pem.write_to_path(str(chain))
-    issued.private_key_pem.write_to_path(str(key))
-    trust = ssl.create_default_context()
-    ca.configure_trust(trust)
-
-    with running("--tls-cert", str(chain), "--tls-key", str(key)) as (address, _):
-        answer = httpx.get(
-            f"{address}/gitlab/.well-known/openid-configuration", verify=trust, trust_env=False, timeout=PATIENCE
-        )
-
-    assert address.startswith("https://127.0.0.1:")
-    assert answer.json()["issuer"] == f"{address}/gitlab"
 
 
 def test_a_provider_is_imported_when_it_is_asked_for() -> None:
