@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPSConnection
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import pytest
 from tests.deploy.proxies import SHIPPED, nginx
 from tests.refusals.kit.shipped import Service, serving
+from tests.server.test_serve import until
 
 from chatkey_peer.peer import peer
 from chatkey_stack.patience import PATIENCE
@@ -115,10 +115,7 @@ def test_the_log_of_nginx_contains_no_query(proxy: Proxy) -> None:
     path = "/v1/oauth/none/callback"
     _, headers, _ = proxy.get(f"{path}?code=secret-code&state=secret-state")
     log = proxy.folder / "chatkey.log"
-    ends_at = time.monotonic() + PATIENCE
-    while headers["x-request-id"] not in log.read_text():
-        assert time.monotonic() < ends_at
-        time.sleep(0.02)
+    until(lambda: headers["x-request-id"] in log.read_text())
 
     assert path in log.read_text()
     assert "secret" not in log.read_text() + (proxy.folder / "chatkey-error.log").read_text()

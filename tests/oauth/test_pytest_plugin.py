@@ -49,16 +49,6 @@ def passed(project: pytest.Pytester, tests: str) -> int:
     return ended.parseoutcomes()["passed"]
 
 
-def test_a_test_logs_in_at_the_fake_and_sees_the_flow(run: pytest.Pytester) -> None:
-    tests = """
-def test_login(fake_oauth):
-    assert log_in(f"{fake_oauth.url}/oidc")["email"] == "rhea@example.com"
-    assert [flow.account for flow in fake_oauth.flows()] == ["rhea"]
-"""
-
-    assert passed(run, tests) == 1
-
-
 def test_every_test_finds_the_same_fake_as_it_was_at_the_start(run: pytest.Pytester) -> None:
     tests = """
 def test_one(fake_oauth):
