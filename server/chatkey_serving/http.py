@@ -182,9 +182,12 @@ class HttpConnection(asyncio.Protocol):
     def refuse(self, error: Invalid, *headers: tuple[bytes, bytes]) -> None:
         """Send a response without the application (no body for HEAD, RFC 9110 9.3.2), and close the connection.
 
-        A response in progress is broken off.
+        If the request already has a response, only break the connection.
         """
         LOG.warning(str(error))
+        if not self._is_in_head and self._exchange is not None and self._exchange.has_started:
+            self.cut()
+            return
         self._stop_answering()
         self._unparsed = b""
         code = Code.TOO_LARGE if error.status in {413, 414, 431} else Code.PARAMETER_INVALID
@@ -347,7 +350,7 @@ class HttpConnection(asyncio.Protocol):
     def _count(self, unfinished: int) -> None:
         """Tell the door how many bytes of an unfinished request this connection holds."""
         more, self._counted = unfinished - self._counted, unfinished
-        if not self.site.hold(self.client, more):
+        if not self.site.hold(self.client, more) and more > 0:
             self.refuse(Invalid("The unfinished requests of this address are too large.", 503))
 
     def _scope(self, kind: str, request: Request) -> Scope:

@@ -85,7 +85,7 @@ class Request:
                     raise Invalid
                 coding = value.lower()
             elif name == b"expect":
-                self.awaits_continue |= value.lower() == b"100-continue"
+                self.awaits_continue |= self.version != "1.0" and value.lower() == b"100-continue"
             else:
                 self.offers_socket = self.offers_socket is None and value.lower() == b"websocket"
         if host is None and self.version != "1.0":

@@ -253,7 +253,7 @@ class SocketConnection(asyncio.Protocol):
     def _count(self, unfinished: int) -> None:
         """Tell the door how many bytes of an unfinished message this connection holds."""
         more, self._counted = unfinished - self._counted, unfinished
-        if not self._site.hold(self._client, more):
+        if not self._site.hold(self._client, more) and more > 0:
             self._cut(Code.RATE_LIMITED)
 
     def _parse(self, data: bytes) -> None:

@@ -27,13 +27,16 @@ CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
 class WholeExchange:
     """Calls `answers` with a complete request, and writes the reply in one piece, at once if it can."""
 
+    has_started: Final = False
+    """A response in one piece has either not started, or is complete."""
+
     def __init__(self, answers: Answers, connection: Carrier, scope: Scope, closes: bool) -> None:
         self.scope = scope
         self.closes = closes
         self.is_done = self.is_withheld = self._is_gone = False
         self._answers = answers
         self._connection = connection
-        self._body = b""
+        self._body = bytearray()
         self._pending: asyncio.TimerHandle | None = None
 
     def begin(self, *, awaits_continue: bool) -> None:
@@ -45,13 +48,13 @@ class WholeExchange:
         """Add a part of the request's body. Refuse a body that is too large."""
         self._body += body
         if len(self._body) > (most := self._connection.site.limits.body_bytes) and not self._is_gone:
-            self._body = b""
+            self._body.clear()
             self._connection.refuse(Invalid(f"The body has more than {most} bytes.", 413))
 
     def complete(self) -> None:
         """Answer the request."""
         try:
-            reply = self._answers(self.scope, self._body)
+            reply = self._answers(self.scope, bytes(self._body))
         except Exception:  # noqa: BLE001 - a fault of one request must not end the server
             self._fail()
             return
