@@ -48,7 +48,6 @@ def nginx(
     folder: Path, ports: tuple[int, int], upstream: int, certificates: Certificates, text: str = SHIPPED
 ) -> Iterator[None]:
     """Run nginx for http and https. Only ports, file paths and the upstream of the configuration are changed."""
-    command = [program("nginx"), "-e", str(folder / "start.log"), "-c", str(folder / "nginx.conf")]
     http, https = ports
     own = {
         "server 127.0.0.1:8800": f"server 127.0.0.1:{upstream}",
@@ -62,10 +61,18 @@ def nginx(
     for written, ours in own.items():
         assert written in text
         text = text.replace(written, ours)
-    (folder / "chatkey.conf").write_text(text)
+    with any_nginx(folder, https, text):
+        yield
+
+
+@contextmanager
+def any_nginx(folder: Path, port: int, servers: str) -> Iterator[None]:
+    """Run nginx with these servers, one of which listens at the port."""
+    command = [program("nginx"), "-e", str(folder / "start.log"), "-c", str(folder / "nginx.conf")]
+    (folder / "chatkey.conf").write_text(servers)
     (folder / "nginx.conf").write_text(AROUND.format(folder=folder))
     subprocess.run([*command, "-t", "-q"], check=True)
-    with listening(command, https, folder / "nginx.log"):
+    with listening(command, port, folder / "nginx.log"):
         yield
 
 

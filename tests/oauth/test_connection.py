@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
+from tests.serving.asking import answers, expected, outcomes, statuses, with_200
+from tests.serving.http_rows import GROUPS, WITHOUT_SOCKETS, Group
 
 from chatkey_oauth.app import BODY_BYTES, MOST_BYTES
 from chatkey_oauth.serve import Listening
 from chatkey_oauth.settings import Settings
-from chatkey_stack.patience import PATIENCE
 
 DISCOVERY = b"GET /oidc/.well-known/openid-configuration HTTP/1.1\r\nHost: fake\r\n"
 LAB = b"GET /lab/clock HTTP/1.1\r\nHost: localhost\r\n"
-UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk\r\n"
+TOKEN = b"POST /oidc/token HTTP/1.1\r\nHost: fake\r\n"
+LAST = b"Connection: close\r\n\r\n"
+EVERYWHERE = [*GROUPS, WITHOUT_SOCKETS]
 
 
 @pytest.fixture(scope="module")
@@ -25,82 +26,42 @@ def port() -> Iterator[int]:
         yield listening.port
 
 
-@contextmanager
-def wire(port: int) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
-        yield connection
+@pytest.mark.parametrize("group", EVERYWHERE, ids=[group.name for group in EVERYWHERE])
+async def test_the_fake_answers_each_row(port: int, group: Group) -> None:
+    answered = await outcomes(port, group)
+
+    assert {row: with_200(outcome) for row, outcome in answered.items()} == expected(group)
 
 
-def answers(port: int, sent: bytes) -> bytes:
-    """Send bytes, and return everything that the fake sends until it closes the connection."""
-    received = bytearray()
-    with wire(port) as connection:
-        connection.sendall(sent)
-        while part := connection.recv(65536):
-            received += part
-    return bytes(received)
+async def test_requests_around_a_request_of_the_lab_are_answered_in_order(port: int) -> None:
+    (received,) = await answers(port, [DISCOVERY + b"\r\n" + LAB + b"\r\n" + DISCOVERY + LAST])
+
+    assert statuses(received) == (200, 200, 200)
+    assert [b"issuer" in part for part in received.split(b"HTTP/1.1 ")[1:]] == [True, False, True]
 
 
-def statuses(received: bytes) -> list[int]:
-    return [int(part[:3]) for part in received.split(b"HTTP/1.1 ")[1:]]
+async def test_a_client_that_waits_is_asked_for_the_body(port: int) -> None:
+    (received,) = await answers(port, [TOKEN + b"Expect: 100-continue\r\nContent-Length: 1\r\n" + LAST + b"x"])
+
+    assert received.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 401 ")
 
 
-@pytest.mark.parametrize(
-    ("sent", "expected"),
-    [
-        pytest.param(DISCOVERY + b"Connection: close\r\n\r\n", [200], id="one request"),
-        pytest.param(DISCOVERY.replace(b"1.1", b"1.0") + b"\r\n", [200], id="HTTP/1.0"),
-        pytest.param(
-            DISCOVERY + b"\r\n" + LAB + b"\r\n" + DISCOVERY + b"Connection: close\r\n\r\n",
-            [200, 200, 200],
-            id="pipelined around a request of the lab",
-        ),
-        pytest.param(DISCOVERY + UPGRADE + b"\r\n" + DISCOVERY + b"Connection: close\r\n\r\n", [200, 200], id="h2c"),
-        pytest.param(
-            b"POST /oidc/token HTTP/1.1\r\nHost: fake\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-            b"5\r\ngrant\r\n0\r\n\r\n",
-            [401],
-            id="chunked",
-        ),
-        pytest.param(
-            b"POST /oidc/token HTTP/1.1\r\nHost: fake\r\nExpect: 100-continue\r\nContent-Length: 1\r\n"
-            b"Connection: close\r\n\r\nx",
-            [100, 401],
-            id="expecting 100",
-        ),
-        pytest.param(
-            b"GET http://fake/oidc/jwks HTTP/1.1\r\nHost: fake\r\nConnection: close\r\n\r\n", [200], id="absolute"
-        ),
-        pytest.param(b"no http\r\n\r\n", [400], id="no HTTP"),
-        pytest.param(b"GET //[ HTTP/1.1\r\nHost: fake\r\nConnection: close\r\n\r\n", [404], id="odd path"),
-    ],
-)
-def test_every_request_gets_one_response(port: int, sent: bytes, expected: list[int]) -> None:
-    assert statuses(answers(port, sent)) == expected
+@pytest.mark.parametrize(("length", "status"), [(BODY_BYTES, 401), (BODY_BYTES + 1, 413), (MOST_BYTES, 413)])
+async def test_a_large_body_is_refused(port: int, length: int, status: int) -> None:
+    (received,) = await answers(port, [TOKEN + b"Content-Length: %d\r\n" % length + LAST + b"x" * length])
+
+    assert statuses(received) == (status,)
 
 
-@pytest.mark.parametrize(("length", "expected"), [(BODY_BYTES, 401), (BODY_BYTES + 1, 413), (MOST_BYTES, 413)])
-def test_a_large_body_is_refused(port: int, length: int, expected: int) -> None:
-    head = b"POST /oidc/token HTTP/1.1\r\nHost: fake\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % length
-
-    with wire(port) as connection:
-        connection.sendall(head + b"x" * length)
-        received = connection.recv(65536)
-
-    assert statuses(received) == [expected]
-
-
-def test_head_gets_the_headers_of_get(port: int) -> None:
-    got, asked = (
-        answers(port, DISCOVERY.replace(b"GET", method) + b"Connection: close\r\n\r\n") for method in (b"GET", b"HEAD")
-    )
+async def test_head_gets_the_headers_of_get(port: int) -> None:
+    got, asked = await answers(port, [DISCOVERY + LAST, DISCOVERY.replace(b"GET", b"HEAD") + LAST])
 
     assert got.startswith(asked)
     assert asked.endswith(b"\r\n\r\n")
 
 
-def test_responses_carry_the_date(port: int) -> None:
-    received = answers(port, DISCOVERY + b"Connection: close\r\n\r\n")
+async def test_responses_carry_the_date(port: int) -> None:
+    (received,) = await answers(port, [DISCOVERY + LAST])
 
     (date,) = [line for line in received.decode().split("\r\n") if line.startswith("date: ")]
     assert date.endswith(" GMT")

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import socket
-import time
-from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-
-from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,69 +120,6 @@ def test_a_head_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, s
 
     assert read.startswith(b"HTTP/1.1 200 ")
     assert refused.startswith(b"HTTP/1.1 431 ")
-
-
-@pytest.mark.parametrize(
-    "begun",
-    [
-        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
-        b"GET /",
-        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
-        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;x=",
-    ],
-    ids=["header", "target", "trailer", "chunk-extension"],
-)
-def test_an_endless_request_is_cut_off(strict: Service, begun: bytes) -> None:
-    most = 100 * (HEAD + BODY)
-    sent = 0
-
-    with dialled(strict) as wire, suppress(ConnectionError):
-        wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, HEAD)  # so the kernel buffers 0.2 MB instead of 3
-        wire.sendall(begun)
-        while sent < most:
-            wire.sendall(b"x" * 8192)
-            sent += 8192
-
-    assert sent < most
-
-
-# limits of time
-
-
-def dripping(wire: socket.socket) -> Iterator[bytes]:
-    """Send a header byte by byte while the server listens. After each byte, yield what was received."""
-    wire.settimeout(0.05)
-    for byte in b"GET / HTTP/1.1\r\nHost: " + b"x" * 200:
-        try:
-            wire.sendall(bytes([byte]))
-            yield wire.recv(1)
-        except TimeoutError:
-            continue
-        except ConnectionError:
-            return
-
-
-@pytest.mark.contract("D-20/patience")
-def test_incomplete_requests_are_cut_off_after_a_second(strict: Service) -> None:
-    head = b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\n"
-    form = head + b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\nstate"
-    begun = time.monotonic()
-
-    with ExitStack() as opened:
-        wires = [opened.enter_context(dialled(strict)) for _ in range(4)]
-        for wire, sent in zip(wires, (b"", head[:30], form), strict=False):
-            wire.sendall(sent)
-        for heard in dripping(wires[-1]):
-            assert heard == b""
-            break
-        answers = [wire.recv(1) for wire in wires[:-1]]
-
-    assert answers == [b"", b"", b""]
-    assert 0.9 < time.monotonic() - begun < 4
-
-
-def dialled(service: Service) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE)
 
 
 # limits of rate

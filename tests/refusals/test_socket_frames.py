@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatkey_conform.suite.frames import CONT, PING, PINGED, TEXT, frame, padded
+from chatkey_conform.suite.frames import CONT, PING, TEXT, frame, padded
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 CLOSE, PONG = 8, 10
 PROTOCOL_ERROR, TOO_BIG = 1002, 1009
-LIMIT = 65_536
 DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
 
 
@@ -107,68 +106,12 @@ def ready(service: Service, shop: Shop, headers: str = "") -> Iterator[Wire]:
         yield wire
 
 
-TEXT_BEGUN = b"\x81"
-
-
-@pytest.mark.parametrize(
-    ("sent", "close"),
-    [
-        *(
-            pytest.param(TEXT_BEGUN + size + bytes(4) + padded(length), PROTOCOL_ERROR, id=f"WSK-044-{length}-{name}")
-            for name, length, size in (
-                ("in-16-bits", 30, b"\xfe" + struct.pack("!H", 30)),
-                ("in-64-bits", 30, b"\xff" + struct.pack("!Q", 30)),
-                ("in-16-bits", 125, b"\xfe" + struct.pack("!H", 125)),
-                ("in-64-bits", 126, b"\xff" + struct.pack("!Q", 126)),
-                ("in-64-bits", 65_535, b"\xff" + struct.pack("!Q", 65_535)),
-            )
-        ),
-        pytest.param(b"\x81\xff" + struct.pack("!Q", 17 * 2**20), TOO_BIG, id="WSK-040-17-mb"),
-        pytest.param(b"\x81\xff" + struct.pack("!Q", LIMIT + 1), TOO_BIG, id="WSK-040-one-more"),
-        pytest.param(b"\x81\xff" + struct.pack("!Q", 2**63 + 1), (TOO_BIG, PROTOCOL_ERROR), id="WSK-040-2-63"),
-    ],
-)
-def test_a_length_in_another_form_or_beyond_the_limit_ends_the_connection(
-    service: Service, shop: Shop, sent: bytes, close: int | tuple[int, int]
-) -> None:
-    """F141: the server must send the close code of RFC 6455, and no error frame."""
-    with ready(service, shop) as wire:
-        assert wire.say({"type": "ping"})["type"] == "pong"
-        wire.send(sent)
-
-        said, code = wire.end()
-
-    assert said == []
-    assert code in (close if isinstance(close, tuple) else (close,))
-
-
-@pytest.mark.parametrize("size", [30, 125, 126, 127, 65_535, LIMIT])
-def test_a_length_in_its_shortest_form_is_read(service: Service, shop: Shop, size: int) -> None:
-    with ready(service, shop) as wire:
-        wire.send(frame(TEXT, padded(size)))
-        assert wire.answer()["type"] == "pong"
-
-        wire.send(frame(PING, b"x" * 125))
-        assert wire.next() == (PONG, b"x" * 125)
-
-
 @pytest.mark.row("WSK-041")
 def test_a_peer_that_goes_on_sending_still_learns_why_it_was_closed(service: Service, shop: Shop) -> None:
     with ready(service, shop) as wire:
         wire.send(frame(TEXT, padded(4_000_000)))
 
         assert wire.end() == ([], TOO_BIG)
-
-
-@pytest.mark.row("WSK-042")
-def test_compression_is_not_negotiated(service: Service, shop: Shop) -> None:
-    with ready(service, shop, DEFLATE) as wire:
-        assert b"sec-websocket-extensions" not in wire.head.lower()
-        wire.send(frame(TEXT, PINGED))
-        assert wire.answer()["type"] == "pong"
-        wire.send(frame(TEXT, b"\xaa\x56\x2a\xa9\x2c\x48\x55\xb2\x52\x2a\xc8\xcc\x4b\x57\xaa\x05\x00", reserved=0x40))
-
-        assert wire.end() == ([], PROTOCOL_ERROR)
 
 
 @pytest.mark.parametrize(

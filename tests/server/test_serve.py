@@ -155,16 +155,6 @@ def test_with_a_certificate_it_serves_https_and_wss(tmp_path: Path) -> None:
     assert answer.json()["error"]["code"] == "provider_unknown"
 
 
-def test_an_unexpected_body_does_not_affect_the_next_request(served: Served, shop: dict[str, str]) -> None:
-    path = f"/v1/public/provider/{shop['id']}".encode()
-    with_body = b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nGET /"
-    last = b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-
-    answers = served.raw(with_body + last)
-
-    assert answers.count(b"HTTP/1.1 200 OK") == 2
-
-
 def test_the_lab_cuts_a_connection_and_refuses_a_handshake(served: Served) -> None:
     served.lab("/faults", {"where": "/v1/public/provider/cut", "action": "drop"})
     served.lab("/faults", {"where": "/v1/socket", "action": "status", "status": 503})

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.serving.pipe import Pipe
 
-from chatkey_server.app import create_app
-from chatkey_server.commands.serve import site_of
-from chatkey_server.settings import Settings
-from chatkey_serving.http import HttpConnection
 from chatkey_serving.server import Server
 from chatkey_serving.site import Limits, Site
 from chatkey_stack.patience import PATIENCE
@@ -24,21 +19,6 @@ REQUEST = b"GET /v1/public/provider/none HTTP/1.1\r\nHost: localhost\r\n\r\n"
 IMPATIENT = Limits(request_timeout=0.1)
 PATIENT = Limits(request_timeout=0.5)
 """Half a second is longer than the usual delays of this process."""
-
-
-@pytest.fixture
-async def port(sqlite_url: str, tmp_path: Path) -> AsyncIterator[int]:
-    """The port of a server in this process. The server waits only a tenth of a second for a request."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    made: int = listener.getsockname()[1]
-    settings = Settings(base_url=f"http://localhost:{made}", data_dir=tmp_path, database_url=sqlite_url)
-    site = site_of(create_app(settings), settings)
-    site.limits = dataclasses.replace(site.limits, request_timeout=IMPATIENT.request_timeout)
-    server = Server(site, lambda: None)
-    running = asyncio.create_task(server.serve([listener]))
-    yield made
-    server.stop()
-    await running
 
 
 @asynccontextmanager
@@ -59,39 +39,6 @@ async def until_the_end(reader: asyncio.StreamReader) -> bytes:
         except ConnectionResetError:
             pass
     return received
-
-
-async def test_an_incomplete_second_request_on_a_connection_is_cut_off(port: int) -> None:
-    async with dialled(port) as (reader, writer):
-        writer.write(REQUEST)
-        first = await reader.readuntil(b"}")
-        writer.write(REQUEST[:20])
-
-        assert (await until_the_end(reader)).count(b"HTTP/1.1 ") == 0
-        assert first.startswith(b"HTTP/1.1 404 ")
-
-
-HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
-
-
-@pytest.mark.contract("D-20/limits")
-@pytest.mark.parametrize(("method", "has_body"), [(b"GET", True), (b"HEAD", False)])
-async def test_an_invalid_request_is_400_and_head_gets_no_body(port: int, method: bytes, has_body: bool) -> None:
-    async with dialled(port) as (reader, writer):
-        writer.write(method + b" /\x80 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        head, _, body = (await until_the_end(reader)).partition(b"\r\n\r\n")
-
-    assert head.startswith(b"HTTP/1.1 400 ")
-    assert (b"parameter_invalid" in body) is has_body
-
-
-async def test_a_request_in_pieces_is_answered(port: int) -> None:
-    async with dialled(port) as (reader, writer):
-        for piece in (REQUEST[:20], REQUEST[20:]):
-            writer.write(piece)
-            await writer.drain()
-
-        assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 404 ")
 
 
 BIG = b"x" * 16_000_000
@@ -152,43 +99,6 @@ async def test_a_peer_that_does_not_read_its_answer_is_cut_off(big_port: int, do
         assert len(await until_the_end(reader)) < len(BIG)
 
 
-class Stuck(asyncio.Transport):
-    """A connection whose peer leaves `unread` bytes unread."""
-
-    def __init__(self, unread: int) -> None:
-        super().__init__()
-        self.unread = unread
-        self.is_answered = self.is_closed = False
-        self.aborted = asyncio.Event()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return default
-
-    def get_write_buffer_size(self) -> int:
-        return self.unread
-
-    def can_write_eof(self) -> bool:
-        return False
-
-    def is_closing(self) -> bool:
-        return self.is_closed
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.is_answered = True
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def abort(self) -> None:
-        self.aborted.set()
-
-
 CLOSING = REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 
 
@@ -196,37 +106,23 @@ CLOSING = REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 @pytest.mark.parametrize("sent", [REQUEST, CLOSING, b"no request\r\n\r\n"], ids=["keep-alive", "close", "refused"])
 async def test_a_peer_that_leaves_the_last_of_its_answer_unread_is_cut_off(sent: bytes) -> None:
     """So little data remains that the server is never told to pause writing. A timer must end the connection."""
-    wire = Stuck(unread=10)
-    protocol = connected(wire)
+    pipe = Pipe(Site(app=big_answer, limits=IMPATIENT), unsent=10)
 
-    protocol.data_received(sent)
+    pipe.receive(sent)
 
-    await asyncio.wait_for(wire.aborted.wait(), PATIENCE)
+    await asyncio.wait_for(pipe.aborted.wait(), PATIENCE)
 
 
 @pytest.mark.contract("D-20/patience")
 async def test_a_peer_that_leaves_a_refusal_unread_is_cut_off() -> None:
-    wire = Stuck(unread=0)
-    protocol = connected(wire)
-    protocol.data_received(REQUEST)
-    await until(lambda: wire.is_answered)
+    pipe = Pipe(Site(app=big_answer, limits=IMPATIENT))
+    pipe.receive(REQUEST)
+    await pipe.answered.wait()
 
-    wire.unread = 10
-    protocol.data_received(b"no request\r\n\r\n")
+    pipe.unsent = 10
+    pipe.receive(b"no request\r\n\r\n")
 
-    await asyncio.wait_for(wire.aborted.wait(), PATIENCE)
-
-
-def connected(wire: Stuck) -> HttpConnection:
-    made = HttpConnection(Site(app=big_answer, limits=IMPATIENT))
-    made.connection_made(wire)
-    return made
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - nothing says so
-            await asyncio.sleep(0)
+    await asyncio.wait_for(pipe.aborted.wait(), PATIENCE)
 
 
 @pytest.mark.parametrize("limits", [PATIENT], ids=["half a second"])

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 import pytest
-from tests.serving.test_handshake import App, Line
+from tests.serving.pipe import App, Line
 
 from chatkey_serving.forwarded import BehindProxies
 
@@ -74,15 +74,6 @@ async def test_a_body_is_framed(app: App, request_: bytes, answer: bytes, closes
     await line.lose()
 
 
-async def test_a_connection_carries_requests_one_after_another() -> None:
-    line = Line(answering([LENGTH], b"abcd"))
-
-    answer = await line.hear(GET + GET, GET)
-
-    assert answer.count(b"HTTP/1.1 200 OK") == 3
-    await line.lose()
-
-
 @pytest.mark.parametrize(
     "headers", [[(b"x", b"a\r\nset-cookie: b")], [(b"x\n", b"a")], [(b"x y", b"a")], [(b"", b"a")], [(b"x", b"\0")]]
 )
@@ -127,21 +118,13 @@ async def test_a_body_that_the_client_announces_is_requested_when_the_applicatio
     await line.lose()
 
 
-@pytest.mark.parametrize(
-    ("target", "path", "query"),
-    [
-        (b"/a?b?c", b"/a", b"b?c"),
-        (b"/a?", b"/a", b""),
-        (b"//a", b"//a", b""),
-        (b"http://localhost/a?b", b"/a", b"b"),
-    ],
-)
-async def test_a_target_has_a_path_and_a_query(target: bytes, path: bytes, query: bytes) -> None:
+@pytest.mark.contract("D-20/limits")
+async def test_a_refusal_of_head_has_no_body() -> None:
     line = Line(answering([LENGTH], b"abcd"))
 
-    await line.hear(GET.replace(b"/ ", target + b" ", 1))
+    head, _, body = (await line.hear(b"HEAD /\x80 HTTP/1.1\r\nHost: localhost\r\n\r\n")).partition(b"\r\n\r\n")
 
-    assert (line.scopes[0]["raw_path"], line.scopes[0]["query_string"]) == (path, query)
+    assert (head[:12], body) == (b"HTTP/1.1 400", b"")
     await line.lose()
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.serving.pipe import App, Pipe
+from tests.serving.socket_rows import HANDSHAKE
 
 from chatkey_protocol.codes import Close, Code
 from chatkey_server.commands.serve import wire_limits
@@ -16,68 +17,13 @@ from chatkey_server.peers.open_sockets import Crowd
 from chatkey_server.settings import Limits
 from chatkey_serving import websocket
 from chatkey_serving.allowance import Allowance
-from chatkey_serving.http import HttpConnection
 from chatkey_serving.site import Site
 from chatkey_serving.websocket import DisconnectedError, SocketConnection
 from chatkey_stack.patience import PATIENCE
 
-OPENING = (
-    b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-)
 PING = b"\x89\x80" + bytes(4)
 EMPTY = b"\x81\x80" + bytes(4)
 SOON = 0.02
-
-App = Callable[[Any, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
-
-
-class Pipe(asyncio.Transport):
-    """A connection whose peer is controlled by the test."""
-
-    def __init__(self, *, one_side_closes: bool = True) -> None:
-        super().__init__()
-        self._one_side_closes = one_side_closes
-        self.written = b""
-        self.is_closed = False
-        self.answered, self.shut, self.aborted = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self.protocol: asyncio.BaseProtocol | None = None
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return default
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        assert not self.shut.is_set()
-        self.written += bytes(data)
-        self.answered.set()
-
-    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        self.protocol = protocol
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def write_eof(self) -> None:
-        self.shut.set()
-
-    def can_write_eof(self) -> bool:
-        return self._one_side_closes
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
-
-    def is_closing(self) -> bool:
-        return self.aborted.is_set()
-
-    def close(self) -> None:
-        """Do not finish the close, as if the peer never read the remaining data."""
-        self.is_closed = True
-
-    def abort(self) -> None:
-        self.aborted.set()
-        if isinstance(self.protocol, SocketConnection):
-            self.protocol.connection_lost(None)
 
 
 def limits(**seconds: Any) -> Limits:
@@ -85,20 +31,14 @@ def limits(**seconds: Any) -> Limits:
     return dataclasses.replace(Limits(), **seconds)
 
 
-def connected(app: App, given: Limits, pipe: Pipe, opening: bytes = OPENING) -> None:
-    """Connect, and request a socket."""
+async def opened(app: App, given: Limits, *, can_half_close: bool = True) -> tuple[Pipe, SocketConnection]:
+    """Open a socket to the app, whose peer leaves one byte unread. Wait until the app has accepted the socket."""
     site = Site(app=app, limits=wire_limits(given), refused=lambda code: MEANINGS[code].close, has_sockets=True)
-    http = HttpConnection(site)
-    http.connection_made(pipe)
-    http.data_received(opening)
-
-
-async def opened(app: App, given: Limits, pipe: Pipe) -> SocketConnection:
-    """Open a socket to the app, and wait until the app has accepted the socket."""
-    connected(app, given, pipe)
+    pipe = Pipe(site, unsent=1, can_half_close=can_half_close)
+    pipe.receive(HANDSHAKE + b"\r\n")
     await pipe.answered.wait()
     assert isinstance(pipe.protocol, SocketConnection)
-    return pipe.protocol
+    return pipe, pipe.protocol
 
 
 async def greedy(scope: Any, receive: Any, send: Any) -> None:
@@ -118,8 +58,7 @@ async def curt(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.mark.contract("D-10/patience")
 async def test_a_peer_that_does_not_read_is_cut_off() -> None:
-    pipe = Pipe()
-    protocol = await opened(greedy, limits(pong_timeout=SOON), pipe)
+    pipe, protocol = await opened(greedy, limits(pong_timeout=SOON))
 
     protocol.pause_writing()
     await asyncio.wait_for(pipe.aborted.wait(), PATIENCE)
@@ -139,8 +78,7 @@ async def test_answering_a_peer_closed_for_silence_raises_a_disconnect() -> None
             await send({"type": "websocket.send", "text": "the answer"})
         met.set()
 
-    pipe = Pipe()
-    protocol = await opened(slow, limits(), pipe)
+    pipe, protocol = await opened(slow, limits())
 
     protocol.miss_pong()
     asked.set()
@@ -151,8 +89,7 @@ async def test_answering_a_peer_closed_for_silence_raises_a_disconnect() -> None
 
 
 async def test_a_peer_that_reads_in_time_stays() -> None:
-    pipe = Pipe()
-    protocol = await opened(greedy, limits(pong_timeout=SOON), pipe)
+    pipe, protocol = await opened(greedy, limits(pong_timeout=SOON))
 
     protocol.pause_writing()
     protocol.resume_writing()
@@ -164,9 +101,8 @@ async def test_a_peer_that_reads_in_time_stays() -> None:
 
 async def test_a_peer_that_does_not_answer_the_close_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(websocket, "LEAVING_SECONDS", SOON)
-    pipe = Pipe()
 
-    await opened(curt, limits(), pipe)
+    pipe, _ = await opened(curt, limits())
 
     await asyncio.wait_for(pipe.aborted.wait(), PATIENCE)
     assert b"\x88\x02\x11\x30" in pipe.written
@@ -182,8 +118,7 @@ async def test_a_peer_is_not_cut_off_while_the_app_reads_no_messages() -> None:
         while (await receive())["type"] == "websocket.receive":
             pass
 
-    pipe = Pipe()
-    protocol = await opened(busy, limits(frame_timeout=SOON), pipe)
+    pipe, protocol = await opened(busy, limits(frame_timeout=SOON))
     protocol.data_received(EMPTY + b"\x81")  # a frame that the app does not receive, and the first byte of another
 
     with pytest.raises(TimeoutError):
@@ -198,8 +133,7 @@ async def test_a_peer_is_not_cut_off_while_the_app_reads_no_messages() -> None:
 
 async def test_frames_received_together_are_read_one_by_one() -> None:
     """The server must not parse thousands of small frames before the app can refuse the first one."""
-    pipe = Pipe()
-    protocol = await opened(greedy, limits(), pipe)
+    _, protocol = await opened(greedy, limits())
 
     protocol.data_received(EMPTY * 10_000)
 
@@ -208,8 +142,7 @@ async def test_frames_received_together_are_read_one_by_one() -> None:
 
 
 async def test_data_after_the_close_frame_is_not_passed_to_the_app() -> None:
-    pipe = Pipe()
-    protocol = await opened(greedy, limits(frames_per_second=3), pipe)
+    pipe, protocol = await opened(greedy, limits(frames_per_second=3))
 
     protocol.data_received(PING * 10)
     protocol.data_received(PING)
@@ -224,8 +157,7 @@ async def test_data_after_the_close_frame_is_not_passed_to_the_app() -> None:
 
 
 async def test_a_flood_after_the_close_frame_is_not_waited_for() -> None:
-    pipe = Pipe()
-    protocol = await opened(curt, limits(frames_per_second=1), pipe)
+    pipe, protocol = await opened(curt, limits(frames_per_second=1))
     assert protocol.close_sent
 
     protocol.data_received(PING * 3)
@@ -234,8 +166,7 @@ async def test_a_flood_after_the_close_frame_is_not_waited_for() -> None:
 
 
 async def test_a_tls_connection_is_closed_at_once_because_it_cannot_be_half_closed() -> None:
-    pipe = Pipe(one_side_closes=False)
-    protocol = await opened(greedy, limits(frames_per_second=1), pipe)
+    pipe, protocol = await opened(greedy, limits(frames_per_second=1), can_half_close=False)
 
     protocol.data_received(PING * 3)
 
@@ -287,12 +218,3 @@ def test_a_crowd_without_a_limit_takes_everyone() -> None:
     for _ in range(5000):
         crowd.join("a")
     assert "a" in crowd
-
-
-async def test_a_refused_handshake_opens_no_socket() -> None:
-    pipe = Pipe()
-
-    connected(greedy, limits(), pipe, OPENING.replace(b"\r\n\r\n", b"\r\nContent-Length: 4\r\n\r\n"))
-
-    assert pipe.written.startswith(b"HTTP/1.1 400 ")
-    assert (pipe.shut.is_set(), pipe.protocol) == (True, None)
