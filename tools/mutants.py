@@ -1,56 +1,77 @@
-"""Mutation tests: `tests/mutants/*.toml` break server and widget in one place at a time, and a test must notice each.
+"""Breaks server and widget in one place at a time with the mutants in `tests/mutants/*.toml`. A test must notice each.
 
     python -m tools.mutants [WORD]
 
 applies each mutant (or those with WORD in file or name) to a copy of its component, never in the checkout, and runs the
-test that the mutant names. The command ends with `N killed, M survived`, and the numbers of unfit and untested mutants
-if there are any. A mutant is unfit if its place no longer exists, and untested if its test did not finish, which says
-nothing about the mutant. All outcomes except killed are failures.
+test that the mutant names, which must fail. The command ends with the numbers of outcomes, for example `146 killed`.
+A mutant is untested if its place no longer exists, or if its test could not be run.
 """
 
 from __future__ import annotations
 
 import compileall
-import importlib.util
+import gc
 import os
+import shutil
 import sys
+import tempfile
 import time
 import tomllib
+import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
-from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 import click
 import pytest
-from tools.copies import ROOT, copied, run
-from tools.patterns import PatternError, Place, Source
 
+ROOT: Final = Path(__file__).parents[1]
 LISTS: Final = ROOT / "tests" / "mutants"
+COMPONENTS: Final = ("server", "widget_sim")
+KILLED: Final = "killed"
+OUTCOMES: Final[dict[int, str]] = {pytest.ExitCode.TESTS_FAILED: KILLED, pytest.ExitCode.OK: "survived"}
+"""The outcome of a mutant for each exit code of pytest. With any other code, its test did not run."""
+
+_PRELOADED: Final = (
+    "_hypothesis_pytestplugin",
+    "anyio.pytest_plugin",
+    "cryptography.fernet",
+    "httpx",
+    "hypothesis",
+    "jinja2",
+    "joserfc.jwk",
+    "litestar.channels",
+    "litestar.middleware.session.client_side",
+    "litestar.openapi.plugins",
+    "litestar.plugins.pydantic",
+    "piccolo.engine.postgres",
+    "piccolo.engine.sqlite",
+    "piccolo_admin.endpoints",
+    "pytest_asyncio.plugin",
+    "respx.plugin",
+    "structlog",
+    "websockets.sync.client",
+)
+"""Modules that most tests import. They are loaded once, in the process from which the others are forked."""
 
 
-class MutantError(Exception):
+class MutantError(click.ClickException):
     """A mutant does not fit the code any more."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One place in a file, found with patterns, and the replacement. The head of `server.toml` explains the format."""
+    """One place in a file, and the replacement. The head of `server.toml` explains the format."""
 
-    name: str
     file: str
-    find: str
-    replace: str
+    name: str
+    old: str
+    new: str
     killed_by: str
-    within: str = ""
-    inside: str = ""
-    after: str = ""
-    where: str = ""
 
     @property
     def component(self) -> str:
@@ -59,10 +80,9 @@ class Mutant:
 
     def of(self, text: str) -> str:
         """Return the mutated text. Raises `MutantError` unless the place exists once and the result is valid Python."""
-        try:
-            mutated = self._replaced(Source(self.file, text))
-        except PatternError as wrong:
-            raise MutantError(f"{self.name!r}: {wrong}") from None
+        if (places := text.count(self.old)) != 1:
+            raise MutantError(f"{self.name!r}: {self.old!r} is in {self.file} {places} times instead of once")
+        mutated = text.replace(self.old, self.new)
         if self.file.endswith(".py"):
             try:
                 compile(mutated, self.file, "exec", dont_inherit=True)
@@ -70,56 +90,43 @@ class Mutant:
                 raise MutantError(f"{self.name!r} is not valid Python: {wrong}") from None
         return mutated
 
-    def _replaced(self, source: Source) -> str:
-        place = self._one(self.find, source.places(self.find, within=self.within, inside=self.inside, after=self.after))
-        others = [self._one(self.where, source.places(self.where))] if self.where else []
-        return source.text[: place.start] + place.filled(self.replace, *others) + source.text[place.end :]
-
-    def _one(self, pattern: str, places: Sequence[Place]) -> Place:
-        if len(places) != 1:
-            raise MutantError(f"{pattern!r} matches {len(places)} places in {self.file} instead of one")
-        return places[0]
-
-
-class Outcome(StrEnum):
-    """The outcome for a mutant. `UNTESTED` says nothing about the mutant, because its test hung, died or never ran."""
-
-    KILLED = "killed"
-    SURVIVED = "survived"
-    UNFIT = "unfit"
-    UNTESTED = "untested"
-
-    @classmethod
-    def of(cls, code: int | None) -> Outcome:
-        """Return the outcome for pytest's exit code, or for None if there is no exit code."""
-        match code:
-            case pytest.ExitCode.OK:
-                return cls.SURVIVED
-            case pytest.ExitCode.TESTS_FAILED:
-                return cls.KILLED
-            case _:
-                return cls.UNTESTED
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A mutant, the outcome, and the output of the mutant's test."""
-
-    mutant: Mutant
-    outcome: Outcome
-    seconds: float
-    output: str
-
 
 def mutants() -> list[Mutant]:
     """Return all mutants, in the order of the files."""
-    lists = [tomllib.loads(file.read_text()) for file in sorted(LISTS.glob("*.toml"))]
-    return [_mutant(**entry) for each in lists for entry in each["mutant"]]
+    lists = [tomllib.loads(file.read_text("utf-8")) for file in sorted(LISTS.glob("*.toml"))]
+    return [Mutant(file, **row) for each in lists for file, rows in each.items() for row in rows]
 
 
-def _mutant(*, find: str, replace: str, **entry: str) -> Mutant:
-    """Make a mutant from an entry. The key `in` becomes `within`, because `in` is a Python keyword."""
-    return Mutant(find=find.strip(), replace=replace.strip(), within=entry.pop("in", ""), **entry)
+@contextmanager
+def copied(mutant: Mutant | None = None) -> Iterator[Path]:
+    """Yield a temporary folder with a copy of the mutant's component that contains the mutant. Raises `MutantError`.
+
+    Without a mutant, copy both components. The installed `chatkey_assets` serves a copy, too.
+    """
+    with tempfile.TemporaryDirectory(prefix="chatkey-mutant-") as name:
+        folder = Path(name)
+        for component in [mutant.component] if mutant else COMPONENTS:
+            left_out = shutil.ignore_patterns("chatkey_assets", "node_modules")
+            shutil.copytree(ROOT / component, folder / component, ignore=left_out)
+        if mutant:
+            path = folder / mutant.file
+            path.write_text(mutant.of(path.read_text("utf-8")), "utf-8")
+        yield folder
+
+
+def run(mutant: Mutant | None, tests: Sequence[str], log: Path) -> int:
+    """Run the tests on a copy, in this process. Write their output to `log`, and return pytest's exit code."""
+    with log.open("w") as output:
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+    with copied(mutant) as folder:
+        paths = [str(folder / component) for component in COMPONENTS]
+        os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder)
+        sys.path[:0] = paths
+        sys.dont_write_bytecode = True
+        options = ("-x", "-q", "--no-header", "--tb=short", "--assert=plain", "-p", "no:cacheprovider")
+        return pytest.main([*options, f"--basetemp={folder / 'tmp'}", *tests])
 
 
 @click.command
@@ -129,66 +136,58 @@ def main(word: str) -> None:
     chosen = [mutant for mutant in mutants() if word in mutant.file or word in mutant.name]
     if not chosen:
         raise click.BadParameter(f"no mutant has {word!r} in its file or name")
-    with ExitStack() as copies, ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
-        unbroken = {name: copies.enter_context(copied(ROOT / name)) for name in {mutant.component for mutant in chosen}}
-        for name, copy in unbroken.items():
-            compileall.compile_dir(copy, quiet=1)
-            _check_unbroken(copy, sorted({mutant.killed_by for mutant in chosen if mutant.component == name}))
-        outcomes = Counter(_outcomes(workers.map(partial(_judge, unbroken), chosen), partial(_judge, unbroken)))
-    click.echo(summary(outcomes))
-    sys.exit(outcomes[Outcome.KILLED] != len(chosen))
+    for component in COMPONENTS:
+        compileall.compile_dir(ROOT / component, quiet=1)
+    for module in _PRELOADED:
+        import_module(module)
+    gc.freeze()  # exempts the preloaded modules from garbage collection
+    with tempfile.TemporaryDirectory(prefix="chatkey-mutants-") as logs:
+        counts = Counter(outcomes(chosen, Path(logs)))
+    click.echo(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    sys.exit(counts.keys() != {KILLED})
 
 
-def summary(outcomes: Counter[Outcome]) -> str:
-    """Return the numbers of killed and survived mutants, and of other outcomes if there are any."""
-    always = (Outcome.KILLED, Outcome.SURVIVED)
-    return ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in Outcome if outcome in always or outcomes[outcome])
+def outcomes(chosen: Sequence[Mutant], logs: Path) -> Iterator[str]:
+    """Yield the outcome of each mutant's test. As many tests run at once as there are CPUs.
+
+    Before, run all these tests without a mutant, because a test that always fails proves nothing.
+    """
+    waiting: list[Mutant | None] = [*reversed(chosen), None]
+    running: dict[int, tuple[Mutant | None, float]] = {}
+    while waiting or running:
+        while waiting and len(running) < (os.cpu_count() or 1):
+            mutant = waiting.pop()
+            tests = [mutant.killed_by] if mutant else sorted({each.killed_by for each in chosen})
+            running[_fork(mutant, tests, logs)] = mutant, time.monotonic()
+        child, status = os.wait()
+        mutant, begun = running.pop(child)
+        code, output = os.waitstatus_to_exitcode(status), (logs / f"{child}").read_text("utf-8")
+        if mutant:
+            outcome = OUTCOMES.get(code, "untested")
+            _show(mutant, outcome, time.monotonic() - begun, output)
+            yield outcome
+        elif code != pytest.ExitCode.OK:
+            raise click.ClickException(f"Without a mutant, the tests do not pass:\n{output}")
 
 
-def _check_unbroken(unbroken: Path, tests: Sequence[str]) -> None:
-    """Check that the tests pass without a mutant, because a test that always fails proves nothing."""
-    code, output = run(unbroken, tests)
-    if code != pytest.ExitCode.OK:
-        trouble = "the tests fail" if code == pytest.ExitCode.TESTS_FAILED else "the tests cannot be run"
-        raise click.ClickException(f"Without any mutant {trouble}:\n{output}")
-
-
-def _outcomes(verdicts: Iterable[Verdict], judge: Callable[[Mutant], Verdict]) -> Iterator[Outcome]:
-    """Print each verdict. Untested mutants are judged again at the end, with nothing else running."""
-    untested = []
-    for verdict in verdicts:
-        _show(verdict)
-        if verdict.outcome is Outcome.UNTESTED:
-            untested.append(verdict.mutant)
-        else:
-            yield verdict.outcome
-    for mutant in untested:
-        again = judge(mutant)
-        _show(again)
-        yield again.outcome
-
-
-def _judge(unbroken: Mapping[str, Path], mutant: Mutant) -> Verdict:
-    started = time.monotonic()
-    with copied(unbroken[mutant.component]) as copy:
-        path = copy.parent / mutant.file
+def _fork(mutant: Mutant | None, tests: Sequence[str], logs: Path) -> int:
+    """Run the tests in a forked process, and return its id, which is also the name of the file with the output."""
+    child = os.fork()
+    if not child:
         try:
-            path.write_text(mutant.of(path.read_text()))
-        except MutantError as gone:
-            return Verdict(mutant, Outcome.UNFIT, 0, str(gone))
-        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
-        code, output = run(copy, [mutant.killed_by])
-    return Verdict(mutant, Outcome.of(code), time.monotonic() - started, output)
+            code = run(mutant, tests, logs / f"{os.getpid()}")
+        except BaseException:  # noqa: BLE001 - whatever it is, the child must end here
+            traceback.print_exc()
+            code = pytest.ExitCode.INTERNAL_ERROR
+        os._exit(code)
+    return child
 
 
-def _show(verdict: Verdict) -> None:
-    mutant = verdict.mutant
+def _show(mutant: Mutant, outcome: str, seconds: float, output: str) -> None:
     where, test = mutant.file.partition("/")[2], mutant.killed_by.rpartition("::")[2]
-    is_killed = verdict.outcome is Outcome.KILLED
-    outcome = verdict.outcome if is_killed else verdict.outcome.upper()
-    click.echo(f"{outcome:9} {verdict.seconds:4.1f} s  {where:43} {mutant.name}  ({test})")
-    if not is_killed:
-        click.echo(verdict.output)
+    click.echo(f"{outcome:9} {seconds:4.1f} s  {where:43} {mutant.name}  ({test})")
+    if outcome != KILLED:
+        click.echo(output)
 
 
 if __name__ == "__main__":

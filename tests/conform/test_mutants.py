@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tools.conform_mutants import HIDDEN, families, hidden, judged, mutated, near_to, served
-from tools.mutants import mutants
+from tools.conform_mutants import HIDDEN, families, hidden, judged, near_to, served
+from tools.mutants import copied, mutants
 
 BROKEN = {
     "forget exp": ("2.4/exp", "tokens"),
@@ -44,7 +44,7 @@ def test_a_broken_service_is_named(tmp_path: Path, name: str) -> None:
     sentence, family = BROKEN[name]
     (mutant,) = [mutant for mutant in mutants() if mutant.name == name]
 
-    with mutated(mutant) as copy, served(copy, tmp_path) as target:
+    with copied(mutant) as copy, served(copy, tmp_path) as target:
         result = judged(target, families([family]))
 
     assert sentence in [failed.id for failed in result.failed]
