@@ -27,7 +27,6 @@ ASGI: Final = {
     "http": {"version": "3.0", "spec_version": "2.3"},
     "websocket": {"version": "3.0", "spec_version": "2.4"},
 }
-CR: Final = 13
 LEAST_CHECKED: Final = 4 * MOST_LINES
 """A smaller head cannot have too many lines."""
 LINGERING_SECONDS: Final = 2.0
@@ -57,7 +56,7 @@ class HttpConnection(asyncio.Protocol):
         self.site = site
         self.writable = asyncio.Event()
         self.writable.set()
-        self._parser = self._new_parser()
+        self._parser = httptools.HttpRequestParser(self)
         loop = asyncio.get_running_loop()
         self._deadline, self._unsent = Deadline(loop), Deadline(loop)
         self._most = 2 * (site.limits.head_bytes + site.limits.body_bytes)
@@ -69,7 +68,8 @@ class HttpConnection(asyncio.Protocol):
         self._received = self._counted = 0
         self._upgrade: tuple[Scope, handshake.Handshake] | None = None
         self._is_in_head = self._is_timed = self._is_reading = True
-        self._is_answering = self._is_parsing = self._is_last = self._is_over = self._is_head_request = False
+        self._is_answering = self._is_parsing = self._is_last = self._is_over = self._is_spent = False
+        self._is_head_request = False
 
     # What the transport calls
 
@@ -147,7 +147,11 @@ class HttpConnection(asyncio.Protocol):
             self._exchange.add(body)
 
     def on_message_complete(self) -> None:
-        """Note the end of a body. A request without a body is complete with its head."""
+        """Note the end of a body. A request without a body is complete with its head.
+
+        We decide by the headers whether a request is the last one. The parser would also believe a trailer.
+        """
+        self._is_spent = not self._parser.should_keep_alive()
         if not self._is_in_head and self._exchange is not None:
             self._body_left = self._received = 0
             self._is_in_head = True
@@ -274,10 +278,12 @@ class HttpConnection(asyncio.Protocol):
     def _read_head(self, data: bytes) -> None:
         if len(data) > LEAST_CHECKED:
             check_size(data, self.site.limits.head_bytes)
-        if data[0] == CR:
-            data = data.lstrip(b"\r\n")  # empty lines before a request are ignored (RFC 9112 2.2)
-            if not data:
-                return
+        while data.startswith(b"\r\n"):  # empty lines before a request are ignored (RFC 9112 2.2)
+            data = data[2:]
+        if not data:
+            return
+        if self._is_spent:
+            self._parser, self._is_spent = httptools.HttpRequestParser(self), False
         self._is_head_request = data.startswith(b"HEAD ")
         self._headers = []
         request = Request(data)
@@ -295,8 +301,11 @@ class HttpConnection(asyncio.Protocol):
         elif request.offers_socket and self.site.has_sockets:
             self._open(request)
         else:
-            self._parser = self._new_parser()
-            self._read_head(without_offer(data))
+            bare = without_offer(data)
+            if bare == data:  # CONNECT, which asks for a tunnel
+                raise Invalid
+            self._is_spent = True
+            self._read_head(bare)
 
     def _begin(self, request: Request) -> None:
         scope = self._scope("http", request)
@@ -308,12 +317,6 @@ class HttpConnection(asyncio.Protocol):
         else:
             self._body_left = request.body_bytes
             self._is_in_head = False
-
-    def _new_parser(self) -> httptools.HttpRequestParser:
-        parser = httptools.HttpRequestParser(self)
-        # Which request is the last one, we decide by its headers. The parser would also believe a trailer.
-        parser.set_dangerous_leniencies(lenient_data_after_close=True)
-        return parser
 
     def _read_body(self, data: bytes) -> None:
         """Parse a part of a body. A body that is much larger than the application may read breaks the connection."""
@@ -385,6 +388,7 @@ class HttpConnection(asyncio.Protocol):
         if opening is None:
             raise Invalid("This is not a valid WebSocket handshake.")
         self._upgrade = self._scope("websocket", request), opening
+        self._is_answering = True
 
     def _hand_over(self, scope: Scope, opening: handshake.Handshake) -> None:
         """Pass the connection to a WebSocket, which has its own timeouts."""

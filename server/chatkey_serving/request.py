@@ -50,6 +50,8 @@ class Request:
             self.method, self.target, version = head.partition(b"\r\n")[0].split(b" ")
         except ValueError:
             raise Invalid from None
+        if self.method[:1] <= b" ":  # the parser would skip a line end that is not CRLF
+            raise Invalid
         try:
             self.version = _VERSIONS[version]
         except KeyError:
