@@ -181,12 +181,9 @@ async def load_for(target: Target, seconds: float) -> Round:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time that a process has used, or 0 if the system does not report it."""
-    try:
-        running_nanoseconds = Path(f"/proc/{pid}/schedstat").read_text().split()[0]
-    except OSError:
-        return 0.0
-    return int(running_nanoseconds) / 1e9
+    """Return the processor time that the threads of a process have used, or 0 if the system does not report it."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
 
 def report(rounds: dict[str, list[Round]]) -> None:
