@@ -49,9 +49,10 @@ class SocketConnection(asyncio.Protocol):
         self._client = scope["client"]  # the application may replace it
         self._opening = opening
         self._loop = asyncio.get_running_loop()
-        self._messages: asyncio.Queue[Message] = asyncio.Queue()
-        self._writable = asyncio.Event()
-        self._writable.set()
+        # An idle socket has no queue and no event, because each of them contains deques of 0.7 KB.
+        self._messages: list[Message] = [{"type": "websocket.connect"}]
+        self._received: asyncio.Future[None] | None = None
+        self._drained: asyncio.Event | None = None
         self._protocol = ServerProtocol(state=State.OPEN, max_size=site.limits.frame_bytes, logger=LOG)
         self._others = Allowance(site.limits.frames_per_second, self._loop.time())
         self._response = b""
@@ -70,7 +71,6 @@ class SocketConnection(asyncio.Protocol):
         site.connections.add(self)
         scope["subprotocols"] = opening.subprotocols
         scope["extensions"] = {"websocket.http.response": {}, CONNECTION: self, SAY: self.say}
-        self._messages.put_nowait({"type": "websocket.connect"})
         site.start(self._run())
 
     # What the transport calls
@@ -85,22 +85,24 @@ class SocketConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Break the connection if the peer reads nothing within the time limit."""
-        self._writable.clear()
+        self._drained = asyncio.Event()
         if seconds := self._site.limits.pong_timeout:
             self._unread = self._loop.call_later(seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Stop the timer, because the peer is reading again."""
-        self._writable.set()
+        """Stop the timer, because the peer is reading again, or has left."""
+        if self._drained is not None:
+            self._drained.set()
+            self._drained = None
         if self._unread is not None:
             self._unread.cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's signature
         """Stop all timers, and stop counting this connection."""
         self._is_lost = self.is_gone = True
-        self._messages.put_nowait({"type": "websocket.disconnect", "code": 1005 if self.is_open else 1006})
-        self._writable.set()
-        for timer in (self._slow, self._unread, self._alive, self._closing, self._leaving):
+        self._put({"type": "websocket.disconnect", "code": 1005 if self.is_open else 1006})
+        self.resume_writing()
+        for timer in (self._slow, self._alive, self._closing, self._leaving):
             if timer is not None:
                 timer.cancel()
         self._site.hold(self._client, -self._counted)
@@ -110,16 +112,19 @@ class SocketConnection(asyncio.Protocol):
     # What the application calls
 
     async def receive(self) -> Message:
-        """Return the next message. Then continue to parse."""
-        message = await self._messages.get()
-        if self._unparsed and self._messages.empty():
+        """Return the next message. Then continue to parse. Only one task may wait for a message."""
+        if not self._messages:
+            self._received = self._loop.create_future()
+            await self._received
+        message = self._messages.pop(0)
+        if self._unparsed and not self._messages:
             self._loop.call_soon(self._read_on)
         return message
 
     async def send(self, message: Message) -> None:
         """Send a message, once the peer has read enough of the earlier ones. Raises `DisconnectedError`."""
-        if not self._writable.is_set():
-            await self._writable.wait()
+        if self._drained is not None:
+            await self._drained.wait()
         if self.is_gone:
             raise DisconnectedError
         kind = message["type"]
@@ -145,7 +150,7 @@ class SocketConnection(asyncio.Protocol):
 
         The same message to many sockets is encoded once.
         """
-        if not self.is_open or self.is_gone or not self._writable.is_set() or self._protocol.state is not State.OPEN:
+        if not self.is_open or self.is_gone or self._drained is not None or self._protocol.state is not State.OPEN:
             return False
         response, self._response = self._response, b""
         self.transport.write(response + _frame(text))
@@ -217,7 +222,7 @@ class SocketConnection(asyncio.Protocol):
         self.close_sent = True
         self.transport.write(head(status, [*given, *(each for each in own if each[0] not in named)]) + body)
         self.transport.close()
-        self._messages.put_nowait({"type": "websocket.disconnect", "code": 1006})
+        self._put({"type": "websocket.disconnect", "code": 1006})
         if self._site.logs_requests:
             log_request(self._scope, status)
 
@@ -225,7 +230,7 @@ class SocketConnection(asyncio.Protocol):
 
     def _is_busy(self) -> bool:
         """Return whether the application has yet to receive a message. After the close, messages are discarded."""
-        return not self._messages.empty() and not self.close_sent
+        return bool(self._messages) and not self.close_sent
 
     def _read_on(self) -> None:
         while self._unparsed and not self._is_cut and not self._is_busy():
@@ -292,7 +297,7 @@ class SocketConnection(asyncio.Protocol):
         if self.close_sent:
             return
         if not self._is_text:
-            self._messages.put_nowait({"type": "websocket.receive", "bytes": data})
+            self._put({"type": "websocket.receive", "bytes": data})
             return
         try:
             text = data.decode()
@@ -300,7 +305,12 @@ class SocketConnection(asyncio.Protocol):
             LOG.warning("Invalid UTF-8 in a text message.")
             self._fail(CloseCode.INVALID_DATA)
         else:
-            self._messages.put_nowait({"type": "websocket.receive", "text": text})
+            self._put({"type": "websocket.receive", "text": text})
+
+    def _put(self, message: Message) -> None:
+        self._messages.append(message)
+        if self._received is not None and not self._received.done():
+            self._received.set_result(None)
 
     def _is_allowed(self) -> bool:
         if self._others.take(self._loop.time()):
@@ -371,7 +381,7 @@ class SocketConnection(asyncio.Protocol):
     def _close(self, code: int, reason: str) -> None:
         if self.transport.is_closing():
             return
-        self._messages.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
+        self._put({"type": "websocket.disconnect", "code": code, "reason": reason})
         try:
             self._protocol.send_close(code, reason)
         except InvalidState as error:
@@ -388,7 +398,7 @@ class SocketConnection(asyncio.Protocol):
             return
         self._protocol.receive_eof()  # no frame may follow, and now the library knows the close code
         code, reason = self._protocol.close_code, self._protocol.close_reason
-        self._messages.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
+        self._put({"type": "websocket.disconnect", "code": code, "reason": reason})
         self._is_cut = True
         self._write()
         self.transport.close()
@@ -413,7 +423,7 @@ class SocketConnection(asyncio.Protocol):
         """
         self._is_cut = self.close_sent = self.is_gone = True
         self._fragments = []
-        self._messages.put_nowait({"type": "websocket.disconnect", "code": CloseCode.ABNORMAL_CLOSURE})
+        self._put({"type": "websocket.disconnect", "code": CloseCode.ABNORMAL_CLOSURE})
         self._write()
         if not self.transport.can_write_eof():  # TLS cannot close only one direction
             self.transport.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -34,7 +33,7 @@ class Outbox:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._say_at_once = wire.say_at_once
-        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._waiting: list[tuple[float, bytes]] = []  # an empty deque would take 0.7 KB of every idle socket
         self._task: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -66,5 +65,5 @@ class Outbox:
     async def _send_waiting(self) -> None:
         with suppress(*GONE):  # the reading side notices it too
             while self._waiting:
-                _, frame = self._waiting.popleft()
+                _, frame = self._waiting.pop(0)
                 await self._wire.say(frame)

@@ -113,10 +113,12 @@ class CustomerSocket(Peer):
         """Send the hello and answer frames until the widget leaves or a frame is refused."""
         address = self._take_place()
         await self.send(self._machine.arrive(self._origins(), self._wire.scope["query_string"]))
+        self._wire.scope["headers"] = []  # a browser's headers would take 2 KB of every idle socket
         self._set_alarm()
         try:
             while (text := await self.text()) is not None:
                 await self._take(text, address)
+                del text  # an idle socket would keep it
         except Refused:
             await self._answers.settled()  # the frames before the refused one are answered first
             raise

@@ -137,7 +137,7 @@ async def test_frames_received_together_are_read_one_by_one() -> None:
 
     protocol.data_received(EMPTY * 10_000)
 
-    assert protocol._messages.qsize() == 1
+    assert len(protocol._messages) == 1
     protocol.connection_lost(None)
 
 
