@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chatkey_serving.site import SAY
 
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from litestar.types import Receive, Scope, Send
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
+class Wire(NamedTuple):
     """A socket's scope, and the functions that receive and send. Sending to a peer that has left raises `OSError`."""
 
     scope: Scope

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from chatkey_protocol.codes import Code
@@ -24,8 +23,7 @@ class Admitted(NamedTuple):
     skew: float
 
 
-@dataclass(frozen=True, slots=True)
-class Handshake:
+class Handshake(NamedTuple):
     """The socket's address and the page's origin, against which tokens and proofs are checked."""
 
     uri: str
