@@ -29,4 +29,6 @@ class OnDemand:
     def _make(self) -> BackChannel:
         from chatkey_server.social import flow, transport  # noqa: PLC0415 - see above
 
-        return flow.BackChannel(self._now, trusted=transport.trust(self._ca_file))
+        trusted = transport.trust(self._ca_file)
+        transport.BoundedTransport(verify=trusted)  # httpx imports the rest of itself with its first transport
+        return flow.BackChannel(self._now, trusted=trusted)
