@@ -38,6 +38,7 @@ from chatkey_serving.server import Server, server_context
 from chatkey_serving.site import Site
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
     from litestar import Litestar
@@ -49,6 +50,8 @@ GRACE_SECONDS = 5
 """How many seconds running requests may take after the server is asked to stop."""
 LAST_SECONDS = 9.0
 """How many seconds after the drain the process exits in any case. Container managers kill it after ten."""
+THREAD_SECONDS = 1.0
+"""How long the process waits for threads once the server has stopped. A thread may be waiting for a name server."""
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
 
@@ -127,9 +130,7 @@ def _note_alone(settings: Settings) -> None:
 
 async def _go_on(app: Litestar, drain: int) -> None:
     """Report that this process is leaving, and keep serving until load balancers have noticed."""
-    last = threading.Timer(LAST_SECONDS + drain, _end)
-    last.daemon = True
-    last.start()
+    _after(LAST_SECONDS + drain, _end)
     app.state.services.sockets.is_leaving = True
     await asyncio.sleep(drain / 2)
 
@@ -143,6 +144,12 @@ def _end() -> None:
     """Exit at once. No acknowledged message is lost, because messages are stored before they are acknowledged."""
     log.error("serve.cut", reason=f"the process was still running {LAST_SECONDS} s after it should have stopped")
     os._exit(1)
+
+
+def _after(seconds: float, end: Callable[..., object], *arguments: object) -> None:
+    timer = threading.Timer(seconds, end, arguments)
+    timer.daemon = True
+    timer.start()
 
 
 def _environment(host: str | None, port: int | None) -> dict[str, str]:
@@ -225,4 +232,5 @@ def _cut_off(code: Code) -> int:
 
 def _leave(_: int, __: FrameType | None) -> None:
     """Exit without a traceback when the server, after it has stopped, raises the signal again."""
+    _after(THREAD_SECONDS, os._exit, 0)
     sys.exit(0)
