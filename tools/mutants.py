@@ -19,7 +19,7 @@ import time
 import tomllib
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -97,17 +97,22 @@ def mutants() -> list[Mutant]:
     return [Mutant(file, **row) for each in lists for file, rows in each.items() for row in rows]
 
 
+def copy(components: Iterable[str], to: Path) -> None:
+    """Copy components into a folder. The installed `chatkey_assets` serves the copies, too."""
+    for component in components:
+        left_out = shutil.ignore_patterns("chatkey_assets", "node_modules")
+        shutil.copytree(ROOT / component, to / component, ignore=left_out)
+
+
 @contextmanager
 def copied(mutant: Mutant | None = None) -> Iterator[Path]:
     """Yield a temporary folder with a copy of the mutant's component that contains the mutant. Raises `MutantError`.
 
-    Without a mutant, copy both components. The installed `chatkey_assets` serves a copy, too.
+    Without a mutant, copy both components.
     """
     with tempfile.TemporaryDirectory(prefix="chatkey-mutant-") as name:
         folder = Path(name)
-        for component in [mutant.component] if mutant else COMPONENTS:
-            left_out = shutil.ignore_patterns("chatkey_assets", "node_modules")
-            shutil.copytree(ROOT / component, folder / component, ignore=left_out)
+        copy([mutant.component] if mutant else COMPONENTS, folder)
         if mutant:
             path = folder / mutant.file
             path.write_text(mutant.of(path.read_text("utf-8")), "utf-8")
