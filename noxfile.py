@@ -104,7 +104,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Types: mypy in strict mode, pyright, and TypeScript for the scripts of our pages."""
-    _install(session, "dev", "checks", "load")
+    _install(session, "dev", "checks", "load", "mutation")
     session.run("mypy", *TYPED)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
     session.run("python", "-m", "tools.check_scripts")

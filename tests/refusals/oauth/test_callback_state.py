@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 CACHE_SECONDS = 61
 
 
-@pytest.mark.row("OAC-012")
-def test_a_state_longer_than_the_limit_of_an_address_is_400(service: Service, sign_in: MakeSignIn) -> None:
-    login = sign_in()
-    line = f"GET {login.callback}?state={'A' * 100_000}&code=x HTTP/1.1\r\nHost: localhost\r\n\r\n"
-
-    assert service.raw(line.encode()).startswith(b"HTTP/1.1 400 ")
-
-    login.accept()
-
-
 @pytest.mark.row("OAC-005")
 def test_a_state_from_the_future_is_400(service: Service, sign_in: MakeSignIn) -> None:
     service.advance(3600)

@@ -102,12 +102,6 @@ def test_an_international_name_is_known_by_its_punycode(service: Service, sign_i
     refused(service, start(service, shop, "https://bücher.example"), 403, "origin_not_allowed")
 
 
-@pytest.mark.row("OAS-033")
-def test_an_origin_longer_than_the_limit_of_an_address_is_400(service: Service, shop: Shop) -> None:
-    line = f"GET {shop.path}/oauth/google?origin={'x' * 100_000} HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    assert service.raw(line.encode()).startswith(b"HTTP/1.1 400 ")
-
-
 # which social login
 
 
