@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.serving.asking import answers, expected, statuses, with_200
-from tests.serving.http_rows import GROUPS, Group
-from tests.serving.socket_rows import BAD, FRAMES, HANDSHAKE, HANDSHAKES, OPENED, UPGRADE_REQUIRED, SocketRow, heard_in
+from tests.serving.http_rows import BAD, GROUPS, Group
+from tests.serving.socket_rows import FRAMES, HANDSHAKE, HANDSHAKES, OPENED, UPGRADE_REQUIRED, SocketRow, heard_in
 
 if TYPE_CHECKING:
     from tests.refusals.kit.shipped import Service

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.serving.socket_rows import HANDSHAKE
 
 from chatkey_conform.suite.frames import CONT, PING, TEXT, frame, padded
 from chatkey_stack.patience import PATIENCE
@@ -22,14 +23,12 @@ if TYPE_CHECKING:
 
 CLOSE, PONG = 8, 10
 PROTOCOL_ERROR, TOO_BIG = 1002, 1009
-DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
 
 
 class Wire:
     """A raw WebSocket connection after the handshake."""
 
-    def __init__(self, connection: socket.socket, head: bytes, rest: bytes) -> None:
-        self.head = head
+    def __init__(self, connection: socket.socket, rest: bytes) -> None:
         self._connection = connection
         self._received = rest
 
@@ -79,26 +78,22 @@ class Wire:
 
 
 @contextmanager
-def opened(service: Service, headers: str = "") -> Iterator[Wire]:
+def opened(service: Service) -> Iterator[Wire]:
     """Open a raw WebSocket without reading `hello`."""
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
-        connection.sendall(
-            f"GET /v1/socket HTTP/1.1\r\nHost: localhost:{service.port}\r\nUpgrade: websocket\r\n"
-            "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
-            f"{headers}\r\n".encode()
-        )
+        connection.sendall(HANDSHAKE.replace(b"/row", b"/v1/socket") + b"\r\n")
         received = b""
         while b"\r\n\r\n" not in received:
             received += connection.recv(4096)
         head, _, rest = received.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 101 ")
-        yield Wire(connection, head, rest)
+        yield Wire(connection, rest)
 
 
 @contextmanager
-def ready(service: Service, shop: Shop, headers: str = "") -> Iterator[Wire]:
+def ready(service: Service, shop: Shop) -> Iterator[Wire]:
     token = shop.token()
-    with opened(service, headers) as wire:
+    with opened(service) as wire:
         nonce = wire.answer()["nonce"]
         with service.socket() as signer:
             proof = signer.prove(shop.key, token, nonce=nonce)

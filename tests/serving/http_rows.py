@@ -12,10 +12,6 @@ AFTER: Final = b"GET /after HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n
 READ: Final[Outcome] = (200, 200)
 LAST: Final[Outcome] = (200,)
 BAD: Final[Outcome] = (400,)
-NOT_IMPLEMENTED: Final[Outcome] = (501,)
-OTHER_VERSION: Final[Outcome] = (505,)
-TOO_LARGE: Final[Outcome] = (431,)
-NO_STATUS: Final[Outcome] = ()
 
 
 class Seen(NamedTuple):
@@ -106,8 +102,7 @@ EMPTY: Final = Seen(b"POST /row ")
 HELLO: Final = Seen(b"POST /row hello")
 
 ANY_METHOD: Final = "nginx has no list of methods."
-TWO_DIGITS: Final = "nginx reads minor versions of several digits."
-MAJOR: Final = "nginx reads a major version of several digits."
+DIGITS: Final = "nginx reads versions with numbers of several digits."
 HOSTS: Final = "nginx checks fewer characters of Host, and no port."
 NAMES: Final = "nginx checks fewer characters of names."
 TABS: Final = "nginx does not strip tabs around a value (RFC 9110 5.5)."
@@ -120,34 +115,30 @@ GROUPS: Final = [
     Group("HTP-005 method", "RFC 9110 9.1", b"{} /row HTTP/1.1\r\nHost: localhost\r\n\r\n").of(
         read(b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"PROPFIND"),
         # httptools knows a fixed list of methods, and gives no other name to the application.
-        bad(b"FOO", b"GE", b"GETT", b"X" * 40, also=(NOT_IMPLEMENTED,), differs=ANY_METHOD),
-        bad(b"get", b"Get", also=(NOT_IMPLEMENTED,)),
+        bad(b"FOO", b"GE", b"GETT", b"X" * 40, also=((501,),), differs=ANY_METHOD),
+        bad(b"get", b"Get", also=((501,),)),
         bad(b"", b" GET", b"\tGET", b"G\0T", b"G(T", b"GET\xff", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"),
     ),
     Group("HTP-005 blanks in the first line", "RFC 9112 3", b"GET{}HTTP/1.1\r\nHost: localhost\r\n\r\n").of(
         read(b" /row ", seen=ROW),
         bad(b"  /row ", b" /row  ", b"\t/row ", b" /row\t", b" /row\r ", b" /row\x0b", b" /row x ", also=(READ,)),
-        bad(b" /row", also=(NO_STATUS,)),
+        bad(b" /row", also=((),)),
         bad(b"/row ", b"/row", b" ", b""),
     ),
-    Group("HTP-005 version", "RFC 9110 2.5", b"GET /row {}\r\nHost: localhost\r\n\r\n").of(
-        read(b"HTTP/1.1", seen=ROW),
-        Case((b"HTTP/1.0",), (LAST,), (ROW,)),
-        Case((b"HTTP/2.0", b"HTTP/3.0", b"HTTP/0.9"), (OTHER_VERSION, BAD), ()),
-        Case((b"HTTP/1.2", b"HTTP/1.9"), (OTHER_VERSION, READ), ()),
-        bad(b"HTTP/1.10", b"HTTP/1.32", differs=TWO_DIGITS),
-        bad(b"HTTP/11", differs=MAJOR),
-        bad(*each(b"HTTP/", b"01.1", b"1", b"1.", b".1", b"1.a", b"-1.1", b" 1.1", b"1.1x", b"1.1\0", b"")),
-        bad(b"HTTP /1.1", b"HTTP-1.1", b"http/1.1", b"Http/1.1", b"RTSP/1.0", b"ICE/1.0", b"HTTPS/1.1"),
-        bad(b"HTTP/1.1 ", also=(READ,)),
-    ),
-    Group("HTP-005 no version", "RFC 9112 3", b"GET /row{}\r\n\r\n").of(
-        read(b" HTTP/1.1\r\nHost: localhost", seen=ROW),
-        bad(b"", b"\r\nHost: localhost", b" \r\nHost: localhost", also=(NO_STATUS,)),
+    Group("HTP-005 version", "RFC 9110 2.5, 9112 3", b"GET /row{}\r\nHost: localhost\r\n\r\n").of(
+        read(b" HTTP/1.1", seen=ROW),
+        Case((b" HTTP/1.0",), (LAST,), (ROW,)),
+        Case((b" HTTP/2.0", b" HTTP/3.0", b" HTTP/0.9"), ((505,), BAD), ()),
+        Case((b" HTTP/1.2", b" HTTP/1.9"), ((505,), READ), ()),
+        bad(b" HTTP/1.10", b" HTTP/1.32", b" HTTP/11", differs=DIGITS),
+        bad(*each(b" HTTP/", b"01.1", b"1", b"1.", b".1", b"1.a", b"-1.1", b" 1.1", b"1.1x", b"1.1\0", b"")),
+        bad(b" HTTP /1.1", b" HTTP-1.1", b" http/1.1", b" Http/1.1", b" RTSP/1.0", b" ICE/1.0", b" HTTPS/1.1"),
+        bad(b" HTTP/1.1 ", also=(READ,)),
+        bad(b"", b" ", b"\r\n", also=((),)),
     ),
     Group("HTP-005 other protocols", "RFC 9112 2.2", b"{}").of(
         read(GET + b"\r\n", seen=ROW),
-        Case((b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",), (OTHER_VERSION, BAD), ()),
+        Case((b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",), ((505,), BAD), ()),
         bad(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(40), b"\x80\x2e\x01\x00\x02", b"\0"),
         bad(b"SSH-2.0-OpenSSH_9.2\r\n", b"EHLO localhost\r\n", b"no request\r\n\r\n", b'{"id": 1}\r\n', b"\xff\r\n"),
         bad(b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n" + GET + b"\r\n"),
@@ -169,12 +160,12 @@ GROUPS: Final = [
         read(b"http://target.test", seen=seen_at(b"/", b"target.test")),
         read(b"http://target.test?a=b", seen=seen_at(b"/?a=b", b"target.test")),
         bad(b"http://", b"http:///row", b"http://:80/row", b"http:/row", b"http:row", b"://target.test/row"),
-        bad(b"http://user@target.test/row", b"http://target.test\\@x/row", b"http://a b/row", b"http://a.test:x/row"),
-        bad(b"http://a\xff.test/row", b"http://target.test#x", b"http://[::1/row"),
+        bad(*each(b"http://", b"user@target.test/row", b"target.test\\@x/row", b"a b/row", b"target.test:x/row")),
+        bad(*each(b"http://", b"a\xff.test/row", b"target.test#x", b"[::1/row")),
     ),
     Group("methods with another target", "RFC 9112 3.2.3, 3.2.4", b"{} HTTP/1.1\r\nHost: localhost:80\r\n\r\n").of(
         read(b"OPTIONS /row", seen=Seen(b"OPTIONS /row ")),
-        bad(b"CONNECT localhost:80", b"CONNECT /row", also=((405,), NOT_IMPLEMENTED)),
+        bad(b"CONNECT localhost:80", b"CONNECT /row", also=((405,), (501,))),
         bad(b"OPTIONS *", also=(READ, (405, 200), (501, 200))),
         bad(b"POST *", b"HEAD *"),
     ),
@@ -194,11 +185,6 @@ GROUPS: Final = [
         bad(*each(b"Host: ", b"a?b", b"a#b", b'"localhost"', b"[::1", b"[::1]x"), differs=HOSTS),
         bad(*each(b"Host: ", b"localhost:x", b"localhost:-1", b"a:1:2"), differs=HOSTS),
     ),
-    Group("HTP-040 Host in HTTP/1.0", "RFC 9112 3.2", b"GET /row HTTP/1.0\r\n{}\r\n\r\n").of(
-        Case((b"X: a", b"Host: localhost"), (LAST,), (ROW,)),
-        bad(b"Host: localhost\r\nHost: localhost", b"Host: a b"),
-        bad(b"Host: user@evil.test", differs=HOSTS),
-    ),
     Group("HTP-022 header", "RFC 9112 5", GET + b"{}\r\n\r\n").of(
         read(b"X: a", b"X:a", b"X:\ta \t", seen=Seen(ROW.line, b"x", (b"a",))),
         read(b"X: a\r\nX: b", seen=Seen(ROW.line, b"x", (b"a", b"b"))),
@@ -212,19 +198,12 @@ GROUPS: Final = [
         bad(b"X: a\0b", b"X: a\r\n b", b"X: a\r\n\tb", b"X:\r\n a", b"X: a\rb", b"X: a\r\r\nY: b", also=(READ,)),
         bad(b"X: a\nY: b", b"X: a\n b", b"X: a\x01b", b"X: a\x0bb", b"X: a\x7fb", b"X: a\x1b[31m", also=(READ,)),
     ),
-    Group(
-        "HTP-022 blanks before the first header", "RFC 9112 2.2", b"GET /row HTTP/1.1\r\n{}Host: localhost\r\n\r\n"
-    ).of(
-        read(b"", b"X: a\r\n", seen=ROW),
-        bad(b" ", b"\t", b" X: a\r\n", b"\tX: a\r\n", b" \r\n", also=(READ,)),
-        bad(b"\0", b"\x0b", b"\r"),
+    Group("HTP-022 end of the first line", "RFC 9112 2.2", b"GET /row HTTP/1.1{}Host: localhost\r\n\r\n").of(
+        read(b"\r\n", b"\r\nX: a\r\n", seen=ROW),
+        bad(b"\n", b"\r", b"\r\r\n", b"\r\n ", b"\r\n\t", b"\r\n X: a\r\n", b"\r\n \r\n", also=(READ,)),
+        bad(b"\n\r", b"\x0b", b"\x85", b"\0", b"\r\n\0", b"\r\n\x0b", b"\r\n\r"),
     ),
-    Group("HTP-022 line end after the first line", "RFC 9112 2.2", b"GET /row HTTP/1.1{}Host: localhost\r\n\r\n").of(
-        read(b"\r\n", seen=ROW),
-        bad(b"\n", b"\r", b"\r\r\n", also=(READ,)),
-        bad(b"\n\r", b"\x0b", b"\x85", b"\0"),
-    ),
-    Group("HTP-022 line end after the head", "RFC 9112 2.2", GET + b"X: a{}").of(
+    Group("HTP-022 end of the head", "RFC 9112 2.2", GET + b"X: a{}").of(
         read(b"\r\n\r\n", seen=ROW),
         bad(b"\n\n", b"\r\n\n", b"\n\r\n", b"\r\r", b"\r\n\r\r\n", b"\r\r\n\r\n", also=(READ,)),
     ),
@@ -252,18 +231,14 @@ GROUPS: Final = [
     Group("HTP-022 Transfer-Encoding", "RFC 9112 6.1, 6.3", POST + b"{}\r\n\r\n" + CHUNKS).of(
         read(b"Transfer-Encoding: chunked", b"transfer-encoding:CHUNKED", seen=HELLO),
         # Blanks around a value are not part of it (RFC 9110 5.5), but httptools refuses them behind this one.
-        bad(*each(TE, b"\tchunked \t", b"chunked\t"), also=(READ, NOT_IMPLEMENTED)),
-        Case(each(TE, b"gzip, chunked", b"x, chunked", b"identity, chunked"), (NOT_IMPLEMENTED, BAD), ()),
-        Case(each(TE, b",chunked"), (NOT_IMPLEMENTED, BAD, READ), ()),
-        bad(TE + b"chunked, chunked", also=(NOT_IMPLEMENTED,)),
-        bad(*each(TE, b"identity", b"xchunked", b"gzip", b"cow", b""), also=(NOT_IMPLEMENTED,)),
-        bad(*each(TE, b"chunked, gzip", b"chunked, identity", b"chunkedx", b"chunked x"), also=(NOT_IMPLEMENTED,)),
-        bad(*each(TE, b"chunked;a=b", b"chunked ;", b'"chunked"', b"\x0bchunked"), also=(NOT_IMPLEMENTED,)),
-        bad(*each(TE, b"\xffchunked", b"chunked\x0c"), also=(NOT_IMPLEMENTED,)),
-        bad(TE + b"chunked,", also=(READ, NOT_IMPLEMENTED)),
-        bad(*each(TE + b"chunked\r\n" + TE, b"chunked", b"identity", b"x"), also=(NOT_IMPLEMENTED,)),
-        bad(TE + b"gzip\r\n" + TE + b"chunked", also=(NOT_IMPLEMENTED,)),
-        bad(TE + b"identity\r\nContent-Length: 15", also=(NOT_IMPLEMENTED,)),
+        bad(*each(TE, b"\tchunked \t", b"chunked\t", b"chunked,"), also=(READ, (501,))),
+        Case(each(TE, b"gzip, chunked", b"x, chunked", b"identity, chunked"), ((501,), BAD), ()),
+        Case((TE + b",chunked",), ((501,), BAD, READ), ()),
+        bad(*each(TE, b"identity", b"xchunked", b"gzip", b"cow", b"", b"chunked, gzip", b"chunkedx"), also=((501,),)),
+        bad(*each(TE, b"chunked x", b"chunked;a=b", b"chunked ;", b'"chunked"', b"\x0bchunked"), also=((501,),)),
+        bad(*each(TE, b"\xffchunked", b"chunked\x0c", b"chunked, identity", b"chunked, chunked"), also=((501,),)),
+        bad(*each(TE + b"chunked\r\n" + TE, b"chunked", b"identity", b"x"), also=((501,),)),
+        bad(TE + b"gzip\r\n" + TE + b"chunked", TE + b"identity\r\nContent-Length: 15", also=((501,),)),
         bad(b"Transfer-Encoding : chunked", b"Transfer-Encoding\t: chunked", b"Transfer-Encoding\0: chunked"),
         bad(b"X: a\r\n Transfer-Encoding: chunked", b"Transfer-Encoding: chunked\r\n , identity"),
         bad(b"X: a\nTransfer-Encoding: chunked", b"Transfer-Encoding:\r\n chunked", also=(READ,)),
@@ -272,17 +247,19 @@ GROUPS: Final = [
         bad(b"Content-Length: 0\r\nTransfer-Encoding: chunked", b"Transfer-Encoding: chunked\r\nContent-Length: x"),
         Case((b"Transfer_Encoding: chunked", b"TE: chunked", b"X: a"), ((200, 400),), (EMPTY,)),
     ),
-    Group("HTP-022 body in HTTP/1.0", "RFC 9112 6.1", b"POST /row HTTP/1.0\r\nHost: localhost\r\n{}").of(
-        Case((b"Content-Length: 5\r\n\r\nhello",), (LAST,), (HELLO,)),
-        bad(b"Transfer-Encoding: chunked\r\n\r\n" + CHUNKS, also=(LAST,)),
-        bad(b"Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS, also=(LAST,)),
-        bad(b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS, also=(LAST,)),
+    Group("HTP-022 HTP-040 HTTP/1.0", "RFC 9112 3.2, 6.1, 9.3", b"POST /row HTTP/1.0\r\n{}\r\n").of(
+        Case((b"", b"Host: localhost\r\n", b"Connection: close\r\n"), (LAST,), (EMPTY,)),
+        Case((b"Connection: keep-alive\r\n", b"Connection: Keep-Alive, x\r\n"), (LAST, READ), (EMPTY,)),
+        Case((b"Expect: 100-continue\r\n", H2C), (LAST,), (EMPTY,)),
+        Case((b"Content-Length: 7\r\n\r\nhello",), (LAST,), (Seen(b"POST /row hello\r\n"),)),
+        bad(b"Host: localhost\r\nHost: localhost\r\n", b"Host: a b\r\n"),
+        bad(b"Host: user@evil.test\r\n", differs=HOSTS),
+        bad(TE + b"chunked\r\n\r\n" + CHUNKS, H2C + TE + b"chunked\r\n\r\n" + CHUNKS, also=(LAST,)),
+        bad(CL + b"5\r\n" + TE + b"chunked\r\n\r\n" + CHUNKS, also=(LAST,)),
     ),
     Group("HTP-022 chunk size", "RFC 9112 7.1", CHUNKED + b"{}\r\nhello\r\n0\r\n\r\n").of(
-        read(
-            b"5", b"05", b"0" * 15 + b"5", b"5;a", b"5;a=b", b'5;a="b;c"', b"5;a;b=c", b"5;" + b"a" * 1_000, seen=HELLO
-        ),
-        read(b"0" * 20 + b"5", b"5;;a", b"5;=b", b"5;a=", seen=HELLO, also=(BAD,)),
+        read(b"5", b"05", b"0" * 15 + b"5", b"5;a", b"5;a=b", b'5;a="b;c"', b"5;a;b=c", seen=HELLO),
+        read(b"0" * 20 + b"5", b"5;;a", b"5;=b", b"5;a=", b"5;" + b"a" * 1_000, seen=HELLO, also=(BAD,)),
         # RFC 9110 5.6.3 asks to ignore blanks before and after the semicolon. httptools refuses them.
         broken(b"5 ;a", b"5; a = b", b"5;a b", b"5; ", b"5;", also=(READ,)),
         broken(b"", b"g", b"-5", b"+5", b"0x5", b"5_0", b"5.0", b"x5", b"5x", b" ", b"\xd9\xa5", b"5\0", b"\x0b5"),
@@ -318,13 +295,9 @@ GROUPS: Final = [
         Case((b"Connection: keep-alive, close", b"Connection: x\r\nConnection: close"), (LAST,), (ROW,)),
         Case((b"Connection: close, Upgrade\r\nUpgrade: h2c", b"Connection:\tclose\t,"), (LAST,), (ROW,)),
         read(b"Connection: keep-alive", b"Connection: x", b"Connection:", b"Close: close", seen=ROW),
-        read(b"Proxy-Connection: close", b"Keep-Alive: timeout=1, max=1", seen=ROW),
+        read(b"Proxy-Connection: keep-alive", b"Keep-Alive: timeout=1, max=1", seen=ROW),
+        Case((b"Proxy-Connection: close",), (LAST, READ), (ROW,)),
         read(b"Connection: closed", b'Connection: "close"', seen=ROW, differs=PART_OF_A_WORD),
-    ),
-    Group("connections in HTTP/1.0", "RFC 9112 9.3", b"GET /row HTTP/1.0\r\nHost: localhost\r\n{}\r\n\r\n").of(
-        Case((b"X: a", b"Connection: close"), (LAST,), (ROW,)),
-        Case((b"Connection: keep-alive", b"Connection: Keep-Alive, x"), (LAST, READ), (ROW,)),
-        Case((b"Expect: 100-continue", b"Connection: Upgrade\r\nUpgrade: h2c"), (LAST,), (ROW,)),
     ),
     Group("HTP-022 body of a GET", "RFC 9110 9.3.1", GET + b"{}").of(
         read(b"\r\n", b"Content-Length: 0\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", seen=ROW),
@@ -364,12 +337,12 @@ GROUPS: Final = [
     Group("large head", "RFC 9110 5.4", b"{}").of(
         read(GET + b"X: a\r\n" * 98 + b"\r\n", GET + b"X: " + b"x" * 7_000 + b"\r\n\r\n", seen=ROW),
         read(b"GET /" + b"x" * 4_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-        Case((GET + b"X: a\r\n" * 101,), (TOO_LARGE, BAD), (), LINES, after=b""),
-        Case((GET + b"X: a\r\n" * 40_000,), (TOO_LARGE, BAD), (), after=b""),
-        Case((GET + b"X: " + b"x" * 70_000, GET + b"X: a\r\nY: " + b" " * 70_000), (TOO_LARGE, BAD), (), after=b""),
-        Case((GET + b"x" * 70_000, GET + (b"X: " + b"x" * 6_000 + b"\r\n") * 12), (TOO_LARGE, BAD), (), after=b""),
+        Case((GET + b"X: a\r\n" * 101,), ((431,), BAD), (), LINES, after=b""),
+        Case((GET + b"X: a\r\n" * 40_000,), ((431,), BAD), (), after=b""),
+        Case((GET + b"X: " + b"x" * 70_000, GET + b"X: a\r\nY: " + b" " * 70_000), ((431,), BAD), (), after=b""),
+        Case((GET + b"x" * 70_000, GET + (b"X: " + b"x" * 6_000 + b"\r\n") * 12), ((431,), BAD), (), after=b""),
         Case(each(b"GET ", b"/" + b"x" * 70_000, b"http://localhost/?" + b"x" * 70_000), ((414,),), (), after=b""),
-        Case((b"X" * 70_000, b"GET /row HTTP/1.1" + b"1" * 70_000), ((414,), BAD, NOT_IMPLEMENTED), (), after=b""),
+        Case((b"X" * 70_000, b"GET /row HTTP/1.1" + b"1" * 70_000), ((414,), BAD, (501,)), (), after=b""),
     ),
 ]
 

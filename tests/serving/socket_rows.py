@@ -93,8 +93,9 @@ class Pong(NamedTuple):
     data: bytes
 
 
-Heard = tuple[str | bytes | int | Pong, ...]
-"""Text messages, binary messages and pongs from the server. The last element is the code of its close frame."""
+Answer = str | bytes | Pong | int
+"""A text message, a binary message or a pong of the server, or the code of its close frame."""
+Heard = tuple[Answer, ...]
 
 
 class SocketRow(NamedTuple):
@@ -129,13 +130,15 @@ AFTER: Final = frame(TEXT, b"after") + close(DONE)
 """A message and the close frame, which follow each row."""
 
 
-def read(name: str, sent: bytes, *answers: str | bytes | Pong) -> SocketRow:
+def read(name: str, sent: bytes, *answers: Answer) -> SocketRow:
     return SocketRow(name, sent + AFTER, ((*answers, "after", DONE),))
 
 
 def ended(name: str, sent: bytes, code: int, *before: str, also: int = 0, differs: str = "") -> SocketRow:
     """The server closes with `code`. An application may have had no time to answer the messages before."""
-    allowed = [(*messages, each_code) for each_code in (code, also) if each_code for messages in (before, ())]
+    allowed: list[Heard] = [
+        (*messages, each_code) for each_code in (code, also) if each_code for messages in (before, ())
+    ]
     return SocketRow(name, sent + AFTER, tuple(allowed), differs)
 
 
@@ -245,7 +248,7 @@ FRAMES: Final[dict[str, list[SocketRow]]] = {
 
 def heard_in(received: bytes) -> Heard:
     """Return what the server says in its frames."""
-    answers: list[str | bytes | int | Pong] = []
+    answers: list[Answer] = []
     while received:
         opcode, size, begin = received[0] & 0x0F, received[1], 2
         if size in {126, 127}:
@@ -256,9 +259,9 @@ def heard_in(received: bytes) -> Heard:
     return tuple(answers)
 
 
-def _heard(opcode: int, data: bytes) -> str | bytes | int | Pong:
+def _heard(opcode: int, data: bytes) -> Answer:
     if opcode == TEXT:
         return data.decode()
     if opcode == CLOSE:
         return int.from_bytes(data[:2]) if data else NO_CODE
-    return {BINARY: data, PONG: Pong(data)}[opcode]
+    return Pong(data) if opcode == PONG else data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 import tracemalloc
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain, pairwise
@@ -73,7 +73,7 @@ class Loop(asyncio.SelectorEventLoop):
         return [timer for timer in scheduled if not timer.cancelled()]
 
 
-def run(test: Callable[[], Awaitable[None]]) -> None:
+def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
     with asyncio.Runner(loop_factory=Loop) as runner:
         runner.run(test())
 
@@ -136,6 +136,19 @@ def test_a_connection_ends_in_time_needs_little_memory_and_leaves_nothing_behind
         loop = asyncio.get_running_loop()
         assert isinstance(loop, Loop)
         assert loop.timers() == []
+
+    run(test)
+
+
+@pytest.mark.contract("D-20/patience")
+def test_a_request_that_drips_has_no_more_time_than_another() -> None:
+    async def test() -> None:
+        pipe = Pipe(Site(app=echo, limits=LIMITS))
+        while not pipe.is_closed:
+            pipe.receive(b"X")
+            await asyncio.sleep(0.1)
+
+        assert asyncio.get_running_loop().time() == pytest.approx(LIMITS.request_timeout, abs=0.1)
 
     run(test)
 

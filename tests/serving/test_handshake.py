@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.serving.pipe import App, Line
-from websockets.http11 import Request
+from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
 from chatkey_serving.site import CONNECTION, SAY
@@ -39,14 +39,15 @@ def request(headers: dict[str, str], first: str = "GET /v1/socket HTTP/1.1", mor
     return "\r\n".join(lines).encode("latin-1")
 
 
-def accepted_by_the_library(head: bytes) -> str | None:
-    """Return the library's proof that it accepts a handshake, or None if it refuses the handshake."""
+def answer_of_the_library(head: bytes) -> Response:
+    """Return how the library `websockets` answers a handshake."""
     library = ServerProtocol()
     library.receive_data(head)
     for event in library.events_received():
         assert isinstance(event, Request)
-        return library.accept(event).headers.get("Sec-WebSocket-Accept")
-    return None
+        return library.accept(event)
+    assert library.handshake_exc
+    return library.reject(400, "")
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
@@ -100,7 +101,7 @@ async def test_a_usual_handshake_is_accepted_as_by_the_library(head: bytes, subp
         "HTTP/1.1 101 Switching Protocols",
         "Upgrade: websocket",
         "Connection: Upgrade",
-        f"Sec-WebSocket-Accept: {accepted_by_the_library(head)}",
+        f"Sec-WebSocket-Accept: {answer_of_the_library(head).headers['Sec-WebSocket-Accept']}",
         "x-a: b",
         *chosen,
     ]

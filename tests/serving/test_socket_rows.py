@@ -12,10 +12,9 @@ from tests.serving.http_rows import AFTER as REQUEST_AFTER
 from tests.serving.http_rows import Group, Outcome
 from tests.serving.pipe import CUTS, Line
 from tests.serving.socket_rows import DONE, FRAMES, HANDSHAKE, HANDSHAKES, LIMIT, Heard, SocketRow, close, heard_in
+from tests.serving.test_handshake import answer_of_the_library
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
-from websockets.http11 import Request
-from websockets.server import ServerProtocol
 
 from chatkey_serving.site import Limits
 from chatkey_stack.patience import PATIENCE
@@ -84,19 +83,11 @@ def test_a_kind_has_frames_that_are_read_and_rows_of_different_names(rows: list[
 @pytest.mark.long
 @each_group
 def test_the_library_answers_a_handshake_as_allowed_unless_the_row_says_why_not(group: Group) -> None:
-    differing = [row.id for row in group.rows if status_of_the_library(row.sent) not in row.allowed]
+    heads = {row: row.sent.removesuffix(REQUEST_AFTER).removesuffix(close(DONE)) for row in group.rows}
+
+    differing = [row.id for row in group.rows if (answer_of_the_library(heads[row]).status_code,) not in row.allowed]
 
     assert differing == [row.id for row in group.rows if row.differs]
-
-
-def status_of_the_library(sent: bytes) -> Outcome:
-    library = ServerProtocol()
-    library.receive_data(sent.removesuffix(REQUEST_AFTER).removesuffix(close(DONE)))
-    for event in library.events_received():
-        assert isinstance(event, Request)
-        return (library.accept(event).status_code,)
-    assert library.handshake_exc
-    return (400,)
 
 
 @pytest.mark.long
