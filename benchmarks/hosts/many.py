@@ -60,12 +60,12 @@ async def idle(machines: Machines, size: Size) -> dict[str, object]:
     async with machines.deployment(1) as deployment:
         (host,) = deployment.hosts
         cookie = await deployment.agents_cookie()
+        # The first tabs warm up the server, and stay open, so that the others get no memory that was freed.
         async with Crowd(deployment, size.idle // 10, 0, cookie, tabs=1):
-            pass  # warm up, so that one-off allocations do not count
-        before = host.memory()
-        async with Crowd(deployment, size.idle, 0, cookie, tabs=1) as crowd:
-            each = (host.memory() - before) / len(crowd.tabs)
-            is_open = all(tab.ready.is_set() for tab in crowd.tabs)
+            before = host.memory()
+            async with Crowd(deployment, size.idle, 0, cookie, tabs=1) as crowd:
+                each = (host.memory() - before) / len(crowd.tabs)
+                is_open = all(tab.ready.is_set() for tab in crowd.tabs)
     return {"sockets": size.idle, "all_open": is_open, "kib_each": round(each / 1024, 1)}
 
 
