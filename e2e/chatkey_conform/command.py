@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import click
 
@@ -30,6 +31,7 @@ from chatkey_conform.suite import cases
 from chatkey_conform.target import Target, TargetError, read_target
 from chatkey_conform.widget import describes_widget, read_widget
 from chatkey_peer.exits import Exit
+from chatkey_peer.runners import harmless
 
 MOST_SHOWN = 20
 MARKS = {Verdict.FAILED: "failed", Verdict.ERROR: "harness", Verdict.KNOWN: "known"}
@@ -72,7 +74,7 @@ def run(wanted: Wanted) -> Exit:
         judge = _judge_widget if describes_widget(wanted.target) else _judge_service
         result, about = judge(wanted)
     except (TargetError, HarnessError, OSError) as error:
-        click.echo(f"The run could not start: {str(error).removesuffix('.')}.", err=True)
+        click.echo(harmless(f"The run could not start: {str(error).removesuffix('.')}."), err=True)
         return Exit.NOT_STARTED
     except KeyboardInterrupt:
         click.echo("Interrupted: no report was written.", err=True)
@@ -90,7 +92,7 @@ def _judge_service(wanted: Wanted) -> tuple[Result, About]:
     service = target.service
     world = _opened(target)
     try:
-        click.echo(f"{target.name} at {target.base_url}, {len(chosen(wanted))} cases …")
+        _say(f"{target.name} at {target.base_url}, {len(chosen(wanted))} cases …")
         check_secrets(world)
         result = Run(world, known, wanted.jobs, _tell).judge(chosen(wanted))
         grade = target.document.businesses.grade
@@ -128,7 +130,7 @@ def _judge_widget(wanted: Wanted) -> tuple[Result, About]:
     file = read_widget(wanted.target)
     widget = file.widget
     about = About(widget.name, widget.version, widget.script_url, "widget", widget.revision, frozenset(CAPABILITIES))
-    click.echo(f"{file.name} at {widget.script_url}, with our service …")
+    _say(f"{file.name} at {widget.script_url}, with our service …")
     found = run_scenarios(wanted.target.resolve(), wanted.selection(any_widget=True), wanted.output)
     nothing = Result((), frozenset(), known=file.known_failures())
     return _joined(nothing, found, scored(widget.revision)["widget"]), about
@@ -173,7 +175,7 @@ def write_index(folder: Path) -> Path:
     """Write a page that lists every `report.json` below the folder, and return its path."""
     found = sorted(folder.rglob("report.json"))
     reports = {
-        (path.parent / "matrix.html").relative_to(folder).as_posix(): json.loads(path.read_text("utf-8"))
+        quote((path.parent / "matrix.html").relative_to(folder).as_posix()): json.loads(path.read_text("utf-8"))
         for path in found
     }
     page = folder / "index.html"
@@ -181,22 +183,26 @@ def write_index(folder: Path) -> Path:
     return page
 
 
+def _say(text: str) -> None:
+    click.echo(harmless(text))
+
+
 def _tell(outcome: Outcome) -> None:
     if outcome.verdict in MARKS:
-        click.echo(f"  {MARKS[outcome.verdict]}: {outcome.case.id}: {outcome.reason}")
+        _say(f"  {MARKS[outcome.verdict]}: {outcome.case.id}: {outcome.reason}")
 
 
 def _summary(result: Result, report: dict[str, Any], wanted: Wanted) -> None:
     for sentence in result.failed[:MOST_SHOWN]:
-        click.echo(f"\n{sentence.id} ({sentence.level}) fails: {sentence.text}\n  {sentence.reason}")
+        _say(f"\n{sentence.id} ({sentence.level}) fails: {sentence.text}\n  {sentence.reason}")
     if len(result.failed) > MOST_SHOWN:
-        click.echo(f"\n… and {len(result.failed) - MOST_SHOWN} more sentences.")
+        _say(f"\n… and {len(result.failed) - MOST_SHOWN} more sentences.")
     for name, meaning in report["missing"].items():
-        click.echo(f"not applicable without {name}: {meaning}")
+        _say(f"not applicable without {name}: {meaning}")
     for name in report["mended"] if not report["part"] else ():
-        click.echo(f"known failure {name} passes now or does not exist: remove it from the file")
+        _say(f"known failure {name} passes now or does not exist: remove it from the file")
     if line := unjudged(report):
-        click.echo(line)
+        _say(line)
     if wanted.output is not None:
-        click.echo(f"Written: {wanted.output}/matrix.html and the other formats.")
-    click.echo(headline(report))
+        _say(f"Written: {wanted.output}/matrix.html and the other formats.")
+    _say(headline(report))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from tests.peer.page import Page, rendered
 
 from chatkey_conform import command
 from chatkey_conform.case import Case, Family
@@ -23,7 +25,8 @@ from chatkey_conform.judging.transcript import Step, masked
 from chatkey_conform.judging.verdict import Broken, OtherRefusal, Verdict
 from chatkey_conform.making import token_verdicts
 from chatkey_conform.making.issuer import Issuer
-from chatkey_conform.reports.document import About, document
+from chatkey_conform.reports import html, junit, markdown
+from chatkey_conform.reports.document import About, Json, document
 from chatkey_conform.reports.exits import status
 from chatkey_conform.reports.words import headline, unjudged
 from chatkey_conform.running.outcome import Outcome, Result
@@ -58,7 +61,7 @@ def result(*verdicts: Verdict, known: dict[str, str] | None = None) -> Result:
     return Result((*outcomes, passed), BOTH, 1.25, known or {})
 
 
-def report_of(made: Result, part: str = "") -> dict[str, object]:
+def report_of(made: Result, part: str = "") -> Json:
     about = About("My chat service", "1.0", "http://localhost:8800", "prepared", 2, frozenset({"search"}))
     return document(made, about, suite="0.1", started="2026-01-01T00:00:00+00:00", part=part)
 
@@ -236,8 +239,47 @@ def test_the_report_fits_its_schema_and_every_form_is_written(tmp_path: Path, ve
     assert badge["color"] == {Verdict.FAILED: "red"}.get(verdict, badge["color"]) != ""
 
 
+HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> ``` `x` |a| @team [b](javascript:x) ]]>'
+OURS = {"verdict", "level", "text", "group", "started"}
+
+
+def quoting(said: str, value: Any, name: str = "") -> Any:
+    """Return a report with `said` added to each text, except the texts of the suite itself."""
+    if isinstance(value, dict):
+        return {key: quoting(said, inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [quoting(said, inner, name) for inner in value]
+    return f"{value} {said}" if isinstance(value, str) and name not in OURS else value
+
+
+@pytest.mark.parametrize(
+    ("write", "read"),
+    [
+        (markdown.write, rendered),
+        (junit.write, Page),
+        (lambda report: html.write(report, report), Page),
+        (lambda report: html.index({"a/matrix.html": report}), Page),
+    ],
+    ids=["markdown", "junit", "matrix", "index"],
+)
+def test_text_of_a_service_stays_text(write: Callable[[Json], str], read: Callable[[str], Page]) -> None:
+    report = report_of(result(Verdict.FAILED, Verdict.ERROR, Verdict.NOT_RUN))
+    report |= {"mended": ["smoke/x"], "missing": {"calls": "Calls."}, "unjudged_must": [{"id": "3/x", "reason": "x"}]}
+
+    def page_of(said: str) -> Page:
+        counts = {**report["counts"], "known failure": f"1; {said}"}
+        return read(write(quoting(said, report) | {"counts": counts}))
+
+    page, expected = page_of(HOSTILE), page_of("MARK")
+
+    assert page.shape == expected.shape
+    assert page.blocks == expected.blocks
+    assert [attrs.get("style") for _, attrs in page.tags] == [attrs.get("style") for _, attrs in expected.tags]
+    assert page.text.count(HOSTILE) == expected.text.count("MARK") > 0
+
+
 def test_an_index_lists_all_reports_with_the_newest_first(tmp_path: Path) -> None:
-    for name, began in (("old", "2025-01-01T00:00:00+00:00"), ("new", "2026-02-02T00:00:00+00:00")):
+    for name, began in (("old #1", "2025-01-01T00:00:00+00:00"), ("new", "2026-02-02T00:00:00+00:00")):
         report = report_of(result(Verdict.FAILED)) | {"started": began}
         write(report, tmp_path / "reports" / name)
 
@@ -245,7 +287,13 @@ def test_an_index_lists_all_reports_with_the_newest_first(tmp_path: Path) -> Non
 
     page = (tmp_path / "reports" / "index.html").read_text()
     assert run.exit_code == Exit.CLEAN, run.output
-    assert page.index("new/matrix.html") < page.index("old/matrix.html")
+    assert page.index("new/matrix.html") < page.index("old%20%231/matrix.html")
+
+
+def test_no_line_of_a_service_is_a_command_for_a_ci_runner(capsys: pytest.CaptureFixture[str]) -> None:
+    command._tell(Outcome(case("smoke/x"), Verdict.FAILED, "it said:\n::error::x"))
+
+    assert "\n|::error::x" in capsys.readouterr().out
 
 
 def test_failures_come_first_and_have_their_time(tmp_path: Path) -> None:

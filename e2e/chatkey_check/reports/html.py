@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from chatkey_check.model import Outcome, Verdict
 from chatkey_check.reports import summary
 from chatkey_peer.exits import Exit
+from chatkey_peer.pages import page
 
 if TYPE_CHECKING:
     from chatkey_check.model import Report
@@ -36,14 +35,12 @@ MARKS: Final = {
     Verdict.BLOCKED: "·",
     Verdict.ERROR: "?",
 }
-NAMED: Final = re.compile(r"`([^`]+)`")
 
 
 def write(report: Report) -> str:
     style, script = ((FOLDER / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    pages = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    pages.filters["code"] = _code
-    return pages.get_template("report.html").render(
+    return page(
+        FOLDER / "report.html",
         report=report,
         cause=report.cause,
         others=_others(report),
@@ -82,8 +79,3 @@ def _others(report: Report) -> list[Outcome]:
 
 def _found(outcomes: Iterable[Outcome]) -> bool:
     return any(outcome.verdict in summary.FINDINGS for outcome in outcomes)
-
-
-def _code(text: str) -> Markup:
-    """Return prose as HTML, with the text between backticks marked as code."""
-    return Markup(NAMED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it was escaped

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup, escape
-
 from chatkey_conform.reports.words import errors, name_of, outcome, share, unjudged
+from chatkey_peer.pages import page
 
 Json = dict[str, Any]
 
@@ -23,7 +20,8 @@ SHOWN: Final = 10
 
 def write(*reports: Json) -> str:
     """Return the page for one report, or for two side by side."""
-    return _template("matrix.html").render(
+    return page(
+        HERE / "matrix.html",
         names=[name_of(report) for report in reports],
         cards=[_card(report) for report in reports],
         reports=reports,
@@ -36,20 +34,7 @@ def index(reports: dict[str, Json]) -> str:
     """Return a page that lists reports, the newest first. `reports` has each report by the address of its page."""
     newest_first = sorted(reports.items(), key=lambda item: str(item[1]["started"]), reverse=True)
     cards = [{**_card(report), "link": link} for link, report in newest_first]
-    return _template("index.html").render(cards=cards)
-
-
-def _template(name: str) -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"code": _code, "dashed": lambda verdict: verdict.replace(" ", "-")}
-    return environment.get_template(name)
-
-
-def _code(text: str) -> Markup:
-    """Return a sentence as HTML, with the text between backticks as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it was escaped before
+    return page(HERE / "index.html", cards=cards)
 
 
 def _card(report: Json) -> Json:

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from chatkey_conform.reports.words import headline, unjudged
+from chatkey_peer.markdown import code, literal, prose, table
 
 MOST: Final = 50
 
 
 def write(report: dict[str, Any]) -> str:
-    parts = ["# Conformance", "", f"**{headline(report)}**", ""]
-    parts += [unjudged(report), ""] if report["unjudged_must"] else []
-    parts += _table(("verdict", "sentences"), [(name, str(count)) for name, count in report["counts"].items() if count])
+    parts = ["# Conformance", f"**{literal(headline(report))}**"]
+    parts += [literal(unjudged(report))] if report["unjudged_must"] else []
+    counts = ((name, literal(str(count))) for name, count in report["counts"].items() if count)
+    parts.append(table(("verdict", "sentences"), counts))
     failed = [sentence for sentence in report["sentences"] if sentence["verdict"] == "failed"]
     if failed:
-        rows = [(f"`{s['id']}`", s["text"], s["reason"], _pages(s)) for s in failed[:MOST]]
-        parts += ["", "## Failed", "", *_table(("sentence", "text", "reason", "page"), rows)]
+        rows = (
+            (code(s["id"]), prose(s["text"]), literal(s["reason"]), literal(", ".join(s["pages"])))
+            for s in failed[:MOST]
+        )
+        parts += ["## Failed", table(("sentence", "text", "reason", "page"), rows)]
     errors = [entry for entry in report["evidence"] if entry["verdict"] == "harness error"]
     if errors:
-        told = [(f"`{entry['id']}`", entry["reason"]) for entry in errors[:MOST]]
-        parts += ["", "## Harness errors", "", *_table(("case", "reason"), told)]
+        told = ((code(entry["id"]), literal(entry["reason"])) for entry in errors[:MOST])
+        parts += ["## Harness errors", table(("case", "reason"), told)]
     if report["missing"]:
-        parts += ["", "## Not declared", "", *_table(("capability", "meaning"), list(report["missing"].items()))]
+        missing = ((literal(name), literal(meaning)) for name, meaning in report["missing"].items())
+        parts += ["## Not declared", table(("capability", "meaning"), missing)]
     if report["mended"]:
-        parts += ["", f"Known failures that pass now: {', '.join(report['mended'])}."]
-    return "\n".join([*parts, ""])
-
-
-def _pages(sentence: dict[str, Any]) -> str:
-    return ", ".join(sentence["pages"])
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    lines = [" | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) for row in rows]
-    return [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *(f"| {line} |" for line in lines)]
+        parts.append(f"Known failures that pass now: {literal(', '.join(report['mended']))}.")
+    return "\n\n".join(parts) + "\n"

@@ -45,16 +45,17 @@ def report(found: dict[str, dict[str, Any]] | None = None, **members: Any) -> Re
     return Report(**{**about, **members})
 
 
-def hostile() -> Report:
-    """Return a report with markup in every text that an endpoint or a file can influence."""
-    seen = Evidence(HOSTILE, f"curl {HOSTILE}", HOSTILE, 0.01)
-    told: dict[str, Any] = {"message": HOSTILE, "hint": HOSTILE, "evidence": (seen,), "files": (HOSTILE,)}
+def hostile(text: str = HOSTILE) -> Report:
+    """Return a report with `text` in every place that an endpoint or a file can influence."""
+    seen = Evidence(text, f"curl {text}", text, 0.01)
+    hint = text.replace("`", "'")  # our own words, in which backticks mark code
+    told: dict[str, Any] = {"message": text, "hint": hint, "evidence": (seen,), "files": (text,)}
     found = {
         "claim.uid": {"verdict": Verdict.FAIL, **told},
         "claim.pid": {"verdict": Verdict.WARN, **told},
-        "claim.type": {"verdict": Verdict.FAIL, "known": HOSTILE, **told},
-        "claim.nbf": {"verdict": Verdict.SKIP, "message": HOSTILE, "option": HOSTILE},
-        "claim.iat": {"verdict": Verdict.PASS, "message": HOSTILE},
+        "claim.type": {"verdict": Verdict.FAIL, "known": text, **told},
+        "claim.nbf": {"verdict": Verdict.SKIP, "message": text, "option": text},
+        "claim.iat": {"verdict": Verdict.PASS, "message": hint},
     }
-    about = {"target": f"http://x/{HOSTILE}", "options": {"--header": HOSTILE}, "stale": (HOSTILE,)}
+    about = {"target": f"http://x/{text}", "options": {"--header": text}, "stale": (text,)}
     return report(found, **about)
