@@ -144,6 +144,23 @@ class Line:
         await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
 
 
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """An app that reads and notes the body of a request and answers 200, and that echoes each message of a socket."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        while (event := await receive())["type"] == "websocket.receive":
+            await send({**event, "type": "websocket.send"})
+        return
+    scope["body"], more = b"", True
+    while more:
+        event = await receive()
+        scope["body"] += event.get("body", b"")
+        more = event.get("more_body", False)
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body"})
+
+
 async def settled(site: Site, *pipes: Pipe) -> None:
     """Wait until the server waits for its peers."""
     before: object = None

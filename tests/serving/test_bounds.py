@@ -14,10 +14,10 @@ from typing import Any, Final
 import pytest
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
+from tests.serving.asking import REFUSALS, statuses
 from tests.serving.http_rows import CHUNKED, GET, GROUPS, POST
-from tests.serving.pipe import Pipe, settled
+from tests.serving.pipe import Line, Pipe, echo, settled
 from tests.serving.socket_rows import FRAMES, HANDSHAKE, HANDSHAKES
-from tests.serving.test_socket_rows import echo
 
 from chatkey_serving.site import LOG, Limits, Site
 
@@ -136,6 +136,25 @@ def test_a_connection_ends_in_time_needs_little_memory_and_leaves_nothing_behind
         loop = asyncio.get_running_loop()
         assert isinstance(loop, Loop)
         assert loop.timers() == []
+
+    run(test)
+
+
+@seed(20)
+@settings(max_examples=200, database=None, deadline=None)
+@given(peers(), st.booleans())
+def test_a_damaged_request_is_answered_the_same_however_it_is_cut(pieces: Pieces, has_sockets: bool) -> None:
+    async def test() -> None:
+        said = [piece for piece in pieces if piece is not None]
+        sent = b"".join(said)
+        answered: list[list[int]] = []
+        for cut in (said, [sent], [bytes([byte]) for byte in sent]):
+            line = Line(echo, limits=LIMITS, has_sockets=has_sockets)
+            received = statuses(await line.hear(*cut))
+            answered.append([400 if status in REFUSALS else status for status in received])
+            await line.lose()
+
+        assert answered[0] == answered[1] == answered[2]
 
     run(test)
 

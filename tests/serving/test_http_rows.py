@@ -8,7 +8,7 @@ import pytest
 from tests.deploy.proxies import any_nginx
 from tests.serving.asking import outcomes, statuses
 from tests.serving.http_rows import GROUPS, WITHOUT_SOCKETS, Group, Outcome, Row, Seen
-from tests.serving.pipe import CUTS, Line
+from tests.serving.pipe import CUTS, Line, echo
 
 from chatkey_stack.ports import free_ports
 
@@ -40,17 +40,6 @@ class Judged(NamedTuple):
     outcome: Outcome
     has_ended: bool
     seen: tuple[Seen, ...] | None
-
-
-async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """An app that reads the body, notes it, and answers 200."""
-    scope["body"], more = b"", True
-    while more:
-        event = await receive()
-        scope["body"] += event.get("body", b"")
-        more = event.get("more_body", False)
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
-    await send({"type": "http.response.body"})
 
 
 def as_seen(scope: Any, header: bytes) -> Seen:

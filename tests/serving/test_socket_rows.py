@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.serving.asking import expected, statuses
 from tests.serving.http_rows import AFTER as REQUEST_AFTER
 from tests.serving.http_rows import Group, Outcome
-from tests.serving.pipe import CUTS, Line
+from tests.serving.pipe import CUTS, Line, echo
 from tests.serving.socket_rows import DONE, FRAMES, HANDSHAKE, HANDSHAKES, LIMIT, Heard, SocketRow, close, heard_in
 from tests.serving.test_handshake import answer_of_the_library
 from websockets.asyncio.server import ServerConnection, serve
@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 each_group = pytest.mark.parametrize("group", HANDSHAKES, ids=[group.name for group in HANDSHAKES])
 each_kind = pytest.mark.parametrize("rows", FRAMES.values(), ids=FRAMES.keys())
 each_cut = pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS.keys())
-
-
-async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """An app that answers a request with 200, and echoes each message of a socket."""
-    if scope["type"] == "http":
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
-        await send({"type": "http.response.body"})
-        return
-    await receive()
-    await send({"type": "websocket.accept"})
-    while (event := await receive())["type"] == "websocket.receive":
-        await send({**event, "type": "websocket.send"})
 
 
 @each_cut
