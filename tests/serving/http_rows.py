@@ -295,8 +295,7 @@ GROUPS: Final = [
         Case((b"Connection: keep-alive, close", b"Connection: x\r\nConnection: close"), (LAST,), (ROW,)),
         Case((b"Connection: close, Upgrade\r\nUpgrade: h2c", b"Connection:\tclose\t,"), (LAST,), (ROW,)),
         read(b"Connection: keep-alive", b"Connection: x", b"Connection:", b"Close: close", seen=ROW),
-        read(b"Proxy-Connection: keep-alive", b"Keep-Alive: timeout=1, max=1", seen=ROW),
-        Case((b"Proxy-Connection: close",), (LAST, READ), (ROW,)),
+        read(b"Proxy-Connection: close", b"Keep-Alive: timeout=1, max=1", seen=ROW),
         read(b"Connection: closed", b'Connection: "close"', seen=ROW, differs=PART_OF_A_WORD),
     ),
     Group("HTP-022 body of a GET", "RFC 9110 9.3.1", GET + b"{}").of(
