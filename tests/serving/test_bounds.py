@@ -47,7 +47,7 @@ Pieces = Sequence[bytes | None]
 """What a client sends, piece by piece. None is the end of its half of the connection."""
 
 
-class Hurried(selectors.SelectSelector):
+class Hurried(selectors.DefaultSelector):
     """Waits for no timer, and counts the seconds that a loop would have waited."""
 
     skipped = 0.0
