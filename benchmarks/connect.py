@@ -31,10 +31,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, cast
 
-import uvicorn
 import uvloop
 from benchmarks.load import SERVE
-from benchmarks.tokens import processor_seconds
+from benchmarks.tokens import processor_seconds, serve_bare
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from litestar import Litestar, WebSocket, websocket
@@ -126,18 +125,7 @@ def run_peer(port: int, work: Callable[[], None]) -> None:
         await socket.send_text(READY)
         await socket.close()
 
-    app = Litestar([peer], logging_config=None, openapi_config=None)
-    print(f"ready http://{LOOPBACK}:{port}", flush=True)
-    uvicorn.run(
-        app,
-        host=LOOPBACK,
-        port=port,
-        http="httptools",
-        ws="websockets-sansio",
-        ws_per_message_deflate=False,
-        log_config=None,
-        access_log=False,
-    )
+    serve_bare(Litestar([peer], logging_config=None, openapi_config=None), port)
 
 
 class Widget:

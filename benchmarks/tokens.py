@@ -14,12 +14,9 @@ import asyncio
 import json
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
@@ -27,6 +24,7 @@ from urllib.parse import urlencode
 
 import jwt
 import uvicorn
+from benchmarks.load import SERVE
 from litestar import Litestar, get
 
 from chatkey_protocol.names import MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
@@ -37,6 +35,8 @@ from chatkey_server.settings import Settings, load
 from chatkey_server.storage import admin, engine, migrate
 from chatkey_server.storage.providers import Application
 from chatkey_server.storage.vault import Vault
+from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.process import Process
 
 ROUNDS: Final = 40
 ROUND_SECONDS: Final = 0.25
@@ -56,18 +56,21 @@ def main() -> None:
         run_bare(int(sys.argv[2]))
         return
     with tempfile.TemporaryDirectory() as folder:
-        ours, bare = free_port(), free_port()
+        ours, bare = free_ports(2)
         environ = {"CHATKEY_DATA_DIR": folder, "CHATKEY_PORT": str(ours), "CHATKEY_LIMIT_TOKEN_RATE": "0"}
         identity_token = asyncio.run(prepare(load(environ)))
-        serve = [sys.executable, "-c", "from chatkey_server.commands.serve import serve; serve()"]
-        bare_serve = [sys.executable, __file__, "--bare", str(bare)]
-        with running(serve, ours, environ) as ours_pid, running(bare_serve, bare, {}) as bare_pid:
+        alone = [sys.executable, "-m", "benchmarks.tokens", "--bare", str(bare)]
+        with (
+            Process("chatkey", SERVE, environ=os.environ | environ, log=Path(folder) / "ours.log") as served,
+            Process("bare", alone, environ=os.environ, log=Path(folder) / "bare.log") as served_bare,
+        ):
+            share_processors(served.pid, served_bare.pid)
             visitor = f"{VISITOR_TOKEN_PATH.format(id=PROVIDER)}?{urlencode({'uid': visitor_uid(JKT)})}"
             member = f"{MEMBER_TOKEN_PATH.format(id=PROVIDER)}?{urlencode({'auth': identity_token, 'jkt': JKT})}"
             targets = {
-                "bare": Target(bare, bare_pid, BARE_PATH),
-                "visitor": Target(ours, ours_pid, visitor),
-                "member": Target(ours, ours_pid, member),
+                "bare": Target(bare, served_bare.pid, BARE_PATH),
+                "visitor": Target(ours, served.pid, visitor),
+                "member": Target(ours, served.pid, member),
             }
             report(asyncio.run(measure(targets)))
 
@@ -110,15 +113,17 @@ def run_bare(port: int) -> None:
         claims = {"pid": PROVIDER, "uid": visitor_uid(JKT), "type": "visitor", "iat": now, "exp": now + 120}
         return {"auth_token": jwt.encode(claims, SECRET, algorithm="HS256")}
 
-    uvicorn.run(
-        Litestar([token], logging_config=None, openapi_config=None),
-        host="127.0.0.1",
-        port=port,
-        http="httptools",
-        ws="none",
-        log_config=None,
-        access_log=False,
+    serve_bare(Litestar([token], logging_config=None, openapi_config=None), port)
+
+
+def serve_bare(app: Litestar, port: int) -> None:
+    """Serve an application under plain uvicorn. Prints `ready` once connections are accepted."""
+    how = uvicorn.Config(
+        app, http="httptools", ws="websockets-sansio", ws_per_message_deflate=False, log_config=None, access_log=False
     )
+    with socket.create_server((LOOPBACK, port), backlog=how.backlog) as listener:
+        print(f"ready http://{LOOPBACK}:{port}", flush=True)
+        uvicorn.Server(how).run([listener])
 
 
 async def measure(targets: dict[str, Target]) -> dict[str, list[Round]]:
@@ -224,47 +229,12 @@ def processor_ratio(ours: list[Round], bare: list[Round]) -> float:
     return (answered[0] / spent[0]) / (answered[1] / spent[1]) if all(spent) else 0.0
 
 
-@contextmanager
-def running(command: list[str], port: int, environ: dict[str, str]) -> Iterator[int]:
-    """Run a server during the context, and yield the process id. If the server fails, raise its output as an error."""
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=output, stderr=output)
-        share_processors(process.pid)
-        try:
-            wait_for(process, port)
-        except TimeoutError:
-            output.seek(0)
-            raise SystemExit(f"{command} did not start:\n{output.read().decode()}") from None
-        try:
-            yield process.pid
-        finally:
-            process.terminate()
-            process.wait(10)
-
-
-def share_processors(server: int) -> None:
-    """Pin the server to the last CPU, and this process (the client) to the other CPUs."""
+def share_processors(*servers: int) -> None:
+    """Pin the servers to the last CPU, and this process (the client) to the other CPUs."""
     if sys.platform == "linux" and len(PROCESSORS) > 1:
-        os.sched_setaffinity(server, PROCESSORS[-1:])
+        for server in servers:
+            os.sched_setaffinity(server, PROCESSORS[-1:])
         os.sched_setaffinity(0, PROCESSORS[:-1])
-
-
-def wait_for(process: subprocess.Popen[bytes], port: int) -> None:
-    """Wait until the port accepts connections. Raises TimeoutError if the process exits or the wait takes too long."""
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise TimeoutError
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 if __name__ == "__main__":
