@@ -18,7 +18,8 @@ from tests.check.mutants import self_test
 from tests.check.mutants.made_reports import FOUND, HOSTILE, SEEN, hostile, report
 from tests.check.mutants.mutant_backend import SECRET, SESSIONS
 from tests.check.mutants.mutant_server import Server
-from tests.peer.page import Page, rendered
+from tests.page import Page
+from tests.peer.rendering import rendered
 
 from chatkey_check import checks, reports
 from chatkey_check.model import Report, Verdict, Where
@@ -287,7 +288,7 @@ def test_the_page_allows_its_own_style_and_script_and_nothing_else() -> None:
     parts = [part.strip().partition(" ") for part in (meta["content"] or "").split(";")]
     hashes = {
         kind: f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-        for kind, text in page.blocks.items()
+        for kind, text in page.blocks
     }
     assert {name: value for name, _, value in parts} == {
         "default-src": "'none'",
@@ -305,8 +306,8 @@ def test_the_page_loads_nothing_and_links_to_itself_only() -> None:
     ids = {attrs["id"] for _, attrs in page.tags if "id" in attrs}
     assert addresses
     assert {address and address[1:] for address in addresses} <= ids
-    assert "url(" not in page.blocks["style"]
-    assert "@import" not in page.blocks["style"]
+    assert "url(" not in dict(page.blocks)["style"]
+    assert "@import" not in dict(page.blocks)["style"]
 
 
 def test_the_page_has_every_check_once_and_opens_what_was_found() -> None:

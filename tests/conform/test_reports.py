@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from tests.peer.page import Page, rendered
+from tests.page import Page
+from tests.peer.rendering import rendered
 
 from chatkey_conform import command
 from chatkey_conform.case import Case, Family

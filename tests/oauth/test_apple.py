@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from joserfc import jwt as joserfc_jwt
 from joserfc.jwk import KeySet
-from tests.oauth.clients.browser import Form
 from tests.oauth.visitor import CALLBACK, Visitor, apple_secret, claims_of, content
+from tests.page import Page
 
 from chatkey_oauth.engine.http import encode
 from chatkey_oauth.engine.signing import half_hash, make_key
@@ -30,9 +30,9 @@ HYBRID = {"response_type": "code id_token", "response_mode": "form_post"}
 def posted(answer: Answer) -> dict[str, str]:
     """Return the fields that the page posts to the callback."""
     assert answer.status == 200, answer
-    form = Form(answer.body.decode())
+    form = Page(answer.body)
     assert form.action == CALLBACK
-    return dict(form.fields)
+    return {name: value for name, (value,) in form.fields.items()}
 
 
 def approved(apple: Visitor, person: str = "rhea", also: str = "", **changes: str | None) -> dict[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 from tests.oauth.visitor import Visitor
+from tests.page import Page
 
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.people import SEEDED, Person
@@ -24,30 +24,14 @@ EVERY = pytest.mark.parametrize("name", NAMES)
 NASTY = "</title><script>alert(1)</script>\"'<img src=x onerror=y>&$label ${style}"
 
 
-class Read(HTMLParser):
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(answer.body.decode())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def names(self) -> set[str]:
-        return {tag for tag, _ in self.tags}
-
-    def radios(self) -> list[tuple[str | None, bool]]:
-        """Return the offered accounts. For each account, say whether it is selected."""
-        return [(a["value"], "checked" in a) for tag, a in self.tags if tag == "input" and a.get("type") == "radio"]
+def accounts(answer: Answer) -> list[tuple[str | None, bool]]:
+    """Return the offered accounts. For each account, say whether it is selected."""
+    return [(radio["value"], "checked" in radio) for radio in Page(answer.body).named("input", type="radio")]
 
 
 @EVERY
 def test_the_page_says_who_asks_for_what_and_where_it_leads(visitor: Visitor) -> None:
-    page = Read(visitor.ask())
+    page = Page(visitor.ask().body)
 
     assert "to continue to ours" in page.text
     assert "ours will receive" in page.text
@@ -57,7 +41,7 @@ def test_the_page_says_who_asks_for_what_and_where_it_leads(visitor: Visitor) ->
 
 @EVERY
 def test_the_page_has_the_providers_sign_or_its_initial(visitor: Visitor, name: str) -> None:
-    page = Read(visitor.ask())
+    page = Page(visitor.ask().body)
     drawn = [attributes.get("d") for tag, attributes in page.tags if tag == "path"]
     marks = [attributes for _, attributes in page.tags if attributes.get("class") in {"sign", "mark"}]
 
@@ -67,7 +51,7 @@ def test_the_page_has_the_providers_sign_or_its_initial(visitor: Visitor, name: 
 
 @EVERY
 def test_every_person_can_be_chosen_and_the_first_is_preselected(visitor: Visitor) -> None:
-    radios = Read(visitor.ask()).radios()
+    radios = accounts(visitor.ask())
 
     assert [value for value, _ in radios] == [person.id for person in SEEDED]
     assert [value for value, checked in radios if checked] == ["rhea"]
@@ -82,7 +66,7 @@ def test_every_person_can_be_chosen_and_the_first_is_preselected(visitor: Visito
     ],
 )
 def test_a_hint_chooses(visitor: Visitor, hint: dict[str, str], chosen: str) -> None:
-    radios = Read(visitor.ask(**hint)).radios()
+    radios = accounts(visitor.ask(**hint))
 
     assert radios[0] == (chosen, True)
     assert len(radios) == len(SEEDED)
@@ -91,7 +75,7 @@ def test_a_hint_chooses(visitor: Visitor, hint: dict[str, str], chosen: str) -> 
 def test_the_person_who_signed_in_last_in_this_browser_is_preselected(google: Visitor) -> None:
     answer = google.get(google.site.authorize, google.request(), cookie="chatkey_fake_google=emoji")
 
-    assert Read(answer).radios()[0] == ("emoji", True)
+    assert accounts(answer)[0] == ("emoji", True)
 
 
 @EVERY
@@ -101,21 +85,19 @@ def test_no_name_breaks_out_of_the_page(visitor: Visitor, name: str) -> None:
     visitor.fake.world.clients.add(msgspec.structs.replace(ours, name=NASTY))
     visitor.fake.world.people.put(Person(id="nasty", name=NASTY, email=NASTY))
 
-    page = Read(visitor.ask(state=NASTY, login_hint=NASTY))
+    page = Page(visitor.ask(state=NASTY, login_hint=NASTY).body)
 
-    assert "img" not in page.names()
-    assert [attributes for tag, attributes in page.tags if tag == "script"] == [{}]
+    assert page.named("img") == []
+    assert page.named("script") == [{}]
     assert page.text.count(NASTY) == 4
-    form = next(attributes for tag, attributes in page.tags if tag == "form")
     consent = "/microsoft/common/consent" if name == "microsoft" else f"/{name}/consent"
-    assert (form["action"] or "").startswith(f"{consent}?{visitor.site.client}=ours&")
+    assert page.action.startswith(f"{consent}?{visitor.site.client}=ours&")
 
 
 @EVERY
 def test_the_form_of_the_page_leads_to_the_callback(visitor: Visitor, name: str) -> None:
-    page = Read(visitor.ask(state="a b&c"))
-    form = next(attributes for tag, attributes in page.tags if tag == "form")
-    path, _, query = (form["action"] or "").partition("?")
+    page = Page(visitor.ask(state="a b&c").body)
+    path, _, query = page.action.partition("?")
 
     answer = visitor.send("POST", path.removeprefix(f"/{name}"), query, body=b"account=rhea&decision=approve")
 
@@ -133,9 +115,9 @@ def test_pages_run_only_their_own_script_load_nothing_and_are_framed_and_kept_by
         assert "form-action" not in policy
         assert (headers["cache-control"], headers["referrer-policy"]) == ("no-store", "no-referrer")
         assert "cross-origin-opener-policy" not in headers
-        page = Read(answer)
-        assert not {"link", "img"} & page.names()
-        assert [attributes for tag, attributes in page.tags if tag == "script"] == scripts
+        page = Page(answer.body)
+        assert page.named("link") == page.named("img") == []
+        assert page.named("script") == scripts
         assert policy.count("script-src 'sha256-") == len(scripts)
 
 
@@ -151,7 +133,7 @@ def test_an_avatar_is_an_svg_with_an_escaped_initial(google: Visitor) -> None:
 
 
 def test_the_front_page_names_every_provider(fake: App) -> None:
-    page = Read(fake.answer(Call("GET", "/")))
+    page = Page(fake.answer(Call("GET", "/")).body)
 
     assert all(f"https://id.localhost/{name}" in page.text for name in NAMES)
 
@@ -161,7 +143,7 @@ def test_the_front_page_shows_ids_and_ready_made_secrets_to_copy(make_fake: Call
     known = next(client for client in READY_MADE if client.provider == "gitlab")
     fake.world.clients.add(known)
 
-    page = Read(fake.answer(Call("GET", "/")))
+    page = Page(fake.answer(Call("GET", "/")).body)
 
     copied = {attributes.get("data-copy") for tag, attributes in page.tags if tag == "button"}
     assert {"https://id.localhost/gitlab", known.client_id, known.client_secret, "ours"} <= copied
@@ -172,7 +154,7 @@ def test_the_front_page_shows_ids_and_ready_made_secrets_to_copy(make_fake: Call
 def test_the_front_page_leads_to_the_lab_where_there_is_one(
     make_fake: Callable[..., App], lab: bool, links: list[str]
 ) -> None:
-    page = Read(make_fake(lab=lab).answer(Call("GET", "/")))
+    page = Page(make_fake(lab=lab).answer(Call("GET", "/")).body)
 
     assert [attributes["href"] for tag, attributes in page.tags if tag == "a"] == links
 

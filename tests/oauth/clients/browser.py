@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from typing import NamedTuple, Self
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import httpx
+from tests.page import Page
 
 from chatkey_stack.patience import PATIENCE
 
@@ -15,23 +15,6 @@ class Callback(NamedTuple):
     method: str
     params: dict[str, str]
     address: str
-
-
-class Form(HTMLParser):
-    """Parses the form of a page: the form's action, and the fields that a browser would submit without user input."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.action = ""
-        self.fields: list[tuple[str, str]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        of = dict(attrs)
-        if tag == "form":
-            self.action = of.get("action") or ""
-        if tag == "input" and of.get("name") and (of.get("type") == "hidden" or "checked" in of):
-            self.fields.append((of["name"] or "", of.get("value") or ""))
 
 
 class Browser:
@@ -59,25 +42,16 @@ class Browser:
     def _decide(self, url: str, **chosen: str) -> Callback:
         page = self._http.get(url)
         assert page.status_code == 200, page.text
-        form = Form(page.text)
-        fields = [(name, value) for name, value in form.fields if name not in chosen]
-        answer = self._http.post(urljoin(url, form.action), data=group([*fields, *chosen.items()]))
+        form = Page(page.text)
+        answer = self._http.post(urljoin(url, form.action), data={**form.fields, **chosen})
         return called_back(answer)
-
-
-def group(fields: list[tuple[str, str]]) -> dict[str, list[str]]:
-    """Group form fields by name. httpx needs a list of values where a name is repeated."""
-    grouped: dict[str, list[str]] = {}
-    for name, value in fields:
-        grouped.setdefault(name, []).append(value)
-    return grouped
 
 
 def called_back(answer: httpx.Response) -> Callback:
     """Return the callback request that the browser would send after a redirect or after a form that submits itself."""
     if answer.status_code == 200:
-        form = Form(answer.text)
-        return Callback("POST", dict(form.fields), form.action)
+        form = Page(answer.text)
+        return Callback("POST", {name: value for name, (value,) in form.fields.items()}, form.action)
     assert answer.status_code == 302, answer.text
     location = answer.headers["location"]
     return Callback("GET", dict(parse_qsl(urlsplit(location).query, keep_blank_values=True)), location)

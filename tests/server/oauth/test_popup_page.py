@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
+from tests.page import Page
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
@@ -28,31 +28,6 @@ NASTY_NAMES = [
     "&lt;b&gt;",
     "نور 😀",
 ]
-
-
-class Reader(HTMLParser):
-    """Collects the visible text, the tags, the attributes and the scripts of a page."""
-
-    def __init__(self, page: Answer) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.visible = ""
-        self.scripts: list[str] = []
-        self._inside = ""
-        self.feed(page.body.decode())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self._inside = tag
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside == "script":
-            self.scripts.append(data)
-        elif self._inside != "style":
-            self.visible += data
 
 
 def headers_of(page: Answer) -> dict[str, str]:
@@ -86,7 +61,7 @@ def test_every_page_is_locked_down(page: Answer) -> None:
             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         ),
     }
-    for tag, attributes in Reader(page).tags:
+    for tag, attributes in Page(page.body).tags:
         assert attributes.get("nonce", nonce[1]) == nonce[1]
         assert not {"src", "href", "action", "style"} & attributes.keys()
         assert tag not in {"script", "style"} or "nonce" in attributes
@@ -101,11 +76,11 @@ def test_every_page_has_a_new_nonce() -> None:
 @pytest.mark.contract("D-09/page")
 @pytest.mark.parametrize("name", NASTY_NAMES)
 def test_a_name_is_shown_as_text_and_nothing_else(name: str) -> None:
-    plain = Reader(popup_page.signed_in(OPENER, TOKEN, "Rhea"))
+    plain = Page(popup_page.signed_in(OPENER, TOKEN, "Rhea").body)
 
-    page = Reader(popup_page.signed_in(OPENER, TOKEN, name))
+    page = Page(popup_page.signed_in(OPENER, TOKEN, name).body)
 
-    assert f"Welcome, {name}." in page.visible
+    assert f"Welcome, {name}." in page.text
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in plain.tags]
     assert len(page.scripts) == 1
 
@@ -114,7 +89,7 @@ def test_a_name_is_shown_as_text_and_nothing_else(name: str) -> None:
 def test_any_message_is_embedded_safely_in_the_script(text: str) -> None:
     page = popup_page.refused(Refused(Code.OAUTH_FAILED, text), Opener(f"https://x.example/{text}", "p", "s", text))
 
-    (script,) = Reader(page).scripts
+    (script,) = Page(page.body).scripts
     delivery = re.search(r"const delivery = (.*);\n", script)
     assert delivery is not None
     assert json.loads(delivery[1]) == {
@@ -135,12 +110,12 @@ def test_the_token_is_only_in_the_script() -> None:
     page = popup_page.signed_in(OPENER, TOKEN, "Rhea")
 
     assert page.body.decode().count(TOKEN) == 1
-    assert TOKEN not in Reader(page).visible
+    assert TOKEN not in Page(page.body).text
 
 
 @pytest.mark.contract("6/post-message", "5.7/verified-origin", "4.5/page")
 def test_the_message_is_posted_to_the_origin_only() -> None:
-    (script,) = Reader(popup_page.signed_in(OPENER, TOKEN, None)).scripts
+    (script,) = Page(popup_page.signed_in(OPENER, TOKEN, None).body).scripts
 
     assert script.count("postMessage(") == 1
     assert "postMessage(delivery.message, delivery.origin)" in script
@@ -150,16 +125,16 @@ def test_the_message_is_posted_to_the_origin_only() -> None:
 
 @pytest.mark.contract("D-09/page")
 def test_there_is_something_to_read_without_an_opener_and_without_javascript() -> None:
-    page = Reader(popup_page.signed_in(OPENER, TOKEN, None))
+    page = Page(popup_page.signed_in(OPENER, TOKEN, None).body)
 
-    assert "You can close this window" in page.visible
-    assert "lost the connection to the page that opened it" in page.visible
-    assert "Without JavaScript" in page.visible
+    assert "You can close this window" in page.text
+    assert "lost the connection to the page that opened it" in page.text
+    assert "Without JavaScript" in page.text
 
 
 def test_a_page_without_an_opener_to_tell_has_no_script() -> None:
-    page = Reader(popup_page.refused(Refused(Code.STATE_INVALID, "The state does not hold."), None))
+    page = Page(popup_page.refused(Refused(Code.STATE_INVALID, "The state does not hold."), None).body)
 
     assert page.scripts == []
-    assert "The state does not hold." in page.visible
-    assert "state_invalid" in page.visible
+    assert "The state does not hold." in page.text
+    assert "state_invalid" in page.text

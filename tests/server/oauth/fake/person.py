@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 import httpx
+from tests.page import Page
 
 if TYPE_CHECKING:
     from tests.server.in_process import ServerClient
@@ -15,23 +15,6 @@ if TYPE_CHECKING:
 
 ORIGIN = "https://shop.example"
 BROWSERS, SERVERS = "https://idp.localhost:9443", "http://idp.internal:9911"
-
-
-class Form(HTMLParser):
-    """The form of a page. It includes the fields that are submitted unchanged: checked boxes and hidden inputs."""
-
-    def __init__(self, page: httpx.Response) -> None:
-        super().__init__()
-        self.action = ""
-        self.fields: dict[str, list[str]] = {}
-        self.feed(page.text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        if tag == "form":
-            self.action = attributes["action"]
-        elif tag == "input" and ("checked" in attributes or attributes["type"] == "hidden"):
-            self.fields.setdefault(attributes["name"], []).append(attributes["value"])
 
 
 class Person:
@@ -52,14 +35,14 @@ class Person:
     ) -> httpx.Response:
         """Submit the consent page, with `changes` to its fields. Returns the fake's response."""
         assert page.status_code == 200, page.text
-        form = Form(page)
+        form = Page(page.text)
         fields = form.fields | {"decision": [decision]} | dict(changes or {})
         return await self._browser.post(urljoin(str(page.url), form.action), data=fields)
 
     async def arrive(self, answer: httpx.Response) -> httpx.Response:
         if "location" in answer.headers:
             return await self._server.get(answer.headers["location"])
-        form = Form(answer)
+        form = Page(answer.text)
         headers = {"Origin": BROWSERS, "Sec-Fetch-Site": "cross-site"}
         return await self._server.post(form.action, data=form.fields, headers=headers)
 
