@@ -14,7 +14,9 @@ from tests.check.conftest import MakeRun
 from chatkey_check.calls.lanes import MOST, MOST_AT_ONCE, Lanes
 from chatkey_check.calls.memo import Memo, once
 from chatkey_check.calls.shared import PARALLEL, Calls
+from chatkey_check.checks import load_one
 from chatkey_check.exchange import Broken, Exchange, Request, Response
+from chatkey_check.model import Verdict
 from chatkey_check.run import Run
 from chatkey_check.running.runner import report_of
 from chatkey_check.target import Target
@@ -53,21 +55,26 @@ def test_only_the_greatest_width_grows_further(alone: float, width: int) -> None
     assert lanes.width == width
 
 
-@pytest.mark.parametrize(("one_by_one", "width"), [(False, MOST_AT_ONCE), (True, MOST)])
+class Timed(HttpWire):
+    """Reports that a call takes half a second, and of calls sent together, each half a second longer than the last."""
+
+    together = 0.5
+
+    def send(self, request: Request) -> Exchange:
+        return replace(super().send(request), seconds=0.5)
+
+    def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
+        done = super().send_together(requests)
+        return [replace(one, seconds=0.5 + place * self.together) for place, one in enumerate(done)]
+
+
+@pytest.mark.parametrize(("together", "width"), [(0, MOST_AT_ONCE), (0.5, MOST)])
 def test_more_calls_are_made_if_many_at_once_are_as_fast_as_one(
-    make_run: MakeRun, target: Target, one_by_one: bool, width: int
+    make_run: MakeRun, target: Target, together: float, width: int
 ) -> None:
-    """The wire answers each of several calls after half a second, or one call after the other."""
-
-    class Timed(HttpWire):
-        def send(self, request: Request) -> Exchange:
-            return replace(super().send(request), seconds=0.5)
-
-        def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
-            done = super().send_together(requests)
-            return [replace(one, seconds=0.5 * (place if one_by_one else 1)) for place, one in enumerate(done, 1)]
-
-    calls = make_run(target, Timed(target)).calls
+    wire = Timed(target)
+    wire.together = together
+    calls = make_run(target, wire).calls
     calls.lanes.widen(0.5, 10.0)
 
     assert len(calls.together) == PARALLEL
@@ -132,7 +139,7 @@ def test_a_shared_value_is_made_once_for_all_threads() -> None:
     assert set(values) == {1}
 
 
-class Crowded(HttpWire):
+class Crowded(Timed):
     """Counts the calls in progress. Answers with `failing` if there are several."""
 
     def __init__(self, target: Target, failing: Callable[[Request], Exchange] | None = None) -> None:
@@ -162,11 +169,28 @@ def judged(make_run: Callable[..., Run], target: Target, wire: Crowded) -> tuple
 
 
 def test_independent_calls_are_made_at_the_same_time(make_run: Callable[..., Run], target: Target) -> None:
-    wire = Crowded(target)
+    """The calls of two checks are sent only when both are in progress."""
+    labels = {"the same call from another browser (another jkt)", "the call as a page of another site makes it"}
+    both = Barrier(2, timeout=PATIENCE)
 
-    judged(make_run, target, wire)
+    class Meeting(Timed):
+        def send(self, request: Request) -> Exchange:
+            if request.label in labels:
+                both.wait()
+            return super().send(request)
 
-    assert 1 < wire.most <= MOST
+    run = make_run(target, Meeting(target))
+    assert run.calls.first.minted
+
+    report = report_of(run, checks=[load_one("claim.uid-stable"), load_one("resp.cors")])
+
+    assert [outcome.verdict for outcome in report.outcomes] == [Verdict.PASS, Verdict.PASS]
+
+
+def test_a_run_makes_at_most_eight_calls_at_a_time(make_run: Callable[..., Run], target: Target) -> None:
+    judged(make_run, target, wire := Crowded(target))
+
+    assert wire.most <= MOST
 
 
 @pytest.mark.parametrize("broken", [Broken.TIMEOUT, Broken.CUT])
