@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST_UNREAD: Final = 64 * 1024
 """How many bytes may wait for the application before the connection stops reading."""
+DATA: Final = (Opcode.TEXT, Opcode.BINARY)
+"""Frames that are not read any more after our close frame."""
 CLOSING_SECONDS: Final = 2.0
 """How many seconds a peer may take to answer a close frame."""
 LEAVING_SECONDS: Final = 5.0
@@ -243,6 +245,8 @@ class SocketConnection(asyncio.Protocol):
                 break
             frame = bytes(self._unparsed[:end])
             del self._unparsed[:end]
+            if self.close_sent and frame[0] & 0x0F in DATA:  # RFC 6455 5.5.1
+                continue
             self._parse(frame)
         if self._is_cut:
             self._unparsed.clear()
