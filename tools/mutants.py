@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Final
 
@@ -116,6 +117,7 @@ def copied(mutant: Mutant | None = None) -> Iterator[Path]:
         if mutant:
             path = folder / mutant.file
             path.write_text(mutant.of(path.read_text("utf-8")), "utf-8")
+            Path(cache_from_source(str(path))).unlink(missing_ok=True)  # it may have the same second and size
         yield folder
 
 
