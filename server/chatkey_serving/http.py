@@ -83,8 +83,8 @@ class HttpConnection(asyncio.Protocol):
             transport.abort()
             return
         self.client = client
-        self.site.enter(self)
         self._deadline.start(self.site.limits.request_timeout, self._too_slow)
+        self.site.enter(self)
 
     def data_received(self, data: bytes) -> None:
         """Parse more data, or keep it until the current response is complete."""

@@ -195,7 +195,7 @@ class Site:
         self._note_end()
 
     async def empty(self, seconds: float) -> None:
-        """Shut down all connections. Applications that still run after `seconds` are cancelled."""
+        """Shut down all connections. Those that remain after `seconds` are cut, and their applications cancelled."""
         self._emptied = asyncio.Event()
         for connection in tuple(self.connections):
             connection.shut_down()
@@ -207,6 +207,8 @@ class Site:
             LOG.error("%s requests and sockets did not end within %s seconds", len(tasks), seconds)
         for task in tasks:
             task.cancel()
+        for connection in tuple(self.connections):
+            connection.cut()
 
     def _end(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)

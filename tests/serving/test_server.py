@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatkey_serving.server import Server, _most_connections
-from chatkey_serving.site import Site
+from chatkey_serving.site import App, Site
 from chatkey_stack.patience import PATIENCE
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -24,8 +24,19 @@ async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[
     await send({"type": "http.response.body"})
 
 
+async def withheld(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
+    """Send the first part of a response, and the rest never."""
+    del scope
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"first", "more_body": True})
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 @asynccontextmanager
-async def serving(leaving: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[tuple[Server, int]]:
+async def serving(
+    leaving: Callable[[], Awaitable[None]] | None = None, app: App = app
+) -> AsyncIterator[tuple[Server, int]]:
     """Run a server.
 
     Yields the server and its port when the server is ready. When the context ends, it waits until the server has
@@ -95,6 +106,21 @@ async def test_without_room_the_connection_that_has_waited_longest_for_a_request
         assert not any(reader.at_eof() for reader, _ in (crowd[0], *crowd[2:]))
         for _, writer in crowd:
             writer.close()
+
+
+async def test_a_server_that_is_full_of_requests_in_progress_breaks_the_new_connection() -> None:
+    async with serving(app=withheld) as (server, port):
+        server.site.most_connections = 1
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(REQUEST)
+        await reader.readuntil(b"first")
+
+        late, its_writer = await asyncio.open_connection("127.0.0.1", port)
+
+        assert await is_cut(late)
+        assert not reader.at_eof()
+        writer.close()
+        its_writer.close()
 
 
 def test_descriptors_are_kept_for_files_and_databases(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def call_of(scope: Scope, body: bytes) -> Call:
@@ -37,14 +36,10 @@ async def read_body(receive: Receive, most: int) -> bytes | None:
 
 
 async def send_answer(send: Send, answer: Answer, *, with_body: bool = True) -> None:
-    await send_head(send, answer)
-    await send({"type": "http.response.body", "body": answer.body if with_body else b"", "more_body": False})
-
-
-async def send_head(send: Send, answer: Answer) -> None:
     headers = [(name.encode("latin-1"), header_bytes(value)) for name, value in answer.headers]
     headers.append((b"content-length", str(len(answer.body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body if with_body else b"", "more_body": False})
 
 
 async def live(receive: Receive, send: Send) -> None:
