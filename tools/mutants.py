@@ -130,6 +130,8 @@ def run(mutant: Mutant | None, tests: Sequence[str], log: Path) -> int:
         paths = [str(folder / component) for component in COMPONENTS]
         os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder)
+        for module in [name for name in sys.modules if name.startswith("chatkey")]:
+            del sys.modules[module]  # it may come from another folder than the copy
         sys.path[:0] = paths
         sys.dont_write_bytecode = True
         options = ("-x", "-q", "--no-header", "--tb=short", "--assert=plain", "-p", "no:cacheprovider")
