@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 from functools import cached_property
-from inspect import isawaitable
 from typing import TYPE_CHECKING, Final
 
 from chatkey_oauth.clock import Clock
 from chatkey_oauth.engine.asgi import call_of, live, read_body, send_answer
+from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.http import Answer, text_answer
 from chatkey_oauth.fake import Fake
 from chatkey_oauth.settings import Settings
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from chatkey_lab.guard import LabRules
     from chatkey_oauth.engine.asgi import Receive, Scope, Send
     from chatkey_oauth.lab.api import Control
+    from chatkey_serving.site import Asked
 
+TOO_LARGE: Final = text_answer("The body is too large.", 413)
 LAB: Final = "/lab/"
 BODY_BYTES: Final = 64 * 1024
 """The largest body that a provider reads."""
@@ -45,28 +47,37 @@ class App(Fake):
             await send({"type": "websocket.close", "code": 1000, "reason": None})
             return
         body = await read_body(receive, MOST_BYTES)
-        answer = text_answer("The body is too large.", 413) if body is None else self.respond(scope, body)
-        if isawaitable(answer):
-            answer = await answer
+        call = call_of(scope, body or b"")
+        if body is None:
+            answer = TOO_LARGE
+        elif self._is_for_lab(call):
+            answer = await self._control(scope, call)
+        else:
+            answer = self._provide(call)
         if answer.cut:
             raise ConnectionAbortedError("A fault cuts this response off, but this server cannot cut connections.")
         if answer.delay != 0:
             await asyncio.sleep(math.inf if answer.delay is None else answer.delay)
         await send_answer(send, answer, with_body=scope["method"] != "HEAD")
 
-    def respond(self, scope: Scope, body: bytes) -> Answer | Coroutine[Any, Any, Answer]:
+    def respond(self, asked: Asked) -> Answer | Coroutine[Any, Any, Answer]:
         """Answer a request. The answer of the lab must be awaited."""
-        if self.settings.lab and f"{scope['path']}/".startswith(LAB):
-            return self._control(scope, body)
-        if len(body) > BODY_BYTES:
-            return text_answer("The body is too large.", 413)
-        return self.answer(call_of(scope, body))
+        request = asked.request
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers}
+        call = Call(request.method.decode(), request.path, request.query.decode("ascii"), headers, bytes(asked.body))
+        return self._control(asked.scope, call) if self._is_for_lab(call) else self._provide(call)
 
-    async def _control(self, scope: Scope, body: bytes) -> Answer:
+    def _is_for_lab(self, call: Call) -> bool:
+        return self.settings.lab and f"{call.path}/".startswith(LAB)
+
+    def _provide(self, call: Call) -> Answer:
+        return self.answer(call) if len(call.body) <= BODY_BYTES else TOO_LARGE
+
+    async def _control(self, scope: Scope, call: Call) -> Answer:
         guard, control = self._lab
         if denied := guard.denied(scope):
             return Answer(denied.status, denied.body, denied.headers)
-        return await control.answer(call_of(scope, body))
+        return await control.answer(call)
 
     @cached_property
     def _lab(self) -> tuple[LabRules, Control]:

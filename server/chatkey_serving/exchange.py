@@ -11,7 +11,7 @@ from urllib.parse import quote
 from chatkey_serving.site import LOG, REQUESTS
 
 if TYPE_CHECKING:
-    from chatkey_serving.request import Invalid
+    from chatkey_serving.request import Invalid, Request
     from chatkey_serving.site import App, Headers, Message, Scope, Site
 
 MOST_UNREAD: Final = 64 * 1024
@@ -54,6 +54,8 @@ class Carrier(Protocol):
 
     def resume_reading(self) -> None: ...
 
+    def scope(self, kind: str, request: Request, /) -> Scope: ...
+
     def end_exchange(self) -> None:
         """Note that the response is complete."""
         ...
@@ -68,23 +70,19 @@ class Exchange:
 
     is_withheld: Final = False
 
-    def __init__(self, connection: Carrier, scope: Scope, closes: bool) -> None:
-        self.scope = scope
-        self.closes = closes
+    def __init__(self, connection: Carrier, request: Request) -> None:
+        self.scope = connection.scope("http", request)
+        self.closes = request.closes
         self.has_started = self.is_done = self.is_gone = False
         self._connection = connection
-        self._awaits_continue = False
+        self._awaits_continue = request.awaits_continue
         self._changed = asyncio.Event()
         self._is_complete = False
         self._unread = bytearray()
         self._head: bytes | None = None
         self._left: int | None = None
         self._is_chunked = False
-
-    def begin(self, *, awaits_continue: bool) -> None:
-        """Start the application. If the client `awaits_continue`, it is told when the application reads the body."""
-        self._awaits_continue = awaits_continue
-        self._connection.site.start(self.run(self._connection.site.app))
+        connection.site.start(self.run(connection.site.app))
 
     def add(self, body: bytes) -> None:
         """Add a part of the request's body. If the application does not keep up, the connection stops reading."""

@@ -6,7 +6,6 @@ import asyncio
 import json
 from functools import partial
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
 
 import httptools
 
@@ -180,8 +179,6 @@ class HttpConnection(asyncio.Protocol):
             self._close(lingers=not self._is_in_head)
         else:
             self._go_on()
-        if self.transport.get_write_buffer_size():  # such a small rest of a response may not pause writing
-            self._look_at_the_unsent()
 
     def refuse(self, error: Invalid, *headers: tuple[bytes, bytes]) -> None:
         """Send a response without the application (no body for HEAD, RFC 9110 9.3.2), and close the connection.
@@ -200,7 +197,6 @@ class HttpConnection(asyncio.Protocol):
         first = head(error.status, [*LAST_HEADERS, *headers, (b"content-length", b"%d" % len(body))])
         self.transport.write(first + (b"" if self._is_head_request else body))
         self._close(lingers=True)
-        self._look_at_the_unsent()
 
     def shut_down(self) -> None:
         """Break an idle connection: over TLS, browsers do not answer a close. Otherwise close after the response.
@@ -278,13 +274,13 @@ class HttpConnection(asyncio.Protocol):
     def _read_head(self, data: bytes) -> None:
         if len(data) > LEAST_CHECKED:
             check_size(data, self.site.limits.head_bytes)
-        while data.startswith(b"\r\n"):  # empty lines before a request are ignored (RFC 9112 2.2)
+        while data[:2] == b"\r\n":  # empty lines before a request are ignored (RFC 9112 2.2)
             data = data[2:]
         if not data:
             return
         if self._is_spent:
             self._parser, self._is_spent = httptools.HttpRequestParser(self), False
-        self._is_head_request = data.startswith(b"HEAD ")
+        self._is_head_request = data[:5] == b"HEAD "
         self._headers = []
         request = Request(data)
         is_offer = False
@@ -293,9 +289,6 @@ class HttpConnection(asyncio.Protocol):
         except httptools.HttpParserUpgrade:
             is_offer = True
         request.read(self._headers)
-        if request.authority is not None:
-            others = (each for each in self._headers if each[0] != b"host")
-            self._headers = [(b"host", request.authority), *others]
         if not is_offer:
             self._begin(request)
         elif request.offers_socket and self.site.has_sockets:
@@ -308,10 +301,7 @@ class HttpConnection(asyncio.Protocol):
             self._read_head(bare)
 
     def _begin(self, request: Request) -> None:
-        scope = self._scope("http", request)
-        scope["method"] = request.method.decode()
-        self._exchange = exchange = self._make_exchange(self, scope, request.closes)
-        exchange.begin(awaits_continue=request.awaits_continue)
+        self._exchange = exchange = self._make_exchange(self, request)
         if request.body_bytes == 0:
             self._complete(exchange)
         else:
@@ -346,7 +336,7 @@ class HttpConnection(asyncio.Protocol):
             if self._is_timed:
                 self._deadline.start(self.site.limits.request_timeout, self._too_slow)
             else:
-                self._deadline.start(self.site.limits.idle_timeout, self.transport.close)
+                self._deadline.start(self.site.limits.idle_timeout, self._too_idle)
         if unfinished != self._counted:
             self._count(unfinished)
 
@@ -356,9 +346,9 @@ class HttpConnection(asyncio.Protocol):
         if not self.site.hold(self.client, more) and more > 0:
             self.refuse(Invalid("The unfinished requests of this address are too large.", 503))
 
-    def _scope(self, kind: str, request: Request) -> Scope:
-        path = request.path.decode("ascii")
-        return {
+    def scope(self, kind: str, request: Request) -> Scope:
+        """Return the ASGI scope of a request."""
+        scope: Scope = {
             "type": kind,
             "asgi": ASGI[kind],
             "http_version": request.version,
@@ -366,13 +356,16 @@ class HttpConnection(asyncio.Protocol):
             "client": self.client,
             "scheme": SCHEMES[kind][self._is_secure],
             "root_path": "",
-            "path": unquote(path) if "%" in path else path,
-            "raw_path": request.path,
+            "path": request.path,
+            "raw_path": request.raw_path,
             "query_string": request.query,
-            "headers": self._headers,
+            "headers": request.headers,
             "state": self.site.state.copy(),
             "extensions": {CONNECTION: self},
         }
+        if kind == "http":
+            scope["method"] = request.method.decode()
+        return scope
 
     # Opening a WebSocket
 
@@ -380,14 +373,14 @@ class HttpConnection(asyncio.Protocol):
         """Prepare a WebSocket, or refuse the handshake (RFC 6455 4.2, 4.4)."""
         if request.version == "1.0":
             raise Invalid("A WebSocket requires HTTP/1.1.")
-        if [value for name, value in self._headers if name == b"sec-websocket-version"] != [handshake.VERSION]:
+        if [value for name, value in request.headers if name == b"sec-websocket-version"] != [handshake.VERSION]:
             upgrade = [(b"Upgrade", b"websocket"), (b"Sec-WebSocket-Version", handshake.VERSION)]
             self.refuse(Invalid("This server only supports WebSocket version 13.", 426), *upgrade)
             return
-        opening = handshake.read(request.method, request.target, self._headers)
+        opening = handshake.read(request.method, request.target, request.headers)
         if opening is None:
             raise Invalid("This is not a valid WebSocket handshake.")
-        self._upgrade = self._scope("websocket", request), opening
+        self._upgrade = self.scope("websocket", request), opening
         self._is_answering = True
 
     def _hand_over(self, scope: Scope, opening: handshake.Handshake) -> None:
@@ -415,6 +408,10 @@ class HttpConnection(asyncio.Protocol):
             self._deadline.start(LINGERING_SECONDS, self.transport.close)
         else:
             self.transport.close()
+        self._look_at_the_unsent()
+
+    def _too_idle(self) -> None:
+        self._close(lingers=False)
 
     def _stop_answering(self) -> None:
         if self._exchange is not None and not self._exchange.is_done:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 import httptools
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 END: Final = b"\r\n\r\n"
 """The end of a head, and of a body in chunks."""
+SPACE: Final = 32
 INVALID: Final = "Invalid HTTP request received."
 MOST_LINES: Final = 100
 """How many header lines a request may have. Browsers send about 20."""
@@ -41,16 +43,16 @@ class Request:
     """
 
     __slots__ = (
-        "authority", "awaits_continue", "body_bytes", "closes", "method", "offers_socket", "path", "query", "target",
-        "version",
+        "authority", "awaits_continue", "body_bytes", "closes", "headers", "method", "offers_socket", "query",
+        "raw_path", "target", "version",
     )  # fmt: skip
 
     def __init__(self, head: bytes) -> None:
         try:
-            self.method, self.target, version = head.partition(b"\r\n")[0].split(b" ")
+            self.method, self.target, version = head[: head.find(b"\r\n")].split(b" ")
         except ValueError:
             raise Invalid from None
-        if self.method[:1] <= b" ":  # the parser would skip a line end that is not CRLF
+        if head[0] <= SPACE:  # the parser would skip a line end that is not CRLF
             raise Invalid
         try:
             self.version = _VERSIONS[version]
@@ -63,7 +65,7 @@ class Request:
         if b"#" in target or not target.isascii():
             raise Invalid
         if target[:1] == b"/":
-            self.path, _, self.query = target.partition(b"?")
+            self.raw_path, _, self.query = target.partition(b"?")
         else:
             self._read_absolute(target)
 
@@ -93,6 +95,16 @@ class Request:
         if host is None and self.version != "1.0":
             raise Invalid
         self.body_bytes = self._body_bytes(coding, length)
+        self.headers = headers
+        if self.authority is not None:
+            others = (each for each in headers if each[0] != b"host")
+            self.headers = [(b"host", self.authority), *others]
+
+    @property
+    def path(self) -> str:
+        """The path, decoded."""
+        path = self.raw_path.decode("ascii")
+        return unquote(path) if "%" in path else path
 
     def _body_bytes(self, coding: bytes | None, length: bytes | None) -> int | None:
         if coding is None:
@@ -110,7 +122,7 @@ class Request:
             raise Invalid from None
         if (url.schema or b"").lower() not in (b"http", b"https") or url.userinfo:
             raise Invalid
-        self.path, self.query = url.path or b"/", url.query or b""
+        self.raw_path, self.query = url.path or b"/", url.query or b""
         self.authority = re.split(rb"[/?]", target.partition(b"://")[2], maxsplit=1)[0]
 
 

@@ -19,6 +19,7 @@ from chatkey_serving.dates import http_date
 
 if TYPE_CHECKING:
     from chatkey_protocol.codes import Code
+    from chatkey_serving.request import Request
 
 Message = MutableMapping[str, Any]
 Scope = dict[str, Any]
@@ -26,8 +27,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application. Frameworks declare the types of its parameters differently."""
-Answers = Callable[[Scope, bytes], "Reply | Coroutine[Any, Any, Reply]"]
-"""Answers a request, given as its ASGI scope and its whole body."""
+Answers = Callable[["Asked"], "Reply | Coroutine[Any, Any, Reply]"]
 Headers = list[tuple[bytes, bytes]]
 Address = tuple[str, int]
 
@@ -73,6 +73,17 @@ class Connection(Protocol):
     def cut(self) -> None:
         """Break the connection at once."""
         ...
+
+
+class Asked(Protocol):
+    """A whole request. Its ASGI scope is made when it is asked for."""
+
+    @property
+    def request(self) -> Request: ...
+    @property
+    def body(self) -> bytes | bytearray: ...
+    @property
+    def scope(self) -> Scope: ...
 
 
 class Reply(Protocol):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from chatkey_serving.exchange import Carrier
+    from chatkey_serving.request import Request
     from chatkey_serving.site import Answers, Reply, Scope
 
 HEAD: Final = b"%bdate: %b\r\ncontent-length: %d\r\n\r\n"
@@ -30,31 +31,32 @@ class WholeExchange:
     has_started: Final = False
     """A response in one piece has either not started, or is complete."""
 
-    def __init__(self, answers: Answers, connection: Carrier, scope: Scope, closes: bool) -> None:
-        self.scope = scope
-        self.closes = closes
+    def __init__(self, answers: Answers, connection: Carrier, request: Request) -> None:
+        self.request = request
+        self.body = bytearray()
+        self.closes = request.closes
         self.is_done = self.is_withheld = self._is_gone = False
         self._answers = answers
         self._connection = connection
-        self._body = bytearray()
         self._pending: asyncio.TimerHandle | None = None
+        if request.awaits_continue:  # the client waits for this before it sends the body (RFC 9110 10.1.1)
+            connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def begin(self, *, awaits_continue: bool) -> None:
-        """Ask for the body, if the client waits for that (RFC 9110 10.1.1)."""
-        if awaits_continue:
-            self._connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    @property
+    def scope(self) -> Scope:
+        return self._connection.scope("http", self.request)
 
     def add(self, body: bytes) -> None:
         """Add a part of the request's body. Refuse a body that is too large."""
-        self._body += body
-        if len(self._body) > (most := self._connection.site.limits.body_bytes) and not self._is_gone:
-            self._body.clear()
+        self.body += body
+        if len(self.body) > (most := self._connection.site.limits.body_bytes) and not self._is_gone:
+            self.body.clear()
             self._connection.refuse(Invalid(f"The body has more than {most} bytes.", 413))
 
     def complete(self) -> None:
         """Answer the request."""
         try:
-            reply = self._answers(self.scope, bytes(self._body))
+            reply = self._answers(self)
         except Exception:  # noqa: BLE001 - a fault of one request must not end the server
             self._fail()
             return
@@ -78,36 +80,33 @@ class WholeExchange:
             self._take(reply)
 
     def _fail(self) -> None:
-        LOG.exception("The application failed to answer %s %s.", self.scope["method"], self.scope["path"])
+        LOG.exception("The application failed to answer %s %s.", self.request.method.decode(), self.request.path)
         self._send(500, (("content-type", "text/plain; charset=utf-8"),), b"Internal Server Error")
 
     def _take(self, reply: Reply) -> None:
         """Send the reply now, later or never."""
         if reply.delay == 0:
-            self._act(reply)
+            self._send(reply.status, reply.headers, reply.body, reply.cut)
             return
         self.is_withheld = True
         if reply.delay is not None:
-            loop = asyncio.get_running_loop()
-            self._pending = loop.call_later(reply.delay, self._act, reply)
+            late = asyncio.get_running_loop().call_later
+            self._pending = late(reply.delay, self._send, reply.status, reply.headers, reply.body, reply.cut)
 
-    def _act(self, reply: Reply) -> None:
+    def _send(self, status: int, headers: tuple[tuple[str, str], ...], body: bytes, cut: str = "") -> None:
         self.is_withheld = False
-        if reply.cut == "before":
-            reset(self._connection.transport)
-        else:
-            self._send(reply.status, reply.headers, reply.body, is_cut=bool(reply.cut))
-
-    def _send(self, status: int, headers: tuple[tuple[str, str], ...], body: bytes, *, is_cut: bool = False) -> None:
         if self._is_gone:
+            return
+        if cut == "before":
+            reset(self._connection.transport)
             return
         frame = LAST_HEAD if self.closes else HEAD
         written = frame % (known_head(status, headers), http_date(int(time.time())), len(body))
-        if is_cut:
+        if cut:
             self._connection.transport.write(written + body[: len(body) // 2])
             self.closes = True
         else:
-            self._connection.transport.write(written if self.scope["method"] == "HEAD" else written + body)
+            self._connection.transport.write(written if self.request.method == b"HEAD" else written + body)
         if self._connection.site.logs_requests:
             log_request(self.scope, status)
         self.is_done = True
