@@ -25,7 +25,6 @@ PARAMETERS = (
     "nonce",
     *("code", "code_verifier", "code_challenge", "code_challenge_method", "grant_type", "refresh_token", "token"),
     *("access_token", "fields", "prompt", "login_hint", "account", "decision", "offered", "share"),
-    *("device_code", "user_code"),
 )
 GOOD = ("ours", "ours-secret", "https://chat.example/callback", "code", "openid", "S256", "approve", "rhea", "me")
 BAD_SCOPE = {"facebook": "The requested scope is invalid", "linkedin": "unauthorized_scope_error"}

@@ -30,7 +30,7 @@ LEGS = {
     "reset_token": Leg.PROFILE,
     **dict.fromkeys(("people_me", "token_info", "user", "userinfo", "userinfo_v2"), Leg.PROFILE),
     **dict.fromkeys(("connections", "graphql", "guilds", "older_profile", "token_info_v2"), Leg.PROFILE),
-    **dict.fromkeys(("avatar", "device", "device_page", "gone", "logout", "rate_limit"), None),
+    **dict.fromkeys(("avatar", "device", "gone", "logout", "rate_limit"), None),
 }
 """The step of a login for each provider endpoint. The keys are names of methods."""
 

@@ -25,7 +25,7 @@ PARAMETERS: Final = (
     *("client_id", "client_key", "client_secret", "redirect_uri", "response_type", "response_mode", "scope", "state"),
     *("nonce", "code", "code_verifier", "code_challenge", "code_challenge_method", "grant_type", "refresh_token"),
     *("token", "access_token", "fields", "prompt", "login_hint", "account", "decision", "offered", "share", "max_age"),
-    *("device_code", "user_code", "picture", "flow"),
+    *("picture", "flow"),
 )
 """Parameters that at least one provider reads from a query or a form."""
 HONEST: Final = {"client_id": "ours", "redirect_uri": "https://chat.example/callback", "response_type": "code"}

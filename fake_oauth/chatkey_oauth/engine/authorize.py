@@ -154,12 +154,6 @@ def account_of(provider: Dialect, call: Call) -> Person | None:
     return None if session is None else provider.world.people.get(session.person_id)
 
 
-def remembered(provider: Dialect, person: Person) -> str:
-    """Return the cookie after a person has signed in without an application that asks for it."""
-    value = provider.sessions.begin(person.id, provider.now).key if provider.keeps_sessions else person.id
-    return cookie(provider, value)
-
-
 def no_cookie(provider: Dialect) -> str:
     """Return the cookie that deletes the cookie of a session."""
     return f"{cookie(provider, '')}; Max-Age=0"

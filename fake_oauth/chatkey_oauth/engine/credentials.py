@@ -32,7 +32,7 @@ def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str
     if not known:
         raise TokenRefused(Reason.CLIENT_UNKNOWN, "client_id")
     for client, secret in known:
-        if not provider.asks_proof(params) or provider.proves(client, secret):
+        if provider.proves(client, secret):
             return client
     detail = "" if by_header or provider.body_auth else "which is only accepted in a Basic header"
     reason = Reason.CLIENT_SECRET if any(secret for _, secret in known) else Reason.SECRET_MISSING

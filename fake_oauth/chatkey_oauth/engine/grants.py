@@ -97,19 +97,6 @@ class Issued(msgspec.Struct, gc=False):
         return self.revoked or self.grant.is_revoked
 
 
-class Device(msgspec.Struct):
-    """A device that waits for approval (RFC 8628). The approval sets `grant`. `interval` is in seconds."""
-
-    client_id: str
-    scopes: tuple[str, ...]
-    user_code: str
-    expires_at: float
-    interval: int
-    polled_at: float | None = None
-    grant: Grant | None = None
-    denied: bool = False
-
-
 class Ring(Generic[V]):
     """A mapping that keeps only its newest `size` entries."""
 
@@ -147,7 +134,6 @@ class Grants:
         self.codes: Ring[Code] = Ring()
         self.access: Ring[Issued] = Ring()
         self.refresh: Ring[Issued] = Ring()
-        self.devices: Ring[Device] = Ring()
         self._consents: Ring[Consent] = Ring()
 
     def issue(self, issued: Issued) -> None:
@@ -173,11 +159,6 @@ class Grants:
         self._consents.put(key, consent)
         return consent
 
-    def waiting(self, signs: str) -> Device | None:
-        """Return the device with this user code if it still waits for a decision."""
-        shown = (one for one in self.devices.newest_first() if one.user_code.replace("-", "") == signs)
-        return next((one for one in shown if one.grant is None and not one.denied), None)
-
     def withdraw(self, grant: Grant) -> None:
         """Withdraw everything that the person has allowed the client.
 
@@ -191,5 +172,5 @@ class Grants:
             consent.withdrawn = True
 
     def clear(self) -> None:
-        for ring in (self.codes, self.access, self.refresh, self.devices, self._consents):
+        for ring in (self.codes, self.access, self.refresh, self._consents):
             ring.clear()

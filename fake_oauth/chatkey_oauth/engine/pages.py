@@ -35,47 +35,19 @@ NAME: Final = re.compile(r"\$(\w+)")
 
 
 def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *, selected: Person | None) -> Answer:
-    """Return the page that asks for the account and for consent."""
-    destination = escape(urlsplit(request.redirect_uri).netloc or request.redirect_uri)
-    return approval_page(
-        provider,
-        request,
-        selected=selected,
-        action=f"{provider.browser_path}{provider.consent_path(call)}?{call.query_string}",
-        lab=call.hooks.form_part(request),
-        leads=f"Then you go to <b>{destination}</b>",
-    )
+    """Return the page that asks for the account and for consent.
 
-
-def device_page(provider: Dialect, call: Call, message: str = "") -> Answer:
-    """Return the page that asks for a device's user code. `message` says what was wrong with the last code."""
-    content = template("device.html").substitute(
-        action=escape(clean(f"{provider.browser_path}{provider.canonical(call.path)}")),
-        shape=provider.user_code_shape,
-        message=f'<p class="advice" id="message" role="alert">{escape(message)}</p>' if message else "",
-        described=' aria-describedby="message" aria-invalid="true"' if message else "",
-    )
-    return page(
-        provider, content, title=f"Connect a device to {escape(provider.label)}", status=400 if message else 200
-    )
-
-
-def approval_page(
-    provider: Dialect, request: AuthorizationRequest, *, selected: Person | None, action: str, leads: str, lab: str = ""
-) -> Answer:
-    """Return the consent form.
-
-    The account `selected` is the first in the list and is preselected. `leads` and `lab` are HTML.
+    The account `selected` is the first in the list and is preselected.
     """
     people = provider.world.people
     values = {
         "client": escape(clean(request.client.title)),
-        "action": escape(clean(action)),
+        "action": escape(clean(f"{provider.browser_path}{provider.consent_path(call)}?{call.query_string}")),
         "shares": "\n".join(share(provider, request, scope) for scope in request.scopes)
         or "<li><span>Public details</span></li>",
         "choices": provider.choices(request),
-        "lab": lab,
-        "leads": leads,
+        "lab": call.hooks.form_part(request),
+        "destination": escape(urlsplit(request.redirect_uri).netloc or request.redirect_uri),
     }
     before, after = consent_form()
     listed = accounts(people, people.changes, selected.id if selected else None)

@@ -31,12 +31,6 @@ class Reason(StrEnum):
     SCOPES = "scopes"
     SCOPE_NOT_GRANTED = "scope_not_granted"
     CONSENT = "consent"
-    DEVICE_CODE = "device_code"
-    DEVICE_EXPIRED = "device_expired"
-    DEVICE_PENDING = "device_pending"
-    DEVICE_DENIED = "device_denied"
-    DEVICE_FLOW = "device_flow"
-    SLOW_DOWN = "slow_down"
 
 
 CLIENT_REASONS: Final = (
@@ -98,14 +92,6 @@ class TokenRefused(Refusal):
         self.reason = reason
         self.member = member
         self.detail = detail
-
-
-class SlowDown(TokenRefused):
-    """A device polls too often (RFC 8628 3.5). `interval` is the new polling interval in seconds."""
-
-    def __init__(self, interval: int) -> None:
-        super().__init__(Reason.SLOW_DOWN, "device_code")
-        self.interval = interval
 
 
 class BearerRefused(Refusal):

@@ -20,7 +20,6 @@ import msgspec
 from chatkey_lab.hosts import host_name, is_loopback
 from chatkey_oauth.engine.addresses import is_redirect_uri
 from chatkey_oauth.engine.call import Call, Handler
-from chatkey_oauth.engine.device import DEVICE_CODE, page, was_given
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import NO_STORE, Answer, encode, json_answer, text_answer
@@ -33,7 +32,6 @@ from chatkey_oauth.engine.refusals import (
     Refusal,
     SentBack,
     ShownToPerson,
-    SlowDown,
     TokenRefused,
     Words,
 )
@@ -41,8 +39,7 @@ from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.token import by_refresh_token, client_of, issue
 from chatkey_oauth.engine.world import Lives
-from chatkey_oauth.providers import github_api, github_device, github_graphql
-from chatkey_oauth.providers.github_device import DOCS
+from chatkey_oauth.providers import github_api, github_graphql
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.clients import Client
@@ -50,6 +47,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.requests import AuthorizationRequest
 
+DOCS = "https://docs.github.com"
 REQUEST_ERRORS = f"{DOCS}/apps/managing-oauth-apps/troubleshooting-authorization-request-errors/#"
 TOKEN_ERRORS = f"{DOCS}/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/#"
 NO_USER_AGENT = (
@@ -108,7 +106,6 @@ class Imitated(Provider):
         Reason.REDIRECT_URI: Words(200, "redirect_uri_mismatch", MISMATCH),
         Reason.GRANT_TYPE: Words(200, "unsupported_grant_type", "The grant_type passed is not supported."),
         Reason.REFRESH_TOKEN: Words(200, "bad_refresh_token", "The refresh token passed is incorrect or expired."),
-        **github_device.WORDS,
         Reason.EMAIL_UNVERIFIED: Words(200, "unverified_user_email", "The user must have a verified primary email."),
     }
     open_to_pages = frozenset({Leg.PROFILE, Leg.REVOKE})
@@ -131,7 +128,6 @@ class Imitated(Provider):
             False,
             "Tokens are those of a GitHub App: `ghu_`, valid for eight hours, with a refresh token `ghr_`.",
         ),
-        github_device.SWITCH,
         Switch(
             "suspended",
             False,
@@ -145,7 +141,6 @@ class Imitated(Provider):
             "GET /login/oauth/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "GET POST /login/oauth/access_token": Route(Leg.TOKEN, self.token),
             "POST /login/device/code": Route(None, self.device),
-            "GET POST /login/device": Route(None, self.device_page),
             "GET /user": Route(Leg.PROFILE, self.api(self.user)),
             "GET /user/emails": Route(Leg.PROFILE, self.api(self.emails, ACCEPTED)),
             "POST /graphql": Route(Leg.PROFILE, self.api(self.graphql)),
@@ -257,16 +252,10 @@ class Imitated(Provider):
         return self.on("expiring-tokens")
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """Exchange a refresh token or a device code.
-
-        This needs the switch `expiring-tokens` or `device-flow`, respectively.
-        """
-        grant_type = params.get("grant_type")
-        if grant_type == "refresh_token" and self.on("expiring-tokens"):
+        """Exchange a refresh token if the switch `expiring-tokens` is on."""
+        if params.get("grant_type") == "refresh_token" and self.on("expiring-tokens"):
             return by_refresh_token(self, client, params)
-        if grant_type != DEVICE_CODE:
-            return super().other_grant(client, params)
-        return github_device.exchanged(self, client, params)
+        return super().other_grant(client, params)
 
     def before_issue(self, grant: Grant) -> None:
         """If the switch `verified-email` is on, require a verified e-mail address."""
@@ -274,17 +263,12 @@ class Imitated(Provider):
         if self.on("verified-email") and not (person.email and person.email_verified):
             raise TokenRefused(Reason.EMAIL_UNVERIFIED)
 
-    def asks_proof(self, params: Mapping[str, str]) -> bool:
-        """Require no secret in the device flow, and none to refresh tokens of the device flow."""
-        return params.get("grant_type") != DEVICE_CODE and not was_given(self, params)
-
     def device(self, call: Call) -> Answer:
-        """The endpoint that issues the codes of the device flow. Refuses if the switch `device-flow` is off."""
-        return github_device.codes(self, call)
-
-    def device_page(self, call: Call) -> Answer:
-        """The page on which a person types the code of a device and approves the device."""
-        return page(self, call)
+        """Refuse to issue a device code, because new applications have the device flow disabled."""
+        words = "Device Flow must be explicitly enabled for this App"
+        return self.token_answer(
+            call, {"error": "device_flow_disabled", "error_description": words, "error_uri": DOCS}, 400
+        )
 
     def signs(self, scopes: Collection[str]) -> bool:
         """Return false, because GitHub has no id_tokens."""
@@ -309,10 +293,8 @@ class Imitated(Provider):
         body: dict[str, Any] = {
             "error": words.error,
             "error_description": words.description or "",
-            "error_uri": github_device.ERROR_LINKS.get(refusal.reason) or TOKEN_ERRORS + words.error.replace("_", "-"),
+            "error_uri": TOKEN_ERRORS + words.error.replace("_", "-"),
         }
-        if isinstance(refusal, SlowDown):
-            body["interval"] = refusal.interval
         return self.token_answer(call, body, words.status)
 
     def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:

@@ -28,7 +28,6 @@ from chatkey_oauth.engine import logout
 from chatkey_oauth.engine.advice import advised, forgotten_scope
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.credentials import basic_pairs, body_pairs
-from chatkey_oauth.engine.device import page
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
 from chatkey_oauth.engine.provider import Provider
@@ -36,7 +35,7 @@ from chatkey_oauth.engine.refusals import BearerRefused, Problem, Reason, Refusa
 from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.text import base64url, clean, fingerprint
 from chatkey_oauth.engine.token import CLIENT_CREDENTIALS
-from chatkey_oauth.providers import microsoft_device, microsoft_graph
+from chatkey_oauth.providers import microsoft_graph
 from chatkey_oauth.providers.microsoft_errors import (
     DECLINED,
     NO_CONSENT,
@@ -93,13 +92,9 @@ class Imitated(Provider):
     knows_machines = True
     keeps_sessions = True
     access_life = 3599
-    user_code_shape = "X" * 9
-    user_code_signs = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-    paces_devices = False
     hashes_access_token = False
     words = WORDS
     open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE})
-    switches = (microsoft_device.PUBLIC_FLOWS,)
 
     @property
     def label(self) -> str:
@@ -116,8 +111,6 @@ class Imitated(Provider):
             "GET /{tenant}/discovery/instance": Route(Leg.DISCOVERY, self.instance),
             "GET /{tenant}/oauth2/v2.0/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "POST /{tenant}/oauth2/v2.0/token": Route(Leg.TOKEN, self.token),
-            "POST /{tenant}/oauth2/v2.0/devicecode": Route(None, self.device),
-            "GET POST /devicelogin": Route(None, self.device_page),
             "GET /{tenant}/discovery/v2.0/keys": Route(Leg.KEYS, self.jwks),
             "GET POST /{tenant}/oauth2/v2.0/logout": Route(None, self.logout),
             "POST /{tenant}/consent": Route(Leg.CONSENT, self.consent),
@@ -249,28 +242,6 @@ class Imitated(Provider):
 
     def denied_params(self) -> dict[str, str]:
         return self.fault_params("access_denied", DECLINED)
-
-    # Devices
-
-    def device(self, call: Call) -> Answer:
-        """The endpoint that issues the codes of the device flow, with a message to show to the person."""
-        return microsoft_device.codes(self, call)
-
-    def device_page(self, call: Call) -> Answer:
-        """The page on which a person types the code of a device and approves the device."""
-        return page(self, call)
-
-    def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        if params.get("grant_type") not in microsoft_device.GRANT_TYPES:
-            return super().other_grant(client, params)
-        return microsoft_device.exchanged(self, client, params)
-
-    def asks_proof(self, params: Mapping[str, str]) -> bool:
-        """Require no secret while a device waits.
-
-        With the switch `public-flows`, the request for tokens needs no secret either.
-        """
-        return microsoft_device.asks_proof(self, params)
 
     # Tokens
 
@@ -424,9 +395,6 @@ class Imitated(Provider):
         return "EwB" + self.alphanumeric(900)
 
     new_refresh_token = new_code
-
-    def new_device_code(self) -> str:
-        return "HAQABIQEAAAB" + self.alphanumeric(180)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
         """Return 43 letters of base64url. Each application gets different letters."""

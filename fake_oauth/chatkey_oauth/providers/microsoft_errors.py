@@ -118,24 +118,6 @@ WORDS: Final = {
         "AADSTS70000: The request was denied because one or more scopes requested are unauthorized or expired. The "
         "user must first sign in and grant the client application access to the requested scope.",
     ),
-    # Quoted in github.com/AzureAD/microsoft-authentication-library-for-js
-    # `lib/msal-node/test/test_kit/StringConstants.ts`
-    Reason.DEVICE_PENDING: Words(
-        *(400, "authorization_pending"),
-        "AADSTS70016: OAuth 2.0 device flow error. Authorization is pending. Continue polling.",
-    ),
-    Reason.DEVICE_DENIED: Words(400, "authorization_declined", DECLINED),
-    # Quoted in github.com/Azure/azure-cli/issues/22251
-    Reason.DEVICE_EXPIRED: Words(
-        *(400, "expired_token"),
-        "AADSTS70020: The provided value for the input parameter 'device_code' is not valid. This device code has "
-        "expired.",
-    ),
-    # Quoted in github.com/MicrosoftDocs/microsoft-graph-training/issues/97
-    Reason.DEVICE_CODE: Words(
-        *(400, "bad_verification_code"),
-        "AADSTS7000014: The provided value for the input parameter 'device_code' is not valid.",
-    ),
 }
 
 # Quoted in github.com/MicrosoftDocs/azure-docs/issues/21690

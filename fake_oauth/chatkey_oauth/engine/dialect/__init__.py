@@ -6,7 +6,6 @@ Each provider overrides the values that differ. The engine uses only `Dialect`, 
 from __future__ import annotations
 
 from chatkey_oauth.engine.dialect.approval import ApprovalDialect
-from chatkey_oauth.engine.dialect.device import DeviceDialect
 from chatkey_oauth.engine.dialect.id_token import IdTokenDialect
 from chatkey_oauth.engine.dialect.profile import ProfileDialect
 from chatkey_oauth.engine.dialect.request import RequestDialect
@@ -15,5 +14,5 @@ from chatkey_oauth.engine.dialect.token import TokenDialect, say
 __all__ = ["Dialect", "say"]
 
 
-class Dialect(RequestDialect, ApprovalDialect, TokenDialect, DeviceDialect, IdTokenDialect, ProfileDialect):
+class Dialect(RequestDialect, ApprovalDialect, TokenDialect, IdTokenDialect, ProfileDialect):
     """Everything in which one provider can differ from the others."""

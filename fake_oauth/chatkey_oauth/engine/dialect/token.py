@@ -51,11 +51,6 @@ class TokenDialect(Common):
         """Return whether a secret belongs to the client. May raise `TokenRefused` with a more specific reason."""
         return client.any_secret or same(client.client_secret, secret)
 
-    def asks_proof(self, params: Mapping[str, str]) -> bool:
-        """Return whether the client must authenticate for this request."""
-        del params
-        return True
-
     def token_params(self, call: Call) -> dict[str, str]:
         """Return the parameters of the token request. Raises `TokenRefused` if the body has a wrong content type."""
         if call.is_json and not self.json_bodies:
