@@ -34,7 +34,7 @@ class OAuthClient(Protocol):
     """The methods of `AsyncOAuth2Client` that the server uses."""
 
     async def fetch_token(
-        self, url: str, *, grant_type: str, code: str, code_verifier: str | None
+        self, url: str, *, grant_type: str, code: str, code_verifier: str | None, client_id: str | None
     ) -> Mapping[str, object]:
         """Exchange a code at the token endpoint (RFC 6749 4.1.3). Parameters that are None are not sent."""
         ...

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from chatkey_server.social.id_token_claims import Claims
     from chatkey_server.social.key_sets import KeySets
     from chatkey_server.social.provider import Json, SocialProvider
+    from chatkey_server.storage.providers import Application
 
 NOT_FOR_THIS_TOKEN: Final = frozenset({403, 404})
 
@@ -30,7 +31,7 @@ class ExchangedLogin:
         social: SocialProvider,
         answer: Mapping[str, object],
         *,
-        client_id: str,
+        application: Application,
         grant: Grant,
         key_sets: KeySets,
         now: Now,
@@ -39,10 +40,11 @@ class ExchangedLogin:
         self._social = social
         access_token = _access_token(answer)
         self._authorized = {"Authorization": f"Bearer {access_token}"}
+        self._proof = social.request_proof(application, access_token)
         self._id_token = answer.get("id_token")
         self._expected = id_token.Expected(
             issuers=social.accepted_issuers,
-            client_id=client_id,
+            client_id=application.client_id,
             nonce=grant.oidc_nonce,
             access_token=access_token,
         )
@@ -55,10 +57,10 @@ class ExchangedLogin:
         return self._extras
 
     async def get(self, url: str, **query: str) -> Json:
-        return _json_object(_json(await self._ask(url, query, self._authorized)))
+        return _json_object(_json(await self._ask(url, {**query, **self._proof}, self._authorized)))
 
     async def get_list(self, url: str) -> list[Json] | None:
-        answer = await self._ask(url, {}, self._authorized)
+        answer = await self._ask(url, self._proof, self._authorized)
         if answer.status_code in NOT_FOR_THIS_TOKEN:
             return None
         rows = _json(answer)

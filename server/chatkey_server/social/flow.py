@@ -79,25 +79,26 @@ class BackChannel:
     ) -> ExchangedLogin:
         """Exchange the code for tokens (RFC 6749 4.1.3)."""
         with told(social, "token"):
-            answer = await _fetch(client, social, social.for_server(social.tokens_url), grant)
+            answer = await _fetch(client, social, application.client_id, grant)
             return ExchangedLogin(
                 client,
                 social,
                 answer,
-                client_id=application.client_id,
+                application=application,
                 grant=grant,
                 key_sets=self._key_sets,
                 now=self._now,
             )
 
 
-async def _fetch(client: OAuthClient, social: SocialProvider, url: str, grant: Grant) -> Mapping[str, object]:
+async def _fetch(client: OAuthClient, social: SocialProvider, client_id: str, grant: Grant) -> Mapping[str, object]:
     try:
         return await client.fetch_token(
-            url,
+            social.for_server(social.tokens_url),
             grant_type="authorization_code",  # otherwise Authlib guesses one
             code=grant.code,
             code_verifier=grant.verifier if social.pkce else None,
+            client_id=client_id if social.client_auth == "client_secret_basic" else None,  # X may want it in the body
         )
     except (ValueError, TypeError, RecursionError):  # what Authlib raises if the body is no token response
         raise Unusable("the response is not a JSON object with an access token") from None

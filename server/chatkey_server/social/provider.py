@@ -56,6 +56,11 @@ def stored_secret(application: Application, now: float) -> str:  # noqa: ARG001 
     return application.client_secret or ""
 
 
+def no_proof(application: Application, access_token: str) -> Mapping[str, str]:  # noqa: ARG001 - one shape for all
+    """Return no parameters: the access token is enough."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SocialProvider:
     """One social provider.
@@ -64,8 +69,9 @@ class SocialProvider:
     the provider's real ones; `address`, if set, replaces the hosts. `issuers` are the accepted values of `iss` in the
     id_token and in the callback (RFC 9207). `issuers` is empty if the provider has no issuer. `pkce` says whether the
     provider supports an S256 challenge. `client_id_parameter` is the provider's name for `client_id`. `client_secret`
-    makes the secret for one login from the application's keys and the time. `authorize_extras` are added to the
-    authorization request. `callback_extras` are the parameters of the callback that `read_person` may read.
+    makes the secret for one login from the application's keys and the time. `request_proof` returns the parameters with
+    which every request proves that the holder of the access token also has the secret. `authorize_extras` are added to
+    the authorization request. `callback_extras` are the parameters of the callback that `read_person` may read.
     """
 
     name: str
@@ -79,6 +85,7 @@ class SocialProvider:
     pkce: bool = True
     client_id_parameter: str = "client_id"
     client_secret: Callable[[Application, float], str] = stored_secret
+    request_proof: Callable[[Application, str], Mapping[str, str]] = no_proof
     authorize_extras: Mapping[str, str] = field(default_factory=dict)
     callback_extras: tuple[str, ...] = ()
     address: SocialAddress = REAL
@@ -91,13 +98,10 @@ class SocialProvider:
     @property
     def accepted_issuers(self) -> tuple[str, ...]:
         """The accepted issuers at the configured address. Empty if the provider has no issuer."""
-        if not self.issuers:
-            return ()
-        if self.address.issuer:
-            return (self.address.issuer,)
-        if self.address == REAL:
+        if not self.issuers or self.address == REAL:
             return self.issuers
-        return (self.for_browser(self.issuers[0]),)
+        here = self.address.issuer or self.for_browser(self.issuers[0])
+        return tuple(here if "://" in issuer else here.partition("://")[2] for issuer in self.issuers)
 
     def for_browser(self, url: str) -> str:
         """Convert an address of the real provider into the address that a browser must use."""

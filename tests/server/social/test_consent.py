@@ -126,9 +126,9 @@ def test_one_address_is_used_for_browsers_and_the_server(address: SocialAddress)
     ("social", "address", "issuers"),
     [
         ("google", REAL, ("https://accounts.google.com", "accounts.google.com")),
-        ("google", FOLDED, ("https://idp.localhost:9443/google",)),
+        ("google", FOLDED, ("https://idp.localhost:9443/google", "idp.localhost:9443/google")),
         ("github", FOLDED, ("https://idp.localhost:9443/google/login/oauth",)),
-        ("google", SocialAddress(issuer="https://issuer.example"), ("https://issuer.example",)),
+        ("google", SocialAddress(issuer="https://issuer.example"), ("https://issuer.example", "issuer.example")),
         ("apple", REAL, ("https://appleid.apple.com",)),
         ("apple", FOLDED, ("https://idp.localhost:9443/google",)),
         ("discord", SocialAddress(issuer="https://issuer.example"), ()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import parse_qs
 
@@ -77,7 +78,7 @@ async def test_the_code_is_posted_with_its_verifier_and_the_applications_keys(
     assert request.url.query == b""
     if social in {"gitlab", "x"}:
         assert request.headers["Authorization"] == "Basic " + base64.b64encode(b"client-1:application-secret").decode()
-        assert keys == {}
+        assert keys == {"client_id": "client-1"}
     elif social != "apple":
         assert keys == {
             "client_key" if social == "tiktok" else "client_id": "client-1",
@@ -87,7 +88,10 @@ async def test_the_code_is_posted_with_its_verifier_and_the_applications_keys(
 
 
 FIELDS = {
-    "facebook": {"fields": "id,name,email,picture"},
+    "facebook": {
+        "fields": "id,name,email,picture",
+        "appsecret_proof": hmac.new(b"application-secret", b"EAAGx", "sha256").hexdigest(),
+    },
     "x": {"user.fields": "profile_image_url,confirmed_email"},
     "tiktok": {"fields": "open_id,avatar_url,display_name"},
 }
@@ -105,7 +109,7 @@ async def test_every_request_names_us_and_asks_for_json_and_a_profile_needs_the_
     for call in world.calls:
         assert call.request.headers["User-Agent"].startswith("chatkey/")
         assert "application/json" in call.request.headers["Accept"]
-        assert "secret" not in str(call.request.url)
+        assert "application-secret" not in str(call.request.url)
     if social != "apple":
         request = world["profile"].calls.last.request
         assert request.headers["Authorization"].startswith("Bearer ")

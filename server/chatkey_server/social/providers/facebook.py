@@ -1,10 +1,16 @@
 """Facebook: plain OAuth 2. The profile contains the requested `fields`. An e-mail is optional and never verified."""
 
+from __future__ import annotations
+
+import hmac
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chatkey_server.social.person import Person, avatar, display_name, email, subject
 from chatkey_server.social.provider import Login, SocialProvider
+
+if TYPE_CHECKING:
+    from chatkey_server.storage.providers import Application
 
 PROFILE_URL = "https://graph.facebook.com/v24.0/me"
 
@@ -20,6 +26,12 @@ async def read_person(login: Login) -> Person:
     )
 
 
+def appsecret_proof(application: Application, access_token: str) -> Mapping[str, str]:
+    """Return the proof that Facebook demands of applications with "Require app secret"."""
+    secret = (application.client_secret or "").encode()
+    return {"appsecret_proof": hmac.new(secret, access_token.encode(), "sha256").hexdigest()}
+
+
 def _picture_url(picture: object) -> object:
     data = picture.get("data") if isinstance(picture, Mapping) else None
     return data.get("url") if isinstance(data, Mapping) else None
@@ -31,5 +43,6 @@ PROVIDER: Final = SocialProvider(
     tokens_url="https://graph.facebook.com/v24.0/oauth/access_token",
     scope="email,public_profile",
     client_auth="client_secret_post",
+    request_proof=appsecret_proof,
     read_person=read_person,
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from chatkey_oauth.providers import declared_switches
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_server.identity.tokens import IdentityToken
 from chatkey_server.storage.tables import ChatCustomer
@@ -16,8 +18,11 @@ if TYPE_CHECKING:
     from tests.server.in_process import ServerClient
     from tests.server.oauth.fake.person import Person
 
+    from chatkey_oauth.app import App
+
 SOCIALS = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
 HOLDERS = {"shop": "our", "boutique": "boutique"}
+PAGE = Path(__file__).parents[4] / "docs" / "social-login.md"
 JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 IdentityIn = Callable[..., Awaitable[IdentityToken]]
@@ -40,6 +45,31 @@ async def test_a_login_comes_to_its_end_with_the_keys_of_its_key_source(
     assert (member.provider, member.uid, member.auth_provider) == (provider, str(identity.uid), social)
     assert identity.uid.social == social
     assert (member.name, member.email) == ("Rhea Quill", None if social == "tiktok" else "rhea@example.com")
+
+
+REFUSING = {
+    "apple.strict-redirect": "Apple accepts no address with `http` or `localhost`",
+    "github.suspended": "GitHub reports `application_suspended`",
+}
+"""The switches with which nobody can sign in, and what the page about social login says about each."""
+
+
+@pytest.mark.parametrize(
+    ("social", "key"),
+    [(social, switch.name) for social in SOCIALS for switch in declared_switches()[social]],
+)
+async def test_the_service_signs_people_in_at_either_position_of_every_switch(
+    person: Person, fake: App, identity_in: IdentityIn, social: str, key: str
+) -> None:
+    name = f"{social}.{key}"
+    default = next(one.default for one in declared_switches()[social] if one.name == key)
+    fake.world.switches.set(name, on=not default)
+
+    if name in REFUSING:
+        assert 'name="decision"' not in (await person.ask(social)).text
+        assert REFUSING[name] in PAGE.read_text(encoding="utf-8")
+    else:
+        assert (await identity_in(await person.log_in(social))).uid.social == social
 
 
 @pytest.mark.contract("2.7/same-record")
