@@ -233,6 +233,14 @@ class Refused(Exception):
         return MEANINGS[self.code]
 
 
+class UnderWay(Refused):
+    """A callback was requested twice. The first request gets the token, so the opener must not hear of a failure."""
+
+    def __init__(self) -> None:
+        what = "Your browser has asked for this page twice. If the chat does not sign you in, start again there."
+        super().__init__(Code.STATE_USED, what, member="state", cause="the same code came again")
+
+
 class RateLimited(Refused):
     """A rate limit was exceeded. `retry_after` is in whole seconds, for the `Retry-After` header (RFC 9110 10.2.3)."""
 

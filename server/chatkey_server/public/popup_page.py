@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import jinja2
 
 from chatkey_protocol.codes import Code
-from chatkey_server.identity.errors import RateLimited
+from chatkey_server.identity.errors import RateLimited, UnderWay
 from chatkey_server.public.answers import NO_STORE, Answer, Header
 from chatkey_server.public.popup_words import ENGLISH, Words
 
@@ -51,6 +51,8 @@ def refused(refusal: Refused, opener: Opener | None, words: Words = ENGLISH) -> 
     The details are in English, because integrators may have to read the details.
     """
     heading = words.cancelled if refusal.code is Code.OAUTH_DENIED else words.failed
+    if isinstance(refusal, UnderWay):
+        heading = words.under_way
     message = opener.refused(refusal) if opener else None
     page = _page(refusal.meaning.status, _Told(words, heading, refusal.message, "en", refusal.code), opener, message)
     if isinstance(refusal, RateLimited):

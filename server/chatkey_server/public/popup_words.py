@@ -24,6 +24,7 @@ class Words:
     welcome_by_name: str
     cancelled: str
     failed: str
+    under_way: str
     close_window: str
     lost_heading: str
     lost: str
@@ -37,6 +38,7 @@ ENGLISH: Final = Words(
     welcome_by_name="Welcome, {name}.",
     cancelled="Sign-in cancelled",
     failed="Sign-in failed",
+    under_way="Sign-in under way",
     close_window="You can close this window and go back to the chat.",
     lost_heading="The chat cannot be reached",
     lost=(
@@ -55,6 +57,7 @@ GERMAN: Final = Words(
     welcome_by_name="Willkommen, {name}.",
     cancelled="Anmeldung abgebrochen",
     failed="Die Anmeldung hat nicht geklappt",
+    under_way="Die Anmeldung läuft",
     close_window="Sie können dieses Fenster schließen und zum Chat zurückkehren.",
     lost_heading="Der Chat ist nicht erreichbar",
     lost=(
@@ -74,6 +77,7 @@ ARABIC: Final = Words(
     welcome_by_name="أهلًا بك، {name}.",
     cancelled="أُلغي تسجيل الدخول",
     failed="لم ينجح تسجيل الدخول",
+    under_way="تسجيل الدخول جارٍ",
     close_window="يمكنك إغلاق هذه النافذة والعودة إلى المحادثة.",
     lost_heading="لا يمكن الوصول إلى المحادثة",
     lost=(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final
 
 from chatkey_protocol.codes import Code
-from chatkey_server.identity.errors import RateLimited, Refused
+from chatkey_server.identity import encoding
+from chatkey_server.identity.errors import RateLimited, Refused, UnderWay
 from chatkey_server.identity.oauth_state import LIFETIME_SECONDS
 from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.tables import OAuthFlow
 
 MOST: Final = 100_000
 """The most logins in progress. More logins are an attack. Refusing new logins protects the logins in progress."""
+REPEAT_SECONDS: Final = 60
+"""How long a second request with the same code counts as a repetition of the first, which may still be answered."""
 
 
 async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonce: str, now: float) -> None:  # noqa: A002 - the column's name
@@ -34,20 +38,22 @@ async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonc
                 oidc_nonce=oidc_nonce,
                 created_at=int(now),
                 used_at=None,
+                code_digest=None,
             )
         )
 
 
-async def take(id: str, *, now: float) -> OAuthFlow:  # noqa: A002 - the column's name
+async def take(id: str, code: str | None, *, now: float) -> OAuthFlow:  # noqa: A002 - the column's name
     """Return the login with this id, once. If several callbacks have the same state, only one of them gets the login.
 
     Raises `Refused(state_used)`, `Refused(state_expired)`, or `Refused(state_invalid)` if the login was never started
-    here.
+    here. If the first callback had the same code and is recent, `Refused(state_used)` is an `UnderWay`.
     """
+    digest = encoding.encode(hashlib.sha256(code.encode("utf-8", "replace")).digest()) if code else None
     oldest = int(now) - LIFETIME_SECONDS
     async with transaction():
         taken = (
-            await OAuthFlow.update({OAuthFlow.used_at: int(now)})
+            await OAuthFlow.update({OAuthFlow.used_at: int(now), OAuthFlow.code_digest: digest})
             .where(
                 (OAuthFlow.id == id)
                 & OAuthFlow.used_at.is_null()
@@ -62,4 +68,6 @@ async def take(id: str, *, now: float) -> OAuthFlow:  # noqa: A002 - the column'
         return flow
     if flow.created_at <= oldest:
         raise Refused(Code.STATE_EXPIRED, "This login took longer than ten minutes; start it again.", member="state")
+    if digest and digest == flow.code_digest and int(now) - (flow.used_at or 0) < REPEAT_SECONDS:
+        raise UnderWay
     raise Refused(Code.STATE_USED, "This login was already completed; start it again.", member="state")

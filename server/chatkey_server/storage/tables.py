@@ -76,7 +76,10 @@ class OAuthApplication(Table, tablename="oauth_application"):
 
 
 class OAuthFlow(Table, tablename="oauth_flow"):
-    """A social login in progress, identified by the id of its state (D-07). `used_at` makes the state single-use."""
+    """A social login in progress, identified by the id of its state (D-07). `used_at` makes the state single-use.
+
+    `code_digest` is the SHA-256 digest of the code that came with the first callback.
+    """
 
     id = Varchar(length=64, primary_key=True)
     provider = Varchar(length=64)
@@ -85,6 +88,7 @@ class OAuthFlow(Table, tablename="oauth_flow"):
     oidc_nonce = Varchar(length=64)
     created_at = BigInt(index=True)
     used_at = BigInt(null=True, default=None)
+    code_digest = Varchar(length=43, null=True, default=None)
 
 
 class ChatCustomer(Table, tablename="chat_customer"):

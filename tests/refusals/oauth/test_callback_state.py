@@ -41,8 +41,11 @@ def test_a_state_is_good_once_whatever_code_comes_with_it(service: Service, sign
     login.accept(first)
 
     login.refuse(fresh, "state_used")
+    page = login.refuse(first, "state_used", told=False)
+    assert "Sign-in under way" in page.text
+    service.advance(60)
     login.refuse(first, "state_used")
-    service.advance(600)
+    service.advance(540)
     login.refuse(fresh, "state_expired")
 
 
