@@ -66,13 +66,13 @@ def _settled(report: Report) -> Report:
         )
         for outcome in report.outcomes
     )
-    requests, seconds, waited = (139, 1.5, 1.0) if report.requests else (0, 0.0, 0.0)
+    sent, seconds, waited = ({"": 139}, 1.5, 1.0) if report.requests else ({}, 0.0, 0.0)
     return replace(
         report,
         target=f"{SHOP}/chat/token",
         started_at="2026-01-01T12:00:00+00:00",
         outcomes=outcomes,
-        requests=requests,
+        sent=sent,
         seconds=seconds,
         waited=waited,
         skew=0.0,

@@ -15,6 +15,7 @@ from chatkey_check.shape import EXAMPLE_TOKEN
 
 Header = tuple[str, str]
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+KEEPS_METHOD = frozenset({307, 308})
 TOO_MANY = 429
 BUSY = 503
 SERVER_FAILS = 500

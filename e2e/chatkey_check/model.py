@@ -222,7 +222,8 @@ class Report:
     seconds: float
     waited: float
     """How many of the `seconds` were spent in deliberate waits."""
-    requests: int
+    sent: Mapping[str, int]
+    """The lines of the list of what a run sends, each with the number of requests that it allowed."""
     skew: float | None
     """Seconds by which the endpoint's clock is ahead of ours. None if the endpoint sent no usable `Date`."""
     outcomes: tuple[Outcome, ...]
@@ -235,6 +236,11 @@ class Report:
 
     def count(self, verdict: Verdict) -> int:
         return sum(outcome.verdict is verdict for outcome in self.outcomes)
+
+    @property
+    def requests(self) -> int:
+        """The number of requests."""
+        return sum(self.sent.values())
 
     @property
     def cause(self) -> Outcome | None:

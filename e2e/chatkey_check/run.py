@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Self
 
+from chatkey_check.calls.listed import ListedWire
 from chatkey_check.calls.shared import Calls
 from chatkey_check.live.legs import Live
 from chatkey_check.live.service import ReferenceServer
@@ -44,6 +45,6 @@ def opened(
 ) -> Run:
     """Return a run against an endpoint. The run has not sent or started anything yet."""
     reference = ReferenceServer()
-    wire = wire or HttpWire(target, now=now)
+    wire = ListedWire(wire or HttpWire(target, now=now), target)
     calls = Calls(target, wire, now, sleep, on_wait=on_wait, on_token=lambda: reference.expect(target))
     return Run(calls, Live(calls, reference))

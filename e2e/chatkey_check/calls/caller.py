@@ -19,7 +19,7 @@ from chatkey_check.calls.record import Record
 from chatkey_check.calls.requests import FORM_TYPE, Variation, plain, varied
 from chatkey_check.calls.sessions import Session
 from chatkey_check.evidence.masks import Masks
-from chatkey_check.exchange import BUSY, Exchange, Header, Request, origin
+from chatkey_check.exchange import BUSY, KEEPS_METHOD, Exchange, Header, Request, origin
 from chatkey_check.model import Skipped
 from chatkey_check.target import Target
 from chatkey_check.wire.http import Wire
@@ -30,7 +30,6 @@ PATIENCE: Final = 10.0
 """Longest time, in seconds, to wait when the endpoint limits the rate of calls."""
 PAUSE: Final = 2.0
 """Seconds to wait when the endpoint does not say how long."""
-KEEPS_METHOD: Final = frozenset({307, 308})
 
 
 def random_jkt() -> str:

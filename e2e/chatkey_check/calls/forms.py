@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Final
 
+SENT: Final = re.compile(r"\.(?:requestSubmit|submit)\s*\(")
+"""How a script sends a form."""
 CSRF_META: Final = re.compile(r"csrf|xsrf", re.IGNORECASE)
 BUTTONS: Final = frozenset({"submit", "image"})
 NEVER_SENT: Final = frozenset({"button", "reset", "file"})
@@ -44,6 +46,7 @@ class Forms(HTMLParser):
         self._open: Form | None = None
         self._select: tuple[Form, str] | None = None
         self._waiting: list[tuple[str, Mapping[str, str]]] = []
+        self._is_sent = SENT.search(text) is not None
         with suppress(AssertionError):  # the parser raises it for HTML that every browser accepts
             self.feed(text)
         for tag, given in self._waiting:
@@ -90,14 +93,10 @@ class Forms(HTMLParser):
         return next((form for form in fitting if form.has_password), next(iter(fitting), None))
 
     @property
-    def only(self) -> Form | None:
-        """The first form with a password field, or the first form."""
-        return next((form for form in self.found if form.has_password), next(iter(self.found), None))
-
-    @property
     def sent_by_script(self) -> Form | None:
-        """The form that a page of a single sign-on sends without anybody's help: it has hidden inputs only."""
-        return next((form for form in self.found if form.ready and not form.to_type and form.method == "post"), None)
+        """The page's only form, if it has hidden inputs only and a script sends it, as in a single sign-on."""
+        form = self.found[0] if len(self.found) == 1 and self._is_sent else None
+        return form if form and form.ready and not form.to_type and form.method == "post" else None
 
 
 def _note(form: Form, tag: str, given: Mapping[str, str]) -> None:

@@ -12,9 +12,11 @@ from urllib.parse import unquote, urlencode, urljoin, urlsplit
 from chatkey_check import reading
 from chatkey_check.calls.caller import Caller
 from chatkey_check.calls.forms import Form, Forms
+from chatkey_check.calls.listed import CSRF_COOKIE
 from chatkey_check.calls.memo import Lasting
+from chatkey_check.calls.requests import is_ours
 from chatkey_check.calls.sessions import Session
-from chatkey_check.exchange import Exchange, Header
+from chatkey_check.exchange import Exchange, Header, origin
 from chatkey_check.model import Skipped
 from chatkey_check.target import Login
 
@@ -28,8 +30,6 @@ JSON: Final = "application/json"
 OTHER_FORM: Final = frozenset({400, 405, 406, 415, 422})
 """Statuses that mean: send the fields in another format."""
 PAGE_EXPIRED: Final = 419
-CSRF_COOKIE: Final = "/sanctum/csrf-cookie"
-"""Where Laravel's scripts get the cookie XSRF-TOKEN before they log in."""
 MORE: Final = re.compile(
     r"(?:^|[^a-z])(?:otp|totp|mfa|2fa|code|pin|challenge|verify|captcha)(?:[^a-z]|$)|two.?factor|second.?factor",
     re.IGNORECASE,
@@ -93,33 +93,59 @@ class _Attempt:
 
     def run(self) -> bool:
         page = self.followed(self.get("the form", self.login.url))
-        forms = Forms(page.text if page.succeeded else "")
-        form = forms.wanted(self.login.fields) or forms.only
-        action = urljoin(page.request.url, form.action) if form else self.login.url
         before = self.session.cookies
-        step = self.by_forms(page, form) if form else self.sent(page, action, dict(self.login.fields), FORM)
+        step, action = self.by_forms(page)
         trouble = self.trouble(step, before)
-        if trouble and (form is None or step.answer.status in OTHER_FORM):
-            by_json = self.trouble(self.sent(page, action, dict(self.login.fields), JSON), before)
-            trouble = by_json and (trouble if form else by_json)
+        if trouble and (not action or step.answer.status in OTHER_FORM):
+            by_json = self.trouble(self.sent(page, action or self.login.url, dict(self.login.fields), JSON), before)
+            trouble = by_json and (trouble if action else by_json)
         if trouble:
             raise trouble
-        return form is not None
+        return bool(action)
 
-    def by_forms(self, page: Exchange, form: Form) -> _Step:
-        """Fill in and send one form after the other, until no page asks for a field that was not sent."""
-        rest = dict(self.login.fields)
-        step = self.by_form(page, form, rest)
-        for _ in range(MOST_STEPS):
-            forms = Forms(step.landed.text if step.landed.succeeded else "")
-            following = (forms.wanted(rest.items()) if rest else None) or forms.sent_by_script
-            if following is None:
+    def by_forms(self, page: Exchange) -> tuple[_Step, str]:
+        """Fill in and send one form after the other, until the endpoint knows the person or no page asks for a field.
+
+        Return the last step, and the address of the first form. If there is no form, send the fields to the login page.
+        """
+        rest, sent = dict(self.login.fields), list[tuple[str, Form]]()
+        step = _Step(page, page)
+        while len(sent) < MOST_STEPS:
+            form = self.following(step.landed, rest)
+            if form is None or (sent and self.call(self.session).minted):
                 break
-            step = self.by_form(step.landed, following, rest)
-        if rest and step.landed.request.url != page.request.url:
-            return step
-        action = urljoin(page.request.url, form.action)
-        return self.sent(page, action, form.filled(self.login.fields), FORM) if rest else step
+            page = step.landed
+            sent.append((urljoin(page.request.url, form.action), form))
+            step = self.by_form(page, form, rest)
+        if not sent:
+            return self.sent(page, self.login.url, rest, FORM), ""
+        action, form = sent[0]
+        if rest and step.landed.request.url == page.request.url:
+            step = self.sent(page, action, form.filled(self.login.fields), FORM)
+        return step, action
+
+    def following(self, page: Exchange, rest: Mapping[str, str]) -> Form | None:
+        """Return the form of a page that asks for a field, or that a single sign-on sends to another site.
+
+        No other form is ever sent: it may log out or delete the account. Raises `LoginError` if the login page has a
+        form with a password, but none with the fields.
+        """
+        forms = Forms(page.text if page.succeeded else "")
+        wanted = forms.wanted(rest.items())
+        if wanted is not None:
+            return wanted
+        onward = forms.sent_by_script
+        if onward is not None:
+            there = urljoin(page.request.url, onward.action)
+            leaves = origin(there) != origin(page.request.url)
+            comes_home = is_ours(self.caller.target, there) or origin(there) == origin(self.login.url)
+            if leaves and (rest or comes_home):
+                return onward
+        asking = next((form for form in forms.found if form.has_password), None)
+        if asking and len(rest) == len(self.login.fields):
+            names = ", ".join(sorted(asking.names))
+            raise LoginError(f"the login form has the fields {names}; name them with --login-field", page)
+        return None
 
     def by_form(self, page: Exchange, form: Form, rest: dict[str, str]) -> _Step:
         """Send one form. The fields that it has are taken out of `rest`; if it has a password, all of them are."""
@@ -139,7 +165,7 @@ class _Attempt:
 
     def post(self, page: Exchange, url: str, body: bytes, kind: str) -> Exchange:
         self.check_allowed(url)
-        headers = (("Content-Type", kind), *_csrf(page, self.session))
+        headers = (("Origin", origin(page.request.url)), ("Content-Type", kind), *_csrf(page, self.session))
         return self.caller.fetch(
             f"{self.session.name}: the filled-in form", url, self.session, form=body, headers=headers
         )

@@ -61,8 +61,9 @@ def plain(
 ) -> Request:
     """Return a GET request to another address. With `form`, return a POST request of that form with its headers."""
     given: Sequence[Header] = PLAIN
-    if form is not None and session is not None and is_ours(target, url):
-        given = _replaced([*given, ("Origin", target.page), *headers], _added(target, session))
+    if form is not None and session is not None:
+        given = _replaced([*given, ("Origin", target.page)], headers)
+        given = _replaced(given, _added(target, session) if is_ours(target, url) else ())
     own = session.headers_for(url, ours=is_ours(target, url)) if session else ()
     return Request(label, "GET" if form is None else "POST", url, (*given, *own), form or b"")
 

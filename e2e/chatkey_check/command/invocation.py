@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from chatkey_check import checks, reports
+from chatkey_check.calls.listed import listed
 from chatkey_check.command import watch
 from chatkey_check.command.plan import plan
 from chatkey_check.command.screen import Screen
@@ -62,13 +63,17 @@ class Invocation:
         return replace(self, target=logged_in(self.target))
 
     def plan(self) -> Exit:
-        """Print every request that a run without failures sends, and send nothing."""
+        """Print the list of what a run may send, and every request of one without failures. Send nothing."""
         made, screen = plan(self.target, self._selection), Screen(sys.stdout)
+        screen.say("A run sends these requests and no other, except where answers redirect it:\n")
+        for line in listed(self.target):
+            screen.indented(str(line), 2)
+        screen.say()
         screen.say(f"{plural(len(made.requests), 'request')} if nothing fails. Nothing was sent.\n")
-        for (label, line), times in made.lines.items():
+        for (label, text), times in made.lines.items():
             often = f" ({times} times)" if times > 1 else ""
             screen.say((label, "bold"), often)
-            screen.say((f"  {line}", "dim"))
+            screen.say((f"  {text}", "dim"))
         return Exit.CLEAN
 
     def once(self) -> Exit:

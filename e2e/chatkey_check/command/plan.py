@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from chatkey_check.calls.listed import ListedWire
 from chatkey_check.calls.shared import Calls
 from chatkey_check.evidence.shown import curl
 from chatkey_check.exchange import Request
@@ -33,7 +34,7 @@ def plan(target: Target, selection: Selection | None = None) -> Plan:
     """Return the requests that a run without failures would send."""
     clock = PlanClock()
     wire = PlanWire(target, now=clock.now)
-    calls = Calls(target, wire, now=clock.now, sleep=clock.sleep)
+    calls = Calls(target, ListedWire(wire, target), now=clock.now, sleep=clock.sleep)
     with Run(calls, PlannedLive(calls)) as run:
         report = report_of(run, selection=selection, in_line=True)
     told = ((request.label, curl(request, target, calls.masks)) for request in wire.sent)

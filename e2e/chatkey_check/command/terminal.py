@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from chatkey_check.model import GROUPS, Outcome, Question, Report, Verdict
 from chatkey_check.reports import summary
 from chatkey_check.reports.summary import FINDINGS, WORDS
+from chatkey_check.words import plural
 from chatkey_peer.exits import Exit
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class Terminal:
             self._screen.say(("  Noted  ", "bold"), (summary.own_shape(report), "dim"))
         self._show_lines("Not judged", summary.reasons(report))
         self._show_lines("Options that allow more checks", summary.options(report))
+        if self._verbose:
+            self._show_lines("Sent", {line: [plural(times, "request")] for line, times in report.sent.items()})
         self._show_summary(report)
         self._show_verdict(report)
 

@@ -33,6 +33,7 @@ def _report(report: Report) -> dict[str, Any]:
         "seconds": round(report.seconds, 3),
         "waited": round(report.waited, 3),
         "requests": report.requests,
+        "sent": dict(report.sent),
         "skew": None if report.skew is None else round(report.skew, 3),
         "versions": dict(report.versions),
         "options": dict(report.options),

@@ -82,6 +82,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("started", report.started_at),
         ("time", duration(report)),
         ("clock", _clock(report.skew)),
+        *((plural(times, "request"), line) for line, times in report.sent.items()),
         *report.versions.items(),
         *report.options.items(),
     ]

@@ -13,6 +13,7 @@ from threading import RLock
 from typing import Final, Protocol
 
 from chatkey_check import checks as catalogue
+from chatkey_check.calls.listed import counted
 from chatkey_check.calls.record import BANS
 from chatkey_check.evidence.shown import evidence
 from chatkey_check.judging.check import Check
@@ -130,7 +131,7 @@ class _Judging:
             started_at=started_at.isoformat(timespec="seconds"),
             seconds=time.monotonic() - start,
             waited=sum(self._calls.record.waits),
-            requests=len(self._calls.record.log),
+            sent=counted(self._calls.target, (done.request for done in self._calls.record.log)),
             skew=self._calls.record.skew,
             outcomes=outcomes,
             stale=self._known.stale(outcomes),

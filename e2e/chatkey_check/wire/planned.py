@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -66,7 +67,8 @@ class PlanWire:
             self._open.discard(self._session(request))
         for person, login in self._logins():
             if login.url == request.url and request.method == "GET":
-                return Response(200, (("Content-Type", "text/html"),), b'<form><input type="password"></form>')
+                inputs = "".join(f'<input name="{html.escape(name)}">' for name, _ in login.fields)
+                return Response(200, (("Content-Type", "text/html"),), f"<form>{inputs}</form>".encode())
             if login.url == request.url and request.method == "POST" and _filled(request, login):
                 session = f"{person}{len(self.sent)}"
                 self._open.add(session)

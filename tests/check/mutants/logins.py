@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs
 
 from tests.check.mutants.mutant_backend import PEOPLE, UNUSUAL, Backend, Claims, register
@@ -75,6 +75,7 @@ class SingleSignOn(OwnLogin):
     """Logs in on another host, which sends the browser back with a code."""
 
     options = {"login": "form", "login_b": None}
+    forms = frozenset({"/login", "/sso", "/back"})
     codes: dict[str, str]
 
     def __init__(self, *args: Any) -> None:
@@ -127,6 +128,39 @@ class SingleSignOnByForm(SingleSignOn):
     def returned(self, back: str, code: str) -> Answer:
         form = f'<body onload="document.forms[0].submit()"><form method="post" action="{back}"><input type="hidden" '
         return Answer(200, [HTML], f'{form} name="code" value="{code}"></form>'.encode())
+
+
+class Landing(OwnLogin):
+    """Lands on a page with forms of its own. Sending one of them ends every session, as deleting the account does."""
+
+    options = {"login": "form", "login_b": "form_b", "page_url": "{base}/page"}
+    name: ClassVar[str]
+    landing: ClassVar[str]
+
+    async def handle(self, request: Request) -> Answer:
+        base = f"http://{request.headers['host']}/{self.name}"
+        if request.path in {"/", "/page"}:
+            return Answer(200, [HTML], self.landing.format(away=base.replace("127.0.0.1", "localhost")).encode())
+        if request.method == "POST" and request.path not in {"/login", self.path}:
+            self.sessions.clear()
+        return await super().handle(request)
+
+    def entered(self, request: Request) -> Answer:
+        answer = super().entered(request)
+        return answer.set("Location", f"/{self.name}/") if answer.status == 303 else answer
+
+
+HIDDEN = '<input type="hidden" name="csrf" value="c-41"></form>'
+for name, landing in {
+    "LandsOnLogoutButton": f'<form method="post" action="logout">{HIDDEN}',
+    "LandsOnAccount": "".join(
+        f'<form method="post" action="{path}">{HIDDEN}' for path in ("account/delete", "logout", "cart/clear")
+    ),
+    "LandsOnFormSentByScript": f'<script>f.submit()</script><form id="f" method="post" action="logout">{HIDDEN}',
+    "LandsOnDonation": f'<script>f.submit()</script><form id="f" method="post" action="{{away}}/pay">{HIDDEN}',
+    "LandsOnProfile": '<form method="post" action="profile"><input name="user"><input type="password" name="p"></form>',
+}.items():
+    unusual(name)(type(name, (Landing,), {"landing": landing, "name": name}))
 
 
 class Bearer(OwnLogin):

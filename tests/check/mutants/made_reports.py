@@ -38,7 +38,7 @@ def report(found: dict[str, dict[str, Any]] | None = None, **members: Any) -> Re
         "started_at": "2026-01-02T03:04:05+00:00",
         "seconds": 2.25,
         "waited": 1.9,
-        "requests": 63,
+        "sent": {"POST http://127.0.0.1:1/token: the call of your page": 63},
         "skew": -0.4,
         "outcomes": tuple(map(outcome, checks.ORDER)),
     }

@@ -88,6 +88,8 @@ class Backend:
     whole_site: ClassVar[bool] = False
     """Whether the backend is served under a host name of its own."""
     cookie: ClassVar[str] = "sid"
+    forms: ClassVar[frozenset[str]] = frozenset({"/login"})
+    """The paths to which a login posts forms."""
 
     def __init__(self, clock: Clock, secret: str = SECRET) -> None:
         self.clock = clock

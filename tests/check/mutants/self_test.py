@@ -43,6 +43,7 @@ from tests.check.mutants.mutant_backend import (
     signed_uid,
 )
 from tests.check.mutants.mutant_server import Server
+from tests.check.mutants.received import Received
 
 from chatkey_check.judging.check import Check
 from chatkey_check.model import Outcome, Report, Verdict
@@ -132,14 +133,17 @@ def judge(
     kind = BROKEN.get(name) or UNUSUAL[name]
     clock = Clock()
     secret = kind.options.get("secret", SECRET)
-    base = server.add(name, kind(clock, secret).handle)
+    received = Received(kind.forms)
+    base = server.add(name, received.by(f"/{name}", kind(clock, secret).handle))
     if kind.whole_site:
-        server.add(name.lower(), kind(clock, secret).handle)
+        server.add(name.lower(), received.by("", kind(clock, secret).handle))
         base = f"http://{name.lower()}.localhost:{server.port}"
     target = knowing(target_for(kind, base, server.port, secret))
     wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
     with opened(target, wire=wire, now=clock.now, sleep=clock.wait) as run:
-        return report_of(run, checks=checks)
+        report = report_of(run, checks=checks)
+    assert not received.strays(target)
+    return report
 
 
 def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target:
