@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from chatkey_peer.exits import Exit
+from chatkey_peer.redaction import Masks
 
 SAMPLE = Path(__file__).parent / "sample.toml"
 
@@ -86,7 +87,7 @@ def conform(
     try:
         status = run(Wanted(target, smoke, words, jobs, browser, output, compare))
     except Exception as error:  # noqa: BLE001 - the suite's own mistake, which must not look like a failure of the target
-        traceback.print_exc()
-        click.echo(f"An error in the suite, not in the service: {type(error).__name__}: {error}", err=True)
+        told = f"{traceback.format_exc()}An error in the suite, not in the service: {type(error).__name__}: {error}"
+        click.echo(Masks().text(told), err=True)
         status = Exit.OURS
     sys.exit(status)

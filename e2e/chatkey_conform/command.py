@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -31,6 +31,7 @@ from chatkey_conform.suite import cases
 from chatkey_conform.target import Target, TargetError, read_target
 from chatkey_conform.widget import describes_widget, read_widget
 from chatkey_peer.exits import Exit
+from chatkey_peer.redaction import Masks
 from chatkey_peer.runners import harmless
 
 MOST_SHOWN = 20
@@ -74,7 +75,7 @@ def run(wanted: Wanted) -> Exit:
         judge = _judge_widget if describes_widget(wanted.target) else _judge_service
         result, about = judge(wanted)
     except (TargetError, HarnessError, OSError) as error:
-        click.echo(harmless(f"The run could not start: {str(error).removesuffix('.')}."), err=True)
+        _say(f"The run could not start: {str(error).removesuffix('.')}.", err=True)
         return Exit.NOT_STARTED
     except KeyboardInterrupt:
         click.echo("Interrupted: no report was written.", err=True)
@@ -82,7 +83,7 @@ def run(wanted: Wanted) -> Exit:
     report = document(result, about, suite=version("chatkey"), started=started, part=part_of(wanted))
     if wanted.output is not None:
         write(report, wanted.output, *others)
-    _summary(result, report, wanted)
+    _summary(report, wanted)
     return status(result, part=part_of(wanted))
 
 
@@ -94,9 +95,10 @@ def _judge_service(wanted: Wanted) -> tuple[Result, About]:
     try:
         _say(f"{target.name} at {target.base_url}, {len(chosen(wanted))} cases …")
         check_secrets(world)
-        result = Run(world, known, wanted.jobs, _tell).judge(chosen(wanted))
+        result = Run(world, known, wanted.jobs, lambda outcome: _tell(outcome, world.secrets)).judge(chosen(wanted))
         grade = target.document.businesses.grade
         about = About(service.name, service.version, target.base_url, grade, service.revision, world.capabilities)
+        about = replace(about, secrets=world.secrets)
     finally:
         world.close()
     return (_with_scenarios(result, wanted, service.revision) if wanted.browser else result), about
@@ -165,7 +167,7 @@ def write(report: dict[str, Any], folder: Path, *others: dict[str, Any]) -> None
 
 def _read_report(path: Path) -> dict[str, Any]:
     try:
-        report: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        report: dict[str, Any] = Masks().value(json.loads(path.read_text("utf-8")))
     except ValueError as error:
         raise TargetError(f"{path} is not a report: {error}") from None
     return report
@@ -175,28 +177,28 @@ def write_index(folder: Path) -> Path:
     """Write a page that lists every `report.json` below the folder, and return its path."""
     found = sorted(folder.rglob("report.json"))
     reports = {
-        quote((path.parent / "matrix.html").relative_to(folder).as_posix()): json.loads(path.read_text("utf-8"))
-        for path in found
+        quote((path.parent / "matrix.html").relative_to(folder).as_posix()): _read_report(path) for path in found
     }
     page = folder / "index.html"
     page.write_text(html.index(reports), encoding="utf-8")
     return page
 
 
-def _say(text: str) -> None:
-    click.echo(harmless(text))
+def _say(text: str, secrets: Iterable[str] = (), *, err: bool = False) -> None:
+    click.echo(harmless(Masks(secrets).text(text)), err=err)
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(outcome: Outcome, secrets: Iterable[str] = ()) -> None:
     if outcome.verdict in MARKS:
-        _say(f"  {MARKS[outcome.verdict]}: {outcome.case.id}: {outcome.reason}")
+        _say(f"  {MARKS[outcome.verdict]}: {outcome.case.id}: {outcome.reason}", secrets)
 
 
-def _summary(result: Result, report: dict[str, Any], wanted: Wanted) -> None:
-    for sentence in result.failed[:MOST_SHOWN]:
-        _say(f"\n{sentence.id} ({sentence.level}) fails: {sentence.text}\n  {sentence.reason}")
-    if len(result.failed) > MOST_SHOWN:
-        _say(f"\n… and {len(result.failed) - MOST_SHOWN} more sentences.")
+def _summary(report: dict[str, Any], wanted: Wanted) -> None:
+    failed = [sentence for sentence in report["sentences"] if sentence["verdict"] == "failed"]
+    for sentence in failed[:MOST_SHOWN]:
+        _say("\n{id} ({level}) fails: {text}\n  {reason}".format_map(sentence))
+    if len(failed) > MOST_SHOWN:
+        _say(f"\n… and {len(failed) - MOST_SHOWN} more sentences.")
     for name, meaning in report["missing"].items():
         _say(f"not applicable without {name}: {meaning}")
     for name in report["mended"] if not report["part"] else ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 import tomllib
 from dataclasses import dataclass, field, fields
@@ -145,6 +146,12 @@ class Target:
     def limits(self) -> Limits:
         """The limits of the profile, changed by the table [limits]."""
         return Limits(**self.document.limits)
+
+    def secrets(self) -> frozenset[str]:
+        """Return the secrets that the file names, from the environment."""
+        given = self.document.businesses
+        names = (given.token_env, *(business.secret_key_env for business in given.prepared))
+        return frozenset(os.environ[name] for name in names if os.environ.get(name))
 
     def known_failures(self) -> dict[str, str]:
         """Return the reasons for the known failures, by the ids of sentences or tests. Raises `TargetError`."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from chatkey_peer.redaction import redact_cut, redact_file, redact_folder
+from chatkey_peer.redaction import Masks, redact_file, redact_folder
 
 REPORTS: Final = ("xmlpath", "htmlpath", "log_file")
 """Options that make pytest, pytest-html and other plugins write a report file."""
@@ -136,12 +136,9 @@ def _from(folder: Path, path: Path) -> str:
     return Path(os.path.relpath(path, folder)).as_posix()
 
 
-def redact_report(report: pytest.TestReport, secrets: set[str]) -> None:
+def redact_report(report: pytest.TestReport, secrets: Iterable[str]) -> None:
     """Redact a test's report before the terminal, JUnit or pytest-html prints it."""
-
-    def clean(text: str) -> str:
-        return redact_cut(text, secrets)
-
+    clean = Masks(secrets).text
     report.longrepr = _cleaned(report.longrepr, clean)
     report.sections = _cleaned(report.sections, clean)
     report.user_properties = _cleaned(report.user_properties, clean)

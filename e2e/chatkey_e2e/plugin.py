@@ -152,7 +152,7 @@ def pytest_runtest_makereport(
         keeping.end_outside_playwright(failure.tb)
         knowledge.explain(failure.value, witness.pages, witness.requests, witness.settings)
     report = yield
-    secrets = item.config.stash[kept_key].secrets | witness.secrets
+    secrets = item.config.stash[kept_key].secrets | witness.hidden
     folder = item.stash.get(folder_key, None)
     if report.failed:
         has_lab = marks_key in item.stash and call.when != "teardown"  # the last teardown also ends the servers

@@ -19,6 +19,7 @@ from chatkey_e2e.aim.applicable import NOT_APPLICABLE
 from chatkey_e2e.stashed import witness_key
 from chatkey_e2e.witness import LEAKED, Witness
 from chatkey_oauth.client import LabError
+from chatkey_peer.redaction import Masks
 
 LONGEST: Final = 300
 PUBLIC: Final = "/v1/public/"
@@ -52,6 +53,7 @@ class Results:
         self._seen: dict[str, _Seen] = {}
         self._errors_of_ours: set[str] = set()
         self._leaks: set[str] = set()
+        self._secrets: set[str] = set()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Remember the selected scenarios, without those about the kit itself."""
@@ -66,9 +68,11 @@ class Results:
         if call.excinfo and isinstance(call.excinfo.value, OURS):
             self._errors_of_ours.add(item.nodeid)
         report = yield
+        witness = item.stash.get(witness_key, None)
+        self._secrets |= witness.hidden if witness else set()
         if call.excinfo and str(call.excinfo.value).startswith(LEAKED):
             self._leaks.update(str(call.excinfo.value).removeprefix(LEAKED).splitlines())
-        elif report.failed and item.nodeid in self._seen and (witness := item.stash.get(witness_key, None)):
+        elif report.failed and item.nodeid in self._seen and witness:
             self._seen[item.nodeid].steps = tuple(_traffic(witness))
         return report
 
@@ -91,7 +95,7 @@ class Results:
 
     def pytest_sessionfinish(self) -> None:
         scenarios = [self._scenario(item, self._seen[name]) for name, item in self._items.items()]
-        write_scenarios(self._file, [*scenarios, *_leaked(self._leaks)])
+        write_scenarios(self._file, [*scenarios, *_leaked(self._leaks)], Masks(self._secrets))
 
     def _scenario(self, item: pytest.Item, seen: _Seen) -> Scenario:
         title = " ".join((getattr(item, "obj", None).__doc__ or "").split())

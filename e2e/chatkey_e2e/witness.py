@@ -112,6 +112,11 @@ class Witness:
         return [query["auth"][0] for query in queries if "auth" in query]
 
     @property
+    def hidden(self) -> set[str]:
+        """Every secret and token that no report may show."""
+        return {*self.secrets, *self.socket_tokens, *self.identity_tokens}
+
+    @property
     def pages(self) -> list[Page]:
         """The open pages of the watched contexts."""
         return [page for context in self.contexts for page in context.pages if not page.is_closed()]
@@ -122,7 +127,6 @@ class Witness:
 
     def leaks(self, contexts: Iterable[BrowserContext]) -> list[str]:
         """Return one sentence for each secret or token in a place where contract 2.6 and 2.8 do not allow it."""
-        looked_for = {*self.secrets, *self.socket_tokens, *self.identity_tokens}
         pages = [page for context in contexts for page in context.pages if not page.is_closed()]
         places = [
             *((f"{name}'s output", text) for name, text in self.output().items()),
@@ -133,7 +137,7 @@ class Witness:
         return [
             f"{_describe(secret)} in {place}"
             for place, text in places
-            for secret in looked_for
+            for secret in self.hidden
             if secret in text and not self._belongs(secret, place)
         ]
 
@@ -183,4 +187,4 @@ def _contents(page: Page) -> Iterator[tuple[str, str]]:
     for key, value in contents["localStorage"].items():
         yield CACHE if key.startswith(MEMBER_TOKEN_PREFIX) else f"localStorage[{key!r}]", value
     for place, text in contents["elsewhere"].items():
-        yield f"{place} of {page.url}", text
+        yield f"{place} of {page.url.partition('?')[0].partition('#')[0]}", text

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -37,6 +40,8 @@ from chatkey_conform.subject.world import World
 from chatkey_conform.suite import cases
 from chatkey_conform.target import TargetError, read_target
 from chatkey_peer.exits import Exit
+from chatkey_peer.forms import forms
+from chatkey_peer.key import BrowserKey
 from chatkey_protocol.names import REVISION
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "conform-report.json"
@@ -312,16 +317,42 @@ def test_names_of_hosts_are_shown_and_states_are_not() -> None:
     assert shown == 'GET https://accounts.service.example/auth?state=[redacted]&jkt=x {"nonce": "abc"}'
 
 
-def test_nothing_secret_is_shown() -> None:
-    shop = Issuer("shop", "a-secret-of-more-than-thirty-two-bytes", lambda: 1_800_000_000.0)
-    token = shop.token()
+SECRET = "Zt9-kQ2vXw7LmB4rY8sN1pD6uF3h+/&"
+TOKENS = [Issuer("shop", SECRET, lambda: 1_800_000_000.0).token(), BrowserKey().prove(token="t", nonce="n", htu="ws:")]
 
-    text = masked(f"Bearer {token} {shop.secret.decode()} \x1b[31m", {shop.secret.decode()})
 
-    assert token not in text
-    assert token.rpartition(".")[2] not in text
-    assert shop.secret.decode() not in text
-    assert "\x1b" not in text
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"Bearer {TOKENS[0]}",
+        f"https://shop.example/?t={TOKENS[1]}#{TOKENS[0]}",
+        f"assert '{TOKENS[0][:12]}...{TOKENS[0][-12:]}' == '[redacted]'\n  - {TOKENS[0][30:]}\n  + null",
+        f"{SECRET} \x1b[31m",
+        json.dumps({"secret_key": SECRET, "part": SECRET[5:-5]}),
+        base64.b64encode(f"shop:{SECRET}".encode()).decode(),
+        quote(SECRET, safe=""),
+    ],
+    ids=["header", "address", "comparison", "text", "json", "base64", "query"],
+)
+def test_no_secret_of_a_run_is_shown_in_any_place_of_any_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str
+) -> None:
+    """All of the texts that a service, an adapter, a page or a file can supply must be masked in all forms."""
+    test = replace(case(f"tokens/x {said}", "4.1/no-token"), title=said, page=said, group=said)
+    outcomes = [Outcome(test, verdict, said, (Step(said, said),)) for verdict in Verdict]
+    about = About(said, said, said, said, 2, frozenset({said}), frozenset({SECRET}))
+    made = Result(tuple(outcomes), BOTH, known={f"smoke/{said}": said})
+
+    write(document(made, about, suite=said, started="2026-01-01T00:00:00+00:00", part=said), tmp_path)
+    for outcome in outcomes:
+        command._tell(outcome, {SECRET})
+
+    written = [path.read_text() for path in tmp_path.iterdir()] + [capsys.readouterr().out]
+    parts = {
+        form[at : at + 12] for secret in (SECRET, *TOKENS) for _, form in forms(secret) for at in range(len(form) - 11)
+    }
+    assert [part for part in parts for text in written if part in text] == []
+    assert all("[redacted]" in text or "schemaVersion" in text for text in written)
 
 
 # TARGET.toml, and the command

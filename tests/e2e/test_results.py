@@ -30,9 +30,8 @@ def witness(request):
     address = "https://chat.test/v1/public/provider/p/member/token?auth=eyJhbGciOi.eyJwaWQi.c2ln"
     asked = [SimpleNamespace(method="GET", url=address)]
     sent = [SimpleNamespace(text='{"type": "connect", "token": "abc"}'), SimpleNamespace(text="no JSON")]
-    request.node.stash[witness_key] = SimpleNamespace(
-        requests=asked, sent=sent, accepted=[{"type": "ready"}], secrets=set(), pages=[], settings={}, output=dict
-    )
+    seen = {"requests": asked, "sent": sent, "accepted": [{"type": "ready"}], "pages": [], "settings": {}}
+    request.node.stash[witness_key] = SimpleNamespace(**seen, secrets=set(), hidden=set(), output=dict)
 
 @pytest.mark.contract("3/renewal")
 def test_fails(witness):

@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import re
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import quote
 
 from chatkey_check.exchange import Exchange, header_lines
+from chatkey_peer.forms import forms
 
 SHORTEST: Final = 8
 """A shorter secret could occur in a text by chance."""
 ESCAPE: Final = re.compile(r"\\x([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,5})\}")
 SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
-
-
-def forms(secret: str) -> Iterator[tuple[str, str]]:
-    """Yield the encoded forms of a secret, each with its name.
-
-    In base64 a secret has three forms, one for each offset.
-    """
-    raw = secret.encode()
-    yield "unchanged", secret
-    yield "as hex", raw.hex()
-    yield "as hex in capitals", raw.hex().upper()
-    yield "URL-encoded", quote(secret, safe="")
-    yield "escaped as JSON", json.dumps(secret)[1:-1]
-    yield "escaped as HTML", html.escape(secret)
-    yield "backwards", secret[::-1]
-    for offset in range(3):
-        core = _core(raw, offset)
-        yield "as base64", core
-        yield "as base64url", core.translate(str.maketrans("+/", "-_"))
 
 
 def leaked(secret: str, text: str) -> str | None:
@@ -53,14 +33,6 @@ def whole(exchange: Exchange) -> str:
     """Return the headers and the body of the response as one text."""
     answer = exchange.response
     return f"{header_lines(answer.headers)}\n\n{exchange.text}" if answer else ""
-
-
-def _core(raw: bytes, offset: int) -> str:
-    """Return the part of a secret's base64 form that does not depend on the text around the secret."""
-    text = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
-    begin = (0, 2, 3)[offset]
-    rest = (offset + len(raw)) % 3
-    return text[begin : len(text) - (1 if rest else 0)]
 
 
 def _opened(text: str) -> str:

@@ -6,9 +6,9 @@ import base64
 import re
 from typing import Final, Self
 
-from chatkey_check.evidence.leaks import forms
 from chatkey_check.exchange import Header
 from chatkey_check.target import Target
+from chatkey_peer.forms import forms
 
 HIDDEN: Final = "•••"
 JWT: Final = re.compile(r"ey[A-Za-z0-9_+/=-]{8,}\.[A-Za-z0-9_+/=-]{8,}(?:\.[A-Za-z0-9_+/=-]*)*")

@@ -8,6 +8,7 @@ import msgspec
 
 from chatkey_conform.judging.transcript import Step
 from chatkey_conform.judging.verdict import Verdict
+from chatkey_peer.redaction import Masks
 
 
 class Scenario(msgspec.Struct, frozen=True):
@@ -25,8 +26,8 @@ class Scenario(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...] = ()
 
 
-def write_scenarios(path: Path, scenarios: list[Scenario]) -> None:
-    path.write_bytes(msgspec.json.encode(scenarios))
+def write_scenarios(path: Path, scenarios: list[Scenario], masks: Masks) -> None:
+    path.write_bytes(msgspec.json.encode(masks.value(msgspec.to_builtins(scenarios))))
 
 
 def read_scenarios(path: Path) -> list[Scenario]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from chatkey_conform.data import contract_version
@@ -10,6 +10,7 @@ from chatkey_conform.judging.verdict import Verdict
 from chatkey_conform.reports.exits import status
 from chatkey_conform.running.outcome import JUDGED, Outcome, Result, Sentence
 from chatkey_conform.running.runner import missing
+from chatkey_peer.redaction import Masks
 from chatkey_protocol.names import SUBPROTOCOL
 
 Json = dict[str, Any]
@@ -32,7 +33,10 @@ GROUPS: Final = {
 
 @dataclass(frozen=True)
 class About:
-    """The judged service or widget. A widget's `address` is that of its script, and its `grade` is `widget`."""
+    """The judged service or widget. A widget's `address` is that of its script, and its `grade` is `widget`.
+
+    No report shows the `secrets` of the run.
+    """
 
     name: str
     version: str
@@ -40,12 +44,13 @@ class About:
     grade: str
     revision: int
     capabilities: frozenset[str]
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 def document(result: Result, about: About, *, suite: str, started: str, part: str = "") -> Json:
-    """Return the report, which contains no secrets or tokens."""
+    """Return the report, in which all secrets and tokens are masked. All other forms are made from it."""
     judged = sum(result.counts[verdict] for verdict in JUDGED)
-    return {
+    report = {
         "format": FORMAT,
         "profile": SUBPROTOCOL,
         "revision": about.revision,
@@ -73,6 +78,7 @@ def document(result: Result, about: About, *, suite: str, started: str, part: st
         "mended": result.mended,
         "times": {outcome.case.id: round(outcome.seconds, 2) for outcome in result.outcomes if outcome.seconds},
     }
+    return Json(Masks(about.secrets).value(report))
 
 
 def _sentence(sentence: Sentence) -> Json:

@@ -39,7 +39,7 @@ class World:
         self.limits: Limits = target.limits
         self.trust = target.trust()
         self.http = self.client()
-        self.secrets: set[str] = set()
+        self.secrets = target.secrets()
         self.patience = Patience(frames_per_second=self.limits.frames_per_second)
         self.skew: float | None = None
         self.offset = 0.0
@@ -104,7 +104,6 @@ class World:
                 at = len(self._shared)
                 if at < len(prepared):
                     self._shared.append(prepared[at])
-                    self.secrets = {*self.secrets, prepared[at].secret_key}
                     continue
                 if prepared or at:
                     self.needs("businesses")
@@ -115,7 +114,7 @@ class World:
         """Create a business with all declared social logins. `members` are as in `lab.v1`."""
         made = self.businesses.provision({"domains": [DOMAIN], "socials": self.logins(), **members})
         with self._lock:
-            self.secrets = {*self.secrets, made.secret_key}
+            self.secrets |= {made.secret_key}
         return made
 
     def logins(self) -> dict[str, dict[str, object]]:
