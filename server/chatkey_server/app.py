@@ -84,10 +84,11 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
 def build_services(settings: Settings, clock: Clock) -> Services:
     vault = Vault.of(settings)
     hub = Hub(link_of(settings.redis_url, vault.hub_keys))
-    rates = Rates(settings.limits, clock, tally_of(settings.redis_url, vault.hub_keys))
+    rates = Rates(settings.limits, clock, tally_of(settings.redis_url, vault.hub_keys), lambda: hub.processes)
     providers = Providers(now=clock, vault=vault, socket_uri=settings.socket_uri, offered=settings.offered_socials)
     hub.add(PROVIDERS, lambda changed: providers.forget(changed.decode() or None))
     hub.add(MISSED, lambda _: providers.forget())
+    hub.add(MISSED, lambda _: rates.counting.renew())
     announce_joins(hub)
     chat = Chat(hub, settings.limits, rates, now=clock)
     return Services(

@@ -63,6 +63,11 @@ STARTED: Final = Gauge(
 HUB_CONNECTED: Final = Gauge(
     "chatkey_hub_connected", "Processes that are connected to Redis.", multiprocess_mode="livesum"
 )
+LIMITS_TOGETHER: Final = Gauge(
+    "chatkey_limits_together",
+    "Processes whose shared limits are counted in Redis.",
+    multiprocess_mode="livesum",
+)
 FAN_OUT: Final = Histogram(
     "chatkey_fan_out_seconds",
     "Time from publishing a heartbeat on Redis to receiving it, measured once a second.",

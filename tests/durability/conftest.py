@@ -106,20 +106,27 @@ def started(tmp_path_factory: pytest.TempPathFactory, **changes: str) -> Iterato
 
 
 class Redis:
-    """A Redis server that a test can stop, pause and start again."""
+    """A Redis server that a test can stop, pause and start again. Replicas and Sentinels need a `port`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._socket = folder / "redis.sock"
-        self.url = f"unix://{self._socket}"
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder, self.port = folder, port
+        self.socket = folder / "redis.sock"
+        self.url = f"unix://{self.socket}"
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, *arguments: str) -> None:
         """Start Redis, and wait until it responds."""
-        command = [redis_program(), "--port", "0", "--unixsocket", str(self._socket), "--save", ""]
+        place = ["--port", str(self.port), "--unixsocket", str(self.socket), "--dir", str(self.folder)]
+        command = [redis_program(), *arguments, *place]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.ask("PING")
+
+    def ask(self, *command: str | int) -> Any:
+        """Send a command until Redis accepts it, and return the answer."""
         retry = Retry(ConstantBackoff(0.02), 500, (OSError, RedisError))
-        with RedisClient(unix_socket_path=str(self._socket), retry=retry) as client:
-            client.ping()
+        with RedisClient(unix_socket_path=str(self.socket)) as client:
+            return retry.call_with_retry(lambda: client.execute_command(*command), lambda _: None)
 
     def stop(self) -> None:
         if self._process is not None:
@@ -138,9 +145,48 @@ class Redis:
             self._process.send_signal(signal.SIGCONT)
 
 
+class Pair:
+    """A primary Redis with a replica. They have one address, which leads to the primary, and one Sentinel."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.primary, self.replica, self.sentinel = (
+            Redis(folder / name, port) for name, port in zip("prs", free_ports(3), strict=True)
+        )
+        self.address = folder / "address.sock"
+        self.url = f"unix://{self.address}"
+
+    def start(self) -> None:
+        self.primary.start()
+        self.replica.start("--replicaof", LOOPBACK, str(self.primary.port))
+        self.move(self.primary)
+        watched = self.sentinel.folder / "sentinel.conf"
+        watched.write_text(f"sentinel monitor chat {LOOPBACK} {self.primary.port} 1\n")
+        self.sentinel.start(str(watched), "--sentinel")
+
+    def stop(self) -> None:
+        for server in (self.primary, self.replica, self.sentinel):
+            server.stop()
+
+    def move(self, there: Redis) -> None:
+        """Let the address lead to another server. Open connections stay as they are."""
+        moved = self.address.with_suffix(".moved")
+        moved.symlink_to(there.socket)
+        moved.replace(self.address)
+
+
+class Watched(Pair):
+    """Such a pair whose primary is found through the Sentinel."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.url = f"redis+sentinel://{LOOPBACK}:{self.sentinel.port}/chat"
+
+
 @pytest.fixture
-def redis(tmp_path: Path) -> Iterator[Redis]:
-    made = Redis(tmp_path)
+def redis(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Redis | Pair]:
+    """A running Redis, or, with a parameter, another class of servers."""
+    made: Redis | Pair = getattr(request, "param", Redis)(tmp_path / "redis")
     made.start()
     yield made
     made.stop()

@@ -13,12 +13,14 @@ from typing import Any, Final
 
 import httpx
 import pytest
+from tests.durability.conftest import Pair, Redis, Watched
 from tests.postgres import fetch
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
 from chatkey_server.chat.calls import KEEP_SECONDS, REJOIN_SECONDS
 from chatkey_stack.patience import PATIENCE
+from chatkey_stack.ports import LOOPBACK
 
 pytestmark = pytest.mark.long
 
@@ -42,6 +44,38 @@ def paused(redis: Fixture) -> Iterator[None]:
     """Suspend Redis during the context. Redis keeps its connections but does not respond."""
     with redis.paused():
         yield
+
+
+@contextmanager
+def switched(redis: Fixture) -> Iterator[None]:
+    """Promote the replica, let the address lead there, and make the old primary a replica. Connections stay open."""
+    with split(redis):
+        redis.primary.ask("REPLICAOF", LOOPBACK, redis.replica.port)
+        yield
+
+
+@contextmanager
+def split(redis: Fixture) -> Iterator[None]:
+    """Promote the replica, and let the address lead there. The old primary still accepts writes."""
+    redis.replica.ask("REPLICAOF", "NO", "ONE")
+    redis.move(redis.replica)
+    yield
+
+
+@contextmanager
+def failed_over(redis: Fixture) -> Iterator[None]:
+    """Let the Sentinel promote the replica."""
+    redis.sentinel.ask("SENTINEL", "FAILOVER", "chat")
+    yield
+
+
+OUTAGES: Final[tuple[tuple[type[Fixture], Outage], ...]] = (
+    (Redis, stopped),
+    (Redis, paused),
+    (Pair, switched),
+    (Pair, split),
+    (Watched, failed_over),
+)
 
 
 @pytest.fixture
@@ -72,7 +106,7 @@ async def told(socket: Fixture, count: int) -> list[int]:
 
 
 @pytest.mark.contract("D-15/deaf")
-@pytest.mark.parametrize("outage", [stopped, paused])
+@pytest.mark.parametrize(("redis", "outage"), OUTAGES, indirect=["redis"])
 async def test_a_redis_outage_loses_no_message_and_needs_no_reload(
     outage: Outage, servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:

@@ -211,6 +211,7 @@ ENCODE = "In user and password, write %2F for /, %23 for #, %3F for ? and %40 fo
         ("CHATKEY_REDIS_URL", "rediss://:hidden#abc@cache", "hidden", ENCODE),
         ("CHATKEY_REDIS_URL", "redis://:hidden@cache:port/0", "hidden", ENCODE),
         ("CHATKEY_REDIS_URL", "redis://cache/hidden", "hidden", "does not end with the number of a database"),
+        ("CHATKEY_REDIS_URL", "redis+sentinel://:hidden@one,two", "hidden", "does not end with the name of Sentinel's"),
         ("CHATKEY_MASTER_KEY", "hidden", "hidden", "has 6 characters in key 1, but at least 32 are required"),
         ("CHATKEY_MASTER_KEY", f"{KEY},hidden", "hidden", "has 6 characters in key 2"),
         ("CHATKEY_MASTER_KEY", f"{KEY},", KEY, "has 0 characters in key 2"),
@@ -251,6 +252,7 @@ def test_a_bad_value_that_may_hold_a_secret_is_not_repeated(name: str, value: st
         ("CHATKEY_REDIS_URL", "redis://:p%2Fw%40@cache:6379/3"),
         ("CHATKEY_REDIS_URL", "rediss://[::1]:6379?socket_timeout=3"),
         ("CHATKEY_REDIS_URL", "unix:///run/redis.sock?db=1"),
+        ("CHATKEY_REDIS_URL", "redis+sentinel://u:p@one:26379,[::1]:26380,three/chat/2"),
     ],
 )
 def test_the_address_of_a_store_may_be_written_in_each_of_its_forms(name: str, value: str) -> None:

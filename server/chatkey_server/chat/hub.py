@@ -45,6 +45,11 @@ class Link(Protocol):
         """Whether the link to the other processes seems to work."""
         ...
 
+    @property
+    def processes(self) -> int:
+        """The number of processes when the link last worked, with this one."""
+        ...
+
     def want(self, channel: str) -> None:
         """Subscribe to a channel as soon as possible."""
         ...
@@ -93,6 +98,11 @@ class Hub(InitPlugin):
     def is_connected(self) -> bool:
         """Whether the link to the other processes seems to work. False without a link."""
         return self._link is not None and self._link.is_connected
+
+    @property
+    def processes(self) -> int:
+        """The number of processes of this deployment, as far as this one knows."""
+        return 1 if self._link is None else self._link.processes
 
     def publish(self, channel: str, payload: bytes) -> None:
         """Send a payload to the channel's listeners in all processes. Those in this process are called at once."""

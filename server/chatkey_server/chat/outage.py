@@ -9,6 +9,10 @@ class Silent(ConnectionError):
     """A connection that seems to be open, but on which nothing is received."""
 
 
+class Moved(Exception):
+    """The open connection leads to a server that other processes no longer use."""
+
+
 def reasons_of(error: BaseException) -> str:
     """Return the names of all error types in an exception or exception group."""
     return ", ".join(sorted(set(_kinds(error))))

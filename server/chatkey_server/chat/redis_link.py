@@ -6,27 +6,27 @@ Deployments with different `keys` can share a Redis.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import structlog
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from chatkey_server.chat.freshness import Freshness, News
 from chatkey_server.chat.hub import MISSED, Hear, Join
 from chatkey_server.chat.messages import BEATS, Message, by_channel, decode, encode
-from chatkey_server.chat.outage import Silent, reasons_of
+from chatkey_server.chat.outage import Moved, Silent, reasons_of
 from chatkey_server.chat.seal import Seal
 from chatkey_server.chat.subscriptions import Subscriptions
 from chatkey_server.metrics import FAN_OUT, HUB_CONNECTED
+from chatkey_server.redis_client import CLOSING_SECONDS, opened
 
 if TYPE_CHECKING:
+    from redis.asyncio import Redis
     from redis.asyncio.client import PubSub
 
 BEAT_SECONDS: Final = 1.0
@@ -39,7 +39,6 @@ CONNECT_SECONDS: Final = 2.0
 """Timeout for opening a connection. redis-py also waits this long when it closes a connection that is cancelled while
 it sends.
 """
-CLOSING_SECONDS: Final = 0.5
 MOST_UNSAID: Final = 20_000
 """How many payloads may wait if Redis accepts none. Above that, the connection is given up."""
 AT_ONCE: Final = 1000
@@ -58,8 +57,10 @@ class Heard(NamedTuple):
 class RedisLink:
     """Publishes and receives over Redis, and detects failures of the connection.
 
-    A process receives its own heartbeat once a second, which proves that sending, Redis and receiving work. If no
-    heartbeat arrives for `SILENT_BEATS`, or if a connection fails, the process connects again. Once the process
+    A process receives its own heartbeat once a second, which proves that sending, Redis and receiving work. Before each
+    heartbeat it writes a number, which a replica refuses, and then reads the number through a new connection, so that
+    it notices if the address leads to another server by now. If no heartbeat arrives for `SILENT_BEATS`, or if a
+    connection fails or is no longer the right one, the process connects again. Once the process
     receives its own heartbeat again, it publishes `MISSED`, because this process and the others may have missed
     messages. If the heartbeats of another process stop, the last messages of that process are assumed to be lost.
     Replayed messages have no effect (see `Freshness`). Messages from a session that is not trusted yet may be replays,
@@ -71,6 +72,8 @@ class RedisLink:
         self._seal = Seal(keys)
         self._subscriptions = Subscriptions(self._seal)
         self._beats_on = self._seal.names(BEATS)
+        self._proof = self._seal.names(f"proof:{self._seal.session.hex()}")[0]
+        self._proven = -1
         self._beat = beat
         self._silence = beat * SILENT_BEATS
         self._freshness = Freshness(self._seal.session)
@@ -120,6 +123,11 @@ class RedisLink:
         """Whether the process receives its own heartbeat."""
         return self._hears_itself.is_set()
 
+    @property
+    def processes(self) -> int:
+        """The number of processes when the link last worked, with this one."""
+        return 1 + len(self._others)
+
     def want(self, channel: str) -> None:
         self._subscriptions.want(channel)
 
@@ -129,7 +137,7 @@ class RedisLink:
     async def announce(self, *news: tuple[str, bytes]) -> None:
         """Publish on a separate connection, and wait until Redis has everything. Raises `RedisError` or `OSError`."""
         async with self._opened() as redis, asyncio.timeout(self._silence):
-            await redis.ping()
+            await self._prove(redis)
             await self._publish(redis, by_channel(news, [], []))
 
     async def _stay(self) -> None:
@@ -150,6 +158,7 @@ class RedisLink:
             try:
                 self._subscriptions.begin()
                 async with asyncio.timeout(self._silence):
+                    await self._prove(redis)
                     await self._subscribe(hearing)
                     await hearing.subscribe(*self._beats_on)  # subscribed last: a heartbeat proves the others
                 self._connected()
@@ -158,6 +167,7 @@ class RedisLink:
                     tasks.create_task(self._attend(hearing))
                     tasks.create_task(self._speak(redis))
                     tasks.create_task(self._watch())
+                    tasks.create_task(self._follow())
             finally:
                 with suppress(RedisError, OSError):
                     async with asyncio.timeout(CLOSING_SECONDS):
@@ -169,23 +179,8 @@ class RedisLink:
         self._heard = self._heard._replace(beat=self._beats)
         self._others = {session: heard._replace(beat=self._beats) for session, heard in self._others.items()}
 
-    @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[Redis]:
-        # No retries in redis-py: a connection that it reopens silently has missed messages in between.
-        # No timeout in redis-py: it would cost a task for each message, and a heartbeat that fails to arrive says more.
-        redis = Redis.from_url(
-            self._url,
-            protocol=2,
-            retry=Retry(NoBackoff(), 0),
-            socket_connect_timeout=CONNECT_SECONDS,
-            socket_timeout=None,
-        )
-        try:
-            yield redis
-        finally:
-            with suppress(RedisError, OSError):
-                async with asyncio.timeout(CLOSING_SECONDS):
-                    await redis.aclose()
+    def _opened(self) -> AbstractAsyncContextManager[Redis]:
+        return opened(self._url, connect_within=CONNECT_SECONDS)
 
     async def _attend(self, hearing: PubSub) -> None:
         """Keep the subscriptions of the connection equal to the set of wanted channels."""
@@ -279,6 +274,7 @@ class RedisLink:
             messages = by_channel(said, asks, answers)
             if self._is_beat_due:
                 self._is_beat_due = False
+                await self._prove(redis)
                 self._said_at = self._now().at
                 messages.append(Message(BEATS, [], asks, answers))
             await self._publish(redis, messages)
@@ -289,6 +285,23 @@ class RedisLink:
             for message in messages:
                 sending.publish(self._seal.names(message.channel)[0], self._seal.close(encode(message)))
             await sending.execute()
+
+    async def _prove(self, redis: Redis) -> None:
+        """Write a higher number than before. A replica raises `ReadOnlyError`; publishing on it would raise nothing."""
+        number = self._proven + 1
+        await redis.set(self._proof, number, px=math.ceil(1000 * self._silence))
+        self._proven = number
+
+    async def _follow(self) -> None:
+        """Raise `Moved` once the address leads to a server that lacks what this process writes."""
+        while True:
+            await asyncio.sleep(self._beat)
+            number = self._proven
+            # An address that leads nowhere for a moment does not make the open connection worse.
+            with suppress(RedisError, OSError):
+                async with asyncio.timeout(self._silence), self._opened() as anew:
+                    if int(await anew.get(self._proof) or -1) < number:
+                        raise Moved("the address leads to another server")
 
     def _beat_now(self) -> None:
         self._is_beat_due = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Protocol
 
@@ -12,14 +12,14 @@ from chatkey_server.limits.allowances import Charge, give_all_back, take_all
 
 
 class Tally(Protocol):
-    """Counts over all processes of a deployment. If the shared store cannot be reached, everything is allowed."""
+    """Counts over all processes of a deployment, while the shared store can be reached."""
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Keep the tally open while the context lasts."""
         ...
 
-    async def take(self, charges: Sequence[Charge], now: float) -> None:
-        """Take all charges, or none if one of the allowances is too small. Raises `RateLimited`."""
+    async def take(self, charge: Charge, now: float) -> bool:
+        """Take a charge, and return whether the store has counted it. Raises `RateLimited`."""
         ...
 
     def share(self, charges: Sequence[Charge], now: float) -> None:
@@ -28,25 +28,37 @@ class Tally(Protocol):
 
     def reset(self) -> None: ...
 
+    def renew(self) -> None:
+        """Connect again before the next charge."""
+        ...
+
 
 class Counting:
     """Counts in this process first. The tally counts only what this process allows."""
 
-    def __init__(self, now: Now, tally: Tally | None = None) -> None:
+    def __init__(self, now: Now, tally: Tally | None = None, processes: Callable[[], int] = lambda: 1) -> None:
         self._now = now
         self._tally = tally
+        self._processes = processes
 
-    async def take(self, charges: Sequence[Charge]) -> None:
-        """Take all charges, in this process and in the tally, or none. Raises `RateLimited`."""
+    async def take(self, charge: Charge) -> None:
+        """Take a charge in this process and in the tally. Raises `RateLimited`.
+
+        If the tally cannot count it, this process allows only its share: each charge costs as much as one in every
+        process.
+        """
         now = self._now()
-        take_all(charges, now)
+        take_all([charge], now)
         if self._tally is None:
             return
         try:
-            await self._tally.take(charges, now)
+            is_counted = await self._tally.take(charge, now)
         except RateLimited:
-            give_all_back(charges)
+            give_all_back([charge])
             raise
+        if not is_counted:
+            give_all_back([charge])
+            take_all([charge._replace(amount=charge.amount * self._processes())], now)
 
     @contextmanager
     def counted(self, charges: Sequence[Charge]) -> Iterator[None]:
@@ -68,6 +80,10 @@ class Counting:
         """Reset the tally. The allowances of this process are reset elsewhere."""
         if self._tally is not None:
             self._tally.reset()
+
+    def renew(self) -> None:
+        if self._tally is not None:
+            self._tally.renew()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

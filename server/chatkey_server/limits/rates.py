@@ -14,6 +14,7 @@ from chatkey_server.limits.counting import Counting
 from chatkey_server.limits.turns import Turns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from litestar.types import Scope
@@ -67,7 +68,7 @@ class SharedRateLimit(RateLimit):
     async def count(self, scope: Scope) -> None:
         """Count one request as `check` does, over all processes. Raises `RateLimited` above the limit."""
         if self._allowances.is_limit:
-            await self._counting.take([self._charge(scope)])
+            await self._counting.take(self._charge(scope))
 
 
 class Questions:
@@ -143,9 +144,11 @@ class Quotas:
 class Rates:
     """One instance of each rate limit, for the lifetime of the process."""
 
-    def __init__(self, limits: Limits, now: Now, tally: Tally | None = None) -> None:
+    def __init__(
+        self, limits: Limits, now: Now, tally: Tally | None = None, processes: Callable[[], int] = lambda: 1
+    ) -> None:
         self.ipv6_prefix = limits.ipv6_prefix
-        self.counting = Counting(now, tally)
+        self.counting = Counting(now, tally, processes)
         self.tokens = RateLimit(limits.token_rate, now, ipv6_prefix=self.ipv6_prefix)
         """For the token endpoints."""
         self.oauth = self._shared(limits.oauth_rate, now, "oauth")

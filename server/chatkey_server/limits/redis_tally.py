@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import structlog
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from chatkey_server.identity.errors import RateLimited
 from chatkey_server.limits.allowances import Allowances, Charge
+from chatkey_server.metrics import LIMITS_TOGETHER
+from chatkey_server.redis_client import opened
 
 PATIENCE_SECONDS: Final = 0.5
 """Timeout for one request to Redis. After that, Redis counts as away."""
@@ -26,31 +25,18 @@ SHARE_SECONDS: Final = 0.1
 CONNECTIONS: Final = 16
 AWAY: Final = (RedisError, OSError, TimeoutError)
 
-# Each key holds the time at which its allowance is full again. All charges succeed, or none. Full allowances expire.
+# A key holds the time at which its allowance is full again, and expires then. It changes only if the allowance is large
+# enough. One key a script, because in a Redis Cluster two keys may be on two nodes.
 TAKE: Final = """
-local now = tonumber(ARGV[1])
-local whole = {}
-for i, key in ipairs(KEYS) do
-  whole[i] = math.max(tonumber(redis.call('GET', key) or '0'), now) + tonumber(ARGV[2 * i])
-  local wait = whole[i] - now - tonumber(ARGV[2 * i + 1])
-  if wait > 0 then return {i, string.format('%.6f', wait)} end
+local now, cost, whole = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local whole_at = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now) + cost
+local text = string.format('%.6f', whole_at)
+if whole_at - now <= whole then
+  redis.call('SET', KEYS[1], text, 'PX', math.ceil((whole_at - now) * 1000) + 1000)
 end
-for i, key in ipairs(KEYS) do
-  redis.call('SET', key, string.format('%.6f', whole[i]), 'PX', math.ceil((whole[i] - now) * 1000) + 1000)
-end
-return {0, '0'}
+return text
 """
-# Takes all charges, even if an allowance is too small, and returns the new times.
-ADD: Final = """
-local now = tonumber(ARGV[1])
-local wholes = {}
-for i, key in ipairs(KEYS) do
-  local whole = math.max(tonumber(redis.call('GET', key) or '0'), now) + tonumber(ARGV[i + 1])
-  wholes[i] = string.format('%.6f', whole)
-  redis.call('SET', key, wholes[i], 'PX', math.ceil((whole - now) * 1000) + 1000)
-end
-return wholes
-"""
+UNLIMITED: Final = 1e18
 
 log = structlog.get_logger("chatkey.limits")
 
@@ -66,6 +52,8 @@ class RedisTally:
         self._name_of = name_of
         self._again_at = 0.0
         self._is_away = False
+        self._is_stale = False
+        self._turns = asyncio.Semaphore(CONNECTIONS)
         self._resets = 0
         self._unshared: list[Charge] = []
         self._unshared_at = 0.0
@@ -73,45 +61,23 @@ class RedisTally:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Hold a connection pool while the context lasts. Connections are opened when needed."""
-        # No retries in redis-py: each one would take the full timeout again.
-        pool = BlockingConnectionPool.from_url(
-            self._url,
-            max_connections=CONNECTIONS,
-            timeout=PATIENCE_SECONDS,
-            socket_connect_timeout=PATIENCE_SECONDS,
-            socket_timeout=None,  # each use has a timeout around it; a timeout in redis-py would cost a task
-            retry=Retry(NoBackoff(), 0),
-        )
-        redis = Redis.from_pool(pool)
-        self._take, self._add = redis.register_script(TAKE), redis.register_script(ADD)
-        try:
+        """Hold a client while the context lasts. Connections are opened when needed."""
+        async with opened(self._url, connect_within=PATIENCE_SECONDS) as self._redis:
+            LIMITS_TOGETHER.set(1)
             yield
-        finally:
             with suppress(*AWAY):
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     await self.shared()
-            with suppress(*AWAY):
-                async with asyncio.timeout(PATIENCE_SECONDS):
-                    await redis.aclose()
 
-    async def take(self, charges: Sequence[Charge], now: float) -> None:
-        """Take all charges or none. While Redis cannot be reached, everything is allowed. Raises `RateLimited`."""
-        counted = [charge for charge in charges if charge.allowances.is_limit]
-        if not counted or not self._may_ask():
-            return
-        costs = [number for charge in counted for number in charge.allowances.price(charge.amount)]
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                at, wait = await self._take(
-                    keys=[self._key(one.allowances, one.name) for one in counted], args=[now, *costs]
-                )
-        except AWAY as error:
-            self._lost(error)
-            return
-        self._back()
-        if at:
-            raise RateLimited(math.ceil(float(wait)), counted[at - 1].whose)
+    async def take(self, charge: Charge, now: float) -> bool:
+        """Take a charge, and return whether Redis has counted it. Raises `RateLimited`."""
+        price = charge.allowances.price(charge.amount)
+        wholes = await self._ask(now, {self._key(charge.allowances, charge.name): price})
+        if wholes is None:
+            return False
+        if (wait := wholes[0] - now - price[1]) > 0:
+            raise RateLimited(math.ceil(round(wait, 6)), charge.whose)
+        return True
 
     def share(self, charges: Sequence[Charge], now: float) -> None:
         """Take all charges a moment later, if Redis is available, and then learn what other processes have taken."""
@@ -130,6 +96,10 @@ class RedisTally:
         self._resets += 1
         self._unshared.clear()
 
+    def renew(self) -> None:
+        """Open new connections from now on, because the old ones may lead to a server that others no longer use."""
+        self._is_stale = True
+
     async def _share(self) -> None:
         while self._unshared:
             await asyncio.sleep(SHARE_SECONDS)
@@ -140,38 +110,48 @@ class RedisTally:
         costs: dict[tuple[Allowances, str], float] = {}
         for allowances, name, amount, _ in charges:
             costs[allowances, name] = costs.get((allowances, name), 0.0) + allowances.price(amount)[0]
-        if not costs or not self._may_ask():
-            return
         resets = self._resets
-        keys = [self._key(*counted) for counted in costs]
+        wholes = await self._ask(now, {self._key(*counted): (cost, UNLIMITED) for counted, cost in costs.items()})
+        if wholes is not None and resets == self._resets:
+            for (allowances, name), whole_at in zip(costs, wholes, strict=True):
+                allowances.catch_up(name, whole_at)
+
+    async def _ask(self, now: float, prices: Mapping[str, tuple[float, float]]) -> list[float] | None:
+        """Return when each key's allowance would be full again, or None if Redis does not answer."""
+        if not prices or asyncio.get_running_loop().time() < self._again_at:
+            return None
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                wholes = await self._add(keys=keys, args=[now, *costs.values()])
+            async with asyncio.timeout(PATIENCE_SECONDS), self._turns:
+                if self._is_stale:
+                    self._is_stale = False
+                    await self._redis.connection_pool.disconnect(inuse_connections=False)
+                async with self._redis.pipeline(transaction=False) as asking:
+                    for key, price in prices.items():
+                        asking.eval(TAKE, 1, key, str(now), *map(str, price))
+                    wholes = await asking.execute()
         except AWAY as error:
             self._lost(error)
-            return
+            return None
         self._back()
-        if resets == self._resets:
-            for (allowances, name), whole_at in zip(costs, wholes, strict=True):
-                allowances.catch_up(name, float(whole_at))
+        return [float(whole) for whole in wholes]
 
     def _key(self, allowances: Allowances, name: str) -> str:
         return self._name_of(f"limit:{self._resets}:{allowances.kind}:{name}")
 
-    def _may_ask(self) -> bool:
-        return asyncio.get_running_loop().time() >= self._again_at
-
     def _lost(self, error: Exception) -> None:
         self._again_at = asyncio.get_running_loop().time() + AGAIN_SECONDS
+        self._is_stale = True
+        LIMITS_TOGETHER.set(0)
         if not self._is_away:
             self._is_away = True
             log.warning(
                 "limits.alone",
                 reason=type(error).__name__,
-                remedy="until Redis is back, each process counts separately",
+                remedy="until Redis is back, each process allows its share of sign-ins, and counts the rest separately",
             )
 
     def _back(self) -> None:
         if self._is_away:
             self._is_away = False
+            LIMITS_TOGETHER.set(1)
             log.warning("limits.together")

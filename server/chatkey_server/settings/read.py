@@ -109,6 +109,11 @@ def redis(text: str) -> str:
     example = "redis://user:password@host:6379/0"
     if text.startswith("unix://"):
         return text
+    if text.startswith("redis+sentinel://"):
+        example = "redis+sentinel://user:password@host:26379,host:26379/service/0"
+        if not re.fullmatch("/[A-Za-z0-9._-]+(/[0-9]{0,9})?", _store(text, example).path):
+            raise ValueError(f"does not end with the name of Sentinel's service; write it as {example}")
+        return text
     if not text.startswith(("redis://", "rediss://")):
         raise ValueError("is not a Redis address; set it to redis://host:6379/0")
     if not re.fullmatch("/?[0-9]{0,9}", _store(text, example).path):

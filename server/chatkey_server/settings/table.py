@@ -71,7 +71,8 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_REDIS_URL",
         read.redis,
-        "Redis, for fan-out between several processes or hosts, and for limits that apply to all of them together.",
+        "Redis, for fan-out between several processes or hosts, and for limits that apply to all of them together: "
+        "`redis://`, `rediss://`, `unix://`, or `redis+sentinel://` with Sentinels and the name of their service.",
         secret=True,
     )
     yield Setting(

@@ -71,6 +71,7 @@ class Broken:
         self.said: list[tuple[str, bytes]] = []
         self.wanted: list[str] = []
         self.is_connected = False
+        self.processes = 1
 
     @asynccontextmanager
     async def running(self, hear: Hear, joined: Join) -> AsyncIterator[None]:
