@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from chatkey_serving.site import App, Receive, Scope, Send
+
+Networks = tuple[IPv4Network | IPv6Network, ...]
 
 _SCHEMES: Final = {b"http": ("http", "ws"), b"https": ("https", "wss"), b"ws": ("http", "ws"), b"wss": ("https", "wss")}
 """For each `X-Forwarded-Proto`, the scheme of requests and the scheme of sockets."""
@@ -21,7 +23,7 @@ class BehindProxies:
 
     def __init__(self, app: App, trusted: str) -> None:
         self._app = app
-        self._networks = tuple(ip_network(each.strip()) for each in trusted.split(","))
+        self._networks = networks_of(trusted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
@@ -40,11 +42,22 @@ class BehindProxies:
             scope["client"] = (client, 0)
 
     def _trusts(self, host: str) -> bool:
-        try:
-            address = ip_address(host)
-        except ValueError:
-            return False
-        return any(address in network for network in self._networks)
+        return is_within(self._networks, host)
+
+
+def networks_of(text: str) -> Networks:
+    """Return the addresses and networks of a text, in which commas separate them."""
+    return tuple(ip_network(each.strip()) for each in text.split(",") if each)
+
+
+def is_within(networks: Networks, host: str) -> bool:
+    """Return whether a host is an address in one of the networks. An IPv4-mapped address counts as the IPv4 address."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return any(one in network for network in networks for one in (address, mapped or address))
 
 
 def _host(forwarded: str) -> str:

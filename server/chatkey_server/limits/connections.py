@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from ipaddress import ip_address, ip_network
 from typing import Final
 
 from chatkey_protocol.codes import Code
 from chatkey_server import metrics
 from chatkey_server.limits.clients import counted_as
+from chatkey_serving.forwarded import is_within, networks_of
 
 PER_SOCKET: Final = 2
 """How many connections an address may have per allowed socket. A page also makes requests while its socket is open."""
@@ -26,7 +26,7 @@ class Connections:
     def __init__(self, sockets: int, ipv6_prefix: int, trusted_proxies: str) -> None:
         self._most = PER_SOCKET * sockets
         self._prefix = ipv6_prefix
-        self._proxies = tuple(map(ip_network, filter(None, trusted_proxies.split(","))))
+        self._proxies = networks_of(trusted_proxies)
         self._counts: Counter[str] = Counter()
         self._unfinished: Counter[str] = Counter()
 
@@ -63,4 +63,4 @@ class Connections:
         return self._unfinished[client] <= MOST_UNFINISHED
 
     def _is_proxy(self, address: str) -> bool:
-        return any(ip_address(address) in network for network in self._proxies)
+        return is_within(self._proxies, address)

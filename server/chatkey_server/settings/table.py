@@ -62,7 +62,8 @@ def _general() -> Iterator[Setting]:
         "CHATKEY_TRUSTED_PROXIES",
         read.networks,
         "Addresses and networks of reverse proxies, with commas between them. Their `X-Forwarded-For` names "
-        "the client for the limits. Without this setting, all clients behind a proxy count as one client.",
+        "the client for the limits. Without this setting, all clients behind a proxy count as one client. An IPv4 "
+        "address also stands for its IPv6 form (`::ffff:10.0.0.8`).",
     )
     yield Setting("CHATKEY_DATA_DIR", Path, "The folder of the embedded database and of the generated master key.")
     yield Setting(

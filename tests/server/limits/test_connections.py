@@ -28,5 +28,6 @@ def test_what_is_complete_no_longer_counts(door: Connections) -> None:
     assert door.hold(NEIGHBOUR, MOST_UNFINISHED)
 
 
-def test_a_trusted_proxy_holds_the_requests_of_many_clients(door: Connections) -> None:
-    assert door.hold("10.0.0.1", MOST_UNFINISHED + 1)
+@pytest.mark.parametrize("address", ["10.0.0.1", "::ffff:10.0.0.1"])
+def test_a_trusted_proxy_holds_the_requests_of_many_clients(address: str, door: Connections) -> None:
+    assert door.hold(address, MOST_UNFINISHED + 1)
