@@ -33,6 +33,11 @@ Fixture = Any
 
 MOST: Final = 1000
 """Most messages stored before one must be refused. It is not the first, as open sessions apply a setting later."""
+NO_QUOTAS: Final = {
+    f"LIMIT_{what}_PER_{whose}": "0"
+    for what in ("MESSAGES", "KILOBYTES")
+    for whose in ("IDENTITY", "ADDRESS", "PROVIDER")
+}
 ORIGIN: Final = "https://shop.example"
 PASSWORD: Final = "correct horse battery"
 
@@ -50,7 +55,7 @@ class Database:
 
     @property
     def settings(self) -> dict[str, str]:
-        return {"DATABASE_URL": self.url, "MASTER_KEY": "m" * 40}
+        return {"DATABASE_URL": self.url, "MASTER_KEY": "m" * 40, **NO_QUOTAS}
 
     async def sql(self, *statements: str, inside: bool = False) -> Any:
         """Run statements as the superuser, and return the last value.
@@ -156,22 +161,6 @@ async def dropped(database: Database) -> AsyncIterator[None]:
         await database.sql(f"ALTER DATABASE aside RENAME TO {database.name}")
 
 
-@asynccontextmanager
-async def ended_again_and_again(database: Database) -> AsyncIterator[None]:
-    """Terminate every session as soon as the session appears."""
-
-    async def end() -> None:
-        while True:
-            await database.cut()
-
-    ending = asyncio.create_task(end())
-    try:
-        yield
-    finally:
-        ending.cancel()
-        await asyncio.wait([ending])
-
-
 READ_ONLY: Final = "default_transaction_read_only"
 
 
@@ -203,7 +192,12 @@ STATES: Final[dict[str, State]] = {
     "no_schema": altered("ALTER SCHEMA public RENAME TO aside", "ALTER SCHEMA aside RENAME TO public", inside=True),
     "no_table": altered("ALTER TABLE message RENAME TO aside", "ALTER TABLE aside RENAME TO message", inside=True),
     "dropped": dropped,
-    "ended": ended_again_and_again,
+    "ended": altered(
+        "ALTER TABLE message ADD CONSTRAINT ended CHECK (pg_terminate_backend(pg_backend_pid(), 5000)) NOT VALID",
+        "ALTER TABLE message DROP CONSTRAINT ended",
+        cut=False,
+        inside=True,
+    ),
     "full": full,
 }
 

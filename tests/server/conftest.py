@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import msgspec
@@ -67,6 +68,20 @@ def postgres_url(postgres_database: str) -> str:
     tables = (table._meta.get_formatted_tablename() for table in reversed(TABLES))
     asyncio.run(execute(postgres_database, "; ".join(f"DELETE FROM {table}" for table in tables)))
     return postgres_database
+
+
+@pytest.fixture
+async def postgres_proxy(postgres_server: PostgresServer) -> AsyncIterator[Proxy]:
+    """A proxy to PostgreSQL that a test can break."""
+    (folder,) = parse_qs(urlsplit(postgres_server.get_uri()).query)["host"]
+    async with Proxy(lambda: asyncio.open_unix_connection(f"{folder}/.s.PGSQL.5432")).running() as made:
+        yield made
+
+
+@pytest.fixture
+def proxied_url(postgres_url: str, postgres_proxy: Proxy) -> str:
+    """The URL of the PostgreSQL database through the proxy."""
+    return f"postgresql://postgres@127.0.0.1:{postgres_proxy.port}{urlsplit(postgres_url).path}"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -145,6 +145,13 @@ def _is_outage(error: Any) -> bool:  # asyncpg sets its errors' attributes at ru
     return POSTGRES_OUTAGES.get(sqlstate, POSTGRES_OUTAGES.get(sqlstate[:2], False))
 
 
+def is_stale(error: BaseException) -> bool:
+    """Return whether the connection is lost, or leads to a server that is no longer the primary."""
+    lost = (ConnectionError, pg.InterfaceError, pg.InternalClientError, pg.PostgresConnectionError)
+    is_ended = getattr(error, "severity_en", None) in {"FATAL", "PANIC"}
+    return is_away(error) and (is_ended or isinstance(error, (*lost, pg.ReadOnlySQLTransactionError)))
+
+
 class Busy(TimeoutError):
     """The database is available, but all of its connections or its write lock are in use."""
 

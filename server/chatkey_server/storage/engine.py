@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ from piccolo.table import Table
 
 from chatkey_server.metrics import DATABASE_WAIT
 from chatkey_server.settings import SettingsError
-from chatkey_server.storage.availability import Busy, Doing, Outages, available
+from chatkey_server.storage.availability import Busy, Doing, Outages, available, is_stale
 from chatkey_server.storage.tables import TABLES
 
 if TYPE_CHECKING:
@@ -223,35 +223,71 @@ class Postgres(PostgresEngine):
 
     @asynccontextmanager
     async def connection(self, *, write: bool) -> AsyncIterator[object]:
-        """Hold a connection with a transaction. A read transaction sees the database as it was at one moment."""
+        """Hold a connection with a transaction. A read transaction sees the database as it was at one moment.
+
+        If the transaction cannot begin because the connection is stale, another connection is tried once.
+        """
         isolation = "read_committed" if write else "repeatable_read"
-        async with (
-            self.held(write=write) as connection,
-            connection.transaction(isolation=isolation, readonly=not write),
-        ):
-            yield connection
+        for is_repeated in (False, True):
+            async with self.held(write=write) as connection, AsyncExitStack() as begun:
+                may_write = not _refuses_writes(connection)
+                try:
+                    await begun.enter_async_context(connection.transaction(isolation=isolation, readonly=not write))
+                except Exception as error:
+                    if is_repeated or not is_stale(error):
+                        raise
+                    await self._renew()
+                    continue
+                if write and may_write and _refuses_writes(connection) and not is_repeated:
+                    continue  # the server has reported it only now
+                yield connection
+                return
+
+    async def write_at_once(self, statement: str, *args: object) -> list[Mapping[str, Any]]:
+        """Run one statement as a transaction of its own. If the connection is stale, run it once more on another."""
+        for is_repeated in (False, True):
+            since = time.perf_counter()
+            try:
+                async with self.held(write=True) as connection:
+                    DATABASE_WAIT.labels("write").observe(time.perf_counter() - since)
+                    rows: list[Mapping[str, Any]] = await connection.fetch(statement, *args)
+                    return rows
+            except Exception as error:
+                if is_repeated or not is_stale(error):
+                    raise
+        raise AssertionError("the second attempt returns or raises")
 
     @asynccontextmanager
     async def held(self, *, write: bool) -> AsyncIterator[Any]:
         """Hold a connection from the pool. The caller does not wait until the pool has it back.
 
-        With `write`, do not use a connection that the server has reported as read-only. Raises `Busy` if all
-        connections are in use, and `OSError` if no server responds.
+        With `write`, do not use a connection that the server has reported as read-only. At the first sign that a
+        connection no longer leads to the primary, the whole pool is replaced. Raises `Busy` if all connections are in
+        use, and `OSError` if no server responds.
         """
         pool = self.pool
         if pool is None:
             raise ConnectionError("the database is closed")
         connection = await _acquired(pool)
         if write and _refuses_writes(connection):
-            connection.terminate()
-            await pool.release(connection)
+            await self._renew()
+            await pool.release(connection)  # closes it
             connection = await _acquired(pool)
         try:
             yield connection
+        except Exception as error:
+            if is_stale(error):
+                await self._renew()
+            raise
         finally:
             returning = asyncio.create_task(pool.release(connection))
             self._returning.add(returning)
             returning.add_done_callback(self._returning.discard)
+
+    async def _renew(self) -> None:
+        """Replace all connections, each at its next use: after a switch-over all of them are stale."""
+        if self.pool is not None:
+            await self.pool.expire_connections()
 
     async def _run_in_pool(self, query: str, args: Sequence[Any] | None = None) -> Any:
         """Run a query outside a transaction, as Piccolo Admin does."""
@@ -341,17 +377,15 @@ async def transaction(*, within: float | None = WHOLE_SECONDS) -> AsyncIterator[
 async def write_at_once(statement: str, *args: object) -> list[Mapping[str, Any]]:
     """Run one statement as a transaction of its own, in one round trip, and return its rows. Only for PostgreSQL.
 
-    Raises `Refused(unavailable)`.
+    If the connection breaks, the statement is repeated once, although it may have taken effect. So it must change
+    nothing if it runs again, or violate a constraint. Raises `Refused(unavailable)`.
     """
     database = bound()
     if not isinstance(database, Postgres):
         raise TypeError(NOT_OPENED)
-    since = time.perf_counter()
     with database.outages.noted("write"):
-        async with asyncio.timeout(WHOLE_SECONDS), database.held(write=True) as connection:
-            DATABASE_WAIT.labels("write").observe(time.perf_counter() - since)
-            rows: list[Mapping[str, Any]] = await connection.fetch(statement, *args)
-            return rows
+        async with asyncio.timeout(WHOLE_SECONDS):
+            return await database.write_at_once(statement, *args)
 
 
 @asynccontextmanager

@@ -8,10 +8,11 @@ from uuid import uuid4
 
 import msgspec
 import pytest
+from tests.proxy import Lost, Proxy
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
-from chatkey_server.storage import members
+from chatkey_server.storage import engine, members
 from chatkey_server.storage.tables import ChatCustomer, Conversation, Message
 
 NOW = 1_800_000_000
@@ -71,6 +72,20 @@ class TestPosting:
         assert await post(chat, ann, "m1", "hello, resent") == first
         assert await bodies(chat, ann) == ["hello"]
         assert (await post(chat, ann, "m2"))["seq"] == 2
+
+    @pytest.mark.contract("D-15/outage")
+    @pytest.mark.parametrize("database_kind", ["postgres"])
+    @pytest.mark.parametrize("lost", ["request", "answer"])
+    async def test_a_message_whose_connection_breaks_is_repeated_and_stored_once(
+        self, lost: Lost, proxied_url: str, postgres_proxy: Proxy, chat: Fixture, ann: Fixture
+    ) -> None:
+        async with engine.opened(proxied_url):
+            await post(chat, ann, "m1", "first")
+            postgres_proxy.let_go(lost)
+
+            entry = await post(chat, ann, "m2", "second")
+
+            assert (entry["seq"], await bodies(chat, ann)) == (2, ["first", "second"])
 
     async def test_the_same_id_of_somebody_else_is_another_message(
         self, chat: Fixture, ann: Fixture, make_person: Fixture

@@ -9,13 +9,14 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Awaitable, Callable
 from contextvars import Context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from asyncpg import exceptions as pg  # type: ignore[import-untyped]
 from tests.postgres import paused, stopped
+from tests.proxy import Proxy
 
 from chatkey_protocol.codes import Code
 from chatkey_server import logs
@@ -327,26 +328,49 @@ async def test_a_postgres_that_has_fallen_silent_is_unavailable_in_time_and_reco
         assert await _names() == ["ada", "cy"]
 
 
-async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_connection_closes(
-    postgres_url: str,
-) -> None:
-    """If the server has ended the session, asyncpg refuses the next statement with `InternalClientError`."""
-    async with engine.opened(postgres_url) as database:
-        assert isinstance(database, engine.Postgres)
-        assert database.pool is not None
-        await asyncio.gather(*database._returning)
-        async with engine.transaction():
-            await _add("ada")
-            (connection,) = (holder._con for holder in database.pool._holders if holder._con)
-        await asyncio.gather(*database._returning)
+def _connections(database: engine.Database) -> list[Any]:
+    assert isinstance(database, engine.Postgres)
+    assert database.pool is not None
+    return [holder._con for holder in database.pool._holders if holder._con]
+
+
+async def _lose(_: list[Any], proxy: Proxy) -> None:
+    """Break each connection as soon as it is used."""
+    proxy.let_go("request")
+
+
+async def _end(connections: list[Any], _: Proxy) -> None:
+    """End each session. Before its connection closes, asyncpg refuses the next statement with `InternalClientError`."""
+    for connection in connections:
         connection._protocol.data_received(ENDED)
 
-        with pytest.raises(Refused) as refused:
-            await _write("bob")
 
-        assert (refused.value.code, type(refused.value.__cause__)) == (Code.UNAVAILABLE, pg.InternalClientError)
-        await _write("cy")
-        assert await _names() == ["ada", "cy"]
+async def _demote(connections: list[Any], _: Proxy) -> None:
+    for connection in connections:
+        await connection.execute("SET default_transaction_read_only = on")
+
+
+@pytest.mark.parametrize("switch_over", [_lose, _end, _demote])
+async def test_after_a_switch_over_all_connections_are_replaced_and_no_write_is_refused(
+    switch_over: Callable[[list[Any], Proxy], Awaitable[None]], proxied_url: str, postgres_proxy: Proxy
+) -> None:
+    heard: list[dict[str, object]] = []
+    numbers = range(engine.POOL_SIZE)
+    async with engine.opened(proxied_url) as database:
+        await asyncio.gather(*(asyncio.create_task(_write(f"a{number}"), context=Context()) for number in numbers))
+        assert isinstance(database, engine.Postgres)
+        await asyncio.gather(*database._returning)
+        before = _connections(database)
+
+        with logs.listening(lambda event: heard.append(dict(event))):
+            await switch_over(before, postgres_proxy)
+            for number in numbers:
+                await _write(f"b{number}")
+            await _names_in_a_snapshot()
+
+        assert heard == []
+        assert await _names() == [f"{letter}{number}" for letter in "ab" for number in numbers]
+        assert postgres_proxy.connections <= len(before) + 3
 
 
 async def test_a_file_that_is_no_database_names_the_setting(tmp_path: Path) -> None:
